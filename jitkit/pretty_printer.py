@@ -1,0 +1,314 @@
+"""document -> text: a tree of words and possible line breaks becomes lines of at most 80 columns.
+
+A document says where a line *may* be broken, not where it is. A `group` is printed on one line if all of it
+fits on what is left of the current line; otherwise its own breaks become newlines, and the groups inside it
+are asked the same question again. `nest` moves the lines that begin inside it to the right.
+
+Lindig's algorithm asks each group whether it fits by walking through it, which is quadratic in deep
+documents. Here every document knows how many columns it takes on one line from the moment it is made, so the
+question is one comparison, and formatting is one loop over an explicit stack: linear, and as deep as you
+like.
+
+The work is done in two steps, so that a form other than text for terminals (spans of HTML, say) is a second
+painter and no second layout: `_layout` yields lines of (text, style) pieces, and `_paint` turns the pieces
+into a string.
+
+Sources: Wadler, "A prettier printer" (1998); Lindig, "Strictly Pretty" (2000); Hafiz, "Strictly Annotated"
+(2021).
+
+JAX: jax/_src/pretty_printer.py:Doc
+"""
+
+from __future__ import annotations
+
+import builtins
+import enum
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+
+class Color(enum.IntEnum):
+    """Colours of a terminal, by their SGR codes as foreground; a background is ten more."""
+
+    BLACK = 30
+    RED = 31
+    GREEN = 32
+    YELLOW = 33
+    BLUE = 34
+    MAGENTA = 35
+    CYAN = 36
+    WHITE = 37
+    RESET = 39
+
+
+class Intensity(enum.IntEnum):
+    """Weights of a terminal's letters, by their SGR codes."""
+
+    BRIGHT = 1
+    DIM = 2
+    NORMAL = 22
+
+
+class Style(NamedTuple):
+    """How a piece of text looks."""
+
+    foreground: Color = Color.RESET
+    background: Color = Color.RESET
+    intensity: Intensity = Intensity.NORMAL
+
+
+_PLAIN = Style()
+_ANNOTATION = Style(intensity=Intensity.DIM)
+
+
+# --- documents: made with the functions below, never changed, free to be shared -----------------------------
+
+
+class Doc:
+    """A document. `width` is the number of columns it takes when no break in it becomes a newline."""
+
+    __slots__ = ("width",)
+
+    width: int
+
+    def __add__(self, other: Doc) -> Doc:
+        return _Concat((self, other))
+
+    def __str__(self) -> str:
+        return self.format()
+
+    def format(
+        self, width: int = 80, *, use_color: bool | None = None, annotation_prefix: str = " # "
+    ) -> str:
+        """The document as text, in lines of at most `width` columns where its breaks allow it.
+
+        `use_color=None` colours when standard output is a terminal or a notebook and the environment has no
+        NO_COLOR.
+        """
+        lines = list(_layout(self, width))
+        return _paint(lines, annotation_prefix, can_use_color() if use_color is None else use_color)
+
+
+class _Text(Doc):
+    __slots__ = ("annotation", "text")
+
+    def __init__(self, text: str, annotation: str | None) -> None:
+        self.text = text
+        self.annotation = annotation
+        self.width = _columns(text)
+
+
+class _Break(Doc):
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.width = _columns(text)
+
+
+class _Concat(Doc):
+    __slots__ = ("children",)
+
+    def __init__(self, children: Sequence[Doc]) -> None:
+        self.children = children
+        self.width = sum([child.width for child in children])
+
+
+class _Group(Doc):
+    __slots__ = ("child",)
+
+    def __init__(self, child: Doc) -> None:
+        self.child = child
+        self.width = child.width
+
+
+class _Nest(Doc):
+    __slots__ = ("child", "indent")
+
+    def __init__(self, indent: int, child: Doc) -> None:
+        self.indent = indent
+        self.child = child
+        self.width = child.width
+
+
+class _Color(Doc):
+    __slots__ = ("background", "child", "foreground", "intensity")
+
+    def __init__(
+        self, child: Doc, foreground: Color | None, background: Color | None, intensity: Intensity | None
+    ) -> None:
+        self.child = child
+        self.foreground = foreground
+        self.background = background
+        self.intensity = intensity
+        self.width = child.width
+
+    def over(self, style: Style) -> Style:
+        """The style inside, where the one around is `style`."""
+        return Style(
+            self.foreground or style.foreground,
+            self.background or style.background,
+            self.intensity or style.intensity,
+        )
+
+
+def _columns(text: str) -> int:
+    # JAX counts the bytes of UTF-8. Terminals do not, but line breaks have to fall where JAX's fall.
+    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
+
+
+_NIL = _Concat(())
+
+
+def nil() -> Doc:
+    """The empty document."""
+    return _NIL
+
+
+def text(text: str, annotation: str | None = None) -> Doc:
+    """Words. The annotation, a remark, goes to the end of the line, in one column with those of the other
+    lines."""
+    return _Text(text, annotation)
+
+
+def concat(children: Iterable[Doc]) -> Doc:
+    """Documents one after the other."""
+    return _Concat(tuple(children))
+
+
+def brk(text: str = " ") -> Doc:
+    """A newline, or `text`: the innermost group around it decides. Outside of any group it is a newline."""
+    return _Break(text)
+
+
+def group(doc: Doc) -> Doc:
+    """`doc` with all of its breaks as their text if it fits on the line like that, else with its own breaks
+    as newlines."""
+    return _Group(doc)
+
+
+def nest(n: int, doc: Doc) -> Doc:
+    """`doc` with the lines that begin inside it moved `n` columns to the right."""
+    return _Nest(n, doc)
+
+
+def color(
+    child: Doc,
+    foreground: Color | None = None,
+    background: Color | None = None,
+    intensity: Intensity | None = None,
+) -> Doc:
+    """`child` in another style; what is None stays as it is around it."""
+    return _Color(child, foreground, background, intensity)
+
+
+def keyword(doc: Doc) -> Doc:
+    """`doc` in the style of a keyword."""
+    return color(doc, foreground=Color.BLUE, intensity=Intensity.BRIGHT)
+
+
+def type_annotation(doc: Doc) -> Doc:
+    """`doc` in the style of a type."""
+    return color(doc, foreground=Color.MAGENTA, intensity=Intensity.NORMAL)
+
+
+def join(sep: Doc, docs: Iterable[Doc]) -> Doc:
+    """`docs` one after the other, with `sep` between each two."""
+    parts: list[Doc] = []
+    for doc in docs:
+        parts.append(doc)
+        parts.append(sep)
+    return _Concat(tuple(parts[:-1]))
+
+
+# --- layout: where the lines end ----------------------------------------------------------------------------
+
+
+class _Line(NamedTuple):
+    indent: int
+    pieces: list[tuple[str, Style]]
+    width: int
+    annotations: list[str]
+
+
+def _layout(doc: Doc, width: int) -> Iterator[_Line]:
+    start = column = 0
+    pieces: list[tuple[str, Style]] = []
+    annotations: list[str] = []
+    # What is still to be printed, the next on top: (indentation, are breaks flat?, style, document).
+    stack = [(0, False, _PLAIN, doc)]
+    while stack:
+        indent, flat, style, doc = stack.pop()
+        if isinstance(doc, _Text):
+            pieces.append((doc.text, style))
+            column += doc.width
+            if doc.annotation is not None:
+                annotations.append(doc.annotation)
+        elif isinstance(doc, _Concat):
+            stack.extend([(indent, flat, style, child) for child in reversed(doc.children)])
+        elif isinstance(doc, _Break):
+            if flat:
+                pieces.append((doc.text, style))
+                column += doc.width
+            else:
+                yield _Line(start, pieces, column, annotations)
+                pieces, annotations = [], []
+                start = column = indent
+        elif isinstance(doc, _Group):
+            # A group inside of a flat one is flat, since the outer one's width counted it.
+            stack.append((indent, flat or column + doc.width <= width, style, doc.child))
+        elif isinstance(doc, _Nest):
+            stack.append((indent + doc.indent, flat, style, doc.child))
+        elif isinstance(doc, _Color):
+            stack.append((indent, flat, doc.over(style), doc.child))
+    yield _Line(start, pieces, column, annotations)
+
+
+# --- painting: lines as a string ----------------------------------------------------------------------------
+
+
+def can_use_color() -> bool:
+    """Whether standard output shows colours and the user has not asked for none (https://no-color.org)."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    get_ipython = getattr(builtins, "get_ipython", None)
+    if get_ipython is not None:
+        shell = type(get_ipython())
+        if shell.__name__ == "ZMQInteractiveShell" or "colab" in shell.__module__:
+            return True
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def _paint(lines: Sequence[_Line], annotation_prefix: str, use_color: bool) -> str:
+    edge = max(line.width for line in lines)  # the column where annotations begin, in every line
+    remark = f"\x1b[{Intensity.DIM}m%s\x1b[{Intensity.NORMAL}m" if use_color else "%s"
+    out: list[str] = []
+    current = _PLAIN
+    for line in lines:
+        parts = [" " * line.indent]
+        for words, style in line.pieces:
+            if use_color and style is not current:
+                parts.append(_escape(current, style))
+                current = style
+            parts.append(words)
+        if use_color and (line.annotations or line is lines[-1]):
+            parts.append(_escape(current, _PLAIN))
+            current = _PLAIN
+        out.append("".join(parts))
+        for row, annotation in enumerate(line.annotations):
+            gap = " " * (edge if row else edge - line.width)
+            tail = remark % f"{gap}{annotation_prefix}{annotation}"
+            if row:
+                out.append(tail)
+            else:
+                out[-1] += tail
+    return "\n".join(out)
+
+
+def _escape(old: Style, new: Style) -> str:
+    """The escape sequence that turns one style into another; JAX too mentions only what differs."""
+    codes = (new.foreground, new.background + 10, new.intensity)
+    changed = [str(int(code)) for code, before, after in zip(codes, old, new, strict=True) if before != after]
+    return f"\x1b[{';'.join(changed)}m" if changed else ""
