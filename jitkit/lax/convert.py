@@ -1,0 +1,223 @@
+"""From one dtype to another: converting values, reinterpreting bits, and Python scalars becoming arrays.
+
+`convert_element_type` carries the weak type beside the dtype, because a value may become weak or strong
+without any of its bits changing. Converting a scalar that is known while tracing gives another literal and no
+equation; converting to what a value is already gives the value itself.
+
+JAX: jax/_src/lax/lax.py:_convert_element_type
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .. import array, core, dtypes, traceback_util
+from ..core import Primitive, ShapedArray
+from ..interpreters.mlir import LoweringContext, register_lowering
+from ..interpreters.partial_eval import const_fold_rules, identity_rules
+from .elementwise_rules import COMPLEX, FLOAT, check_operand, compare, real_dtype
+from .utils import is_a, is_array
+
+# --- convert_element_type ------------------------------------------------------------------------------
+convert_element_type_p = Primitive("convert_element_type")
+
+
+@convert_element_type_p.def_abstract_eval
+def _(x: ShapedArray, *, new_dtype: Any, weak_type: bool) -> ShapedArray:
+    return ShapedArray(x.shape, new_dtype, weak_type)
+
+
+@register_lowering(convert_element_type_p)
+def _(ctx: LoweringContext, x: str, *, new_dtype: Any, weak_type: bool) -> str:
+    aval: ShapedArray = ctx.avals_in[0]
+    if is_a(aval.dtype, *COMPLEX) and not is_a(new_dtype, *COMPLEX):
+        part = aval.update(dtype=real_dtype(aval))
+        x, aval = ctx.emit_op(f"stablehlo.real {x}", [aval], part), part
+    if new_dtype == np.bool_ and aval.dtype != np.bool_:
+        return compare(ctx, "NE", x, ctx.splat(0, aval), aval)  # StableHLO would keep the lowest bit
+    return ctx.convert(x, aval, new_dtype)
+
+
+def _fold(value: Any, params: dict[str, Any], out: ShapedArray) -> Any:
+    """The literal converted, where it is a value of Python or NumPy; an Array may not be computed yet."""
+    if not isinstance(value, (bool, int, float, complex, np.generic, np.ndarray)):
+        return None
+    known = np.asarray(value)
+    if is_a(known.dtype, *COMPLEX) and not is_a(out.dtype, *COMPLEX):
+        known = known.real
+    return known.astype(out.dtype)[()]
+
+
+const_fold_rules[convert_element_type_p] = _fold
+identity_rules[convert_element_type_p] = lambda avals, params: (
+    avals[0].dtype == params["new_dtype"] and avals[0].weak_type == params["weak_type"]
+)
+
+
+def convert_element_type(operand: Any, new_dtype: Any) -> Any:
+    """The values of `operand` in another dtype, strongly typed, elementwise.
+
+    Floats become integers by truncation; what is out of range depends on the target. Anything but 0 is True.
+
+    Args:
+      operand: an array or scalar.
+      new_dtype: narrowed to 32 bits unless x64 mode is on.
+
+    Raises:
+      TypeError: for a dtype that arrays cannot have.
+      ValueError: for None.
+    """
+    return _convert_element_type(operand, dtypes.check_and_canonicalize_user_dtype(new_dtype, "convert_element_type"))
+
+
+def _convert_element_type(
+    operand: Any, new_dtype: Any = None, weak_type: bool = False, warn_on_complex_to_real_cast: bool = True
+) -> Any:
+    """`operand` as an array of this dtype (None: its own) and weak type; itself, where it is that already."""
+    if hasattr(operand, "__jax_array__") and not is_array(operand) and not core.is_array_type(type(operand)):
+        operand = operand.__jax_array__()
+    old_dtype, old_weak_type = dtypes.dtype(operand), dtypes.is_weakly_typed(operand)
+    new_dtype = old_dtype if new_dtype is None else np.dtype(new_dtype)
+    if warn_on_complex_to_real_cast and is_a(old_dtype, *COMPLEX) and not is_a(new_dtype, *COMPLEX):
+        message = "Casting complex values to real discards the imaginary part"
+        warnings.warn(message, np.exceptions.ComplexWarning, stacklevel=traceback_util.stacklevel())
+    if type(operand) is int:  # wraps around in the new dtype, wherever it would not fit into int32
+        return _known_scalar(np.asarray(operand).astype(new_dtype)[()], new_dtype, weak_type)
+    if isinstance(operand, (bool, int, float, complex, np.generic)):
+        if (old_dtype, old_weak_type) == (new_dtype, weak_type):
+            return _known_scalar(operand, new_dtype, weak_type)
+        if not weak_type and (np.isfinite(operand) or not is_a(new_dtype, np.integer)):
+            try:
+                return _known_scalar(np.asarray(operand, new_dtype)[()], new_dtype, weak_type)
+            except OverflowError:
+                pass  # a float beyond the integers of NumPy: XLA clamps it
+    elif is_array(operand) and (old_dtype, old_weak_type) == (new_dtype, weak_type):
+        return operand
+    return convert_element_type_p.bind(operand, new_dtype=new_dtype, weak_type=weak_type)
+
+
+def _known_scalar(value: Any, dtype: Any, weak_type: bool) -> Any:
+    """A scalar that needs no computing: a literal under a trace, an Array without one."""
+    if core.current_trace() is None:
+        return array.from_host(value, ShapedArray((), dtype, weak_type))
+    return convert_element_type_p.bind(value, new_dtype=dtype, weak_type=weak_type)
+
+
+def asarray(x: Any) -> Any:
+    """A scalar or array as an array of jitkit, with JAX's dtype for it; Python numbers become weakly typed.
+
+    Raises:
+      TypeError: for anything else, lists among it.
+      OverflowError: for a Python int that does not fit.
+    """
+    if is_array(x):
+        return x
+    if type(x) in dtypes.python_scalar_types:
+        return _convert_element_type(dtypes.coerce_to_array(x)[()], weak_type=type(x) is not bool)
+    if core.is_array_type(type(x)):
+        return _convert_element_type(x)
+    raise TypeError(f"asarray: expected ArrayLike, got {x} of type {type(x)}.")
+
+
+# --- stage ---------------------------------------------------------------------------------------------
+stage_p = Primitive("stage")
+identity_rules[stage_p] = lambda avals, params: True
+
+
+@stage_p.def_abstract_eval
+def _(x: ShapedArray) -> ShapedArray:
+    return x
+
+
+@register_lowering(stage_p)
+def _(ctx: LoweringContext, x: str) -> str:
+    return x
+
+
+def stage(x: Any, /) -> Any:
+    """x as a value of the current trace: a tracer, or an Array without a trace. No equation is written."""
+    return array.as_array(x) if core.current_trace() is None else stage_p.bind(x)
+
+
+# --- bitcast_convert_type ------------------------------------------------------------------------------
+bitcast_convert_type_p = Primitive("bitcast_convert_type")
+
+
+@bitcast_convert_type_p.def_abstract_eval
+def _(x: ShapedArray, *, new_dtype: Any) -> ShapedArray:
+    old_bits, new_bits = dtypes.itemsize_bits(x.dtype), dtypes.itemsize_bits(new_dtype)
+    shape = x.shape
+    if old_bits > new_bits:
+        shape = (*shape, old_bits // new_bits)
+    elif old_bits < new_bits:
+        last = shape[-1] if shape else 1
+        if last * old_bits != new_bits:
+            raise ValueError(
+                f"Attempting to convert array of shape {shape} from {x.dtype} of size {old_bits} bits to "
+                f"{new_dtype} of size {new_bits}, bits but {last} * {old_bits} != {new_bits}"
+            )
+        shape = shape[:-1]
+    if x.dtype != new_dtype and any(is_a(dtype, np.bool_, *COMPLEX) for dtype in (x.dtype, new_dtype)):
+        raise TypeError(
+            "lax.bitcast_convert_type does not support bool or complex values unless the operand and "
+            f"destination types match. Got operand dtype={x.dtype}, new_dtype={new_dtype!r}. "
+            "Consider using the arr.view() method instead."
+        )
+    return ShapedArray(shape, new_dtype)
+
+
+@register_lowering(bitcast_convert_type_p)
+def _(ctx: LoweringContext, x: str, *, new_dtype: Any) -> str:
+    return ctx.emit("stablehlo.bitcast_convert", [x], signature=True)
+
+
+def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
+    """The same bits, read as another dtype.
+
+    To a narrower dtype, each element becomes a new last axis of them, lowest bits first; to a wider one, the
+    last axis must be of the right size, and goes.
+
+    Raises:
+      ValueError: where the last axis has another size.
+      TypeError: for bools and complex numbers, and for a dtype that arrays cannot have.
+    """
+    new_dtype = dtypes.check_and_canonicalize_user_dtype(new_dtype, "bitcast_convert_type")
+    return bitcast_convert_type_p.bind(operand, new_dtype=new_dtype)
+
+
+# --- reduce_precision ----------------------------------------------------------------------------------
+reduce_precision_p = Primitive("reduce_precision")
+
+
+@reduce_precision_p.def_abstract_eval
+def _(x: ShapedArray, *, exponent_bits: int, mantissa_bits: int) -> ShapedArray:
+    if exponent_bits < 1:
+        raise ValueError(f"reduce_precision: exponent_bits must be positive; got {exponent_bits}")
+    if mantissa_bits < 0:
+        raise ValueError(f"reduce_precision: mantissa_bits must be non-negative; got {mantissa_bits}")
+    check_operand("reduce_precision", FLOAT, x)
+    return x
+
+
+@register_lowering(reduce_precision_p)
+def _(ctx: LoweringContext, x: str, *, exponent_bits: int, mantissa_bits: int) -> str:
+    return ctx.emit("stablehlo.reduce_precision", [x], f", format = e{exponent_bits}m{mantissa_bits}")
+
+
+def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
+    """Floats rounded as if they had been stored in a type of so many bits and read back.
+
+    Raises:
+      TypeError: for dtypes other than floats.
+      ValueError: for fewer than one bit of exponent, or none of mantissa.
+    """
+    context = "bits argument of lax.reduce_precision"
+    return reduce_precision_p.bind(
+        operand,
+        exponent_bits=core.concrete_or_error(operator.index, exponent_bits, f"exponent_{context}"),
+        mantissa_bits=core.concrete_or_error(operator.index, mantissa_bits, f"mantissa_{context}"),
+    )

@@ -1,0 +1,235 @@
+"""How elementwise primitives check their operands and lower: the columns of the table in `elementwise`.
+
+A row of that table names a primitive, the kinds of dtype it accepts, and a StableHLO operation; what is here
+turns that into a shape rule, a lowering, and a public function. Columns for derivatives and batching would be
+added here.
+
+Nothing is converted, and nothing is broadcast but scalars and axes of size 1: promotion is the business of
+`jitkit.numpy`. The result is weakly typed when all operands are.
+
+JAX: jax/_src/lax/lax.py:naryop
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..core import Primitive, ShapedArray
+from ..interpreters import mlir
+from ..interpreters.mlir import LoweringContext, LoweringRule
+from .utils import broadcast_equal_ranks, check_same_dtypes, is_a
+
+Kinds = tuple[type, ...]
+DTypeRule = Callable[..., Any]
+
+INTEGER: Kinds = (np.integer,)
+SIGNED: Kinds = (np.signedinteger,)
+FLOAT: Kinds = (np.floating,)
+COMPLEX: Kinds = (np.complexfloating,)
+PART_OF_COMPLEX: Kinds = (np.float32, np.float64)
+INEXACT: Kinds = (np.floating, np.complexfloating)
+NUMBER: Kinds = (np.integer, np.floating, np.complexfloating)
+ORDERED: Kinds = (np.integer, np.floating, np.bool_)
+ANY: Kinds = (np.integer, np.floating, np.complexfloating, np.bool_)
+BITS: Kinds = (np.integer, np.bool_)
+
+# --- dtypes of results ---------------------------------------------------------------------------------
+
+
+def same_dtype(x: ShapedArray, *others: ShapedArray, **params: Any) -> Any:
+    """The dtype of the (first) operand."""
+    return x.dtype
+
+
+def bool_dtype(*operands: ShapedArray, **params: Any) -> Any:
+    """bool, whatever is compared."""
+    return np.dtype(bool)
+
+
+def real_dtype(x: ShapedArray, **params: Any) -> Any:
+    """That of the parts of a complex number; other dtypes stay."""
+    return np.zeros((), x.dtype).real.dtype
+
+
+def complex_dtype(x: ShapedArray, *others: ShapedArray, **params: Any) -> Any:
+    """complex64 for what has parts of 32 bits, complex128 for what has 64."""
+    return np.result_type(x.dtype, np.complex64)
+
+
+# --- checks --------------------------------------------------------------------------------------------
+
+
+def check_operand(name: str, accepts: Kinds, x: ShapedArray) -> None:
+    """TypeError unless the operand of a unary operation has an accepted dtype."""
+    if not is_a(x.dtype, *accepts):
+        raise TypeError(
+            f"{name} does not accept dtype {x.dtype.name}. Accepted dtypes are subtypes of {_names(accepts)}."
+        )
+
+
+def check_operands(name: str, accepts: tuple[Kinds, ...], *operands: ShapedArray) -> None:
+    """TypeError unless every operand has a dtype that is accepted at its position."""
+    for i, (x, kinds) in enumerate(zip(operands, accepts, strict=True)):
+        if not is_a(x.dtype, *kinds):
+            raise TypeError(
+                f"{name} does not accept dtype {x.dtype.name} at position {i}. "
+                f"Accepted dtypes at position {i} are subtypes of {_names(kinds)}."
+            )
+
+
+def _names(kinds: Kinds) -> str:
+    return ", ".join(kind.__name__ for kind in kinds)
+
+
+def broadcast_operands(name: str, *operands: ShapedArray) -> tuple[int, ...]:
+    """The shape of the result: scalars fit everything, arrays must have one rank. TypeError otherwise."""
+    shapes = [x.shape for x in operands if x.shape]
+    return broadcast_equal_ranks(name, shapes) if shapes else ()
+
+
+# --- lowering ------------------------------------------------------------------------------------------
+
+
+def one_op(op: str) -> LoweringRule:
+    """The rule of a primitive that is one operation of StableHLO, or of CHLO, which XLA expands."""
+
+    def rule(ctx: LoweringContext, *operands: str, **params: Any) -> str:
+        if op.startswith("chlo."):  # CHLO writes its types out, without parentheses
+            types = ", ".join(map(mlir.type_of, ctx.avals_in))
+            return ctx.emit_text(f"{op} {', '.join(operands)} : {types} -> {mlir.type_of(ctx.avals_out[0])}")
+        return ctx.emit(op, operands, signature=ctx.avals_in[0].dtype != ctx.avals_out[0].dtype)
+
+    return rule
+
+
+def compare(
+    ctx: LoweringContext, direction: str, x: str, y: str, aval: ShapedArray, total_order: bool = False
+) -> str:
+    """Write one comparison (EQ, NE, LT, ...) of two values of the same aval."""
+    if is_a(aval.dtype, *INEXACT):
+        kind = "TOTALORDER" if total_order else "FLOAT"
+    else:
+        kind = "SIGNED" if is_a(aval.dtype, *SIGNED) else "UNSIGNED"
+    text = f"stablehlo.compare {direction}, {x}, {y}, {kind}"
+    return ctx.emit_op(text, [aval, aval], aval.update(dtype=bool))
+
+
+def comparison(direction: str, total_order: bool = False) -> LoweringRule:
+    """The rule of a primitive that is one comparison."""
+
+    def rule(ctx: LoweringContext, x: str, y: str) -> str:
+        return compare(ctx, direction, x, y, ctx.avals_in[0], total_order)
+
+    return rule
+
+
+def select(ctx: LoweringContext, predicate: str, on_true: str, on_false: str, shape: Any, aval: Any) -> str:
+    """Write a choice between two values of one aval, by a predicate of the given shape: theirs, or ()."""
+    types = f"{mlir.tensor_type(shape, bool)}, {mlir.type_of(aval)}"
+    return ctx.emit_text(f"stablehlo.select {predicate}, {on_true}, {on_false} : {types}")
+
+
+def extremum(op: str, direction: str) -> LoweringRule:
+    """The rule of max and min, which order complex numbers by real part, then by imaginary part."""
+    simple = one_op(op)
+
+    def rule(ctx: LoweringContext, x: str, y: str) -> str:
+        aval = ctx.avals_in[0]
+        if not is_a(aval.dtype, *COMPLEX):
+            return str(simple(ctx, x, y))
+        part = aval.update(dtype=real_dtype(aval))
+        real_x, real_y = (ctx.emit_op(f"stablehlo.real {z}", [aval], part) for z in (x, y))
+        imag_x, imag_y = (ctx.emit_op(f"stablehlo.imag {z}", [aval], part) for z in (x, y))
+        tie = compare(ctx, "EQ", real_x, real_y, part)
+        by_real = compare(ctx, direction, real_x, real_y, part)
+        by_imag = compare(ctx, direction, imag_x, imag_y, part)
+        x_wins = select(ctx, tie, by_imag, by_real, aval.shape, aval.update(dtype=bool))
+        return select(ctx, x_wins, x, y, aval.shape, aval)
+
+    return rule
+
+
+# --- rows ----------------------------------------------------------------------------------------------
+
+
+def unary(
+    name: str,
+    accepts: Kinds,
+    lowering: str | LoweringRule,
+    doc: str,
+    result: DTypeRule = same_dtype,
+    called: str = "",
+) -> tuple[Callable[[Any], Any], Primitive]:
+    """A row of one operand: the function, `called` so if not by the primitive's name, and the primitive."""
+    primitive = Primitive(name)
+
+    @primitive.def_abstract_eval
+    def shape_rule(x: ShapedArray, **params: Any) -> ShapedArray:
+        check_operand(name, accepts, x)
+        return x.update(dtype=result(x, **params))
+
+    mlir.register_lowering(primitive)(one_op(lowering) if isinstance(lowering, str) else lowering)
+
+    def function(x: Any) -> Any:
+        return primitive.bind(x)
+
+    return _documented(function, called or name, doc, accepts), primitive
+
+
+def binary(
+    name: str,
+    accepts: Kinds,
+    lowering: str | LoweringRule,
+    doc: str,
+    result: DTypeRule = same_dtype,
+    called: str = "",
+) -> tuple[Callable[[Any, Any], Any], Primitive]:
+    """A row of two operands of one dtype."""
+    primitive = nary_primitive(name, (accepts, accepts), lowering, result)
+
+    def function(x: Any, y: Any) -> Any:
+        return primitive.bind(x, y)
+
+    return _documented(function, called or name, doc, accepts), primitive
+
+
+def nary_primitive(
+    name: str,
+    accepts: tuple[Kinds, ...],
+    lowering: str | LoweringRule,
+    result: DTypeRule = same_dtype,
+    one_dtype: bool = True,
+) -> Primitive:
+    """A primitive of operands that broadcast. `one_dtype=False` leaves it to `result` which dtypes match."""
+    primitive = Primitive(name)
+
+    @primitive.def_abstract_eval
+    def shape_rule(*operands: ShapedArray) -> ShapedArray:
+        shape = broadcast_operands(name, *operands)
+        check_operands(name, accepts, *operands)
+        if one_dtype:
+            check_same_dtypes(name, *operands)
+        return ShapedArray(shape, result(*operands), all(x.weak_type for x in operands))
+
+    mlir.register_lowering(primitive)(one_op(lowering) if isinstance(lowering, str) else lowering)
+    mlir.rank_polymorphic.add(primitive)
+    return primitive
+
+
+_NAMES_OF_KINDS = {
+    np.integer: "integers", np.signedinteger: "signed integers", np.floating: "floats",
+    np.complexfloating: "complex", np.bool_: "bool", np.float32: "float32", np.float64: "float64",
+}  # fmt: skip
+
+
+def _documented(function: Any, name: str, doc: str, accepts: Kinds) -> Any:
+    kinds = ", ".join(_NAMES_OF_KINDS[kind] for kind in accepts)
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (
+        f"{doc}\n\nElementwise, for {kinds}; scalars broadcast.\n\n"
+        "Raises:\n  TypeError: for other dtypes, for different ones, and for shapes that do not fit."
+    )
+    return function

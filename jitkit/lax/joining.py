@@ -1,0 +1,256 @@
+"""Arrays put together and taken apart: concatenate, stack, tile, pad; split, unstack.
+
+JAX: jax/_src/lax/lax.py:concatenate
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..core import Primitive, ShapedArray
+from ..interpreters.mlir import LoweringContext, register_lowering
+from .convert import asarray
+from .utils import canonicalize_axis, check_same_dtypes, is_array
+
+# --- concatenate ---------------------------------------------------------------------------------------
+concatenate_p = Primitive("concatenate")
+
+
+@concatenate_p.def_abstract_eval
+def _(*operands: ShapedArray, dimension: int) -> ShapedArray:
+    shapes = [x.shape for x in operands]
+    listed = ", ".join(map(str, shapes))
+    if len({len(shape) for shape in shapes}) != 1:
+        raise TypeError(f"Cannot concatenate arrays with different numbers of dimensions: got {listed}.")
+    if not 0 <= dimension < len(shapes[0]):
+        raise TypeError(f"concatenate dimension out of bounds: dimension {dimension} for shapes {listed}.")
+    before, after = shapes[0][:dimension], shapes[0][dimension + 1 :]
+    if any((shape[:dimension], shape[dimension + 1 :]) != (before, after) for shape in shapes):
+        raise TypeError(
+            "Cannot concatenate arrays with shapes that differ in dimensions other than the one being "
+            f"concatenated: concatenating along dimension {dimension} for shapes {listed}."
+        )
+    check_same_dtypes("concatenate", *operands)
+    total = sum(shape[dimension] for shape in shapes)
+    return ShapedArray((*before, total, *after), operands[0].dtype, all(x.weak_type for x in operands))
+
+
+@register_lowering(concatenate_p)
+def _(ctx: LoweringContext, *operands: str, dimension: int) -> str:
+    return _emit_concatenate(ctx, operands, ctx.avals_in, dimension)
+
+
+def _emit_concatenate(
+    ctx: LoweringContext, names: Sequence[str], avals: Sequence[ShapedArray], axis: int
+) -> str:
+    """Concatenate sixteen at a time: XLA's compilers slow down on operations of very many operands."""
+    while True:
+        joined = []
+        for i in range(0, len(names), 16):
+            parts = avals[i : i + 16]
+            total = sum(part.shape[axis] for part in parts)
+            out = parts[0].update(shape=(*parts[0].shape[:axis], total, *parts[0].shape[axis + 1 :]))
+            text = f"stablehlo.concatenate {', '.join(names[i : i + 16])}, dim = {axis}"
+            joined.append((ctx.emit_op(text, parts, out), out))
+        if len(joined) == 1:
+            return joined[0][0]
+        names, avals = [name for name, _ in joined], [aval for _, aval in joined]
+
+
+def concatenate(operands: Any, dimension: int) -> Any:
+    """Arrays of one dtype, and of shapes that differ along `dimension` only, one after the other along it.
+
+    Raises:
+      ValueError: for none.
+      TypeError: for other shapes or dtypes.
+    """
+    if len(operands) == 0:
+        raise ValueError("concatenate requires a non-empty sequences of arrays")
+    if len(operands) == 1 and is_array(operands[0]):
+        return operands[0]
+    return concatenate_p.bind(*operands, dimension=dimension)
+
+
+# --- stack, unstack ------------------------------------------------------------------------------------
+stack_p = Primitive("stack")
+unstack_p = Primitive("unstack", multiple_results=True)
+
+
+@stack_p.def_abstract_eval
+def _(*operands: ShapedArray, axis: int) -> ShapedArray:
+    shapes = [x.shape for x in operands]
+    listed = ", ".join(map(str, shapes))
+    if len({len(shape) for shape in shapes}) != 1:
+        raise ValueError(f"Cannot stack arrays with different numbers of dimensions: got {listed}.")
+    if len(set(shapes)) != 1:
+        raise ValueError(f"All input arrays must have the same shape. Got {listed}.")
+    check_same_dtypes("stack", *operands)
+    shape = (*shapes[0][:axis], len(shapes), *shapes[0][axis:])
+    return ShapedArray(shape, operands[0].dtype, all(x.weak_type for x in operands))
+
+
+@register_lowering(stack_p)
+def _(ctx: LoweringContext, *operands: str, axis: int) -> str:
+    old: ShapedArray = ctx.avals_in[0]
+    new = old.update(shape=(*old.shape[:axis], 1, *old.shape[axis:]))
+    dims = [i for i in range(new.ndim) if i != axis]
+    names = [ctx.broadcast_in_dim(x, old, new.shape, dims) for x in operands]
+    return _emit_concatenate(ctx, names, [new] * len(names), axis)
+
+
+@unstack_p.def_abstract_eval
+def _(x: ShapedArray, *, axis: int) -> list[ShapedArray]:
+    return [x.update(shape=(*x.shape[:axis], *x.shape[axis + 1 :]))] * x.shape[axis]
+
+
+@register_lowering(unstack_p)
+def _(ctx: LoweringContext, x: str, *, axis: int) -> list[str]:
+    parts = _emit_split(ctx, x, ctx.avals_in[0], [1] * len(ctx.avals_out), axis)
+    return [ctx.reshape(name, aval, ctx.avals_out[0].shape) for name, aval in parts]
+
+
+def stack(operands: Sequence[Any], axis: int = 0) -> Any:
+    """Arrays of one shape and dtype side by side along a new axis.
+
+    Raises:
+      ValueError: for different shapes, and for an axis out of range.
+      TypeError: for different dtypes.
+    """
+    arrays = [asarray(x) for x in operands]
+    return stack_p.bind(*arrays, axis=canonicalize_axis(axis, arrays[0].ndim + 1))
+
+
+def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
+    """The arrays that `stack` would make x of. ValueError for an axis out of range."""
+    x = asarray(x)
+    return tuple(unstack_p.bind(x, axis=canonicalize_axis(axis, x.ndim)))
+
+
+# --- split ---------------------------------------------------------------------------------------------
+split_p = Primitive("split", multiple_results=True)
+
+
+@split_p.def_abstract_eval
+def _(x: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> list[ShapedArray]:
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"Sizes passed to split must be nonnegative, got {list(sizes)}")
+    if x.shape[axis] != sum(sizes):
+        shape = list(x.shape)
+        raise ValueError(
+            f"Sum of sizes {sum(sizes)} must be equal to dimension {axis} of the operand shape {shape}"
+        )
+    return [x.update(shape=(*x.shape[:axis], size, *x.shape[axis + 1 :])) for size in sizes]
+
+
+@register_lowering(split_p)
+def _(ctx: LoweringContext, x: str, *, sizes: tuple[int, ...], axis: int) -> list[str]:
+    return [name for name, _ in _emit_split(ctx, x, ctx.avals_in[0], sizes, axis)]
+
+
+def _emit_split(
+    ctx: LoweringContext, x: str, aval: ShapedArray, sizes: Sequence[int], axis: int
+) -> list[tuple[str, ShapedArray]]:
+    parts = []
+    start = 0
+    for size in sizes:
+        ranges = [f"0:{n}" for n in aval.shape]
+        ranges[axis] = f"{start}:{start + size}"
+        out = aval.update(shape=(*aval.shape[:axis], size, *aval.shape[axis + 1 :]))
+        parts.append((ctx.emit_op(f"stablehlo.slice {x} [{', '.join(ranges)}]", [aval], out), out))
+        start += size
+    return parts
+
+
+def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
+    """Pieces of these sizes along an axis. ValueError where the sizes do not add up to it."""
+    operand = asarray(operand)
+    pieces: list[Any] = split_p.bind(operand, sizes=tuple(sizes), axis=canonicalize_axis(axis, operand.ndim))
+    return pieces
+
+
+# --- tile ----------------------------------------------------------------------------------------------
+tile_p = Primitive("tile")
+
+
+@tile_p.def_abstract_eval
+def _(x: ShapedArray, *, reps: tuple[int, ...]) -> ShapedArray:
+    if x.ndim != len(reps):
+        raise TypeError(
+            f"reps length must be equal to the ndim of x, got len(reps)={len(reps)} and x.ndim={x.ndim}."
+        )
+    return x.update(shape=[size * count for size, count in zip(x.shape, reps, strict=True)])
+
+
+@register_lowering(tile_p)
+def _(ctx: LoweringContext, x: str, *, reps: tuple[int, ...]) -> str:
+    aval: ShapedArray = ctx.avals_in[0]
+    spaced = aval.update(shape=[n for size in aval.shape for n in (1, size)])
+    repeated = aval.update(shape=[n for pair in zip(reps, aval.shape, strict=True) for n in pair])
+    x = ctx.reshape(x, aval, spaced.shape)
+    x = ctx.broadcast_in_dim(x, spaced, repeated.shape, range(spaced.ndim))
+    return ctx.reshape(x, repeated, ctx.avals_out[0].shape)
+
+
+def tile(operand: Any, reps: Sequence[int]) -> Any:
+    """`operand` repeated `reps[i]` times along axis i. TypeError unless there is a count for each axis."""
+    return tile_p.bind(operand, reps=tuple(reps))
+
+
+# --- pad -----------------------------------------------------------------------------------------------
+pad_p = Primitive("pad")
+
+
+@pad_p.def_abstract_eval
+def _(x: ShapedArray, padding_value: ShapedArray, *, padding_config: Any) -> ShapedArray:
+    if padding_value.ndim != 0:
+        raise ValueError(f"padding_value must be a scalar; got np.shape(padding_value)={padding_value.shape}")
+    if len(padding_config) != x.ndim:
+        raise ValueError(
+            "length of padding_config must equal the number of axes of operand, "
+            f"got padding_config {padding_config} for operand shape {x.shape}"
+        )
+    if any(interior < 0 for _, _, interior in padding_config):
+        raise ValueError(
+            f"interior padding in padding_config must be nonnegative, got padding_config {padding_config}"
+        )
+    shape = tuple(
+        low + high + (0 if size == 0 else size + (size - 1) * interior)
+        for (low, high, interior), size in zip(padding_config, x.shape, strict=True)
+    )
+    if any(size < 0 for size in shape):
+        raise ValueError(
+            f"Dimension size after padding is not at least 0, got result shape {shape}, "
+            f"for padding_config {padding_config} and operand shape {x.shape}"
+        )
+    if x.dtype != padding_value.dtype:
+        raise TypeError(
+            f"pad operand and padding_value must be same dtype: got {x.dtype} and {padding_value.dtype}."
+        )
+    return ShapedArray(shape, x.dtype, x.weak_type and padding_value.weak_type)
+
+
+@register_lowering(pad_p)
+def _(ctx: LoweringContext, x: str, padding_value: str, *, padding_config: Any) -> str:
+    low, high, interior = zip(*padding_config, strict=True) if padding_config else ((), (), ())
+    lists = ", ".join(
+        f"{name} = [{', '.join(map(str, sizes))}]"
+        for name, sizes in (("low", low), ("high", high), ("interior", interior))
+    )
+    return ctx.emit("stablehlo.pad", [x, padding_value], f", {lists}", signature=True)
+
+
+def pad(operand: Any, padding_value: Any, padding_config: Sequence[Sequence[int]]) -> Any:
+    """`operand` with elements added at the ends of its axes, and in between.
+
+    Args:
+      operand: an array.
+      padding_value: a scalar of its dtype.
+      padding_config: for each axis, how many go before it, after it, and between each two elements. Negative
+        numbers before and after take elements away.
+
+    Raises:
+      ValueError: for a configuration that does not fit.
+      TypeError: for different dtypes.
+    """
+    return pad_p.bind(operand, padding_value, padding_config=tuple(map(tuple, padding_config)))

@@ -1,0 +1,119 @@
+"""Operations that hold things in place, and change no value: copies, barriers, tokens.
+
+XLA moves, merges and drops operations as it likes, so long as the results come out the same. These say that
+it may not: `optimization_barrier` keeps what is before it before it, tokens put side effects in order.
+
+JAX: jax/_src/lax/lax.py:optimization_barrier
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import core, tree_util
+from ..core import AbstractToken, Primitive, ShapedArray
+from ..interpreters.mlir import LoweringContext, register_lowering, type_of
+
+# --- copy, stop_gradient -------------------------------------------------------------------------------
+copy_p = Primitive("copy")
+stop_gradient_p = Primitive("stop_gradient")
+
+
+@copy_p.def_abstract_eval
+def _(x: Any) -> Any:
+    return x
+
+
+@stop_gradient_p.def_abstract_eval
+def _(x: ShapedArray) -> ShapedArray:
+    return x
+
+
+@register_lowering(copy_p, stop_gradient_p)
+def _(ctx: LoweringContext, x: str) -> str:
+    return x
+
+
+def copy(x: Any) -> Any:
+    """An array of its own with x's values; it lives on when x is donated or deleted."""
+    return copy_p.bind(x)
+
+
+def stop_gradient(x: Any) -> Any:
+    """x itself, through which no derivative flows. x may be a pytree of arrays."""
+    return tree_util.tree_map(stop_gradient_p.bind, x)
+
+
+# --- tie -----------------------------------------------------------------------------------------------
+tie_p = Primitive("tie")
+
+
+@tie_p.def_abstract_eval
+def _(x: Any, y: Any) -> Any:
+    return y
+
+
+@register_lowering(tie_p)
+def _(ctx: LoweringContext, x: str, y: str) -> str:
+    return y
+
+
+# --- optimization_barrier ------------------------------------------------------------------------------
+optimization_barrier_p = Primitive("optimization_barrier", multiple_results=True)
+
+
+@optimization_barrier_p.def_abstract_eval
+def _(*operands: Any) -> list[Any]:
+    return list(operands)
+
+
+@register_lowering(optimization_barrier_p)
+def _(ctx: LoweringContext, *operands: str) -> list[str]:
+    if not operands:
+        return []
+    types = ", ".join(map(type_of, ctx.avals_in))
+    name = ctx.emit_text(f"stablehlo.optimization_barrier {', '.join(operands)} : {types}", len(operands))
+    return [name] if len(operands) == 1 else [f"{name}#{i}" for i in range(len(operands))]
+
+
+def optimization_barrier(operand: Any, /) -> Any:
+    """The arrays of a pytree as they are, but all are there before any of the results is used."""
+    leaves, treedef = tree_util.tree_flatten(operand)
+    return tree_util.tree_unflatten(treedef, optimization_barrier_p.bind(*leaves))
+
+
+# --- tokens --------------------------------------------------------------------------------------------
+create_token_p = Primitive("create_token")
+after_all_p = Primitive("after_all")
+
+
+@create_token_p.def_abstract_eval
+def _() -> AbstractToken:
+    return core.abstract_token
+
+
+@register_lowering(create_token_p)
+def _(ctx: LoweringContext) -> str:
+    return ctx.emit_text("stablehlo.create_token : !stablehlo.token")
+
+
+@after_all_p.def_abstract_eval
+def _(*operands: Any) -> AbstractToken:
+    if any(operand is not core.abstract_token for operand in operands):
+        raise TypeError("Arguments to after_all must be tokens")
+    return core.abstract_token
+
+
+@register_lowering(after_all_p)
+def _(ctx: LoweringContext, *operands: str) -> str:
+    return ctx.emit_text(f"stablehlo.after_all {', '.join(operands)} : !stablehlo.token")
+
+
+def create_token(_: Any = None) -> Any:
+    """A token: no data, but what takes it comes after what gave it."""
+    return create_token_p.bind()
+
+
+def after_all(*operands: Any) -> Any:
+    """One token that comes after all of these. TypeError for anything but tokens."""
+    return after_all_p.bind(*operands)

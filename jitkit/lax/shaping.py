@@ -1,0 +1,285 @@
+"""The same elements in another shape: broadcast, reshape, squeeze, transpose, reverse.
+
+Most of them keep the order of elements in memory, and XLA turns them into other ways to read an array rather
+than into copies.
+
+JAX: jax/_src/lax/lax.py:broadcast_in_dim
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import core
+from ..core import Primitive, ShapedArray
+from ..interpreters.mlir import LoweringContext, register_lowering
+from ..interpreters.partial_eval import identity_rules
+from ..jaxpr_printer import hide_params, pp_eqn_rules
+from .convert import asarray
+from .utils import canonicalize_axis, canonicalize_shape, check_shapelike, is_array
+
+# --- broadcast_in_dim ----------------------------------------------------------------------------------
+broadcast_in_dim_p = Primitive("broadcast_in_dim")
+pp_eqn_rules[broadcast_in_dim_p] = hide_params("shape", broadcast_dimensions=())
+identity_rules[broadcast_in_dim_p] = lambda avals, params: avals[0].shape == params["shape"]
+
+
+@broadcast_in_dim_p.def_abstract_eval
+def _(x: ShapedArray, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...]) -> ShapedArray:
+    check_shapelike("broadcast_in_dim", "shape", shape)
+    check_shapelike("broadcast_in_dim", "broadcast_dimensions", broadcast_dimensions)
+    if x.ndim != len(broadcast_dimensions):
+        raise TypeError(
+            "broadcast_in_dim broadcast_dimensions must have length equal to operand ndim; "
+            f"got broadcast_dimensions {broadcast_dimensions} for operand ndim {x.ndim}."
+        )
+    if len(shape) < x.ndim:
+        raise TypeError(
+            "broadcast_in_dim target broadcast shape must have equal or higher rank to the operand shape; "
+            f"got operand ndim {x.ndim} and target broadcast ndim {len(shape)}."
+        )
+    if not set(broadcast_dimensions) <= set(range(len(shape))):
+        raise TypeError(
+            "broadcast_in_dim broadcast_dimensions must be a subset of output dimensions, "
+            f"got {broadcast_dimensions} for operand ndim {x.ndim} and shape {shape}."
+        )
+    if any(size not in (1, shape[axis]) for size, axis in zip(x.shape, broadcast_dimensions, strict=True)):
+        raise TypeError(
+            "broadcast_in_dim operand dimension sizes must either be 1, or be equal to their corresponding "
+            f"dimensions in the target broadcast shape; got operand of shape {x.shape}, "
+            f"target broadcast shape {shape}, broadcast_dimensions {broadcast_dimensions} "
+        )
+    if len(set(broadcast_dimensions)) != len(broadcast_dimensions):
+        raise TypeError(
+            "broadcast_in_dim broadcast_dimensions must not contain duplicates, "
+            f"got broadcast_dimensions {broadcast_dimensions}"
+        )
+    return x.update(shape=shape)
+
+
+@register_lowering(broadcast_in_dim_p)
+def _(ctx: LoweringContext, x: str, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...]) -> str:
+    dims = ", ".join(map(str, broadcast_dimensions))
+    return ctx.emit_op(f"stablehlo.broadcast_in_dim {x}, dims = [{dims}]", ctx.avals_in, ctx.avals_out[0])
+
+
+def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int]) -> Any:
+    """`operand` repeated along new axes, and along axes of size 1.
+
+    Args:
+      operand: an array or scalar.
+      shape: of the result.
+      broadcast_dimensions: for each axis of `operand`, the axis of the result that it becomes.
+
+    Raises:
+      TypeError: where they do not fit together.
+    """
+    if np.ndim(operand) == len(shape) and not len(broadcast_dimensions) and is_array(operand):
+        return operand
+    dimensions = tuple(broadcast_dimensions)
+    return broadcast_in_dim_p.bind(operand, shape=tuple(shape), broadcast_dimensions=dimensions)
+
+
+def broadcast(operand: Any, sizes: Sequence[int]) -> Any:
+    """`operand` repeated along new axes of these sizes, in front of its own."""
+    if len(sizes) == 0:
+        return asarray(operand)
+    dimensions = tuple(range(len(sizes), len(sizes) + np.ndim(operand)))
+    return broadcast_in_dim(operand, tuple(sizes) + np.shape(operand), dimensions)
+
+
+def broadcast_to(operand: Any, shape: Sequence[int]) -> Any:
+    """`operand` broadcast to `shape`, by NumPy's rules. ValueError where it does not fit."""
+    old_shape, shape = np.shape(operand), tuple(shape)
+    if old_shape == shape:
+        return asarray(operand)
+    if len(shape) < len(old_shape):
+        raise ValueError(f"Cannot broadcast to shape with fewer dimensions: arr_shape={old_shape} {shape=}")
+    lead = len(shape) - len(old_shape)
+    if any(old not in (1, new) for old, new in zip(old_shape, shape[lead:], strict=True)):
+        aval = core.get_aval(operand)
+        raise ValueError(
+            "Incompatible types for broadcasting: "
+            f"input type={'~' if aval.weak_type else ''}{aval.str_short()} "
+            f"and requested type={aval.update(shape=shape).str_short()}"
+        )
+    return broadcast_in_dim(operand, shape, tuple(range(lead, len(shape))))
+
+
+def broadcast_like(operand: Any, like: Any) -> Any:
+    """`operand` broadcast to the shape of `like`."""
+    return broadcast_to(operand, np.shape(like))
+
+
+def broadcast_to_rank(x: Any, rank: int) -> Any:
+    """x with axes of size 1 in front, as many as it needs to have `rank` of them."""
+    ndim = np.ndim(x)
+    return asarray(x) if ndim == rank else broadcast(x, (1,) * (rank - ndim))
+
+
+# --- reshape -------------------------------------------------------------------------------------------
+reshape_p = Primitive("reshape")
+
+
+@reshape_p.def_abstract_eval
+def _(x: ShapedArray, *, new_sizes: tuple[int, ...], dimensions: Any, sharding: None) -> ShapedArray:
+    if any(size < 0 for size in new_sizes):
+        raise TypeError(f"reshape new_sizes must all be positive, got {new_sizes}.")
+    if dimensions is not None and sorted(dimensions) != list(range(x.ndim)):
+        raise TypeError(
+            "reshape dimensions must be a permutation of operand dimensions, "
+            f"got dimensions {dimensions} for shape {x.shape}."
+        )
+    if math.prod(new_sizes) != x.size:
+        raise TypeError(f"reshape total size must be unchanged, got {new_sizes=} for shape {x.shape}.")
+    return x.update(shape=new_sizes)
+
+
+@register_lowering(reshape_p)
+def _(ctx: LoweringContext, x: str, *, new_sizes: tuple[int, ...], dimensions: Any, sharding: None) -> str:
+    aval: ShapedArray = ctx.avals_in[0]
+    if dimensions is not None:
+        x, aval = _emit_transpose(ctx, x, aval, dimensions)
+    return ctx.reshape(x, aval, new_sizes)
+
+
+def reshape(operand: Any, new_sizes: Any, dimensions: Sequence[int] | None = None) -> Any:
+    """The same elements in row-major order in another shape; with `dimensions`, after transposing by them.
+
+    Raises:
+      TypeError: where the number of elements differs, or `new_sizes` is not a shape.
+    """
+    sizes = canonicalize_shape(new_sizes)
+    if dimensions is not None:
+        dimensions = tuple(map(operator.index, dimensions))
+        if dimensions == tuple(range(np.ndim(operand))):
+            dimensions = None
+    if sizes and np.shape(operand) == sizes and dimensions is None and is_array(operand):
+        return operand
+    return reshape_p.bind(operand, new_sizes=sizes, dimensions=dimensions, sharding=None)
+
+
+def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
+    """The axes from `start_dimension` up to `stop_dimension` as one. ValueError where stop is before start."""
+    shape = np.shape(operand)
+    low, high, _ = slice(start_dimension, stop_dimension).indices(len(shape))
+    if high < low:
+        axes = f"{shape}[{start_dimension}:{stop_dimension}]"
+        raise ValueError(f"Invalid dimension range passed to collapse: {axes}")
+    return reshape(operand, (*shape[:low], math.prod(shape[low:high]), *shape[high:]))
+
+
+# --- squeeze, expand_dims ------------------------------------------------------------------------------
+squeeze_p = Primitive("squeeze")
+
+
+@squeeze_p.def_abstract_eval
+def _(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
+    if len(set(dimensions)) != len(dimensions):
+        raise ValueError(f"dimensions are not unique: {dimensions}")
+    if any(not 0 <= axis < x.ndim for axis in dimensions):
+        raise ValueError(f"dimensions outside range [0, ndim): {dimensions}")
+    if any(x.shape[axis] != 1 for axis in dimensions):
+        raise ValueError(
+            "cannot select an axis to squeeze out which has size not equal to one, "
+            f"got shape={x.shape} and {dimensions=}"
+        )
+    return x.update(shape=[size for axis, size in enumerate(x.shape) if axis not in dimensions])
+
+
+@register_lowering(squeeze_p)
+def _(ctx: LoweringContext, x: str, *, dimensions: tuple[int, ...]) -> str:
+    return ctx.reshape(x, ctx.avals_in[0], ctx.avals_out[0].shape)
+
+
+def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
+    """`array` without these axes. ValueError for axes of a size other than 1, or out of range."""
+    ndim = np.ndim(array)
+    axes = tuple(sorted(canonicalize_axis(axis, ndim) for axis in dimensions))
+    if not axes and is_array(array):
+        return array
+    return squeeze_p.bind(array, dimensions=axes)
+
+
+def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
+    """`array` with new axes of size 1, at these places of the result. ValueError for repeated ones."""
+    if len(set(dimensions)) != len(dimensions):
+        raise ValueError(f"repeated axis in lax.expand_dims: {dimensions}")
+    ndim = np.ndim(array) + len(dimensions)
+    new = [canonicalize_axis(axis, ndim) for axis in dimensions]
+    if len(set(new)) != len(new):
+        raise ValueError(f"repeated axis in lax.expand_dims: {new}")
+    shape = list(np.shape(array))
+    for axis in sorted(new):
+        shape.insert(axis, 1)
+    return broadcast_in_dim(array, shape, [axis for axis in range(ndim) if axis not in new])
+
+
+# --- transpose -----------------------------------------------------------------------------------------
+transpose_p = Primitive("transpose")
+
+
+@transpose_p.def_abstract_eval
+def _(x: ShapedArray, *, permutation: tuple[int, ...]) -> ShapedArray:
+    if sorted(permutation) != list(range(x.ndim)):
+        raise TypeError(
+            "transpose permutation isn't a permutation of operand dimensions, "
+            f"got permutation {permutation} for operand shape {x.shape}."
+        )
+    return x.update(shape=[x.shape[axis] for axis in permutation])
+
+
+@register_lowering(transpose_p)
+def _(ctx: LoweringContext, x: str, *, permutation: tuple[int, ...]) -> str:
+    return _emit_transpose(ctx, x, ctx.avals_in[0], permutation)[0]
+
+
+def _emit_transpose(
+    ctx: LoweringContext, x: str, aval: ShapedArray, axes: Sequence[int]
+) -> tuple[str, ShapedArray]:
+    out = aval.update(shape=[aval.shape[axis] for axis in axes])
+    return ctx.emit_op(f"stablehlo.transpose {x}, dims = [{', '.join(map(str, axes))}]", [aval], out), out
+
+
+def transpose(operand: Any, permutation: Sequence[int] | np.ndarray[Any, Any]) -> Any:
+    """The axes in another order: axis i of the result is axis `permutation[i]` of `operand`.
+
+    Raises:
+      TypeError: where it is not a permutation of all axes.
+    """
+    axes = tuple(operator.index(axis) for axis in permutation)
+    if axes == tuple(range(np.ndim(operand))) and is_array(operand):
+        return operand
+    return transpose_p.bind(operand, permutation=axes)
+
+
+# --- rev -----------------------------------------------------------------------------------------------
+rev_p = Primitive("rev")
+
+
+@rev_p.def_abstract_eval
+def _(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
+    check_shapelike("rev", "dimensions", dimensions)
+    if len(set(dimensions)) != len(dimensions):
+        raise TypeError(f"rev dimensions must be unique, got {dimensions}.")
+    if any(axis >= x.ndim for axis in dimensions):
+        raise TypeError(
+            "rev dimensions must all be less than operand ndim, "
+            f"got dimensions {dimensions} for operand ndim {x.ndim}."
+        )
+    return x
+
+
+@register_lowering(rev_p)
+def _(ctx: LoweringContext, x: str, *, dimensions: tuple[int, ...]) -> str:
+    return ctx.emit("stablehlo.reverse", [x], f", dims = [{', '.join(map(str, dimensions))}]")
+
+
+def rev(operand: Any, dimensions: Sequence[int]) -> Any:
+    """The elements in reverse order along these axes. TypeError for negative, repeated, or too large ones."""
+    return rev_p.bind(operand, dimensions=tuple(dimensions))

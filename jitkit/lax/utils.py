@@ -1,0 +1,158 @@
+"""What the primitives of this folder share: checks of shapes, axes, dtypes, in JAX's words where they fail.
+
+A shape rule is given avals and returns an aval. It says no by raising TypeError or ValueError, and the first
+line of the message is JAX's, because that is what a user searches the web for. JAX checks shapes before
+dtypes, and so do the rules here.
+
+JAX: jax/_src/lax/utils.py:standard_abstract_eval
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core import ShapedArray, Tracer
+from ..operators import Operators
+
+Shape = tuple[int, ...]
+
+# --- values --------------------------------------------------------------------------------------------
+
+
+def is_array(x: Any) -> bool:
+    """Whether x is an Array or a Tracer: something that an operation may hand back as it is."""
+    return isinstance(x, Operators)
+
+
+# --- shapes and axes -----------------------------------------------------------------------------------
+
+
+def canonicalize_shape(shape: Any, context: str = "") -> Shape:
+    """A shape given by a user, as a tuple of ints; a bare int is a shape of one axis.
+
+    Raises:
+      TypeError: where it is not made of integers known while tracing; `context` ends the first sentence.
+    """
+    if isinstance(shape, int):
+        return (shape,)
+    try:
+        return tuple([operator.index(size) for size in shape])
+    except TypeError:
+        raise _invalid_shape(shape, context) from None
+
+
+def _invalid_shape(shape: Any, context: str) -> TypeError:
+    message = f"Shapes must be 1D sequences of concrete values of integer type, got {shape}."
+    if context:
+        message += f" {context}."
+    traced = [size for size in shape if isinstance(size, Tracer)] if isinstance(shape, (tuple, list)) else []
+    if traced:
+        message += (
+            "\nIf using `jit`, try using `static_argnums` or applying `jit` to smaller subfunctions."
+        )
+    return TypeError(message + "".join(size._origin_msg() for size in traced))
+
+
+def canonicalize_axis(axis: Any, ndim: int) -> int:
+    """An axis in [-ndim, ndim) as one in [0, ndim). ValueError outside of that range."""
+    index = operator.index(axis)
+    if not -ndim <= index < ndim:
+        raise ValueError(f"axis {index} is out of bounds for array of dimension {ndim}")
+    return index + ndim if index < 0 else index
+
+
+def check_shapelike(function: str, argument: str, sizes: Any, positive: bool = False) -> None:
+    """TypeError unless `sizes` is a sequence of integers, all of them >= 0 (with `positive`: >= 1)."""
+    if not isinstance(sizes, (tuple, list, np.ndarray)):
+        raise TypeError(f"{function} {argument} must be of type tuple/list/ndarray, got {type(sizes)}.")
+    try:
+        known = canonicalize_shape(sizes)
+    except TypeError as error:
+        types = tuple(map(type, sizes))
+        message = f"{function} {argument} must have every element be an integer type, got {types}."
+        raise TypeError(message) from error
+    if any(size < (1 if positive else 0) for size in known):
+        bound = "strictly positive" if positive else "nonnegative"
+        raise TypeError(f"{function} {argument} must have every element be {bound}, got {sizes}.")
+
+
+def broadcast_equal_ranks(name: str, shapes: Sequence[Shape]) -> Shape:
+    """The shape of operation `name` on arrays of one rank, where axes of size 1 stretch; or TypeError."""
+    first = shapes[0]
+    if all(shape == first for shape in shapes):
+        return first
+    ranks = {len(shape) for shape in shapes}
+    if len(ranks) != 1:
+        raise TypeError(f"{name}: arrays must have the same number of dimensions, got {ranks}")
+    result = []
+    for sizes in zip(*shapes, strict=True):
+        others = {size for size in sizes if size != 1}
+        if len(others) > 1:
+            given = ", ".join(map(str, shapes))
+            raise TypeError(f"{name} got incompatible shapes for broadcasting: {given}.")
+        result.append(others.pop() if others else 1)
+    return tuple(result)
+
+
+def broadcast_shapes(*shapes: Any) -> Shape:
+    """The shape to which NumPy's rules broadcast all of these together.
+
+    Raises:
+      ValueError: where there is none.
+      TypeError: for a shape that is not made of integers >= 0.
+    """
+    known = [canonicalize_shape(shape) for shape in shapes]
+    for given, shape in zip(shapes, known, strict=True):
+        if any(size < 0 for size in shape):
+            raise TypeError(
+                "Only non-negative indices are allowed when broadcasting static shapes, "
+                f"but got shape {given!r}."
+            )
+    rank = max(map(len, known), default=0)
+    ranked = [(1,) * (rank - len(shape)) + shape for shape in known]
+    try:
+        return broadcast_equal_ranks("broadcast_shapes", ranked or [()])
+    except TypeError as error:
+        raise ValueError(f"Incompatible shapes for broadcasting: shapes={list(shapes)}") from error
+
+
+# --- dtypes --------------------------------------------------------------------------------------------
+
+# Operations of ours whose namesake in jitkit.numpy converts its operands by itself.
+_NUMPY_EQUIVALENTS = {
+    **{name: name for name in (
+        "add", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "cbrt", "ceil", "concatenate",
+        "cos", "cosh", "exp", "expm1", "floor", "log", "log1p", "nextafter", "round", "sign", "sin", "sinh",
+        "sqrt", "tan", "tanh",
+    )},
+    "abs": "fabs", "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh",
+    "atan": "arctan", "atan2": "arctan2", "atanh": "arctanh", "div": "divide", "eq": "equal",
+    "max": "maximum", "min": "minimum", "mul": "multiply", "ne": "not_equal", "neg": "negative",
+    "pow": "float_power", "select": "where",
+    "shift_left": "left_shift", "shift_right_logical": "right_shift", "shift_right_arithmetic": "right_shift",
+    "sub": "subtract",
+}  # fmt: skip
+
+
+def check_same_dtypes(name: str, *avals: ShapedArray) -> None:
+    """TypeError unless all avals have one dtype: lax converts nothing by itself."""
+    if all(aval.dtype == avals[0].dtype for aval in avals):
+        return
+    given = ", ".join(str(aval.dtype) for aval in avals)
+    message = f"lax.{name} requires arguments to have the same dtypes, got {given}."
+    if name in _NUMPY_EQUIVALENTS:
+        equivalent = _NUMPY_EQUIVALENTS[name]
+        message += (
+            f" (Tip: jnp.{equivalent} is a similar function that does automatic type promotion on inputs)."
+        )
+    raise TypeError(message)
+
+
+def is_a(dtype: Any, *kinds: type) -> bool:
+    """Whether a dtype is of one of the kinds: `is_a(dtype, np.floating, np.complexfloating)`."""
+    return any(dtypes.issubdtype(dtype, kind) for kind in kinds)
