@@ -1,0 +1,49 @@
+"""jitkit: a small, complete, fast re-implementation of `jax.jit`, to be read and to be written again.
+
+It carries JAX's public names: `import jitkit as jax`, `import jitkit.numpy as jnp`. To read it, follow one call:
+
+    pjit                         function -> Wrapped: the dispatcher, and the way of a first call
+    api_util                     call -> signature + leaves
+    tree_util                    value -> leaves + treedef
+    interpreters/partial_eval    function + avals -> Jaxpr
+    interpreters/mlir            Jaxpr -> StableHLO
+    compiler                     StableHLO -> executable
+    compilation_cache            signature -> executable
+
+`import jitkit` does not import jax: the gate to jaxlib (`runtime`) opens with the first array or executable.
+"""
+
+from __future__ import annotations
+
+from . import config as config
+from . import core as core
+from . import dtypes as dtypes
+from . import errors as errors
+from . import lax as lax
+from . import numpy as numpy
+from . import stages as stages
+from . import tree as tree
+from . import tree_util as tree_util
+from .api import block_until_ready as block_until_ready
+from .api import checking_leaks as checking_leaks
+from .api import debug_nans as debug_nans
+from .api import default_backend as default_backend
+from .api import device_count as device_count
+from .api import device_get as device_get
+from .api import device_put as device_put
+from .api import devices as devices
+from .api import disable_jit as disable_jit
+from .api import enable_x64 as enable_x64
+from .api import eval_shape as eval_shape
+from .api import local_devices as local_devices
+from .api import make_jaxpr as make_jaxpr
+from .api import named_scope as named_scope
+from .array import Array as Array
+from .compilation_cache import clear_caches as clear_caches
+from .core import ensure_compile_time_eval as ensure_compile_time_eval
+from .core import typeof as typeof
+from .dispatch import apply_primitive as apply_primitive
+from .pjit import jit as jit
+from .stages import ShapeDtypeStruct as ShapeDtypeStruct
+
+__version__ = "0.1.0"

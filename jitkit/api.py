@@ -1,0 +1,125 @@
+"""The functions around `jit` that JAX has at its top level: looking at a trace, moving data, waiting, switching options.
+
+JAX: jax/_src/api.py:make_jaxpr
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+from . import api_util, array, config, runtime, traceback_util
+from .array import Array
+from .pjit import Jitted, JitOptions, jit
+from .tree_util import tree_leaves, tree_map
+
+
+# --- looking ---------------------------------------------------------------------------------------------------------
+
+
+def make_jaxpr(
+    fun: Callable[..., Any], static_argnums: int | Sequence[int] = (), return_shape: bool = False
+) -> Callable[..., Any]:
+    """A function that takes the arguments of `fun` and returns the jaxpr of calling it with them.
+
+    Arguments may be `ShapeDtypeStruct`s. With `return_shape`, returns a pair: the jaxpr, and the tree of `ShapeDtypeStruct`s of the result.
+    """
+    if not callable(fun):
+        raise TypeError(f"Expected a callable value, got {fun}")
+    spec = api_util.resolve_spec(fun, static_argnums, None, None, None)
+    jitted = Jitted(fun, JitOptions(spec, False, False, ()))
+
+    @functools.wraps(fun)
+    @traceback_util.api_boundary
+    def jaxpr_of_call(*args: Any, **kwargs: Any) -> Any:
+        traced = jitted.trace(*args, **kwargs)
+        return (traced.jaxpr, traced.out_info) if return_shape else traced.jaxpr
+
+    return jaxpr_of_call
+
+
+def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """The shapes and dtypes of `fun(*args, **kwargs)`, as a tree of `ShapeDtypeStruct`s, without computing anything."""
+    return jit(fun).eval_shape(*args, **kwargs)
+
+
+# --- data and devices ------------------------------------------------------------------------------------------------
+
+
+@traceback_util.api_boundary
+def device_put(x: Any, device: Any = None) -> Any:
+    """The leaves of a tree as Arrays on a device (or with a `jax.sharding.Sharding`), which commits them to it.
+
+    Without `device`, values go to the default device and stay uncommitted: computations may move them.
+    """
+    return tree_map(lambda leaf: array.device_put_leaf(leaf, device), x)
+
+
+def device_get(x: Any) -> Any:
+    """The leaves of a tree as numpy arrays."""
+    return tree_map(lambda leaf: leaf.__array__() if type(leaf) is Array else leaf, x)
+
+
+def block_until_ready(x: Any) -> Any:
+    """Wait until every array in a tree is computed, and return the tree. What a stopwatch needs: calls return before that."""
+    runtime.block_until_ready([leaf._buf for leaf in tree_leaves(x) if type(leaf) is Array])
+    return x
+
+
+def devices(backend: str | None = None) -> list[Any]:
+    """The devices of a platform ("cpu", "gpu", "tpu"), or of the default one."""
+    return runtime.devices(backend)
+
+
+def local_devices(backend: str | None = None) -> list[Any]:
+    """The devices that this process drives; in one process, all of them."""
+    return runtime.devices(backend)
+
+
+def device_count(backend: str | None = None) -> int:
+    """How many devices there are."""
+    return len(runtime.devices(backend))
+
+
+def default_backend() -> str:
+    """The platform of the default device."""
+    return runtime.default_backend()
+
+
+# --- options for a while ---------------------------------------------------------------------------------------------
+
+
+def disable_jit(disable: bool = True) -> AbstractContextManager[None]:
+    """Run functions made by `jit` as plain Python in the block, operation by operation: for debuggers and prints."""
+    return config.override(disable_jit=disable)
+
+
+def enable_x64(enable: bool = True) -> AbstractContextManager[None]:
+    """Keep 64-bit types in the block."""
+    return config.override(enable_x64=enable)
+
+
+def checking_leaks() -> AbstractContextManager[None]:
+    """Raise in the block where a tracer outlives the function that was traced."""
+    return config.override(check_tracer_leaks=True)
+
+
+def debug_nans(enable: bool = True) -> AbstractContextManager[None]:
+    """Raise FloatingPointError in the block where a result holds a nan."""
+    return config.override(debug_nans=enable)
+
+
+@contextmanager
+def named_scope(name: str) -> Iterator[None]:
+    """Name the operations of the block: the name is part of their `op_name` in HLO, profiles and printed jaxprs."""
+    if not isinstance(name, str):
+        raise TypeError(f"named_scope name argument must be a string, got {name!r}")
+    state = config.local.state
+    before = state.name_stack
+    state.name_stack = (*before, name)
+    try:
+        yield
+    finally:
+        state.name_stack = before

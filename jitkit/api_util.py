@@ -1,0 +1,324 @@
+"""call -> signature + leaves
+
+What `jit` knows about the arguments of a function before it looks at any value: which are static, which may be donated, what each
+leaf is called in error messages. Static arguments may be named by position or by keyword, and each form is inferred from the other by the
+function's signature, so that `f(x, n=3)` and `f(x, 3)` agree on what is static.
+
+A static value is part of the cache key by hash and equality (and exact type: 1, 1.0 and True are three keys), so it must be hashable and
+must not change; everything else about a call is its tree of arguments and the aval of each leaf.
+
+JAX: jax/_src/api_util.py:resolve_argnums
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from .jaxpr import DebugInfo
+from .tree_util import keystr, tree_flatten_with_path
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_KEYWORD = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+class Static:
+    """A static value as part of a key: equal when type and value are equal.
+
+    The hash is taken once and remembered: a value whose hash is another one later has been mutated.
+    """
+
+    __slots__ = ("hash", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.hash = hash(value)
+
+    def __hash__(self) -> int:
+        return self.hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Static) and type(self.value) is type(other.value) and bool(self.value == other.value)
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+    @property
+    def mutated(self) -> bool:
+        """Whether the value hashes otherwise than when it was first seen."""
+        return hash(self.value) != self.hash
+
+
+class ArgumentSpec(NamedTuple):
+    """Which arguments of a function are static and which are donated, both by position and by name.
+
+    Positions may be negative (counted from the end of the call's positional arguments), as in JAX.
+    """
+
+    static_argnums: tuple[int, ...]
+    static_argnames: tuple[str, ...]
+    donate_argnums: tuple[int, ...]
+    donate_argnames: tuple[str, ...]
+
+    @property
+    def has_statics(self) -> bool:
+        """Whether anything is static."""
+        return bool(self.static_argnums or self.static_argnames)
+
+
+class Arguments(NamedTuple):
+    """A call taken apart: the dynamic arguments, and the static ones with where they belong."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    statics: tuple[tuple[int | str, Static], ...]
+    count: int  # how many positional arguments there were, static ones included
+
+    def merged_with(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The full argument list again, with other values for the dynamic arguments."""
+        at = {where: static.value for where, static in self.statics}
+        rest = iter(args)
+        full = [at[i] if i in at else next(rest) for i in range(self.count)]
+        return full, kwargs | {name: value for name, value in at.items() if isinstance(name, str)}
+
+
+# --- once per jit: which arguments are static ------------------------------------------------------------------------
+
+
+def resolve_spec(
+    fun: Callable[..., Any],
+    static_argnums: int | Sequence[int] | None,
+    static_argnames: str | Iterable[str] | None,
+    donate_argnums: int | Sequence[int] | None,
+    donate_argnames: str | Iterable[str] | None,
+) -> ArgumentSpec:
+    """Complete positions by names and names by positions, and check both against the signature.
+
+    ValueError for a position out of range, an unknown or positional-only name, one given twice, or one that is both static and
+    donated; TypeError for values of a wrong type.
+    """
+    signature = signature_of(fun)
+    static_nums, static_names = _complete(fun, signature, static_argnums, static_argnames, "static")
+    donate_nums, donate_names = _complete(fun, signature, donate_argnums, donate_argnames, "donate")
+    if both := set(static_nums) & set(donate_nums):
+        raise ValueError(f"static_argnums {sorted(static_nums)} and donate_argnums {sorted(donate_nums)} of {name_of(fun)} cannot "
+                         f"intersect: argument {min(both)} is in both. A static argument has no buffer to give away.")
+    if both_names := set(static_names) & set(donate_names):
+        raise ValueError(f"static_argnames {sorted(static_names)} and donate_argnames {sorted(donate_names)} of {name_of(fun)} cannot "
+                         f"intersect: {min(both_names)!r} is in both. A static argument has no buffer to give away.")
+    return ArgumentSpec(static_nums, static_names, donate_nums, donate_names)
+
+
+def signature_of(fun: Callable[..., Any]) -> inspect.Signature | None:
+    """The function's signature, or None for callables that have none (some builtins)."""
+    try:
+        return inspect.signature(fun)
+    except (ValueError, TypeError):
+        return None
+
+
+def _complete(
+    fun: Callable[..., Any],
+    signature: inspect.Signature | None,
+    argnums: int | Sequence[int] | None,
+    argnames: str | Iterable[str] | None,
+    kind: str,
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    nums = None if argnums is None else _as_positions(argnums, f"{kind}_argnums")
+    names = None if argnames is None else _as_names(argnames, f"{kind}_argnames")
+    if signature is not None:
+        _check_positions(fun, signature, nums or (), f"{kind}_argnums")
+        _check_names(fun, signature, names or (), f"{kind}_argnames")
+        nums, names = _infer_missing(signature, nums, names)
+    return nums or (), names or ()
+
+
+def _infer_missing(
+    signature: inspect.Signature, nums: tuple[int, ...] | None, names: tuple[str, ...] | None
+) -> tuple[tuple[int, ...] | None, tuple[str, ...] | None]:
+    """Positions from names or names from positions, where only one of them was given."""
+    parameters = list(signature.parameters.values())
+    if nums is None and names is not None:
+        nums = tuple(i for i, p in enumerate(parameters) if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD and p.name in names)
+    elif names is None and nums is not None:
+        count = sum(p.kind in _POSITIONAL for p in parameters)
+        wanted = {n % count if n < 0 and count else n for n in nums}
+        names = tuple(p.name for i, p in enumerate(parameters)
+                      if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD and i in wanted)
+    return nums, names
+
+
+def _as_positions(argnums: int | Sequence[int], what: str) -> tuple[int, ...]:
+    try:
+        positions = (operator.index(argnums),) if not isinstance(argnums, (list, tuple, range, set)) else tuple(
+            operator.index(i) for i in argnums)
+    except TypeError:
+        raise TypeError(f"{what} must be an int or a sequence of ints, got {argnums!r}") from None
+    return _without_duplicates(positions, what)
+
+
+def _as_names(argnames: str | Iterable[str], what: str) -> tuple[str, ...]:
+    names = (argnames,) if isinstance(argnames, str) else tuple(argnames)
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"argument is not a string: {name!r}\n{what} must be a string or a sequence of strings.")
+    return _without_duplicates(names, what)
+
+
+def _without_duplicates(entries: tuple[Any, ...], what: str) -> tuple[Any, ...]:
+    repeated = sorted({entry for entry in entries if entries.count(entry) > 1})
+    if repeated:
+        raise ValueError(f"{what}={entries} names {', '.join(map(repr, repeated))} more than once. Write each argument once.")
+    return entries
+
+
+def _check_positions(fun: Callable[..., Any], signature: inspect.Signature, nums: tuple[int, ...], what: str) -> None:
+    parameters = signature.parameters.values()
+    if not nums or any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters):
+        return
+    count = sum(p.kind in _POSITIONAL for p in parameters)
+    if -min(nums) > count or max(nums) >= count:
+        raise ValueError(f"Jitted function has {what}={nums}, but only accepts {count} positional arguments.\n"
+                         f"The function is {name_of(fun)}{signature}.")
+
+
+def _check_names(fun: Callable[..., Any], signature: inspect.Signature, names: tuple[str, ...], what: str) -> None:
+    by_kind = {p.name: p.kind for p in signature.parameters.values()}
+    positional_only = {name for name in names
+                       if by_kind.get(name) in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)}
+    if positional_only:
+        raise ValueError(f"Jitted function has invalid argnames {positional_only} in {what}. These are positional-only")
+    if inspect.Parameter.VAR_KEYWORD in by_kind.values():
+        return
+    unknown = {name for name in names if by_kind.get(name) not in _KEYWORD}
+    if unknown:
+        raise ValueError(f"Jitted function has invalid argnames {unknown} in {what}. Function does not take these args.\n"
+                         f"The function is {name_of(fun)}{signature}.")
+
+
+# --- once per call: taking the arguments apart -----------------------------------------------------------------------
+
+
+def split_call(spec: ArgumentSpec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    """Separate static from dynamic arguments. ValueError for a static value that cannot be hashed."""
+    if not spec.static_argnums and not spec.static_argnames:
+        return Arguments(args, kwargs, (), len(args))
+    count = len(args)
+    positions = {i % count for i in spec.static_argnums if -count <= i < count}
+    statics: list[tuple[int | str, Static]] = [(i, _hashed(args[i])) for i in sorted(positions)]
+    statics += [(name, _hashed(kwargs[name])) for name in sorted(spec.static_argnames) if name in kwargs]
+    dynamic = tuple(x for i, x in enumerate(args) if i not in positions)
+    dynamic_kwargs = {name: x for name, x in kwargs.items() if name not in spec.static_argnames}
+    return Arguments(dynamic, dynamic_kwargs, tuple(statics), count)
+
+
+def _hashed(value: Any) -> Static:
+    try:
+        return Static(value)
+    except TypeError as error:
+        raise ValueError(
+            "Non-hashable static arguments are not supported. An error occurred while trying to hash an object of type "
+            f"{type(value)}, {value}. The error was:\nTypeError: {error}\n\n"
+            "A static argument is part of the key under which compiled code is found, so it needs a hash. "
+            f"{_hashable_instead(value)}"
+        ) from None
+
+
+def _hashable_instead(value: Any) -> str:
+    if isinstance(value, list):
+        return "Pass a tuple instead of a list."
+    if isinstance(value, dict):
+        return "Pass a tuple of its items, or a frozen dataclass, instead of a dict."
+    if isinstance(value, set):
+        return "Pass a frozenset instead of a set."
+    if hasattr(value, "shape"):
+        return "Do not mark arrays as static: pass them as ordinary arguments."
+    return "Give its class `__hash__` and `__eq__`, for example with `@dataclass(frozen=True)`."
+
+
+def donated_leaves(spec: ArgumentSpec, arguments: Arguments) -> tuple[bool, ...]:
+    """For each leaf of the dynamic arguments, in order, whether its buffer is given away."""
+    if not spec.donate_argnums and not spec.donate_argnames:
+        return ()
+    count = arguments.count
+    donated = {i % count for i in spec.donate_argnums if -count <= i < count}
+    static_positions = {where for where, _ in arguments.statics}
+    positions = [i for i in range(count) if i not in static_positions]
+    flags: list[bool] = []
+    for path, _ in tree_flatten_with_path((arguments.args, arguments.kwargs))[0]:
+        which = path[1]
+        if path[0].idx == 0:
+            flags.append(positions[which.idx] in donated)
+        else:
+            flags.append(which.key in spec.donate_argnames)
+    return tuple(flags)
+
+
+# --- names, for messages ---------------------------------------------------------------------------------------------
+
+
+def name_of(fun: Callable[..., Any]) -> str:
+    """What a function is called in jaxprs and messages; a partial is called after its function."""
+    while isinstance(fun, functools.partial):
+        fun = fun.func
+    name = getattr(fun, "__name__", None)
+    return str(name) if name is not None else type(fun).__name__
+
+
+def source_of(fun: Callable[..., Any]) -> str:
+    """`f at /path/file.py:12`, or only the name when there is no source."""
+    inner = fun
+    while isinstance(inner, functools.partial):
+        inner = inner.func
+    inner = inspect.unwrap(inner)
+    code = getattr(inner, "__code__", None) or getattr(getattr(type(inner), "__call__", None), "__code__", None)
+    name = name_of(fun)
+    return name if code is None else f"{name} at {os.path.normpath(code.co_filename)}:{code.co_firstlineno}"
+
+
+def debug_info(traced_for: str, fun: Callable[..., Any], arguments: Arguments) -> DebugInfo:
+    """Who is traced, and what the leaves of the dynamic arguments are called: `x`, `params['w']`, `args[0]`, `kwargs['lr']`."""
+    return DebugInfo(traced_for, source_of(fun), argument_names(fun, arguments))
+
+
+def argument_names(fun: Callable[..., Any], arguments: Arguments) -> tuple[str, ...]:
+    """A name for each leaf of the dynamic arguments, as the function's signature has it."""
+    paths = [path for path, _ in tree_flatten_with_path((arguments.args, arguments.kwargs))[0]]
+    signature = signature_of(fun)
+    static_positions = {where for where, _ in arguments.statics}
+    positions = [i for i in range(arguments.count) if i not in static_positions]
+    names = _positional_names(signature, arguments.count)
+    by_keyword = signature is not None and {p.name for p in signature.parameters.values() if p.kind in _KEYWORD}
+    out = []
+    for path in paths:
+        which, rest = path[1], path[2:]
+        if path[0].idx == 0:
+            out.append(names[positions[which.idx]] + keystr(rest))
+        elif by_keyword and which.key in by_keyword:
+            out.append(which.key + keystr(rest))
+        else:
+            out.append(f"{_keyword_collector(signature)}[{which.key!r}]{keystr(rest)}")
+    return tuple(out)
+
+
+def _positional_names(signature: inspect.Signature | None, count: int) -> list[str]:
+    if signature is None:
+        return [f"args[{i}]" for i in range(count)]
+    parameters = list(signature.parameters.values())
+    names = [p.name for p in parameters if p.kind in _POSITIONAL][:count]
+    collector = next((p.name for p in parameters if p.kind is inspect.Parameter.VAR_POSITIONAL), "args")
+    return names + [f"{collector}[{i}]" for i in range(count - len(names))]
+
+
+def _keyword_collector(signature: inspect.Signature | None) -> str:
+    parameters = signature.parameters.values() if signature is not None else ()
+    return next((p.name for p in parameters if p.kind is inspect.Parameter.VAR_KEYWORD), "kwargs")
+
+
+def argument_name(fun: Callable[..., Any], arguments: Arguments, index: int) -> str:
+    """The name of one leaf."""
+    return argument_names(fun, arguments)[index]

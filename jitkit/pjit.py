@@ -1,0 +1,406 @@
+"""function -> Wrapped
+
+`jit`. The function it returns is the dispatcher below: a warm call looks up the key of its arguments in a table and runs what it finds.
+All else happens on the way to filling that table:
+
+    split_call, tree_flatten      which arguments are static; the leaves and the tree of the others        (api_util, tree_util)
+    trace_to_jaxpr                run the Python function once, on tracers                                 (partial_eval)
+    lower_program                 write the jaxpr as StableHLO                                             (mlir)
+    build_executable              let XLA compile it                                                       (compiler)
+    Table.insert                  remember it under the key                                                (compilation_cache)
+
+Under a trace, a call of a jitted function is recorded as one equation of the primitive `jit`, whose parameter is the inner jaxpr. The inner
+function is traced once per signature, so two calls share one jaxpr, and later one private function of the StableHLO module.
+
+JAX: jax/_src/pjit.py:make_jit
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, cast
+
+from . import api_util, array, config, core, jaxpr_printer, report, stages, traceback_util
+from .api_util import Arguments, ArgumentSpec
+from .array import Array
+from .compilation_cache import Entry, FunctionCache, Table, TracedCall, cache_of, run_entry
+from .compiler import explain_failure
+from .core import Primitive, Tracer
+from .explain import CallRecord
+from .interpreters import mlir, partial_eval
+from .jaxpr import Jaxpr, JaxprEqn, convert_constvars_jaxpr, dce_jaxpr, dce_rules, eval_jaxpr
+from .source_info import user_frame
+from .stages import Program
+from .tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
+
+_flat_trees: list[PyTreeDef] = []  # the trees of `((*, *, ...), {})`: calls whose arguments are all arrays
+
+
+class JitOptions(NamedTuple):
+    """What `jit` was told besides the function. Part of what keeps tables apart."""
+
+    spec: ArgumentSpec
+    keep_unused: bool
+    inline: bool
+    compiler_options: tuple[tuple[str, Any], ...]
+
+
+def jit(
+    fun: Callable[..., Any] | None = None,
+    /,
+    *,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    donate_argnums: int | Sequence[int] | None = None,
+    donate_argnames: str | Iterable[str] | None = None,
+    keep_unused: bool = False,
+    inline: bool = False,
+    compiler_options: dict[str, Any] | None = None,
+) -> Any:
+    """Compile a function with XLA, once for each signature it is called with.
+
+    A signature is the tree of the arguments with the shape, dtype and weak type of every array in it, plus the values of static
+    arguments. The first call with a signature traces the Python function, lowers, compiles and runs; later ones run.
+
+    Args:
+      fun: a function of arrays, or trees of arrays, that has no side effects. Without it, `jit(...)` is a decorator.
+      static_argnums, static_argnames: arguments that are Python values at trace time. They must be hashable; each new value compiles anew.
+        Given one of the two, the other is inferred from the function's signature.
+      donate_argnums, donate_argnames: arguments whose memory may be reused for results; they cannot be used afterwards.
+      keep_unused: pass arguments to the executable even where the result does not depend on them.
+      inline: when called while tracing, add the equations to the outer jaxpr instead of one `jit` equation.
+      compiler_options: XLA's debug options, by name.
+
+    Returns:
+      A function with the attributes `trace`, `lower`, `eval_shape`, `clear_cache` (see `stages.Wrapped`) and `__wrapped__`.
+
+    Raises:
+      TypeError: `fun` is not callable. ValueError: a static or donated argument does not exist.
+    """
+    if fun is None:
+        return functools.partial(
+            jit, static_argnums=static_argnums, static_argnames=static_argnames, donate_argnums=donate_argnums,
+            donate_argnames=donate_argnames, keep_unused=keep_unused, inline=inline, compiler_options=compiler_options)
+    if not callable(fun):
+        raise TypeError(f"Expected a callable value, got {fun}")
+    spec = api_util.resolve_spec(fun, static_argnums, static_argnames, donate_argnums, donate_argnames)
+    options = JitOptions(spec, keep_unused, inline, tuple((compiler_options or {}).items()))
+    return Jitted(fun, options).make_dispatcher(staged=True)
+
+
+def fused(fun: Callable[..., Any] | None = None, /, *, static_argnames: Iterable[str] = ()) -> Any:
+    """For functions of the library: one compiled program when called eagerly, plain Python under a trace."""
+    if fun is None:
+        return functools.partial(fused, static_argnames=static_argnames)
+    spec = api_util.resolve_spec(fun, None, tuple(static_argnames), None, None)
+    return Jitted(fun, JitOptions(spec, False, True, ())).make_dispatcher(staged=False)
+
+
+class Jitted:
+    """A function with its `jit` options and its caches: what the dispatcher falls back on."""
+
+    def __init__(self, fun: Callable[..., Any], options: JitOptions) -> None:
+        self.fun = fun
+        self.options = options
+        self.name = api_util.name_of(fun)
+        self.cache: FunctionCache = cache_of(fun)
+        self.table: Table = self.cache.table(options)
+
+    def make_dispatcher(self, staged: bool) -> stages.Wrapped:
+        """The function that `jit` returns. `staged=False` runs `fun` itself under a trace."""
+        table, entries, fun, local = self.table, self.table.entries, self.fun, config.local
+        key_functions = array.key_functions
+        call_cold = self.call if staged else self.call_fused
+
+        @functools.wraps(fun)
+        def dispatch(*args: Any, **kwargs: Any) -> Any:
+            if not kwargs:
+                try:  # no container among the arguments: the key needs no tree
+                    if len(args) == 1:
+                        x = args[0]
+                        key = (local.state.key, x._key if type(x) is Array else key_functions[type(x)](x))
+                    else:
+                        key = (local.state.key, *[x._key if type(x) is Array else key_functions[type(x)](x) for x in args])
+                    entry = entries[key]
+                except (KeyError, OverflowError, TypeError):
+                    return call_cold(args, kwargs)
+                if table.crowded:
+                    table.touch(key, entry)
+                try:
+                    return entry.run(args)
+                except (RuntimeError, ValueError) as error:
+                    raise explain_failure(error, args) from None
+            return call_cold(args, kwargs)
+
+        wrapped = cast(Any, dispatch)
+        wrapped.__wrapped__ = fun
+        wrapped.trace = self.trace
+        wrapped.lower = self.lower
+        wrapped.eval_shape = self.eval_shape
+        wrapped.clear_cache = self.clear_cache
+        wrapped._cache_size = lambda: len(entries)
+        wrapped._jitted = self
+        return cast(stages.Wrapped, wrapped)
+
+    # --- calls --------------------------------------------------------------------------------------------------------
+
+    @traceback_util.api_boundary
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that the dispatcher did not find in its table: other argument types, a first call, or a call under a trace."""
+        state = config.local.state
+        if state.key is None:
+            if state.options.disable_jit:
+                return self.fun(*args, **kwargs)
+            return self.bind(args, kwargs)
+        arguments = api_util.split_call(self.options.spec, args, kwargs)
+        leaves, tree = tree_flatten((arguments.args, arguments.kwargs))
+        keys = self.keys_of(arguments, leaves)
+        key: tuple[Any, ...]
+        if not arguments.statics and tree is flat_tree(len(leaves)):
+            key = (state.key, *keys)
+        else:
+            key = (state.key, tree, arguments.statics, *keys)
+        entry = self.table.entries.get(key)
+        if entry is None:
+            entry = self.first_call(key, arguments, leaves, tree, keys)
+        elif self.table.crowded:
+            self.table.touch(key, entry)
+        return run_entry(entry, leaves)
+
+    def call_fused(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The same for `fused`: under a trace the function is just called."""
+        if config.local.state.key is None:
+            return self.fun(*args, **kwargs)
+        return self.call(args, kwargs)
+
+    def keys_of(self, arguments: Arguments, leaves: Sequence[Any]) -> list[Any]:
+        """The key of each leaf. TypeError for a leaf that is not an array, with its name."""
+        keys = []
+        for i, x in enumerate(leaves):
+            try:
+                keys.append(x._key if type(x) is Array else array.key_of(x))
+            except (TypeError, OverflowError) as error:
+                raise self.bad_argument(arguments, i, x, error) from None
+        return keys
+
+    def bad_argument(self, arguments: Arguments, i: int, x: Any, error: Exception) -> Exception:
+        """The error for an argument that is not an array: which one, by its path."""
+        if isinstance(x, Tracer):
+            return error
+        name = api_util.argument_name(self.fun, arguments, i)
+        if isinstance(error, OverflowError):
+            return OverflowError(
+                f"An overflow was encountered while parsing an argument to a jitted computation, whose argument path is {name}. Got "
+                f"{type(x)} with value {x}\nIt does not fit the 32-bit integers that are the default. Pass a float, or enable 64-bit types.")
+        return TypeError(
+            f"Error interpreting argument to {self.fun} as an abstract array. The problematic value is of type {type(x)} and was passed "
+            f"to the function at path {name}.\n"
+            "This typically means that a jit-wrapped function was called with a non-array argument, and this argument was not marked as "
+            f"static using the static_argnums or static_argnames parameters of jit.\n{_instead_of(x, name)}")
+
+    def first_call(
+        self, key: tuple[Any, ...], arguments: Arguments, leaves: Sequence[Any], tree: PyTreeDef, keys: Sequence[Any]
+    ) -> Entry:
+        """Make the entry for a new key: trace, lower, compile, as far as that was not done for another key."""
+        start = time.perf_counter()
+        with self.table.first_call(key, self.name) as is_mine:
+            entry = self.table.entries.get(key)
+            if entry is not None:
+                return entry
+            if not is_mine:  # the thread that we waited for failed: try ourselves
+                return self.first_call(key, arguments, leaves, tree, keys)
+            self.check_statics(arguments)
+            avals = [k if isinstance(k, core.ShapedArray) else k.aval for k in keys]
+            names = api_util.argument_names(self.fun, arguments)
+            traced, was_traced = self.traced(arguments, tree, avals)
+            placement = stages.placement_of(keys, self.name, names)
+            donated = api_util.donated_leaves(self.options.spec, arguments)
+            if config.local.state.options.debug_nans:
+                donated = ()
+            slot = (traced.jaxpr, donated, placement)
+            executable = self.table.executables.get(slot)
+            if executable is None:
+                executable = stages.compile_program(self.program(traced, tree, donated), placement)
+            record = CallRecord(api_util.source_of(self.fun), _call_site(), config.local.state.options, tree, arguments.statics,
+                                tuple(keys), names)
+            self.table.misses.add(record, list(self.table.records.values()), traced=was_traced,
+                                  compiled=slot not in self.table.executables, seconds=time.perf_counter() - start)
+            self.table.executables[slot] = executable
+            entry = Entry(executable, traced.out_tree, keys)
+            self.table.insert(key, entry, record)
+        return entry
+
+    def check_statics(self, arguments: Arguments) -> None:
+        """ValueError when a static value that a cached signature refers to has changed since: its executable would be wrong."""
+        for record in list(self.table.records.values()):
+            for (where, old), (_, new) in zip(record.statics, arguments.statics, strict=False):
+                if old.value is new.value and old.hash != new.hash:
+                    raise ValueError(
+                        f"Static argument {where!r} of {self.name} was mutated: {new.value!r} has another hash than when it was first "
+                        "passed. A static argument is part of the key under which compiled code is found, so it must not change. "
+                        "Make a new object instead, for example with `dataclasses.replace` on a frozen dataclass.")
+
+    # --- stages -------------------------------------------------------------------------------------------------------
+
+    def program(self, traced: TracedCall, tree: PyTreeDef, donated: tuple[bool, ...]) -> Program:
+        """What the later stages need to know of a traced call."""
+        return Program(self.name, traced.jaxpr, tree, traced.out_tree, donated, self.options.keep_unused, self.options.compiler_options)
+
+    def traced(self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any]) -> tuple[TracedCall, bool]:
+        """The function traced for these types, from the cache if it was traced for them before; and whether it was traced now."""
+        key = (config.local.state.options, tree, arguments.statics, *avals)
+        known = self.cache.traces.get(key)
+        if known is not None and known.is_current():
+            return known, False
+        start = time.perf_counter()
+        with self.cache.tracing(key, self.name):
+            traced = trace_call(self.fun, arguments, tree, avals, "jit")
+        report.log_stage("tracing", self.name, time.perf_counter() - start)
+        self.cache.remember_trace(key, traced)
+        return traced, True
+
+    @traceback_util.api_boundary
+    def trace(self, *args: Any, **kwargs: Any) -> stages.Traced:
+        """Trace for the signature of these arguments, which may be `ShapeDtypeStruct`s."""
+        arguments, tree, avals = self.signature(args, kwargs)
+        donated = api_util.donated_leaves(self.options.spec, arguments)
+        return stages.Traced(self.program(self.traced(arguments, tree, avals)[0], tree, donated))
+
+    def signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Arguments, PyTreeDef, list[Any]]:
+        """The split call, its tree and the avals of its leaves."""
+        arguments = api_util.split_call(self.options.spec, args, kwargs)
+        leaves, tree = tree_flatten((arguments.args, arguments.kwargs))
+        avals = []
+        for i, x in enumerate(leaves):
+            try:
+                avals.append(stages.aval_of_argument(x))
+            except (TypeError, OverflowError) as error:
+                raise self.bad_argument(arguments, i, x, error) from None
+        return arguments, tree, avals
+
+    @traceback_util.api_boundary
+    def lower(self, *args: Any, **kwargs: Any) -> stages.Lowered:
+        """Trace and lower for the signature of these arguments."""
+        return self.trace(*args, **kwargs).lower()
+
+    @traceback_util.api_boundary
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """The shapes and dtypes of the result, without computing it."""
+        return self.trace(*args, **kwargs).out_info
+
+    def clear_cache(self) -> None:
+        """Forget everything compiled and traced for the function."""
+        self.cache.clear()
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call under a trace: one equation that applies the traced function to the arguments and to the tracers it closed over."""
+        arguments, tree, avals = self.signature(args, kwargs)
+        leaves, _ = tree_flatten((arguments.args, arguments.kwargs))
+        traced, _ = self.traced(arguments, tree, avals)
+        jaxpr, consts = separate_tracers(traced.jaxpr)
+        donated = api_util.donated_leaves(self.options.spec, arguments) or (False,) * len(leaves)
+        outs = jit_p.bind(
+            *consts, *leaves, donated_invars=(False,) * len(consts) + donated, inline=self.options.inline, jaxpr=jaxpr,
+            keep_unused=self.options.keep_unused, name=self.name)
+        return tree_unflatten(traced.out_tree, outs)
+
+
+def trace_call(fun: Callable[..., Any], arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any], traced_for: str) -> TracedCall:
+    """Trace `fun` for these arguments: their tree, the avals of the leaves, and the values of static arguments."""
+    out_trees: list[PyTreeDef] = []
+
+    def flat_fun(*leaves: Any) -> list[Any]:
+        args, kwargs = arguments.merged_with(*tree_unflatten(tree, leaves))
+        result = fun(*args, **kwargs)
+        outs, out_tree = tree_flatten(result)
+        out_trees.append(out_tree)
+        if any(not core.is_array_type(type(x)) for x in outs):
+            info = debug_info._replace(result_paths=tuple(f"result{keystr(path)}" for path, _ in tree_flatten_with_path(result)[0]))
+            partial_eval.check_results(outs, info)
+        return outs
+
+    debug_info = api_util.debug_info(traced_for, fun, arguments)
+    jaxpr = partial_eval.trace_to_jaxpr(flat_fun, avals, debug_info)
+    return TracedCall(jaxpr, out_trees[0])
+
+
+def separate_tracers(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Any]]:
+    """When a jaxpr closed over tracers of an enclosing trace, make its constants arguments, and return them to be passed."""
+    if any(isinstance(const, Tracer) for const in jaxpr.consts):
+        return convert_constvars_jaxpr(jaxpr), jaxpr.consts
+    return jaxpr, []
+
+
+def flat_tree(count: int) -> PyTreeDef:
+    """The tree of a call with `count` positional arguments that are all leaves."""
+    while len(_flat_trees) <= count:
+        _flat_trees.append(tree_structure(((0,) * len(_flat_trees), {})))
+    return _flat_trees[count]
+
+
+def _call_site() -> str:
+    frame = user_frame()
+    return "unknown" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def _instead_of(x: Any, name: str) -> str:
+    if isinstance(x, str):
+        return f"A string is not an array. If {name} selects a variant of the function, make it static: it is compiled once a value."
+    if isinstance(x, (set, frozenset)):
+        return f"A set is not a pytree, because it has no order. Pass {name} as a sorted list or a tuple."
+    if callable(x):
+        return f"A function is not an array. Make {name} static, or close over it."
+    return f"If {name} is an object that holds arrays, register its class as a pytree; if it is a setting, make it static."
+
+
+# --- the primitive: a call inside of a traced function ---------------------------------------------------------------
+
+jit_p = Primitive("jit", multiple_results=True, pure_shape_rule=False)
+jit_p.effects = lambda params: params["jaxpr"].effects
+
+
+@jit_p.def_abstract_eval
+def _(*avals: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
+    return jaxpr.out_avals
+
+
+@mlir.register_lowering(jit_p)
+def _(ctx: mlir.LoweringContext, *args: str, jaxpr: Jaxpr, name: str, **params: Any) -> list[str]:
+    return ctx.call_jaxpr(name, jaxpr, args)
+
+
+def _stage(trace: Any, tracers: list[Any], params: dict[str, Any]) -> Any:
+    """Record a nested call; with `inline`, record the equations of the function instead."""
+    if params["inline"]:
+        jaxpr = params["jaxpr"]
+        return eval_jaxpr(jaxpr, jaxpr.consts, *tracers)
+    return trace.emit(jit_p, [t.atom for t in tracers], params, params["jaxpr"].out_avals)
+
+
+partial_eval.custom_staging_rules[jit_p] = _stage
+
+
+def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
+    """Dead code inside of a nested call is dropped with the results that nobody reads."""
+    if not any(used_results) and not eqn.effects:
+        return [False] * len(eqn.invars), None
+    jaxpr, used_inputs = dce_jaxpr(eqn.params["jaxpr"], used_results)
+    kept = [x for x, is_used in zip(eqn.invars, used_inputs, strict=True) if is_used]
+    donated = tuple(d for d, is_used in zip(eqn.params["donated_invars"], used_inputs, strict=True) if is_used)
+    outs = [x for x, is_used in zip(eqn.outvars, used_results, strict=True) if is_used]
+    params = eqn.params | {"jaxpr": jaxpr, "donated_invars": donated}
+    return used_inputs, eqn.replace(invars=kept, outvars=outs, params=params, effects=jaxpr.effects)
+
+
+dce_rules[jit_p] = _dce
+
+
+def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
+    """Show only what is not as usual."""
+    params = {k: v for k, v in eqn.params.items() if k != "inline" and v is not False and not (k == "donated_invars" and not any(v))}
+    return jaxpr_printer.pp_call(eqn, context, settings, params)
+
+
+jaxpr_printer.pp_eqn_rules[jit_p] = _pp

@@ -1,0 +1,392 @@
+"""Wrapped -> Traced -> Lowered -> Compiled
+
+The stations of a call, each as a value that can be looked at: `jit(f)` is wrapped, `.trace(x)` gives its jaxpr, `.lower()` the StableHLO
+text, `.compile()` the executable, which can be called. A warm call of the jitted function goes none of these ways; a cold one goes
+all of them, through the same functions.
+
+JAX: jax/_src/stages.py:Traced
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+from . import core, dtypes, report, runtime, traceback_util
+from .compiler import CompilerOptions, Executable, compile_module
+from .core import ShapedArray
+from .interpreters import mlir
+from .jaxpr import Jaxpr, dce_jaxpr
+from .tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+
+
+class ShapeDtypeStruct:
+    """The shape and dtype of an array without its values: an argument for `trace`, `eval_shape`, `make_jaxpr`; what they return."""
+
+    __slots__ = ("dtype", "shape", "sharding", "weak_type")
+
+    def __init__(self, shape: Sequence[int], dtype: Any, *, sharding: Any = None, weak_type: bool = False) -> None:
+        if dtype is None:
+            raise ValueError("ShapeDtypeStruct: dtype must be specified.")
+        aval = ShapedArray(tuple(shape), dtype)
+        self.shape = aval.shape
+        self.dtype = aval.dtype
+        self.sharding = sharding
+        self.weak_type = weak_type
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return ShapedArray(self.shape, self.dtype).size
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ShapeDtypeStruct) and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        return hash(self._parts())
+
+    def _parts(self) -> tuple[Any, ...]:
+        return self.shape, self.dtype, self.sharding, self.weak_type
+
+    def __repr__(self) -> str:
+        sharding = f", sharding={self.sharding}" if self.sharding is not None else ""
+        weak = f", weak_type={self.weak_type}" if self.weak_type else ""
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{sharding}{weak})"
+
+
+class ArgInfo(NamedTuple):
+    """What is known of one argument: its aval, and whether its buffer is given away."""
+
+    aval: Any
+    donated: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The argument's shape."""
+        shape: tuple[int, ...] = self.aval.shape
+        return shape
+
+    @property
+    def dtype(self) -> Any:
+        """The argument's dtype."""
+        return self.aval.dtype
+
+
+class Program(NamedTuple):
+    """One function traced for one signature: what every later stage needs to know.
+
+    `jaxpr` takes the leaves of `(args, kwargs)`, whose tree is `in_tree`, and returns the leaves of `out_tree`. `donated` has a
+    flag per leaf, or is empty. `options` are XLA's own.
+    """
+
+    name: str
+    jaxpr: Jaxpr
+    in_tree: PyTreeDef
+    out_tree: PyTreeDef
+    donated: tuple[bool, ...] = ()
+    keep_unused: bool = False
+    options: CompilerOptions = ()
+
+
+class Placement(NamedTuple):
+    """Where a program runs, and whether its results are committed to that place."""
+
+    sharding: runtime.Sharding
+    committed: bool
+
+
+def default_placement() -> Placement:
+    """The default device, uncommitted."""
+    return Placement(runtime.single_device_sharding(runtime.default_device()), False)
+
+
+def placement_of(keys: Sequence[Any], function: str, names: Sequence[str]) -> Placement:
+    """Where a call runs: where its committed arguments are, else on the default device. ValueError when they disagree.
+
+    `keys` are the keys of the leaves; `names` what the leaves are called in the error.
+    """
+    chosen: runtime.Placed | None = None
+    first = 0
+    for i, key in enumerate(keys):
+        if not isinstance(key, runtime.Placed):
+            continue
+        if chosen is None:
+            chosen, first = key, i
+        elif runtime.sharding_devices(key.sharding) != runtime.sharding_devices(chosen.sharding):
+            raise ValueError(_incompatible_devices(function, (first, chosen), (i, key), names))
+    return default_placement() if chosen is None else Placement(chosen.sharding, True)
+
+
+def _incompatible_devices(
+    function: str, a: tuple[int, runtime.Placed], b: tuple[int, runtime.Placed], names: Sequence[str]
+) -> str:
+    def describe(where: tuple[int, runtime.Placed]) -> str:
+        i, key = where
+        owners = runtime.sharding_devices(key.sharding)
+        name = names[i] if i < len(names) and names[i] else f"#{i}"
+        return (f"argument {name} of {function} with shape {key.aval.str_short()} and device ids {[d.id for d in owners]} "
+                f"on platform {owners[0].platform.upper()}")
+
+    return (f"Received incompatible devices for jitted computation. Got {describe(a)} and {describe(b)}.\n"
+            "Both were put there on purpose. Move one of them with `jitkit.device_put(x, device)`.")
+
+
+# --- the stations ----------------------------------------------------------------------------------------------------
+
+
+class _Stage:
+    """What Traced, Lowered and Compiled have in common: the program and its signature."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+
+    @property
+    def in_tree(self) -> PyTreeDef:
+        """The tree of `(args, kwargs)`."""
+        return self._program.in_tree
+
+    @property
+    def out_tree(self) -> PyTreeDef:
+        """The tree of the result."""
+        return self._program.out_tree
+
+    @property
+    def in_avals(self) -> Any:
+        """The avals of the arguments, as `(args, kwargs)`."""
+        return tree_unflatten(self._program.in_tree, self._program.jaxpr.in_avals)
+
+    @property
+    def args_info(self) -> Any:
+        """An `ArgInfo` per argument, as `(args, kwargs)`."""
+        avals = self._program.jaxpr.in_avals
+        donated = self._program.donated or (False,) * len(avals)
+        return tree_unflatten(self._program.in_tree, [ArgInfo(a, d) for a, d in zip(avals, donated, strict=True)])
+
+    @property
+    def out_info(self) -> Any:
+        """A `ShapeDtypeStruct` per result, in the result's tree."""
+        infos = [ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in self._program.jaxpr.out_avals]
+        return tree_unflatten(self._program.out_tree, infos)
+
+    @property
+    def donate_argnums(self) -> tuple[int, ...]:
+        """The positions, among the leaves, of arguments whose buffers are given away."""
+        return tuple(i for i, donated in enumerate(self._program.donated) if donated)
+
+
+class Traced(_Stage):
+    """A function traced for one signature: its jaxpr."""
+
+    @property
+    def jaxpr(self) -> Jaxpr:
+        """The program that the function performs on arguments of this signature."""
+        return self._program.jaxpr
+
+    @property
+    def fun_name(self) -> str:
+        """The name of the function."""
+        return self._program.name
+
+    def lower(self, *, lowering_platforms: tuple[str, ...] | None = None) -> Lowered:
+        """Write the program as StableHLO, for the default platform or the one given."""
+        platform = lowering_platforms[0] if lowering_platforms else None
+        return Lowered(self._program, *lower_program(self._program, platform))
+
+
+class Lowered(_Stage):
+    """A program in StableHLO, not yet compiled."""
+
+    def __init__(self, program: Program, module: mlir.Module, kept: list[int]) -> None:
+        super().__init__(program)
+        self._module = module
+        self._kept = kept
+
+    def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
+        """The StableHLO text; with `debug_info`, every line ends in the Python line it came from."""
+        if dialect not in (None, "stablehlo"):
+            raise ValueError(f"jitkit lowers to the dialect 'stablehlo', not {dialect!r}")
+        return self._module.text(debug_info)
+
+    @traceback_util.api_boundary
+    def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled:
+        """Compile for the default device. `compiler_options` are XLA's debug options by name."""
+        options = (*self._program.options, *(compiler_options or {}).items())
+        placement = default_placement()
+        return Compiled(self._program, build_executable(self._program, self._module, self._kept, placement, options))
+
+    def cost_analysis(self) -> dict[str, float]:
+        """XLA's estimate for the program before optimisation: flops, bytes accessed, transcendentals."""
+        return runtime.cost_of_text(self._module.text())
+
+
+class Compiled(_Stage):
+    """An executable: call it with arguments of exactly the signature that it was made for."""
+
+    def __init__(self, program: Program, executable: Executable) -> None:
+        super().__init__(program)
+        self._executable = executable
+
+    def as_text(self) -> str:
+        """The HLO text after XLA's optimisation."""
+        return "\n\n".join(module.to_string() for module in self._executable.loaded.hlo_modules())
+
+    def cost_analysis(self) -> dict[str, float]:
+        """XLA's estimate for the optimised program: flops, bytes accessed, and more."""
+        return runtime.cost_of_executable(self._executable.loaded)
+
+    def memory_analysis(self) -> Any:
+        """Bytes of arguments, results, temporaries and code; None where the platform does not tell."""
+        return runtime.memory_of_executable(self._executable.loaded)
+
+    def runtime_executable(self) -> Any:
+        """The PJRT executable."""
+        return self._executable.loaded
+
+    @property
+    def input_shardings(self) -> Any:
+        """Where the arguments have to be, as `(args, kwargs)`."""
+        count = len(self._program.jaxpr.in_avals)
+        return tree_unflatten(self._program.in_tree, [self._executable.sharding] * count)
+
+    @property
+    def output_shardings(self) -> Any:
+        """Where the results are."""
+        count = len(self._program.jaxpr.out_avals)
+        return tree_unflatten(self._program.out_tree, [self._executable.sharding] * count)
+
+    @traceback_util.api_boundary
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run. TypeError when the tree or a type of the arguments is not the one compiled for."""
+        leaves, tree = tree_flatten((args, kwargs))
+        if tree is not self._program.in_tree:
+            raise TypeError(_tree_mismatch(self._program, tree))
+        _check_avals(self._program, (args, kwargs), leaves)
+        return tree_unflatten(self._program.out_tree, self._executable(leaves))
+
+
+class Wrapped(Protocol):
+    """What `jit` returns: a function that can also be stopped after any stage."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function; compile it first when arguments of this signature are new."""
+
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+        """Trace for the signature of these arguments, which may be `ShapeDtypeStruct`s."""
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """Trace and lower."""
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """The shapes and dtypes of the result, without computing."""
+
+    def clear_cache(self) -> None:
+        """Forget everything compiled and traced for the function."""
+
+    def _cache_size(self) -> int: ...
+
+
+def _tree_mismatch(program: Program, tree: PyTreeDef) -> str:
+    return (f"Function compiled with input pytree does not match the input pytree it was called with. "
+            f"Compiled for {program.in_tree}, called with {tree}.\n"
+            f"The function is {program.jaxpr.debug_info.func_src_info}.")
+
+
+def _check_avals(program: Program, tree: Any, leaves: Sequence[Any]) -> None:
+    from_names = program.jaxpr.debug_info.safe_arg_names(len(leaves))
+    wrong = []
+    for i, (x, expected) in enumerate(zip(leaves, program.jaxpr.in_avals, strict=True)):
+        actual = aval_of_argument(x)
+        if actual.shape != expected.shape or actual.dtype != expected.dtype:
+            name = from_names[i] or keystr(tree_flatten_with_path(tree)[0][i][0])
+            wrong.append(f"Argument '{name}' compiled with {expected.str_short()} and called with {actual.str_short()}")
+    if wrong:
+        raise TypeError("Argument types differ from the types for which this computation was compiled. The mismatches are:\n"
+                        + "\n".join(wrong))
+
+
+def aval_of_argument(x: Any) -> Any:
+    """The aval of an argument, which may be a `ShapeDtypeStruct` where no value is needed."""
+    if isinstance(x, ShapeDtypeStruct):
+        return ShapedArray(x.shape, dtypes.canonicalize_dtype(x.dtype), x.weak_type)
+    return core.get_aval(x)
+
+
+# --- the work between them -------------------------------------------------------------------------------------------
+
+
+def lower_program(program: Program, platform: str | None = None) -> tuple[mlir.Module, list[int]]:
+    """Lower a traced program. Returns the module, and the positions of the arguments that it takes.
+
+    Unless `keep_unused`, what no result depends on is left out, and so are arguments that nothing reads.
+    """
+    start = time.perf_counter()
+    jaxpr = program.jaxpr
+    kept = list(range(len(jaxpr.invars)))
+    if not program.keep_unused:
+        jaxpr, used = dce_jaxpr(jaxpr, True)
+        kept = [i for i, is_used in enumerate(used) if is_used]
+    attributes = _donation_attributes(jaxpr, [program.donated[i] for i in kept] if any(program.donated) else [])
+    paths, _ = tree_flatten_with_path(tree_unflatten(program.out_tree, jaxpr.out_avals))
+    labels = [f"result{keystr(path)}" for path, _ in paths]
+    module = mlir.lower_main(program.name, jaxpr, platform or runtime.default_backend(), attributes, labels)
+    report.log_stage("lowering", program.name, time.perf_counter() - start)
+    return module, kept
+
+
+def _donation_attributes(jaxpr: Jaxpr, donated: Sequence[bool]) -> list[str] | None:
+    """Give each donated argument's memory to the first result of the same shape and dtype that has none yet."""
+    if not any(donated):
+        return None
+    free: dict[tuple[Any, ...], list[int]] = {}
+    for i, aval in enumerate(jaxpr.out_avals):
+        free.setdefault((aval.shape, aval.dtype), []).append(i)
+    attributes, unusable = [], []
+    for aval, is_donated in zip(jaxpr.in_avals, donated, strict=True):
+        results = free.get((aval.shape, aval.dtype)) if is_donated else None
+        attributes.append(f"tf.aliasing_output = {results.pop(0)} : i32" if results else "")
+        if is_donated and not attributes[-1]:
+            unusable.append(aval.str_short())
+    if unusable:
+        warnings.warn(f"Some donated buffers were not usable: {', '.join(unusable)}.\n"
+                      "A buffer can be reused only by a result of the same shape and dtype. "
+                      "See an explanation at https://docs.jax.dev/en/latest/faq.html#buffer-donation.",
+                      stacklevel=traceback_util.stacklevel())
+    return attributes
+
+
+def build_executable(
+    program: Program, module: mlir.Module, kept: Sequence[int], placement: Placement, options: CompilerOptions = ()
+) -> Executable:
+    """Compile a lowered program for a placement."""
+    owners = runtime.sharding_devices(placement.sharding)
+    loaded = compile_module(program.name, module, owners, options)
+    return Executable(
+        program.name,
+        loaded,
+        arg_avals=program.jaxpr.in_avals,
+        out_avals=program.jaxpr.out_avals,
+        kept=kept,
+        consts=list(module.hoisted.values()),
+        sharding=placement.sharding,
+        committed=placement.committed,
+        keepalive=module.keepalive,
+    )
+
+
+def compile_program(program: Program, placement: Placement) -> Executable:
+    """Lower and compile."""
+    owner = runtime.sharding_devices(placement.sharding)[0]
+    module, kept = lower_program(program, owner.platform)
+    return build_executable(program, module, kept, placement, program.options)
