@@ -1,0 +1,54 @@
+# Everything that can be done with a clone, each as one word. `make` alone lists the words.
+#
+# The first target that needs it sets up .venv, with the first Python >= 3.11 that is found; choose another with
+# `make PYTHON=/path/to/python ...`. The stamps are written last, so an interrupted set-up is done again.
+
+PYTHON ?=
+PYTEST_ARGS ?=
+BENCH_ARGS ?=
+FUZZ_EXAMPLES ?= 2000
+
+BIN := .venv/bin
+JITKIT := $(BIN)/python -m jitkit.kata
+CHOSEN := $(if $(PYTHON),"$(PYTHON)")
+USE := .venv/.installed
+TEST := .venv/.installed-for-tests
+
+.DEFAULT_GOAL := help
+.PHONY: help tour test lint fuzz bench clean
+
+help:
+	@echo "make tour    one function through every stage of the JIT, on this machine (under a minute; first sets up .venv)"
+	@echo "make test    lint, and every test, against real JAX"
+	@echo "make lint    ruff and mypy only"
+	@echo "make fuzz    the random programs, many more of them (FUZZ_EXAMPLES=$(FUZZ_EXAMPLES))"
+	@echo "make bench   jitkit measured beside JAX (BENCH_ARGS=--quick for a short look)"
+	@echo "make clean   remove .venv and everything that tools have left behind"
+
+tour: $(USE)
+	@$(JITKIT) tour
+
+test: lint
+	@$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
+
+lint: $(TEST)
+	@$(BIN)/python -m ruff check .
+	@$(BIN)/python -m mypy
+
+fuzz: $(TEST)
+	@JITKIT_FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest -n auto -k random $(PYTEST_ARGS)
+
+bench: $(USE)
+	@$(JITKIT) bench peers $(BENCH_ARGS)
+
+clean:
+	rm -rf .venv .venv-* .pytest_cache .hypothesis .mypy_cache .ruff_cache dist jitkit-tour bench-results
+	find jitkit tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(USE): pyproject.toml .ci/venv
+	@.ci/venv .venv . $(CHOSEN)
+	@touch $@
+
+$(TEST): pyproject.toml .ci/venv
+	@.ci/venv .venv '.[test]' $(CHOSEN)
+	@touch $@ $(USE)

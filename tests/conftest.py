@@ -1,0 +1,103 @@
+"""What every test stands on: a clean state before and after, checked jaxprs, counted stages, and no silent skips."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+# An option set in the environment of whoever runs the tests is not what is tested. Before jitkit and jax are imported.
+FUZZ_EXAMPLES = os.environ.get("JITKIT_FUZZ_EXAMPLES")
+for _name in [name for name in os.environ if name.startswith(("JITKIT_", "JAX_"))]:
+    del os.environ[_name]
+os.environ["JAX_PLATFORMS"] = "cpu"
+
+import hypothesis
+import pytest
+
+from jitkit import config, core, report
+from jitkit.interpreters import partial_eval
+from jitkit.jaxpr_check import check_jaxpr
+
+# The same random programs every time, so that a red run is red again; `make fuzz` draws new ones, and more of them.
+hypothesis.settings.register_profile("project", deadline=None, derandomize=True, print_blob=True)
+hypothesis.settings.register_profile("fuzz", deadline=None, max_examples=int(FUZZ_EXAMPLES or 0) or 2000, print_blob=True)
+hypothesis.settings.load_profile("fuzz" if FUZZ_EXAMPLES else "project")
+
+# Why a test may be skipped: something that a machine can lack. A skip for any other reason is a failure.
+ACCEPTED_SKIPS = ("needs several devices", "needs a GPU", "needs POSIX", "needs /proc", "needs a network", "needs jax >=")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Turn a skip that nobody agreed to into a failure."""
+    outcome = yield
+    test_report = outcome.get_result()
+    if test_report.skipped and not hasattr(test_report, "wasxfail"):
+        reason = str(test_report.longrepr[2] if isinstance(test_report.longrepr, tuple) else test_report.longrepr)
+        if not reason.removeprefix("Skipped: ").startswith(ACCEPTED_SKIPS):
+            test_report.outcome = "failed"
+            test_report.longrepr = f"{item.nodeid} was skipped, and its reason is none of {ACCEPTED_SKIPS}: {reason}"
+
+
+@pytest.fixture(autouse=True)
+def every_traced_jaxpr_is_checked(monkeypatch):
+    """Run `check_jaxpr` on whatever is traced, in every test, by every thread."""
+    trace_to_jaxpr = partial_eval.trace_to_jaxpr
+
+    def trace_and_check(*args, **kwargs):
+        jaxpr = trace_to_jaxpr(*args, **kwargs)
+        check_jaxpr(jaxpr)
+        return jaxpr
+
+    monkeypatch.setattr(partial_eval, "trace_to_jaxpr", trace_and_check)
+
+
+@pytest.fixture(autouse=True)
+def the_thread_is_left_as_it_was():
+    """No test, and no error in one, may leave a trace open or an option overridden."""
+    before = config.config.__repr__()
+    yield
+    assert core.trace_state_clean(), "the test left a trace open"
+    assert config.local.state.overrides == {}, "the test left options overridden"
+    assert config.config.__repr__() == before, "the test left a global option changed"
+
+
+class Count:
+    """How often each stage ran, while a block ran: of one function, or of all when `function` is None."""
+
+    def __init__(self, events, function):
+        self._events = events
+        self._function = function
+
+    def _of(self, stage):
+        return sum(e.stage == stage and self._function in (None, e.function) for e in self._events)
+
+    @property
+    def traces(self):
+        """Times that Python ran the function on tracers."""
+        return self._of("tracing")
+
+    @property
+    def lowerings(self):
+        """Modules written; eager operations are counted unless a function is named."""
+        return self._of("lowering")
+
+    @property
+    def compiles(self):
+        """Programs that XLA compiled, or that came from the disk cache."""
+        return self._of("compilation")
+
+    def __repr__(self):
+        return f"Count(traces={self.traces}, lowerings={self.lowerings}, compiles={self.compiles})"
+
+
+@pytest.fixture
+def count():
+    """`with count("f") as n: ...; assert n.traces == 1 and n.compiles == 1`; `count()` counts every function."""
+
+    @contextlib.contextmanager
+    def counting(function=None):
+        with report.listen() as events:
+            yield Count(events, function)
+
+    return counting

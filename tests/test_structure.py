@@ -1,0 +1,314 @@
+"""The rules of this house, as data and as tests. Each says why it is there."""
+
+from __future__ import annotations
+
+import ast
+import graphlib
+import importlib.util
+import io
+import pathlib
+import re
+import subprocess
+import sys
+import textwrap
+import tokenize
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[1]
+PACKAGE = ROOT / "jitkit"
+
+# The layers of jitkit, from the ground up. A module may import what stands in a lower layer, or before it in its own.
+# A package stands for all its modules.
+LAYERS = (
+    # 0: facts, and what the current thread is doing
+    ("config", "util", "report", "pretty_printer", "element_types", "traceback_util", "errors", "source_info", "dtypes"),
+    # 1: values: trees of them, operators on them, types of them
+    ("tree_registry", "treedef", "tree_util", "operators", "core"),
+    # 2: programs, and calls
+    ("jaxpr", "jaxpr_printer", "jaxpr_check", "api_util", "explain"),
+    # 3: the stages
+    ("interpreters", "runtime", "array", "disk_cache", "compiler"),
+    # 4: the stages joined
+    ("compilation_cache", "stages"),
+    # 5: eager operations
+    ("dispatch",),
+    # 6: primitives
+    ("lax",),
+    # 7: the transformation
+    ("pjit", "api"),
+    # 8: the user's vocabulary
+    ("numpy", "nn", "random", "debug", "tree"),
+    # 9: `jitkit` itself
+    ("__init__",),
+    # 10: what is built on jitkit
+    ("bench", "kata"),
+)
+POSITION = {name: (layer, place) for layer, names in enumerate(LAYERS) for place, name in enumerate(names)}
+
+# The arrows of one call, in order: the first line of each stage's docstring. What one gives, a later one takes.
+ARROWS = {
+    "api_util": "call -> signature + leaves",
+    "interpreters.partial_eval": "function + avals -> Jaxpr",
+    "interpreters.mlir": "Jaxpr -> StableHLO",
+    "compiler": "StableHLO -> executable",
+    "compilation_cache": "signature -> executable",
+}
+
+# What `runtime` may ask of jax: devices, placement, the types of buffers, errors. Nothing that traces, compiles or computes.
+GATE_MODULES = {"jax", "jaxlib._jax", "jaxlib.xla_client", "jaxlib.version", "jax._src.sharding_impls"}
+GATE_NAMES = {"devices", "local_devices", "default_backend", "device_put", "sharding", "core", "errors"}
+
+
+def name_of(path: pathlib.Path) -> str:
+    """`interpreters.mlir` for jitkit/interpreters/mlir.py; a package's own name for its `__init__`."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if len(parts) > 1 and parts[-1] == "__init__" else parts)
+
+
+SOURCES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in SOURCES.items()}
+REFERENCE = [name for name in SOURCES if name.split(".")[0] not in ("kata", "bench")]
+MODULES = [name for name in REFERENCE if SOURCES[name].name != "__init__.py"]
+every_module = pytest.mark.parametrize("name", list(SOURCES))
+
+
+def imports(name: str) -> list[tuple[int, str]]:
+    """Line and absolute name of everything that a module imports: modules, and names in modules."""
+    package = ["jitkit", *name.split(".")]
+    if SOURCES[name].name != "__init__.py":
+        package.pop()
+    elif name == "__init__":
+        package = ["jitkit"]
+    found = []
+    for node in ast.walk(TREES[name]):
+        if isinstance(node, ast.Import):
+            found += [(node.lineno, alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            origin = ".".join([*base, *([node.module] if node.module else [])])
+            found += [(node.lineno, f"{origin}.{alias.name}") for alias in node.names]
+        elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if called in ("import_module", "__import__", "find_spec"):
+                found.append((node.lineno, str(node.args[0].value)))
+    return found
+
+
+def own_imports(name: str) -> set[str]:
+    """The modules of jitkit that a module imports, as keys of SOURCES."""
+    found = set()
+    for _, target in imports(name):
+        if target.split(".")[0] != "jitkit":
+            continue
+        inside = target.split(".")[1:]
+        while inside and ".".join(inside) not in SOURCES:
+            inside.pop()  # the last part is a name in a module
+        found.add(".".join(inside) or "__init__")
+    return found - {name}
+
+
+def test_every_module_has_a_place_in_the_table():
+    """A module without a layer would be one that may import anything."""
+    assert {name.split(".")[0] for name in SOURCES} <= set(POSITION)
+
+
+@every_module
+def test_imports_point_down(name):
+    """Whoever reads from the ground up has always read what a module stands on; and there is no cycle to be hidden."""
+    here = name.split(".")[0]
+    up = [other for other in own_imports(name) if other.split(".")[0] != here and POSITION[other.split(".")[0]] > POSITION[here]]
+    assert not up, f"jitkit.{name} imports {up}, which stand above it: fill a slot from there instead"
+
+
+def test_no_modules_import_each_other():
+    """The same inside of packages, where the table says nothing."""
+    graph = {name: own_imports(name) for name in SOURCES}
+    assert list(graphlib.TopologicalSorter(graph).static_order())
+
+
+@every_module
+def test_imports_stand_at_module_top(name):
+    """An import inside a function hides a cycle, and costs time in every call."""
+    inside = [node.lineno for node in ast.walk(TREES[name])
+              if isinstance(node, (ast.Import, ast.ImportFrom)) and node not in TREES[name].body]
+    assert not inside, f"jitkit.{name} imports inside of something, at lines {inside}"
+
+
+@every_module
+def test_only_the_runtime_imports_jax(name):
+    """The point is to write what JAX does, and one gate can be read, guarded, and mended when jaxlib changes."""
+    if name == "runtime" or name.startswith("bench."):  # bench measures beside JAX
+        return
+    found = [(line, target) for line, target in imports(name) if target.split(".")[0] in ("jax", "jaxlib")]
+    assert not found, f"jitkit.{name} imports {found}"
+
+
+def test_the_runtime_uses_jax_for_devices_and_buffers_only():
+    """Never its jit, tracing, jax.numpy, jax.lax, trees or random: those are what jitkit is."""
+    modules = {target for _, target in imports("runtime") if target.split(".")[0] in ("jax", "jaxlib")}
+    assert modules <= GATE_MODULES
+    used = {node.attr for node in ast.walk(TREES["runtime"])
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute) and node.value.attr == "jax"}
+    assert used
+    assert used <= GATE_NAMES
+
+
+@pytest.mark.parametrize("name", REFERENCE)
+def test_the_reference_does_not_know_the_course(name):
+    """The reference is the answer key: it must run, and be read, without what is built around it."""
+    above = [other for other in own_imports(name) if other.split(".")[0] in ("kata", "bench")]
+    assert not above
+    assert not [target for _, target in imports(name) if target.split(".")[0] in ("grading", "matplotlib")]
+
+
+# --- without jax -----------------------------------------------------------------------------------------------------
+
+BLOCKER = """
+import sys
+
+class NoJax:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("jax", "jaxlib", "scipy", "matplotlib"):
+            raise ModuleNotFoundError(f"No module named {name!r} (blocked by the test)", name=name)
+
+sys.meta_path.insert(0, NoJax())
+"""
+
+
+def run_without_jax(program: str) -> subprocess.CompletedProcess[str]:
+    """Run a program in a fresh Python in which jax and jaxlib cannot be imported."""
+    text = BLOCKER + textwrap.dedent(program)
+    return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, cwd=ROOT, check=False)
+
+
+def test_importing_jitkit_needs_no_jax():
+    """The gate opens late, so that a reader's first look costs a tenth of a second."""
+    done = run_without_jax("import jitkit, jitkit.numpy; print('imported', jitkit.__version__)")
+    assert done.stdout.startswith("imported"), done.stderr
+
+
+def test_the_stages_up_to_stablehlo_need_no_jax():
+    """Tracing and lowering are plain Python: they can be read, run and taught without XLA."""
+    done = run_without_jax("""
+        import jitkit as jax
+        import jitkit.numpy as jnp
+        import numpy as np
+
+        def selu(x, alpha=1.67, lmbda=1.05):
+            return lmbda * jnp.where(x > 0, x, alpha * jnp.exp(x) - alpha)
+
+        x = jax.ShapeDtypeStruct((3,), np.float32)
+        print(jax.make_jaxpr(selu)(x))
+        print(jax.eval_shape(selu, x))
+        print(jax.jit(selu).trace(x).lower().as_text())
+        print(jax.jit(selu).trace(np.ones(3, np.float32)).jaxpr.eqns[0].primitive)
+        """)
+    assert not done.returncode, done.stderr
+    assert "{ lambda ; a:f32[3]. let" in done.stdout
+    assert "ShapeDtypeStruct(shape=(3,), dtype=float32)" in done.stdout
+    assert "stablehlo.exponential" in done.stdout
+
+
+def test_without_jax_the_gate_says_what_is_missing():
+    """Whoever asks for an array without jaxlib learns the name of what to install."""
+    done = run_without_jax("import jitkit.numpy as jnp; jnp.ones(3) + 1")
+    assert done.returncode == 1
+    assert re.search(r"ModuleNotFoundError: .*\bjax", done.stderr)
+
+
+def test_importing_jitkit_does_not_import_jax_where_it_is_installed():
+    """Half of the time until the first line of a script runs would go there."""
+    program = "import sys, jitkit, jitkit.numpy; print(sorted(m for m in sys.modules if m.split('.')[0] in ('jax', 'jaxlib')))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+# --- what modules say of themselves ----------------------------------------------------------------------------------
+
+
+@every_module
+def test_every_module_says_in_its_first_line_what_it_is(name):
+    """A reader who opens the folder chooses by these lines."""
+    docstring = ast.get_docstring(TREES[name]) or ""
+    first = docstring.split("\n")[0]
+    assert len(first.split()) >= 3, f"jitkit.{name} does not say what it is"
+    assert len(docstring.splitlines()) <= 28, f"the essay of jitkit.{name} is longer than 25 lines"
+
+
+@pytest.mark.parametrize("name", list(ARROWS))
+def test_a_stage_begins_with_its_arrow(name):
+    """README and docs show these lines; they are kept here, and nowhere by hand."""
+    assert ast.get_docstring(TREES[name]).split("\n")[0] == ARROWS[name]
+
+
+def test_the_arrows_chain():
+    """What a stage takes, the one before gives: that is what makes a pipeline of them."""
+    (_, _), (_, traced), (takes, lowered), (takes_text, compiled), (key, found) = (a.split(" -> ") for a in ARROWS.values())
+    assert traced == takes
+    assert lowered == takes_text
+    assert compiled == found
+    assert key in ARROWS["api_util"]
+
+
+def test_the_readme_shows_the_arrows():
+    """One pipeline, told once."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert all(arrow in readme for arrow in ARROWS.values())
+
+
+def defined_names(tree: ast.Module) -> set[str]:
+    """Names that a module defines at top level, under `if` and `try` too, and `Class.method`."""
+    found = set()
+    bodies = [tree.body]
+    while bodies:
+        for node in bodies.pop():
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                found.add(node.name)
+                if isinstance(node, ast.ClassDef):
+                    found |= {f"{node.name}.{inner.name}" for inner in node.body if isinstance(inner, ast.FunctionDef)}
+            elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                found |= {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}
+            elif isinstance(node, (ast.If, ast.Try)):
+                bodies += [node.body, node.orelse]
+    return found
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_names_its_counterpart_in_jax(name):
+    """A reader goes from ours to JAX's, and finds it there: in the oldest JAX that we support as in the newest."""
+    last = (ast.get_docstring(TREES[name]) or "").splitlines()[-1]
+    match = re.fullmatch(r"JAX: (jax/[\w/]+\.py):(\w+(?:\.\w+)?)", last)
+    assert match, f"the docstring of jitkit.{name} must end with a line such as `JAX: jax/_src/core.py:Primitive`, not {last!r}"
+    (folder,) = importlib.util.find_spec("jax").submodule_search_locations
+    path = pathlib.Path(folder).parent / match[1]
+    assert path.is_file(), f"jitkit.{name} refers to {match[1]}, which the installed JAX does not have"
+    assert match[2] in defined_names(ast.parse(path.read_text(encoding="utf-8"))), f"{match[1]} has no {match[2]}"
+
+
+# --- what is not written here ----------------------------------------------------------------------------------------
+
+SUPPRESSION = re.compile(r"#\s*(type:\s*ignore|noqa|pyright:|mypy:|ruff:|pylint:|pragma)", re.IGNORECASE)
+NOTE_TO_SELF = re.compile(r"#\s*(TODO|FIXME|XXX|HACK)\b")
+PYTHON_FILES = sorted(path for folder in ("jitkit", "tests") for path in (ROOT / folder).rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", PYTHON_FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_nothing_is_suppressed_or_put_off(path):
+    """A check that is switched off in one line is off for good; a note to oneself is an issue that nobody tracks."""
+    text = path.read_text(encoding="utf-8")
+    comments = [token for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type == tokenize.COMMENT]
+    assert not [c.start[0] for c in comments if SUPPRESSION.match(c.string) or NOTE_TO_SELF.match(c.string)]
+
+
+@every_module
+def test_every_assertion_says_what_we_believed(name):
+    """An assertion that fails accuses us: it must say of what."""
+    assert not [node.lineno for node in ast.walk(TREES[name]) if isinstance(node, ast.Assert) and node.msg is None]
+
+
+@every_module
+def test_no_names_are_imported_wholesale(name):
+    """With `import *` a reader cannot tell where a name comes from."""
+    assert not [target for _, target in imports(name) if target.endswith(".*")]
