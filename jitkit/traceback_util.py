@@ -83,8 +83,9 @@ def api_boundary(fun: Callable[P, R]) -> Callable[P, R]:
 def filter_traceback(error: BaseException) -> None:
     """Take jitkit's frames out of the traceback of `error`, and of the exceptions that are printed with it.
 
-    The whole traceback goes to `error.__jitkit_traceback__`. In mode "auto" a note says so, once; "on" hides
-    without a note; "off" leaves all as it is. To be followed by a bare `raise`.
+    Of those, what jitkit itself raised and caught is left out, unless it is named as the cause (`raise ...
+    from`). The whole traceback goes to `error.__jitkit_traceback__`. In mode "auto" a note says so, once;
+    "on" hides without a note; "off" leaves all as it is. To be followed by a bare `raise`.
 
     A refusal by real JAX, which some function was given one of our values, gets a note that says what to
     import.
@@ -95,6 +96,7 @@ def filter_traceback(error: BaseException) -> None:
             _add_note(error, _FOREIGN_NOTE)
         if mode != "off":
             for link in _chain(error):
+                _unlink_own_contexts(link)
                 _hide_own_frames(link)
         if mode == "auto":
             _add_note(error, _NOTE)
@@ -121,6 +123,21 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         seen.add(id(link))
         yield link
         link = link.__cause__ if link.__cause__ is not None or link.__suppress_context__ else link.__context__
+
+
+def _unlink_own_contexts(error: BaseException) -> None:
+    """Forget what was being handled when `error` was raised, where only we were: a cache miss, say."""
+    context = error.__context__
+    while context is not None and context is not error and _is_our_own_affair(context):
+        context = context.__context__
+    if context is not error.__context__:
+        object.__setattr__(error, "__context__", context)
+
+
+def _is_our_own_affair(context: BaseException) -> bool:
+    """Whether an exception was raised and caught by jitkit, without a frame of the user's in between."""
+    traceback = context.__traceback__
+    return traceback is not None and _without_own_frames(traceback) is None
 
 
 def _hide_own_frames(error: BaseException) -> None:

@@ -54,6 +54,16 @@ def chained(f):
         raise TypeError("second") from error
 
 @api_boundary
+def call_after_a_miss(f):
+    try:
+        return {}["signature"]
+    except KeyError:
+        try:
+            return {}["function"]
+        except KeyError:
+            return inner(f)
+
+@api_boundary
 def refuse(x):
     raise TypeError(f"add requires ndarray or scalar arguments, got {type(x)} at position 0.")
 
@@ -179,6 +189,32 @@ def test_the_exceptions_printed_with_it_lose_our_frames_too():
     assert functions_in(error.__traceback__) == ["raised"]
     assert functions_in(error.__cause__.__traceback__) == ["<lambda>"]
     assert "stand_in.py" not in "".join(traceback.format_exception(error))
+
+
+def test_what_we_raised_and_caught_ourselves_is_not_printed():
+    error = raised(own.call_after_a_miss, user_fails)
+    assert error.__context__ is None
+    assert "KeyError" not in "".join(traceback.format_exception(error))
+
+
+def test_what_the_user_was_handling_is_printed():
+    def user():
+        try:
+            user_fails()
+        except ZeroDivisionError:
+            own.call_after_a_miss(lambda: int("x"))
+
+    error = raised(own.call_after_a_miss, user)
+    assert isinstance(error, ValueError)
+    assert isinstance(error.__context__, ZeroDivisionError)
+    assert functions_in(error.__context__.__traceback__) == ["user", "user_fails"]
+    assert error.__context__.__context__ is None
+
+
+def test_in_mode_off_what_we_were_handling_is_printed_too():
+    with config.override(traceback_filtering="off"):
+        error = raised(own.call_after_a_miss, user_fails)
+    assert isinstance(error.__context__, KeyError)
 
 
 def test_an_exception_of_the_users_own_that_ours_is_chained_to_is_left_alone():
