@@ -1,6 +1,7 @@
 """jitkit: a small, complete, fast re-implementation of `jax.jit`, to be read and to be written again.
 
-It carries JAX's public names: `import jitkit as jax`, `import jitkit.numpy as jnp`. To read it, follow one call:
+It carries JAX's public names: `import jitkit as jax`, `import jitkit.numpy as jnp`. To read it, follow one
+call:
 
     pjit                         function -> Wrapped: the dispatcher, and the way of a first call
     api_util                     call -> signature + leaves

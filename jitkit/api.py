@@ -1,4 +1,5 @@
-"""The functions around `jit` that JAX has at its top level: looking at a trace, moving data, waiting, switching options.
+"""The functions around `jit` that JAX has at its top level: looking at a trace, moving data, waiting,
+switching options.
 
 JAX: jax/_src/api.py:make_jaxpr
 """
@@ -12,11 +13,10 @@ from typing import Any
 
 from . import api_util, array, config, runtime, traceback_util
 from .array import Array
-from .pjit import Jitted, JitOptions, jit
+from .pjit import JitOptions, Jitted, jit
 from .tree_util import tree_leaves, tree_map
 
-
-# --- looking ---------------------------------------------------------------------------------------------------------
+# --- looking ------------------------------------------------------------------------------------------------
 
 
 def make_jaxpr(
@@ -24,8 +24,8 @@ def make_jaxpr(
 ) -> Callable[..., Any]:
     """A function that takes the arguments of `fun` and returns the jaxpr of calling it with them.
 
-    Arguments may be `ShapeDtypeStruct`s. With `return_shape`, returns a pair: the jaxpr, and the tree of `ShapeDtypeStruct`s of the result.
-    """
+    Arguments may be `ShapeDtypeStruct`s. With `return_shape`, returns a pair: the jaxpr, and the tree of
+    `ShapeDtypeStruct`s of the result."""
     if not callable(fun):
         raise TypeError(f"Expected a callable value, got {fun}")
     spec = api_util.resolve_spec(fun, static_argnums, None, None, None)
@@ -41,16 +41,19 @@ def make_jaxpr(
 
 
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The shapes and dtypes of `fun(*args, **kwargs)`, as a tree of `ShapeDtypeStruct`s, without computing anything."""
+    """The shapes and dtypes of `fun(*args, **kwargs)`, as a tree of `ShapeDtypeStruct`s, without computing
+    anything.
+    """
     return jit(fun).eval_shape(*args, **kwargs)
 
 
-# --- data and devices ------------------------------------------------------------------------------------------------
+# --- data and devices ---------------------------------------------------------------------------------------
 
 
 @traceback_util.api_boundary
 def device_put(x: Any, device: Any = None) -> Any:
-    """The leaves of a tree as Arrays on a device (or with a `jax.sharding.Sharding`), which commits them to it.
+    """The leaves of a tree as Arrays on a device (or with a `jax.sharding.Sharding`), which commits them to
+    it.
 
     Without `device`, values go to the default device and stay uncommitted: computations may move them.
     """
@@ -63,7 +66,9 @@ def device_get(x: Any) -> Any:
 
 
 def block_until_ready(x: Any) -> Any:
-    """Wait until every array in a tree is computed, and return the tree. What a stopwatch needs: calls return before that."""
+    """Wait until every array in a tree is computed, and return the tree. What a stopwatch needs: calls
+    return before that.
+    """
     runtime.block_until_ready([leaf._buf for leaf in tree_leaves(x) if type(leaf) is Array])
     return x
 
@@ -88,11 +93,13 @@ def default_backend() -> str:
     return runtime.default_backend()
 
 
-# --- options for a while ---------------------------------------------------------------------------------------------
+# --- options for a while ------------------------------------------------------------------------------------
 
 
 def disable_jit(disable: bool = True) -> AbstractContextManager[None]:
-    """Run functions made by `jit` as plain Python in the block, operation by operation: for debuggers and prints."""
+    """Run functions made by `jit` as plain Python in the block, operation by operation: for debuggers and
+    prints.
+    """
     return config.override(disable_jit=disable)
 
 
@@ -113,7 +120,9 @@ def debug_nans(enable: bool = True) -> AbstractContextManager[None]:
 
 @contextmanager
 def named_scope(name: str) -> Iterator[None]:
-    """Name the operations of the block: the name is part of their `op_name` in HLO, profiles and printed jaxprs."""
+    """Name the operations of the block: the name is part of their `op_name` in HLO, profiles and printed
+    jaxprs.
+    """
     if not isinstance(name, str):
         raise TypeError(f"named_scope name argument must be a string, got {name!r}")
     state = config.local.state

@@ -1,11 +1,13 @@
 """call -> signature + leaves
 
-What `jit` knows about the arguments of a function before it looks at any value: which are static, which may be donated, what each
-leaf is called in error messages. Static arguments may be named by position or by keyword, and each form is inferred from the other by the
-function's signature, so that `f(x, n=3)` and `f(x, 3)` agree on what is static.
+What `jit` knows about the arguments of a function before it looks at any value: which are static, which may
+be donated, what each leaf is called in error messages. Static arguments may be named by position or by
+keyword, and each form is inferred from the other by the function's signature, so that `f(x, n=3)` and `f(x,
+3)` agree on what is static.
 
-A static value is part of the cache key by hash and equality (and exact type: 1, 1.0 and True are three keys), so it must be hashable and
-must not change; everything else about a call is its tree of arguments and the aval of each leaf.
+A static value is part of the cache key by hash and equality (and exact type: 1, 1.0 and True are three keys),
+so it must be hashable and must not change; everything else about a call is its tree of arguments and the aval
+of each leaf.
 
 JAX: jax/_src/api_util.py:resolve_argnums
 """
@@ -42,7 +44,11 @@ class Static:
         return self.hash
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Static) and type(self.value) is type(other.value) and bool(self.value == other.value)
+        return (
+            isinstance(other, Static)
+            and type(self.value) is type(other.value)
+            and bool(self.value == other.value)
+        )
 
     def __repr__(self) -> str:
         return repr(self.value)
@@ -76,17 +82,17 @@ class Arguments(NamedTuple):
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     statics: tuple[tuple[int | str, Static], ...]
-    count: int  # how many positional arguments there were, static ones included
+    arity: int  # how many positional arguments there were, static ones included
 
     def merged_with(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """The full argument list again, with other values for the dynamic arguments."""
         at = {where: static.value for where, static in self.statics}
         rest = iter(args)
-        full = [at[i] if i in at else next(rest) for i in range(self.count)]
+        full = [at[i] if i in at else next(rest) for i in range(self.arity)]
         return full, kwargs | {name: value for name, value in at.items() if isinstance(name, str)}
 
 
-# --- once per jit: which arguments are static ------------------------------------------------------------------------
+# --- once per jit: which arguments are static ---------------------------------------------------------------
 
 
 def resolve_spec(
@@ -98,18 +104,23 @@ def resolve_spec(
 ) -> ArgumentSpec:
     """Complete positions by names and names by positions, and check both against the signature.
 
-    ValueError for a position out of range, an unknown or positional-only name, one given twice, or one that is both static and
-    donated; TypeError for values of a wrong type.
-    """
+    ValueError for a position out of range, an unknown or positional-only name, one given twice, or one that
+    is both static and donated; TypeError for values of a wrong type."""
     signature = signature_of(fun)
     static_nums, static_names = _complete(fun, signature, static_argnums, static_argnames, "static")
     donate_nums, donate_names = _complete(fun, signature, donate_argnums, donate_argnames, "donate")
     if both := set(static_nums) & set(donate_nums):
-        raise ValueError(f"static_argnums {sorted(static_nums)} and donate_argnums {sorted(donate_nums)} of {name_of(fun)} cannot "
-                         f"intersect: argument {min(both)} is in both. A static argument has no buffer to give away.")
+        raise ValueError(
+            f"static_argnums {sorted(static_nums)} and donate_argnums {sorted(donate_nums)} of "
+            f"{name_of(fun)} cannot "
+            f"intersect: argument {min(both)} is in both. A static argument has no buffer to give away."
+        )
     if both_names := set(static_names) & set(donate_names):
-        raise ValueError(f"static_argnames {sorted(static_names)} and donate_argnames {sorted(donate_names)} of {name_of(fun)} cannot "
-                         f"intersect: {min(both_names)!r} is in both. A static argument has no buffer to give away.")
+        raise ValueError(
+            f"static_argnames {sorted(static_names)} and donate_argnames {sorted(donate_names)} of "
+            f"{name_of(fun)} cannot "
+            f"intersect: {min(both_names)!r} is in both. A static argument has no buffer to give away."
+        )
     return ArgumentSpec(static_nums, static_names, donate_nums, donate_names)
 
 
@@ -143,19 +154,29 @@ def _infer_missing(
     """Positions from names or names from positions, where only one of them was given."""
     parameters = list(signature.parameters.values())
     if nums is None and names is not None:
-        nums = tuple(i for i, p in enumerate(parameters) if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD and p.name in names)
+        nums = tuple(
+            i
+            for i, p in enumerate(parameters)
+            if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD and p.name in names
+        )
     elif names is None and nums is not None:
         count = sum(p.kind in _POSITIONAL for p in parameters)
         wanted = {n % count if n < 0 and count else n for n in nums}
-        names = tuple(p.name for i, p in enumerate(parameters)
-                      if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD and i in wanted)
+        names = tuple(
+            p.name
+            for i, p in enumerate(parameters)
+            if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD and i in wanted
+        )
     return nums, names
 
 
 def _as_positions(argnums: int | Sequence[int], what: str) -> tuple[int, ...]:
     try:
-        positions = (operator.index(argnums),) if not isinstance(argnums, (list, tuple, range, set)) else tuple(
-            operator.index(i) for i in argnums)
+        positions = (
+            tuple(operator.index(i) for i in argnums)
+            if isinstance(argnums, Iterable)
+            else (operator.index(argnums),)
+        )
     except TypeError:
         raise TypeError(f"{what} must be an int or a sequence of ints, got {argnums!r}") from None
     return _without_duplicates(positions, what)
@@ -165,42 +186,60 @@ def _as_names(argnames: str | Iterable[str], what: str) -> tuple[str, ...]:
     names = (argnames,) if isinstance(argnames, str) else tuple(argnames)
     for name in names:
         if not isinstance(name, str):
-            raise TypeError(f"argument is not a string: {name!r}\n{what} must be a string or a sequence of strings.")
+            raise TypeError(
+                f"argument is not a string: {name!r}\n{what} must be a string or a sequence of strings."
+            )
     return _without_duplicates(names, what)
 
 
 def _without_duplicates(entries: tuple[Any, ...], what: str) -> tuple[Any, ...]:
     repeated = sorted({entry for entry in entries if entries.count(entry) > 1})
     if repeated:
-        raise ValueError(f"{what}={entries} names {', '.join(map(repr, repeated))} more than once. Write each argument once.")
+        raise ValueError(
+            f"{what}={entries} names {', '.join(map(repr, repeated))} more than once. Write each argument "
+            "once."
+        )
     return entries
 
 
-def _check_positions(fun: Callable[..., Any], signature: inspect.Signature, nums: tuple[int, ...], what: str) -> None:
+def _check_positions(
+    fun: Callable[..., Any], signature: inspect.Signature, nums: tuple[int, ...], what: str
+) -> None:
     parameters = signature.parameters.values()
     if not nums or any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters):
         return
     count = sum(p.kind in _POSITIONAL for p in parameters)
     if -min(nums) > count or max(nums) >= count:
-        raise ValueError(f"Jitted function has {what}={nums}, but only accepts {count} positional arguments.\n"
-                         f"The function is {name_of(fun)}{signature}.")
+        raise ValueError(
+            f"Jitted function has {what}={nums}, but only accepts {count} positional arguments.\n"
+            f"The function is {name_of(fun)}{signature}."
+        )
 
 
-def _check_names(fun: Callable[..., Any], signature: inspect.Signature, names: tuple[str, ...], what: str) -> None:
+def _check_names(
+    fun: Callable[..., Any], signature: inspect.Signature, names: tuple[str, ...], what: str
+) -> None:
     by_kind = {p.name: p.kind for p in signature.parameters.values()}
-    positional_only = {name for name in names
-                       if by_kind.get(name) in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)}
+    positional_only = {
+        name
+        for name in names
+        if by_kind.get(name) in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
+    }
     if positional_only:
-        raise ValueError(f"Jitted function has invalid argnames {positional_only} in {what}. These are positional-only")
+        raise ValueError(
+            f"Jitted function has invalid argnames {positional_only} in {what}. These are positional-only"
+        )
     if inspect.Parameter.VAR_KEYWORD in by_kind.values():
         return
     unknown = {name for name in names if by_kind.get(name) not in _KEYWORD}
     if unknown:
-        raise ValueError(f"Jitted function has invalid argnames {unknown} in {what}. Function does not take these args.\n"
-                         f"The function is {name_of(fun)}{signature}.")
+        raise ValueError(
+            f"Jitted function has invalid argnames {unknown} in {what}. Function does not take these args.\n"
+            f"The function is {name_of(fun)}{signature}."
+        )
 
 
-# --- once per call: taking the arguments apart -----------------------------------------------------------------------
+# --- once per call: taking the arguments apart --------------------------------------------------------------
 
 
 def split_call(spec: ArgumentSpec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
@@ -221,7 +260,8 @@ def _hashed(value: Any) -> Static:
         return Static(value)
     except TypeError as error:
         raise ValueError(
-            "Non-hashable static arguments are not supported. An error occurred while trying to hash an object of type "
+            "Non-hashable static arguments are not supported. An error occurred while trying to hash an "
+            "object of type "
             f"{type(value)}, {value}. The error was:\nTypeError: {error}\n\n"
             "A static argument is part of the key under which compiled code is found, so it needs a hash. "
             f"{_hashable_instead(value)}"
@@ -244,7 +284,7 @@ def donated_leaves(spec: ArgumentSpec, arguments: Arguments) -> tuple[bool, ...]
     """For each leaf of the dynamic arguments, in order, whether its buffer is given away."""
     if not spec.donate_argnums and not spec.donate_argnames:
         return ()
-    count = arguments.count
+    count = arguments.arity
     donated = {i % count for i in spec.donate_argnums if -count <= i < count}
     static_positions = {where for where, _ in arguments.statics}
     positions = [i for i in range(count) if i not in static_positions]
@@ -258,7 +298,7 @@ def donated_leaves(spec: ArgumentSpec, arguments: Arguments) -> tuple[bool, ...]
     return tuple(flags)
 
 
-# --- names, for messages ---------------------------------------------------------------------------------------------
+# --- names, for messages ------------------------------------------------------------------------------------
 
 
 def name_of(fun: Callable[..., Any]) -> str:
@@ -275,13 +315,15 @@ def source_of(fun: Callable[..., Any]) -> str:
     while isinstance(inner, functools.partial):
         inner = inner.func
     inner = inspect.unwrap(inner)
-    code = getattr(inner, "__code__", None) or getattr(getattr(type(inner), "__call__", None), "__code__", None)
+    code = getattr(inner, "__code__", None) or getattr(type(inner).__call__, "__code__", None)
     name = name_of(fun)
     return name if code is None else f"{name} at {os.path.normpath(code.co_filename)}:{code.co_firstlineno}"
 
 
 def debug_info(traced_for: str, fun: Callable[..., Any], arguments: Arguments) -> DebugInfo:
-    """Who is traced, and what the leaves of the dynamic arguments are called: `x`, `params['w']`, `args[0]`, `kwargs['lr']`."""
+    """Who is traced, and what the leaves of the dynamic arguments are called: `x`, `params['w']`,
+    `args[0]`, `kwargs['lr']`.
+    """
     return DebugInfo(traced_for, source_of(fun), argument_names(fun, arguments))
 
 
@@ -290,9 +332,11 @@ def argument_names(fun: Callable[..., Any], arguments: Arguments) -> tuple[str, 
     paths = [path for path, _ in tree_flatten_with_path((arguments.args, arguments.kwargs))[0]]
     signature = signature_of(fun)
     static_positions = {where for where, _ in arguments.statics}
-    positions = [i for i in range(arguments.count) if i not in static_positions]
-    names = _positional_names(signature, arguments.count)
-    by_keyword = signature is not None and {p.name for p in signature.parameters.values() if p.kind in _KEYWORD}
+    positions = [i for i in range(arguments.arity) if i not in static_positions]
+    names = _positional_names(signature, arguments.arity)
+    by_keyword = signature is not None and {
+        p.name for p in signature.parameters.values() if p.kind in _KEYWORD
+    }
     out = []
     for path in paths:
         which, rest = path[1], path[2:]

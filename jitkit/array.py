@@ -1,10 +1,12 @@
 """value -> Array: an aval and a handle on a buffer
 
-A concrete value of jitkit. It holds two things that a call looks at, the PJRT buffer and the key under which caches know it (its
-aval, or its aval and place when it was put somewhere on purpose), and has the operators that it shares with tracers.
+A concrete value of jitkit. It holds two things that a call looks at, the PJRT buffer and the key under which
+caches know it (its aval, or its aval and place when it was put somewhere on purpose), and has the operators
+that it shares with tracers.
 
-Arrays are immutable; computing is asynchronous: an operation returns before its result exists, and whoever looks at the
-numbers (printing, `np.asarray`, `float`) waits. `block_until_ready` waits without looking, which is what a stopwatch needs.
+Arrays are immutable; computing is asynchronous: an operation returns before its result exists, and whoever
+looks at the numbers (printing, `np.asarray`, `float`) waits. `block_until_ready` waits without looking, which
+is what a stopwatch needs.
 
 JAX: jax/_src/array.py:ArrayImpl
 """
@@ -14,7 +16,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator
 from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -24,18 +26,19 @@ from .operators import Operators
 
 
 class _ArrayMeta(type):
-    """Lets `isinstance(tracer, jitkit.Array)` be true, so that type checks in user code hold while it is traced."""
+    """Lets `isinstance(tracer, jitkit.Array)` be true, so that type checks in user code hold while it is
+    traced.
+    """
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return type(instance) is cls or isinstance(instance, Tracer) or runtime.is_buffer(instance)
+        return cls in type(instance).__mro__ or isinstance(instance, Tracer) or runtime.is_buffer(instance)
 
 
 class Array(Operators, metaclass=_ArrayMeta):
     """An array on a device: immutable, with `shape`, `dtype`, the operators of numpy, and `weak_type`.
 
-    Made by `jitkit.numpy.array`, `device_put` and by every operation. `np.asarray(x)`, `jax.numpy` and matplotlib accept it;
-    on CPU numpy sees the same memory, without a copy.
-    """
+    Made by `jitkit.numpy.array`, `device_put` and by every operation. `np.asarray(x)`, `jax.numpy` and
+    matplotlib accept it; on CPU numpy sees the same memory, without a copy."""
 
     __slots__ = ("__weakref__", "_buf", "_key", "aval")
     __array_priority__ = 100
@@ -181,7 +184,7 @@ class Array(Operators, metaclass=_ArrayMeta):
     def __iter__(self) -> Iterator[Any]:
         if not self.aval.shape:
             raise TypeError("iteration over a 0-d array")
-        return (self[i] for i in range(self.aval.shape[0]))
+        return (operator.getitem(cast(Any, self), i) for i in range(self.aval.shape[0]))
 
     def __hash__(self) -> int:
         raise TypeError(f"unhashable type: {type(self).__name__!r}")
@@ -225,7 +228,7 @@ def _unpickle(value: np.ndarray[Any, Any], weak_type: bool) -> Array:
 core.aval_of_type[Array] = lambda x: x.aval
 
 
-# --- making and converting -------------------------------------------------------------------------------------------
+# --- making and converting ----------------------------------------------------------------------------------
 
 
 def wrap(buffer: runtime.Buffer) -> Array:
@@ -240,7 +243,9 @@ def from_host(x: Any, aval: ShapedArray) -> Array:
 
 
 def as_array(x: Any) -> Any:
-    """Any array-like value (numpy, Python scalar, jax.Array) as an Array; Arrays and tracers as they are. TypeError otherwise."""
+    """Any array-like value (numpy, Python scalar, jax.Array) as an Array; Arrays and tracers as they are.
+    TypeError otherwise.
+    """
     if type(x) is Array or isinstance(x, Tracer):
         return x
     if runtime.is_buffer(x):
@@ -258,12 +263,15 @@ def device_put_leaf(x: Any, device: Any = None) -> Any:
     return Array(runtime.put(x._buf, x.aval, sharding, True), x.aval, runtime.placed(x.aval, sharding))
 
 
-# How to find the key of an argument, by its exact type: what a cache must know of it. Types are added when they are first met.
+# How to find the key of an argument, by its exact type: what a cache must know of it. Types are added when
+# they are first met.
 key_functions: dict[type, Callable[[Any], Any]] = {Array: attrgetter("_key")}
 
 
 def key_of(x: Any) -> Any:
-    """What a cache must know of an argument: see `runtime.OnHost`, `runtime.Placed`. TypeError when it is not an array."""
+    """What a cache must know of an argument: see `runtime.OnHost`, `runtime.Placed`. TypeError when it is
+    not an array.
+    """
     find = key_functions.get(type(x))
     return _first_key(x) if find is None else find(x)
 

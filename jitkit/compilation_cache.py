@@ -1,17 +1,19 @@
 """signature -> executable
 
-What was compiled for a function, and under which signatures. One table per function and set of `jit` options maps the key of a call to
-an `Entry` that runs it. A key is a tuple:
+What was compiled for a function, and under which signatures. One table per function and set of `jit` options
+maps the key of a call to an `Entry` that runs it. A key is a tuple:
 
     (options, key of leaf, key of leaf, ...)                  positional arguments that are all arrays
     (options, treedef, static values, key of leaf, ...)       everything else
 
-where the key of a leaf is its aval (interned, so comparing is comparing addresses), or its aval and place. A key must tell apart whatever
-could lead to another program: XLA's executables check nothing but the size in bytes of their arguments, so a key that is
-too coarse returns garbage in silence. A key that is too fine costs time only.
+where the key of a leaf is its aval (interned, so comparing is comparing addresses), or its aval and place. A
+key must tell apart whatever could lead to another program: XLA's executables check nothing but the size in
+bytes of their arguments, so a key that is too coarse returns garbage in silence. A key that is too fine costs
+time only.
 
-Tables belong to functions and know them weakly: when the last reference to a function goes, so do its executables. A table is
-an LRU of `config.jit_cache_size` entries. The first call of a signature is made by one thread, while others wait for it.
+Tables belong to functions and know them weakly: when the last reference to a function goes, so do its
+executables. A table is an LRU of `config.jit_cache_size` entries. The first call of a signature is made by
+one thread, while others wait for it.
 
 JAX: jax/_src/util.py:weakref_lru_cache
 """
@@ -46,11 +48,17 @@ class TracedCall(NamedTuple):
 
     def is_current(self) -> bool:
         """Whether the tracers of enclosing traces that the jaxpr closed over, if any, still live."""
-        return all(trace.alive for const in self.jaxpr.consts if (trace := getattr(const, "_trace", None)) is not None)
+        return all(
+            trace.alive
+            for const in self.jaxpr.consts
+            if (trace := getattr(const, "_trace", None)) is not None
+        )
 
 
 class Entry:
-    """How to run one signature: `run` takes the leaves of a call whose keys are the entry's, and returns the result's tree."""
+    """How to run one signature: `run` takes the leaves of a call whose keys are the entry's, and returns
+    the result's tree.
+    """
 
     __slots__ = ("executable", "run")
 
@@ -59,17 +67,22 @@ class Entry:
         self.run = _runner(executable, out_tree, leaf_keys)
 
 
-def _runner(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]) -> Callable[[Sequence[Any]], Any]:
-    """The function of a warm call: gather buffers, execute, wrap. Nothing is checked, the key has said it all.
+def _runner(
+    executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]
+) -> Callable[[Sequence[Any]], Any]:
+    """The function of a warm call: gather buffers, execute, wrap. Nothing is checked, the key has said it
+    all.
 
-    Functions of one argument have a shorter way: 1.04x jax.jit instead of 1.13x for an array, 1.2x instead of 1.5x for a host value.
-    """
+    Functions of one argument have a shorter way: 1.04x jax.jit instead of 1.13x for an array, 1.2x instead of
+    1.5x for a host value."""
     if out_tree is not _LEAF:
         gather, call = _gatherer(executable, leaf_keys)
         avals, keys = executable.out_avals, executable.out_keys
         return lambda leaves: tree_unflatten(out_tree, [*map(Array, call(gather(leaves)), avals, keys)])
     (aval,), (key,) = executable.out_avals, executable.out_keys
-    simple = not executable.committed and not executable.consts and executable.kept == list(range(len(leaf_keys)))
+    simple = (
+        not executable.committed and not executable.consts and executable.kept == list(range(len(leaf_keys)))
+    )
     if not simple or len(leaf_keys) != 1:
         gather, call = _gatherer(executable, leaf_keys)
         return lambda leaves: Array(call(gather(leaves))[0], aval, key)
@@ -88,7 +101,9 @@ def _runner(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any
 
     def run_on_array(leaves: Sequence[Any]) -> Any:
         x = leaves[0]
-        return Array(execute([x._buf if type(x) is Array else x]).consume_with_handlers(handlers)[0], aval, key)
+        return Array(
+            execute([x._buf if type(x) is Array else x]).consume_with_handlers(handlers)[0], aval, key
+        )
 
     return run_on_array
 
@@ -96,7 +111,9 @@ def _runner(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any
 def _gatherer(
     executable: Executable, leaf_keys: Sequence[Any]
 ) -> tuple[Callable[[Sequence[Any]], list[Any]], Callable[[list[Any]], Sequence[Any]]]:
-    """A function from the leaves of a call to the list that is passed to the program, and the function that runs the program on it."""
+    """A function from the leaves of a call to the list that is passed to the program, and the function
+    that runs the program on it.
+    """
     avals, place, kept, consts = executable.arg_avals, executable.place, executable.kept, executable.consts
     if executable.committed:  # uncommitted arguments follow the committed ones
         return lambda leaves: [*consts, *[place(leaves[i], avals[i]) for i in kept]], executable.run
@@ -105,7 +122,13 @@ def _gatherer(
         plan = [(i, avals[i].dtype if on_host[i] and not avals[i].weak_type else None) for i in kept]
 
         def gather(leaves: Sequence[Any]) -> list[Any]:
-            return [*consts, *[_as_buffer(leaves[i]) if dtype is None else _as_host_value(leaves[i], dtype) for i, dtype in plan]]
+            return [
+                *consts,
+                *[
+                    _as_buffer(leaves[i]) if dtype is None else _as_host_value(leaves[i], dtype)
+                    for i, dtype in plan
+                ],
+            ]
 
         dispatcher = executable.host_dispatcher()
         return gather, lambda values: dispatcher(*values)
@@ -133,7 +156,9 @@ class Table:
     def __init__(self) -> None:
         self.entries: dict[tuple[Any, ...], Entry] = {}
         self.records: dict[tuple[Any, ...], CallRecord] = {}
-        self.executables: dict[Any, Executable] = {}  # by jaxpr, donation and placement: entries may share one
+        self.executables: dict[
+            Any, Executable
+        ] = {}  # by jaxpr, donation and placement: entries may share one
         self.misses = MissLog()
         self.pending: dict[tuple[Any, ...], _Pending] = {}
         self.lock = threading.Lock()
@@ -155,7 +180,9 @@ class Table:
                 oldest = next(iter(self.entries))
                 del self.entries[oldest], self.records[oldest]
             self.crowded = len(self.entries) > (0 if limit <= _EXACT_LRU_SIZE else limit // 2)
-            used = {id(e.executable) for e in self.entries.values()} if len(self.executables) > limit else None
+            used = (
+                {id(e.executable) for e in self.entries.values()} if len(self.executables) > limit else None
+            )
             if used is not None:
                 self.executables = {k: e for k, e in self.executables.items() if id(e) in used}
 
@@ -169,12 +196,13 @@ class Table:
 
     @contextlib.contextmanager
     def first_call(self, key: tuple[Any, ...], function: str) -> Iterator[bool]:
-        """Be the one thread that makes an entry: yields True for it, False for a thread that waited until it was made."""
+        """Be the one thread that makes an entry: yields True for it, False for a thread that waited until
+        it was made.
+        """
+        mine = _Pending()
         with self.lock:
-            pending = self.pending.get(key)
-            if pending is None:
-                mine = self.pending[key] = _Pending()
-        if pending is not None:
+            pending = self.pending.setdefault(key, mine)
+        if pending is not mine:
             if pending.thread == threading.get_ident():
                 raise _endless_recursion(function)
             pending.done.wait()
@@ -200,8 +228,10 @@ class _Pending:
 
 def _endless_recursion(function: str) -> RecursionError:
     return RecursionError(
-        f"Recursively calling {function}: while it is traced it calls itself with arguments of the same types, so tracing "
-        "would never end. Use `lax.while_loop` or `lax.fori_loop`, or make the argument that ends the recursion static."
+        f"Recursively calling {function}: while it is traced it calls itself with arguments of the same "
+        "types, so tracing "
+        "would never end. Use `lax.while_loop` or `lax.fori_loop`, or make the argument that ends the "
+        "recursion static."
     )
 
 
@@ -227,7 +257,9 @@ class FunctionCache:
 
     @contextlib.contextmanager
     def tracing(self, key: tuple[Any, ...], function: str) -> Iterator[None]:
-        """Mark a signature as being traced by this thread. RecursionError when it is: the function calls itself without end."""
+        """Mark a signature as being traced by this thread. RecursionError when it is: the function calls
+        itself without end.
+        """
         mark = (threading.get_ident(), *key)
         if mark in self.being_traced:
             raise _endless_recursion(function)
@@ -283,4 +315,3 @@ def run_entry(entry: Entry, leaves: Sequence[Any]) -> Any:
         return entry.run(leaves)
     except (RuntimeError, ValueError) as error:
         raise explain_failure(error, leaves) from None
-

@@ -1,10 +1,11 @@
 """StableHLO -> executable
 
-Compiling: the text of a module and the devices that it is for go through XLA once, and come back as an `Executable`, which takes
-buffers and returns buffers. Before XLA is asked, the disk cache is, when one is configured.
+Compiling: the text of a module and the devices that it is for go through XLA once, and come back as an
+`Executable`, which takes buffers and returns buffers. Before XLA is asked, the disk cache is, when one is
+configured.
 
-What a program needs besides its arguments travels with it: large constants that lowering hoisted out of the text (they are
-passed first), which arguments are used at all, and the avals and placement of the results.
+What a program needs besides its arguments travels with it: large constants that lowering hoisted out of the
+text (they are passed first), which arguments are used at all, and the avals and placement of the results.
 
 JAX: jax/_src/compiler.py:backend_compile_and_load
 """
@@ -23,11 +24,13 @@ from .interpreters.mlir import Module
 CompilerOptions = tuple[tuple[str, Any], ...]
 
 
-def compile_module(name: str, module: Module, owners: Sequence[runtime.Device], options: CompilerOptions = ()) -> Any:
+def compile_module(
+    name: str, module: Module, owners: Sequence[runtime.Device], options: CompilerOptions = ()
+) -> Any:
     """Compile a module for these devices: from the disk cache if it is there, by XLA otherwise.
 
-    XLA sees the text with source lines; the cache's key does not, so that moving a function does not recompile it.
-    """
+    XLA sees the text with source lines; the cache's key does not, so that moving a function does not
+    recompile it."""
     start = time.perf_counter()
     text = module.text() if disk_cache.enabled() else ""
     loaded = disk_cache.load(text, owners, options) if text else None
@@ -42,13 +45,25 @@ def compile_module(name: str, module: Module, owners: Sequence[runtime.Device], 
 class Executable:
     """A compiled program with what it takes to call it on a flat list of arguments.
 
-    `kept` are the positions of the arguments that the program uses, `consts` the buffers passed before them, `out_avals` the
-    types of the results. `sharding` is where arguments have to be; results live there, committed or not. `keepalive` holds
-    what the program refers to outside of itself (host callbacks).
-    """
+    `kept` are the positions of the arguments that the program uses, `consts` the buffers passed before them,
+    `out_avals` the types of the results. `sharding` is where arguments have to be; results live there,
+    committed or not. `keepalive` holds what the program refers to outside of itself (host callbacks)."""
 
-    __slots__ = ("arg_avals", "committed", "consts", "execute", "handlers", "host_call", "keepalive", "kept", "loaded", "name", "out_avals",
-                 "out_keys", "sharding")
+    __slots__ = (
+        "arg_avals",
+        "committed",
+        "consts",
+        "execute",
+        "handlers",
+        "host_call",
+        "keepalive",
+        "kept",
+        "loaded",
+        "name",
+        "out_avals",
+        "out_keys",
+        "sharding",
+    )
 
     def __init__(
         self,
@@ -76,7 +91,10 @@ class Executable:
         self.host_call: Callable[..., Sequence[runtime.Buffer]] | None = None
         out_shardings = output_shardings(loaded, sharding, len(self.out_avals))
         self.handlers = runtime.result_handlers(out_avals, out_shardings, committed)
-        self.out_keys = [runtime.placed(aval, s) if committed else aval for aval, s in zip(out_avals, out_shardings, strict=True)]
+        self.out_keys = [
+            runtime.placed(aval, s) if committed else aval
+            for aval, s in zip(out_avals, out_shardings, strict=True)
+        ]
 
     def place(self, x: Any, aval: ShapedArray) -> runtime.Buffer:
         """The buffer of an argument on this program's devices; copies only what is elsewhere."""
@@ -101,26 +119,35 @@ class Executable:
         return results
 
     def host_dispatcher(self) -> Callable[..., Sequence[runtime.Buffer]]:
-        """A function that runs the program on buffers and on host values of the right dtypes; made at first use."""
+        """A function that runs the program on buffers and on host values of the right dtypes; made at
+        first use.
+        """
         if self.host_call is None:
             count = len(self.consts) + len(self.kept)
             taken = [self.arg_avals[i] for i in self.kept]
 
             def execute(args: list[Any]) -> list[runtime.Buffer]:
-                values = args[len(self.consts):]
-                return self.run([*self.consts, *[self.place(x, aval) for x, aval in zip(values, taken, strict=True)]])
+                values = args[len(self.consts) :]
+                return self.run(
+                    [*self.consts, *[self.place(x, aval) for x, aval in zip(values, taken, strict=True)]]
+                )
 
             self.host_call = runtime.host_dispatcher(
-                self.name, execute, self.loaded, count=count, sharding=self.sharding, out_avals=self.out_avals)
+                self.name, execute, self.loaded, count=count, sharding=self.sharding, out_avals=self.out_avals
+            )
         return self.host_call
 
     def wrap(self, buffers: Sequence[runtime.Buffer]) -> list[Array]:
         """Arrays around the results."""
-        return [Array(b, aval, key) for b, aval, key in zip(buffers, self.out_avals, self.out_keys, strict=True)]
+        return [
+            Array(b, aval, key) for b, aval, key in zip(buffers, self.out_avals, self.out_keys, strict=True)
+        ]
 
 
 def output_shardings(loaded: Any, sharding: runtime.Sharding, count: int) -> list[runtime.Sharding]:
-    """Where the results are: on the program's device, or as XLA's partitioner decided when there are several."""
+    """Where the results are: on the program's device, or as XLA's partitioner decided when there are
+    several.
+    """
     if len(runtime.sharding_devices(sharding)) == 1:
         return [sharding] * count
     return runtime.result_shardings(loaded, sharding, count)

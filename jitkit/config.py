@@ -1,13 +1,14 @@
 """Options, and what the current thread is doing.
 
-Two kinds of state decide what a call means besides its arguments: the *options* (x64, disable_jit, ...) and the *current trace*.
-Both live here, in one thread-local object, because every warm call reads them: one attribute read, `thread.key`, tells whether
-the thread runs eagerly, and with which options. `thread.key` is the interned options while no trace is active, and None under
-a trace (or with `disable_jit`), so a dispatch table keyed by it can never answer for a call that should have been recorded.
+Two kinds of state decide what a call means besides its arguments: the *options* (x64, disable_jit, ...) and
+the *current trace*. Both live here, in one thread-local object, because every warm call reads them: one
+attribute read, `thread.key`, tells whether the thread runs eagerly, and with which options. `thread.key` is
+the interned options while no trace is active, and None under a trace (or with `disable_jit`), so a dispatch
+table keyed by it can never answer for a call that should have been recorded.
 
-An option has a global value (environment variable, then `config.update`) and may be overridden for a thread by a context
-manager. Options that change what a trace records or what is compiled are part of `Options`, the interned tuple in every key;
-the others only change what is reported.
+An option has a global value (environment variable, then `config.update`) and may be overridden for a thread
+by a context manager. Options that change what a trace records or what is compiled are part of `Options`, the
+interned tuple in every key; the others only change what is reported.
 
 JAX: jax/_src/config.py:Config
 """
@@ -15,6 +16,7 @@ JAX: jax/_src/config.py:Config
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import threading
 import weakref
@@ -22,8 +24,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 
-class Options(NamedTuple):
-    """The options that are part of every cache key, because they change what is traced or compiled. Interned."""
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Options:
+    """The options that are part of every cache key, because they change what is traced or compiled.
+    Interned: equal means identical.
+    """
 
     enable_x64: bool
     disable_jit: bool
@@ -31,7 +36,8 @@ class Options(NamedTuple):
     default_matmul_precision: str | None
     debug_nans: bool
 
-    __hash__ = object.__hash__  # interned, so the address will do: 20 ns instead of 70 in every warm call
+
+_KEY_OPTIONS = tuple(field.name for field in dataclasses.fields(Options))
 
 
 class _Option(NamedTuple):
@@ -69,21 +75,37 @@ _OPTIONS = {
     for option in (
         _Option("enable_x64", False, _boolean, "keep 64-bit types instead of narrowing them to 32 bits"),
         _Option("disable_jit", False, _boolean, "run functions made by jit as plain Python"),
-        _Option("numpy_rank_promotion", "allow", _one_of("allow", "warn", "raise"), "broadcasting of different ranks"),
+        _Option(
+            "numpy_rank_promotion",
+            "allow",
+            _one_of("allow", "warn", "raise"),
+            "broadcasting of different ranks",
+        ),
         _Option("default_matmul_precision", None, _optional_text, "precision of dot products"),
         _Option("debug_nans", False, _boolean, "raise FloatingPointError where a result holds a nan"),
         _Option("log_compiles", False, _boolean, "log each trace, lowering and compilation with its time"),
         _Option("explain_cache_misses", False, _boolean, "log why each call missed the cache"),
         _Option("check_tracer_leaks", False, _boolean, "raise where a tracer outlives its trace"),
-        _Option("traceback_filtering", "auto", _one_of("auto", "on", "off"), "hide jitkit's own frames in tracebacks"),
-        _Option("compilation_cache_dir", None, _optional_text, "folder of executables kept between processes"),
+        _Option(
+            "traceback_filtering",
+            "auto",
+            _one_of("auto", "on", "off"),
+            "hide jitkit's own frames in tracebacks",
+        ),
+        _Option(
+            "compilation_cache_dir", None, _optional_text, "folder of executables kept between processes"
+        ),
         _Option("compilation_cache_max_size", 1 << 30, int, "bytes that the folder may hold"),
         _Option("jit_cache_size", 4096, int, "signatures that one function keeps compiled"),
     )
 }
 
-# The environment's name for an option: JITKIT_ and the option in capitals, but for the ones with an established shorter name.
-_ENVIRONMENT = {"compilation_cache_dir": "JITKIT_CACHE_DIR", "compilation_cache_max_size": "JITKIT_CACHE_MAX_SIZE"}
+# The environment's name for an option: JITKIT_ and the option in capitals, but for the ones with an
+# established shorter name.
+_ENVIRONMENT = {
+    "compilation_cache_dir": "JITKIT_CACHE_DIR",
+    "compilation_cache_max_size": "JITKIT_CACHE_MAX_SIZE",
+}
 
 
 def _from_environment(option: _Option) -> Any:
@@ -104,12 +126,16 @@ _lock = threading.Lock()
 
 
 class ThreadState:
-    """What one thread is doing: its current trace, its option overrides, and the key that sums both up for dispatch."""
+    """What one thread is doing: its current trace, its option overrides, and the key that sums both up for
+    dispatch.
+    """
 
     __slots__ = ("__weakref__", "key", "name_stack", "options", "overrides", "trace")
 
     def __init__(self) -> None:
-        self.trace: Any = None  # None: run eagerly; otherwise the Trace that `Primitive.bind` hands its operands to
+        self.trace: Any = (
+            None  # None: run eagerly; otherwise the Trace that `Primitive.bind` hands its operands to
+        )
         self.overrides: dict[str, Any] = {}
         self.name_stack: tuple[str, ...] = ()
         self.refresh()
@@ -119,13 +145,15 @@ class ThreadState:
     def refresh(self) -> None:
         """Recompute `options` and `key` after an option has changed."""
         merged = _globals | self.overrides
-        values = tuple(merged[name] for name in Options._fields)
+        values = tuple(merged[name] for name in _KEY_OPTIONS)
         self.options = _interned.setdefault(values, Options(*values))
         self.refresh_key()
 
     def refresh_key(self) -> None:
         """Recompute `key` after the current trace has changed."""
-        self.key: Options | None = self.options if self.trace is None and not self.options.disable_jit else None
+        self.key: Options | None = (
+            self.options if self.trace is None and not self.options.disable_jit else None
+        )
 
 
 class _Local(threading.local):
@@ -158,10 +186,11 @@ def x64() -> bool:
 
 
 def update(name: str, new_value: Any) -> None:
-    """Set an option for every thread that does not override it. Names may carry JAX's prefix: `jax_enable_x64`.
+    """Set an option for every thread that does not override it. Names may carry JAX's prefix:
+    `jax_enable_x64`.
 
-    AttributeError for an unknown name, with the known ones; ValueError for a value that the option does not take.
-    """
+    AttributeError for an unknown name, with the known ones; ValueError for a value that the option does not
+    take."""
     option = _OPTIONS[_canonical_name(name)]
     _globals[option.name] = _parsed(option, new_value)
     with _lock:
@@ -172,7 +201,11 @@ def update(name: str, new_value: Any) -> None:
 @contextlib.contextmanager
 def override(**values: Any) -> Iterator[None]:
     """Set options for this thread until the block ends: `with config.override(enable_x64=True): ...`."""
-    parsed = {option.name: _parsed(option, new) for name, new in values.items() for option in (_OPTIONS[_canonical_name(name)],)}
+    parsed = {
+        option.name: _parsed(option, new)
+        for name, new in values.items()
+        for option in (_OPTIONS[_canonical_name(name)],)
+    }
     state = local.state
     before = state.overrides
     state.overrides = before | parsed

@@ -1,19 +1,21 @@
-"""value + trace -> result: abstract values, primitives, tracers, and the one function that joins them, `bind`.
+"""value + trace -> result: abstract values, primitives, tracers, and the one function that joins them,
+`bind`.
 
-Every operation of the library ends in `Primitive.bind(*operands, **params)`. What happens then is decided by the *current
-trace* of the thread and by nothing else:
+Every operation of the library ends in `Primitive.bind(*operands, **params)`. What happens then is decided by
+the *current trace* of the thread and by nothing else:
 
 - no trace: the operation runs, now, on concrete arrays (`dispatch` fills the slot `eager`);
-- a trace: it receives the primitive, its operands and parameters, and does what it is for. The trace that `jit` uses writes
-  an equation down (`interpreters/partial_eval`); differentiation and batching are further traces. This module does not know
-  how many kinds there are.
+- a trace: it receives the primitive, its operands and parameters, and does what it is for. The trace that
+  `jit` uses writes an equation down (`interpreters/partial_eval`); differentiation and batching are further
+  traces. This module does not know how many kinds there are.
 
-A *tracer* stands for a value while a function is traced. It knows its trace and its abstract value (aval): shape, dtype and
-whether the dtype is weak, that is, taken from a Python scalar and ready to give way. Python sees no number in it, so everything
-that needs one (`if x:`, `int(x)`, `np.asarray(x)`) ends in an error that says so.
+A *tracer* stands for a value while a function is traced. It knows its trace and its abstract value (aval):
+shape, dtype and whether the dtype is weak, that is, taken from a Python scalar and ready to give way. Python
+sees no number in it, so everything that needs one (`if x:`, `int(x)`, `np.asarray(x)`) ends in an error that
+says so.
 
-Avals are interned: equal ones are the same object. That makes them dictionary keys that hash by address, and it is why one call
-of a compiled function costs about a microsecond of bookkeeping.
+Avals are interned: equal ones are the same object. That makes them dictionary keys that hash by address, and
+it is why one call of a compiled function costs about a microsecond of bookkeeping.
 
 JAX: jax/_src/core.py:Primitive
 """
@@ -25,7 +27,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -36,11 +38,13 @@ Effects = frozenset[Any]
 no_effects: Effects = frozenset()
 
 
-# --- abstract values -------------------------------------------------------------------------------------------------
+# --- abstract values ----------------------------------------------------------------------------------------
 
 
 class ShapedArray:
-    """The type of an array: shape (tuple of ints), dtype, and `weak_type` (does the dtype give way in promotion?)."""
+    """The type of an array: shape (tuple of ints), dtype, and `weak_type` (does the dtype give way in
+    promotion?).
+    """
 
     __slots__ = ("__weakref__", "dtype", "ndim", "shape", "size", "weak_type")
 
@@ -50,10 +54,13 @@ class ShapedArray:
     ndim: int
     size: int
 
-    _interned: ClassVar[weakref.WeakValueDictionary[tuple[Any, ...], ShapedArray]] = weakref.WeakValueDictionary()
+    _interned: ClassVar[weakref.WeakValueDictionary[tuple[Any, ...], ShapedArray]] = (
+        weakref.WeakValueDictionary()
+    )
     _lock: ClassVar[threading.Lock] = threading.Lock()
 
     def __new__(cls, shape: Sequence[int], dtype: Any, weak_type: bool = False) -> ShapedArray:
+        """The aval with these parts: always the same object for the same parts."""
         key = (tuple(shape), dtype, weak_type)
         self = cls._interned.get(key)
         if self is None:
@@ -73,7 +80,9 @@ class ShapedArray:
                 cls._interned[key] = self
             return self
 
-    def update(self, shape: Sequence[int] | None = None, dtype: Any = None, weak_type: bool | None = None) -> ShapedArray:
+    def update(
+        self, shape: Sequence[int] | None = None, dtype: Any = None, weak_type: bool | None = None
+    ) -> ShapedArray:
         """The same aval with some parts replaced."""
         return ShapedArray(
             self.shape if shape is None else shape,
@@ -125,7 +134,9 @@ foreign_types: list[Callable[[type], Callable[[Any], Any] | None]] = []
 
 
 def get_aval(x: Any) -> Any:
-    """The aval of a value: of a Tracer, an Array, a `jax.Array`, a numpy array, a numpy or Python scalar. TypeError otherwise."""
+    """The aval of a value: of a Tracer, an Array, a `jax.Array`, a numpy array, a numpy or Python scalar.
+    TypeError otherwise.
+    """
     if isinstance(x, Tracer):
         return x.aval
     find = aval_of_type.get(type(x)) or _find_aval_function(type(x))
@@ -165,7 +176,10 @@ def _aval_of_numpy(x: Any) -> ShapedArray:
 
 def _aval_of_ndarray(x: Any) -> ShapedArray:
     if not dtypes.is_array_dtype(x.dtype):
-        raise TypeError(f"Value {x!r} with dtype {x.dtype} is not a valid JAX array type. Only arrays of numeric types are supported by JAX.")
+        raise TypeError(
+            f"Value {x!r} with dtype {x.dtype} is not a valid JAX array type. Only arrays of numeric types "
+            "are supported by JAX."
+        )
     return ShapedArray(x.shape, dtypes.canonicalize_dtype(x.dtype))
 
 
@@ -186,30 +200,44 @@ for _numpy_scalar in dtypes.numpy_scalar_types:
     aval_of_type[_numpy_scalar] = _aval_of_numpy
 
 
-# --- primitives ------------------------------------------------------------------------------------------------------
+# --- primitives ---------------------------------------------------------------------------------------------
 
-_MEMO_LIMIT = 8192  # shape rules remembered per primitive; cleared when full, so that random shapes cannot fill the memory
+# Results of shape rules remembered per primitive; cleared when full, so that random shapes cannot fill memory.
+_MEMO_LIMIT = 8192
 
 
 class Primitive:
-    """An operation: a name, a shape rule, and (in tables of other modules) a lowering and rules for other traces.
+    """An operation: a name, a shape rule, and (in tables of other modules) a lowering and rules for other
+    traces.
 
-    `multiple_results` says that results come as a list. `pure_shape_rule=False` turns off the memory of the shape rule, for
-    primitives whose parameters hold jaxprs: remembering those would keep them, and the arrays in them, alive.
-    """
+    `multiple_results` says that results come as a list. `pure_shape_rule=False` turns off the memory of the
+    shape rule, for primitives whose parameters hold jaxprs: remembering those would keep them, and the arrays
+    in them, alive."""
 
-    __slots__ = ("__weakref__", "_memo", "_shape_rule", "effects", "multiple_results", "name", "pure_shape_rule")
+    __slots__ = (
+        "__weakref__",
+        "_memo",
+        "_shape_rule",
+        "effects",
+        "multiple_results",
+        "name",
+        "pure_shape_rule",
+    )
 
     def __init__(self, name: str, multiple_results: bool = False, pure_shape_rule: bool = True) -> None:
         self.name = name
         self.multiple_results = multiple_results
         self.pure_shape_rule = pure_shape_rule
-        self.effects: Callable[[dict[str, Any]], Effects] | None = None  # params -> effects; None: there are none
+        self.effects: Callable[[dict[str, Any]], Effects] | None = (
+            None  # params -> effects; None: there are none
+        )
         self._shape_rule: Callable[..., Any] | None = None
         self._memo: dict[Any, Any] = {}
 
     def def_abstract_eval(self, rule: Callable[..., Any]) -> Callable[..., Any]:
-        """Set the shape rule: `rule(*avals, **params)` returns an aval, or a list of them, or raises TypeError."""
+        """Set the shape rule: `rule(*avals, **params)` returns an aval, or a list of them, or raises
+        TypeError.
+        """
         self._shape_rule = rule
         return rule
 
@@ -228,7 +256,9 @@ class Primitive:
             unhashable = next((f"{k}={v!r}" for k, v in params.items() if not _is_hashable(v)), None)
             if unhashable is None:
                 raise
-            raise TypeError(f"parameters of primitive {self.name} must be hashable, got {unhashable}") from error
+            raise TypeError(
+                f"parameters of primitive {self.name} must be hashable, got {unhashable}"
+            ) from error
         if len(self._memo) >= _MEMO_LIMIT:
             self._memo.clear()
         self._memo[key] = out
@@ -262,7 +292,7 @@ class _Eager:
 eager = _Eager()
 
 
-# --- traces ----------------------------------------------------------------------------------------------------------
+# --- traces -------------------------------------------------------------------------------------------------
 
 
 class Trace:
@@ -278,7 +308,9 @@ class Trace:
         self.alive = True
 
     def process_primitive(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Receive one application of a primitive; operands may be tracers of this or an outer trace, or concrete values."""
+        """Receive one application of a primitive; operands may be tracers of this or an outer trace, or
+        concrete values.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not say what to do with {primitive}")
 
     def end(self) -> None:
@@ -293,7 +325,9 @@ def current_trace() -> Trace | None:
 
 
 class set_current_trace:
-    """Make `trace` the thread's current trace inside the block; the one before comes back however the block ends."""
+    """Make `trace` the thread's current trace inside the block; the one before comes back however the
+    block ends.
+    """
 
     __slots__ = ("_before", "_state", "_trace")
 
@@ -306,13 +340,17 @@ class set_current_trace:
         state.trace = self._trace
         state.refresh_key()
 
-    def __exit__(self, kind: type | None, value: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self._state.trace = self._before
         self._state.refresh_key()
 
 
 def ensure_compile_time_eval() -> set_current_trace:
-    """Context manager: run the operations of the block now, on concrete values, although a trace is active."""
+    """Context manager: run the operations of the block now, on concrete values, although a trace is
+    active.
+    """
     return set_current_trace(None)
 
 
@@ -321,7 +359,7 @@ def trace_state_clean() -> bool:
     return config.local.state.trace is None
 
 
-# --- tracers ---------------------------------------------------------------------------------------------------------
+# --- tracers ------------------------------------------------------------------------------------------------
 
 
 class Tracer(Operators):
@@ -377,7 +415,7 @@ class Tracer(Operators):
     def __iter__(self) -> Iterator[Any]:
         if not self.aval.shape:
             raise TypeError("iteration over a 0-d array")
-        return (self[i] for i in range(self.aval.shape[0]))
+        return (operator.getitem(cast(Any, self), i) for i in range(self.aval.shape[0]))
 
     # what is not
 
@@ -407,21 +445,28 @@ class Tracer(Operators):
     def __reduce__(self) -> Any:
         raise errors.ConcretizationTypeError(
             self,
-            "The error occurred in the __reduce__ method, which may indicate an attempt to serialize/pickle a traced value.",
+            "The error occurred in the __reduce__ method, which may indicate an attempt to "
+            "serialize/pickle a traced value.",
         )
 
     def tolist(self) -> Any:
         """A ConcretizationTypeError: there are no values to list."""
-        raise errors.ConcretizationTypeError(self, f"The tolist() method was called on {self._error_repr()}.{self._origin_msg()}")
+        raise errors.ConcretizationTypeError(
+            self, f"The tolist() method was called on {self._error_repr()}.{self._origin_msg()}"
+        )
 
     def item(self) -> Any:
         """A ConcretizationTypeError: there is no value to hand out."""
-        raise errors.ConcretizationTypeError(self, f"The item() method was called on {self._error_repr()}.{self._origin_msg()}")
+        raise errors.ConcretizationTypeError(
+            self, f"The item() method was called on {self._error_repr()}.{self._origin_msg()}"
+        )
 
     @property
     def sharding(self) -> Any:
         """An AttributeError: a traced value is nowhere yet."""
-        raise AttributeError(f"The 'sharding' attribute is not available on {self._error_repr()}.{self._origin_msg()}")
+        raise AttributeError(
+            f"The 'sharding' attribute is not available on {self._error_repr()}.{self._origin_msg()}"
+        )
 
     def block_until_ready(self) -> Tracer:
         """Itself: nothing is being computed."""
@@ -430,8 +475,11 @@ class Tracer(Operators):
     # how it shows itself
 
     def _conversion_context(self, function: str) -> str:
-        return (f"The problem arose with the `{function}` function. If trying to convert the data type of a value, "
-                f"try using `x.astype({function})` or `jnp.array(x, {function})` instead.")
+        return (
+            f"The problem arose with the `{function}` function. If trying to convert the data type of a "
+            "value, "
+            f"try using `x.astype({function})` or `jnp.array(x, {function})` instead."
+        )
 
     def _error_repr(self) -> str:
         return f"traced array with shape {self.aval.str_short()}"
@@ -440,15 +488,9 @@ class Tracer(Operators):
         """A sentence on where the value comes from, starting with a newline; empty when nothing is known."""
         return ""
 
-    def _trace_description(self) -> str:
-        return f"{type(self).__name__}({_describe(self.aval)})"
-
     def __repr__(self) -> str:
-        return self._trace_description()
-
-def _describe(aval: Any) -> str:
-    """`float32[3]`, with a `~` in front when the dtype is weak."""
-    return ("~" if aval.weak_type else "") + aval.str_short()
+        weak = "~" if self.aval.weak_type else ""
+        return f"{type(self).__name__}({weak}{self.aval.str_short()})"
 
 
 def check_scalar_conversion(x: Any) -> None:
@@ -466,28 +508,44 @@ def check_integer_conversion(x: Any) -> None:
 def check_bool_conversion(x: Any) -> None:
     """ValueError unless `x` has exactly one element."""
     if x.size == 0:
-        raise ValueError("The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is not empty.")
+        raise ValueError(
+            "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array "
+            "is not empty."
+        )
     if x.size > 1:
-        raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
+        raise ValueError(
+            "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
+        )
 
 
 def escaped_tracer_error(tracer: Tracer, detail: str = "") -> errors.UnexpectedTracerError:
-    """The error for a tracer that is met after its trace has ended: what it was, whose, and where it was made."""
-    lines = [
-        "Encountered an unexpected tracer. A function transformed by JAX had a side effect, allowing for a reference to an "
-        f"intermediate value with type {tracer.aval.str_short()} wrapped in a {type(tracer).__name__} to escape the scope of the "
-        "transformation.",
-        "A traced function must hand its values out by `return`. One was kept somewhere else (a global, a list, an attribute, a "
-        "closure) and used after tracing was over, when it stands for nothing any more.",
-    ]
+    """The error for a tracer that is met after its trace has ended: what it was, whose, and where it was
+    made.
+    """
+    lines = []
+    lines.append(
+        "Encountered an unexpected tracer. A function transformed by JAX had a side effect, allowing for a "
+        f"reference to an intermediate value with type {tracer.aval.str_short()} wrapped in a "
+        f"{type(tracer).__name__} to escape the scope of the transformation."
+    )
+    lines.append(
+        "A traced function must hand its values out by `return`. One was kept somewhere else (a global, a list, "
+        "an attribute, a closure) and used after tracing was over, when it stands for nothing any more."
+    )
     debug_info = getattr(tracer._trace, "debug_info", None)
     if debug_info is not None:
-        lines.append(f"The function being traced when the value leaked was {debug_info.func_src_info} traced for {debug_info.traced_for}.")
+        lines.append(
+            f"The function being traced when the value leaked was {debug_info.func_src_info} traced for "
+            f"{debug_info.traced_for}."
+        )
     source = getattr(tracer, "source_info", None)
     if source is not None and source.position is not None:
         lines.append(f"The leaked intermediate value was created on line {source_info.summarize(source)}.")
-    lines.append("Return the value from the function instead. To catch the leak where it happens, set JITKIT_CHECK_TRACER_LEAKS=1 "
-                 "or use the `jitkit.checking_leaks` context manager.")
+    lines.append(
+        "Return the value from the function instead. To catch the leak where it happens, set "
+        "JITKIT_CHECK_TRACER_LEAKS=1 "
+        "or use the `jitkit.checking_leaks` context manager."
+    )
     return errors.UnexpectedTracerError("\n".join(lines) + (f"\n{detail}" if detail else ""))
 
 

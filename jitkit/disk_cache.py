@@ -1,10 +1,11 @@
 """Executables kept between processes.
 
-With `JITKIT_CACHE_DIR` (or `config.update("compilation_cache_dir", ...)`) set, compiled programs are written to that folder and found
-again by the next process, 30 to 80 times faster than compiling. The key is a hash of everything that the machine code depends on:
-the StableHLO text, the options, jaxlib's version, the platform and the processor's features. A file is written beside its name and
-then renamed, so a reader never sees half of one; a damaged or foreign file is ignored with a warning. When the folder outgrows
-`JITKIT_CACHE_MAX_SIZE` bytes, the files that were not used for longest go.
+With `JITKIT_CACHE_DIR` (or `config.update("compilation_cache_dir", ...)`) set, compiled programs are written
+to that folder and found again by the next process, 30 to 80 times faster than compiling. The key is a hash of
+everything that the machine code depends on: the StableHLO text, the options, jaxlib's version, the platform
+and the processor's features. A file is written beside its name and then renamed, so a reader never sees half
+of one; a damaged or foreign file is ignored with a warning. When the folder outgrows `JITKIT_CACHE_MAX_SIZE`
+bytes, the files that were not used for longest go.
 
 Loading an executable runs native code from the folder: it must be as trusted as the program itself.
 
@@ -52,7 +53,9 @@ def load(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, 
     try:
         loaded = runtime.deserialize(_unpack(content), owners, options)
     except Exception as error:  # whatever a damaged file makes of the loader, compiling is the way out
-        warnings.warn(f"jitkit's disk cache ignores {path}, which is damaged or not its own: {error}", stacklevel=2)
+        warnings.warn(
+            f"jitkit's disk cache ignores {path}, which is damaged or not its own: {error}", stacklevel=2
+        )
         return None
     with contextlib.suppress(OSError):
         os.utime(path)  # the time of last use, which `_make_room` goes by
@@ -60,7 +63,9 @@ def load(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, 
     return loaded
 
 
-def store(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...], loaded: Any) -> None:
+def store(
+    text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...], loaded: Any
+) -> None:
     """Write the executable to the folder; a folder that cannot be written is a warning, not an error."""
     path = _path(text, owners, options)
     if path is None:
@@ -83,7 +88,9 @@ def store(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str,
         warnings.warn(f"jitkit's disk cache cannot write to {path.parent}: {error}", stacklevel=2)
 
 
-def _path(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...]) -> pathlib.Path | None:
+def _path(
+    text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...]
+) -> pathlib.Path | None:
     folder = config.value("compilation_cache_dir")
     if folder is None:
         return None
@@ -111,7 +118,9 @@ def _unpack(content: bytes) -> bytes:
 
 
 def _make_room(folder: pathlib.Path, keep: pathlib.Path) -> None:
-    """Delete the files that were not used for longest until the folder is within its limit; leftovers of dead writers, too."""
+    """Delete the files that were not used for longest until the folder is within its limit; leftovers of
+    dead writers, too.
+    """
     limit = config.value("compilation_cache_max_size")
     files = []
     for path in folder.iterdir():

@@ -1,7 +1,8 @@
 """primitive + values -> values, now
 
-Eager execution: `Primitive.bind` without a trace. The primitive becomes a program of one equation, compiled once for each combination
-of parameters and operand types, and run. That is the same pipeline that `jit` uses, so "eager against jit" compares one system with itself.
+Eager execution: `Primitive.bind` without a trace. The primitive becomes a program of one equation, compiled
+once for each combination of parameters and operand types, and run. That is the same pipeline that `jit` uses,
+so "eager against jit" compares one system with itself.
 
 JAX: jax/_src/dispatch.py:apply_primitive
 """
@@ -40,9 +41,15 @@ compilation_cache.register_clearable(_programs)
 
 
 def apply_primitive(primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """Run a primitive on concrete values: Arrays, numpy arrays, scalars, `jax.Array`s. Returns an Array, or a list of them."""
+    """Run a primitive on concrete values: Arrays, numpy arrays, scalars, `jax.Array`s. Returns an Array,
+    or a list of them.
+    """
     keys = tuple([x._key if type(x) is Array else _key_of(x) for x in args])
-    key = (config.local.state.options, primitive, keys, *params.items()) if params else (config.local.state.options, primitive, keys)
+    key = (
+        (config.local.state.options, primitive, keys, *params.items())
+        if params
+        else (config.local.state.options, primitive, keys)
+    )
     entry = _programs.entries.get(key)
     if entry is None:
         with _programs.lock:
@@ -59,7 +66,9 @@ def _key_of(x: Any) -> Any:
     if isinstance(x, Tracer):
         if not x._trace.alive:
             raise core.escaped_tracer_error(x)
-        raise ConcretizationTypeError(x, "An operation was to run now, inside `ensure_compile_time_eval`, on a traced value.")
+        raise ConcretizationTypeError(
+            x, "An operation was to run now, inside `ensure_compile_time_eval`, on a traced value."
+        )
     return array.key_of(x)
 
 

@@ -1,10 +1,11 @@
 """The infix operators, indexing and array methods that Array and Tracer share.
 
-`x + y` means the same whether x is an array or a tracer: `numpy.add(x, y)`. But numpy stands on top of the house and arrays near
-its ground, so the operators are open slots here, and `jitkit.numpy` fills them when it is imported. That is also why a
-closed-over Array that meets a traced index reaches the current trace: both share one `__getitem__`.
+`x + y` means the same whether x is an array or a tracer: `numpy.add(x, y)`. But numpy stands on top of the
+house and arrays near its ground, so the operators are open slots here, and `jitkit.numpy` fills them when it
+is imported. That is also why a closed-over Array that meets a traced index reaches the current trace: both
+share one `__getitem__`.
 
-JAX: jax/_src/numpy/array_methods.py:_defer_to_unrecognized_arg
+JAX: jax/_src/numpy/array_methods.py:_set_array_base_attributes
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ from typing import Any
 
 
 class Operators:
-    """Base of Array and Tracer. The methods below are set by `install_binary`, `install_unary` and `install_method`."""
+    """Base of Array and Tracer. The methods below are set by `install_binary`, `install_unary` and
+    `install_method`.
+    """
 
     __slots__ = ()
 
 
-# Whether `x <op> other` is ours to answer, by the exact type of `other`; `core` says so for a type that is met first.
+# Whether `x <op> other` is ours to answer, by the exact type of `other`; `core` says so for a type that is
+# met first.
 _takes_part: dict[type, bool] = {}
 _containers = (list, tuple, set, frozenset, dict)
 
@@ -34,14 +38,20 @@ question = _Question()
 
 
 def takes_part(other: Any, symbol: str, left: Any, right: Any) -> bool:
-    """Whether an operand is an array or a scalar. A container is an error: numpy would convert it silently, and slowly."""
+    """Whether an operand is an array or a scalar. A container is an error: numpy would convert it
+    silently, and slowly.
+    """
     if isinstance(other, _containers):
-        raise TypeError(f"unsupported operand type(s) for {symbol}: {type(left).__name__!r} and {type(right).__name__!r}")
+        raise TypeError(
+            f"unsupported operand type(s) for {symbol}: {type(left).__name__!r} and {type(right).__name__!r}"
+        )
     answer = _takes_part[type(other)] = question.is_array_type(type(other))
     return answer
 
 
-def install_binary(name: str, symbol: str, function: Callable[[Any, Any], Any], reflected: bool = True) -> None:
+def install_binary(
+    name: str, symbol: str, function: Callable[[Any, Any], Any], reflected: bool = True
+) -> None:
     """Let `self <symbol> other` be `function(self, other)`, and `other <symbol> self` its reflected form."""
 
     def forward(self: Any, other: Any) -> Any:
@@ -63,7 +73,7 @@ def install_binary(name: str, symbol: str, function: Callable[[Any, Any], Any], 
 
 def install_unary(name: str, function: Callable[[Any], Any]) -> None:
     """Let the operator method `__name__` be `function(self)`."""
-    _set(f"__{name}__", lambda self: function(self), function)
+    setattr(Operators, f"__{name}__", function)
 
 
 def install_method(name: str, function: Callable[..., Any]) -> None:

@@ -1,16 +1,22 @@
 """function -> Wrapped
 
-`jit`. The function it returns is the dispatcher below: a warm call looks up the key of its arguments in a table and runs what it finds.
-All else happens on the way to filling that table:
+`jit`. The function it returns is the dispatcher below: a warm call looks up the key of its arguments in a
+table and runs what it finds. All else happens on the way to filling that table:
 
-    split_call, tree_flatten      which arguments are static; the leaves and the tree of the others        (api_util, tree_util)
-    trace_to_jaxpr                run the Python function once, on tracers                                 (partial_eval)
-    lower_program                 write the jaxpr as StableHLO                                             (mlir)
-    build_executable              let XLA compile it                                                       (compiler)
-    Table.insert                  remember it under the key                                                (compilation_cache)
+    split_call, tree_flatten      which arguments are static; the leaves and the tree of the others
+    (api_util, tree_util)
+    trace_to_jaxpr                run the Python function once, on tracers
+    (partial_eval)
+    lower_program                 write the jaxpr as StableHLO
+    (mlir)
+    build_executable              let XLA compile it
+    (compiler)
+    Table.insert                  remember it under the key
+    (compilation_cache)
 
-Under a trace, a call of a jitted function is recorded as one equation of the primitive `jit`, whose parameter is the inner jaxpr. The inner
-function is traced once per signature, so two calls share one jaxpr, and later one private function of the StableHLO module.
+Under a trace, a call of a jitted function is recorded as one equation of the primitive `jit`, whose parameter
+is the inner jaxpr. The inner function is traced once per signature, so two calls share one jaxpr, and later
+one private function of the StableHLO module.
 
 JAX: jax/_src/pjit.py:make_jit
 """
@@ -32,7 +38,7 @@ from .explain import CallRecord
 from .interpreters import mlir, partial_eval
 from .jaxpr import Jaxpr, JaxprEqn, convert_constvars_jaxpr, dce_jaxpr, dce_rules, eval_jaxpr
 from .source_info import user_frame
-from .stages import Program
+from .stages import Program, Wrapped
 from .tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
 
 _flat_trees: list[PyTreeDef] = []  # the trees of `((*, *, ...), {})`: calls whose arguments are all arrays
@@ -58,31 +64,44 @@ def jit(
     keep_unused: bool = False,
     inline: bool = False,
     compiler_options: dict[str, Any] | None = None,
-) -> Any:
+) -> Wrapped:
     """Compile a function with XLA, once for each signature it is called with.
 
-    A signature is the tree of the arguments with the shape, dtype and weak type of every array in it, plus the values of static
-    arguments. The first call with a signature traces the Python function, lowers, compiles and runs; later ones run.
+    A signature is the tree of the arguments with the shape, dtype and weak type of every array in it, plus
+    the values of static arguments. The first call with a signature traces the Python function, lowers,
+    compiles and runs; later ones run.
 
     Args:
-      fun: a function of arrays, or trees of arrays, that has no side effects. Without it, `jit(...)` is a decorator.
-      static_argnums, static_argnames: arguments that are Python values at trace time. They must be hashable; each new value compiles anew.
+      fun: a function of arrays, or trees of arrays, that has no side effects. Without it, `jit(...)` is a
+      decorator. static_argnums, static_argnames: arguments that are Python values at trace time. They must be
+      hashable; each new value compiles anew.
         Given one of the two, the other is inferred from the function's signature.
-      donate_argnums, donate_argnames: arguments whose memory may be reused for results; they cannot be used afterwards.
-      keep_unused: pass arguments to the executable even where the result does not depend on them.
+      donate_argnums, donate_argnames: arguments whose memory may be reused for results; they cannot be used
+      afterwards. keep_unused: pass arguments to the executable even where the result does not depend on them.
       inline: when called while tracing, add the equations to the outer jaxpr instead of one `jit` equation.
       compiler_options: XLA's debug options, by name.
 
     Returns:
-      A function with the attributes `trace`, `lower`, `eval_shape`, `clear_cache` (see `stages.Wrapped`) and `__wrapped__`.
+      A function with the attributes `trace`, `lower`, `eval_shape`, `clear_cache` (see `stages.Wrapped`) and
+      `__wrapped__`.
 
     Raises:
       TypeError: `fun` is not callable. ValueError: a static or donated argument does not exist.
     """
     if fun is None:
-        return functools.partial(
-            jit, static_argnums=static_argnums, static_argnames=static_argnames, donate_argnums=donate_argnums,
-            donate_argnames=donate_argnames, keep_unused=keep_unused, inline=inline, compiler_options=compiler_options)
+        return cast(
+            Wrapped,
+            functools.partial(
+                jit,
+                static_argnums=static_argnums,
+                static_argnames=static_argnames,
+                donate_argnums=donate_argnums,
+                donate_argnames=donate_argnames,
+                keep_unused=keep_unused,
+                inline=inline,
+                compiler_options=compiler_options,
+            ),
+        )
     if not callable(fun):
         raise TypeError(f"Expected a callable value, got {fun}")
     spec = api_util.resolve_spec(fun, static_argnums, static_argnames, donate_argnums, donate_argnames)
@@ -90,10 +109,10 @@ def jit(
     return Jitted(fun, options).make_dispatcher(staged=True)
 
 
-def fused(fun: Callable[..., Any] | None = None, /, *, static_argnames: Iterable[str] = ()) -> Any:
+def fused(fun: Callable[..., Any] | None = None, /, *, static_argnames: Iterable[str] = ()) -> Wrapped:
     """For functions of the library: one compiled program when called eagerly, plain Python under a trace."""
     if fun is None:
-        return functools.partial(fused, static_argnames=static_argnames)
+        return cast(Wrapped, functools.partial(fused, static_argnames=static_argnames))
     spec = api_util.resolve_spec(fun, None, tuple(static_argnames), None, None)
     return Jitted(fun, JitOptions(spec, False, True, ())).make_dispatcher(staged=False)
 
@@ -108,7 +127,7 @@ class Jitted:
         self.cache: FunctionCache = cache_of(fun)
         self.table: Table = self.cache.table(options)
 
-    def make_dispatcher(self, staged: bool) -> stages.Wrapped:
+    def make_dispatcher(self, staged: bool) -> Wrapped:
         """The function that `jit` returns. `staged=False` runs `fun` itself under a trace."""
         table, entries, fun, local = self.table, self.table.entries, self.fun, config.local
         key_functions = array.key_functions
@@ -116,13 +135,18 @@ class Jitted:
 
         @functools.wraps(fun)
         def dispatch(*args: Any, **kwargs: Any) -> Any:
-            if not kwargs:
+            try:
+                if kwargs:
+                    return call_cold(args, kwargs)
                 try:  # no container among the arguments: the key needs no tree
                     if len(args) == 1:
                         x = args[0]
                         key = (local.state.key, x._key if type(x) is Array else key_functions[type(x)](x))
                     else:
-                        key = (local.state.key, *[x._key if type(x) is Array else key_functions[type(x)](x) for x in args])
+                        key = (
+                            local.state.key,
+                            *[x._key if type(x) is Array else key_functions[type(x)](x) for x in args],
+                        )
                     entry = entries[key]
                 except (KeyError, OverflowError, TypeError):
                     return call_cold(args, kwargs)
@@ -132,7 +156,9 @@ class Jitted:
                     return entry.run(args)
                 except (RuntimeError, ValueError) as error:
                     raise explain_failure(error, args) from None
-            return call_cold(args, kwargs)
+            except BaseException as error:
+                traceback_util.filter_traceback(error)
+                raise
 
         wrapped = cast(Any, dispatch)
         wrapped.__wrapped__ = fun
@@ -142,18 +168,35 @@ class Jitted:
         wrapped.clear_cache = self.clear_cache
         wrapped._cache_size = lambda: len(entries)
         wrapped._jitted = self
-        return cast(stages.Wrapped, wrapped)
+        return cast(Wrapped, wrapped)
 
-    # --- calls --------------------------------------------------------------------------------------------------------
+    # --- calls ----------------------------------------------------------------------------------------------
 
-    @traceback_util.api_boundary
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call that the dispatcher did not find in its table: other argument types, a first call, or a call under a trace."""
+        """A call that the dispatcher did not find in its table: arguments in containers or by keyword, a first
+        call, or a call under a trace.
+        """
         state = config.local.state
         if state.key is None:
             if state.options.disable_jit:
                 return self.fun(*args, **kwargs)
             return self.bind(args, kwargs)
+        if not self.options.spec.has_statics:  # a warm call of a function of trees, the most frequent kind
+            leaves, tree = tree_flatten((args, kwargs))
+            try:
+                keys = [x._key if type(x) is Array else array.key_of(x) for x in leaves]
+                entry = self.table.entries[state.key, tree, (), *keys]
+            except (KeyError, TypeError, OverflowError):
+                pass
+            else:
+                if self.table.crowded:
+                    return self.call_by_signature(args, kwargs)
+                return run_entry(entry, leaves)
+        return self.call_by_signature(args, kwargs)
+
+    def call_by_signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The general call: find the entry for these arguments, make it if there is none, and run it."""
+        state = config.local.state
         arguments = api_util.split_call(self.options.spec, args, kwargs)
         leaves, tree = tree_flatten((arguments.args, arguments.kwargs))
         keys = self.keys_of(arguments, leaves)
@@ -192,18 +235,31 @@ class Jitted:
         name = api_util.argument_name(self.fun, arguments, i)
         if isinstance(error, OverflowError):
             return OverflowError(
-                f"An overflow was encountered while parsing an argument to a jitted computation, whose argument path is {name}. Got "
-                f"{type(x)} with value {x}\nIt does not fit the 32-bit integers that are the default. Pass a float, or enable 64-bit types.")
+                "An overflow was encountered while parsing an argument to a jitted computation, whose "
+                f"argument path is {name}. Got "
+                f"{type(x)} with value {x}\nIt does not fit the 32-bit integers that are the default. Pass "
+                "a float, or enable 64-bit types."
+            )
         return TypeError(
-            f"Error interpreting argument to {self.fun} as an abstract array. The problematic value is of type {type(x)} and was passed "
+            f"Error interpreting argument to {self.fun} as an abstract array. The problematic value is of "
+            f"type {type(x)} and was passed "
             f"to the function at path {name}.\n"
-            "This typically means that a jit-wrapped function was called with a non-array argument, and this argument was not marked as "
-            f"static using the static_argnums or static_argnames parameters of jit.\n{_instead_of(x, name)}")
+            "This typically means that a jit-wrapped function was called with a non-array argument, and "
+            "this argument was not marked as "
+            f"static using the static_argnums or static_argnames parameters of jit.\n{_instead_of(x, name)}"
+        )
 
     def first_call(
-        self, key: tuple[Any, ...], arguments: Arguments, leaves: Sequence[Any], tree: PyTreeDef, keys: Sequence[Any]
+        self,
+        key: tuple[Any, ...],
+        arguments: Arguments,
+        leaves: Sequence[Any],
+        tree: PyTreeDef,
+        keys: Sequence[Any],
     ) -> Entry:
-        """Make the entry for a new key: trace, lower, compile, as far as that was not done for another key."""
+        """Make the entry for a new key: trace, lower, compile, as far as that was not done for another
+        key.
+        """
         start = time.perf_counter()
         with self.table.first_call(key, self.name) as is_mine:
             entry = self.table.entries.get(key)
@@ -223,33 +279,61 @@ class Jitted:
             executable = self.table.executables.get(slot)
             if executable is None:
                 executable = stages.compile_program(self.program(traced, tree, donated), placement)
-            record = CallRecord(api_util.source_of(self.fun), _call_site(), config.local.state.options, tree, arguments.statics,
-                                tuple(keys), names)
-            self.table.misses.add(record, list(self.table.records.values()), traced=was_traced,
-                                  compiled=slot not in self.table.executables, seconds=time.perf_counter() - start)
+            record = CallRecord(
+                api_util.source_of(self.fun),
+                _call_site(),
+                config.local.state.options,
+                tree,
+                arguments.statics,
+                tuple(keys),
+                names,
+            )
+            self.table.misses.add(
+                record,
+                list(self.table.records.values()),
+                traced=was_traced,
+                compiled=slot not in self.table.executables,
+                seconds=time.perf_counter() - start,
+            )
             self.table.executables[slot] = executable
             entry = Entry(executable, traced.out_tree, keys)
             self.table.insert(key, entry, record)
         return entry
 
     def check_statics(self, arguments: Arguments) -> None:
-        """ValueError when a static value that a cached signature refers to has changed since: its executable would be wrong."""
+        """ValueError when a static value that a cached signature refers to has changed since: its
+        executable would be wrong.
+        """
         for record in list(self.table.records.values()):
             for (where, old), (_, new) in zip(record.statics, arguments.statics, strict=False):
                 if old.value is new.value and old.hash != new.hash:
                     raise ValueError(
-                        f"Static argument {where!r} of {self.name} was mutated: {new.value!r} has another hash than when it was first "
-                        "passed. A static argument is part of the key under which compiled code is found, so it must not change. "
-                        "Make a new object instead, for example with `dataclasses.replace` on a frozen dataclass.")
+                        f"Static argument {where!r} of {self.name} was mutated: {new.value!r} has another "
+                        "hash than when it was first "
+                        "passed. A static argument is part of the key under which compiled code is found, "
+                        "so it must not change. "
+                        "Make a new object instead, for example with `dataclasses.replace` on a frozen "
+                        "dataclass."
+                    )
 
-    # --- stages -------------------------------------------------------------------------------------------------------
+    # --- stages ---------------------------------------------------------------------------------------------
 
     def program(self, traced: TracedCall, tree: PyTreeDef, donated: tuple[bool, ...]) -> Program:
         """What the later stages need to know of a traced call."""
-        return Program(self.name, traced.jaxpr, tree, traced.out_tree, donated, self.options.keep_unused, self.options.compiler_options)
+        return Program(
+            self.name,
+            traced.jaxpr,
+            tree,
+            traced.out_tree,
+            donated,
+            self.options.keep_unused,
+            self.options.compiler_options,
+        )
 
     def traced(self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any]) -> tuple[TracedCall, bool]:
-        """The function traced for these types, from the cache if it was traced for them before; and whether it was traced now."""
+        """The function traced for these types, from the cache if it was traced for them before; and
+        whether it was traced now.
+        """
         key = (config.local.state.options, tree, arguments.statics, *avals)
         known = self.cache.traces.get(key)
         if known is not None and known.is_current():
@@ -268,7 +352,9 @@ class Jitted:
         donated = api_util.donated_leaves(self.options.spec, arguments)
         return stages.Traced(self.program(self.traced(arguments, tree, avals)[0], tree, donated))
 
-    def signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Arguments, PyTreeDef, list[Any]]:
+    def signature(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Arguments, PyTreeDef, list[Any]]:
         """The split call, its tree and the avals of its leaves."""
         arguments = api_util.split_call(self.options.spec, args, kwargs)
         leaves, tree = tree_flatten((arguments.args, arguments.kwargs))
@@ -295,20 +381,32 @@ class Jitted:
         self.cache.clear()
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call under a trace: one equation that applies the traced function to the arguments and to the tracers it closed over."""
+        """A call under a trace: one equation that applies the traced function to the arguments and to the
+        tracers it closed over.
+        """
         arguments, tree, avals = self.signature(args, kwargs)
         leaves, _ = tree_flatten((arguments.args, arguments.kwargs))
         traced, _ = self.traced(arguments, tree, avals)
         jaxpr, consts = separate_tracers(traced.jaxpr)
         donated = api_util.donated_leaves(self.options.spec, arguments) or (False,) * len(leaves)
         outs = jit_p.bind(
-            *consts, *leaves, donated_invars=(False,) * len(consts) + donated, inline=self.options.inline, jaxpr=jaxpr,
-            keep_unused=self.options.keep_unused, name=self.name)
+            *consts,
+            *leaves,
+            donated_invars=(False,) * len(consts) + donated,
+            inline=self.options.inline,
+            jaxpr=jaxpr,
+            keep_unused=self.options.keep_unused,
+            name=self.name,
+        )
         return tree_unflatten(traced.out_tree, outs)
 
 
-def trace_call(fun: Callable[..., Any], arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any], traced_for: str) -> TracedCall:
-    """Trace `fun` for these arguments: their tree, the avals of the leaves, and the values of static arguments."""
+def trace_call(
+    fun: Callable[..., Any], arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any], traced_for: str
+) -> TracedCall:
+    """Trace `fun` for these arguments: their tree, the avals of the leaves, and the values of static
+    arguments.
+    """
     out_trees: list[PyTreeDef] = []
 
     def flat_fun(*leaves: Any) -> list[Any]:
@@ -317,7 +415,9 @@ def trace_call(fun: Callable[..., Any], arguments: Arguments, tree: PyTreeDef, a
         outs, out_tree = tree_flatten(result)
         out_trees.append(out_tree)
         if any(not core.is_array_type(type(x)) for x in outs):
-            info = debug_info._replace(result_paths=tuple(f"result{keystr(path)}" for path, _ in tree_flatten_with_path(result)[0]))
+            info = debug_info._replace(
+                result_paths=tuple(f"result{keystr(path)}" for path, _ in tree_flatten_with_path(result)[0])
+            )
             partial_eval.check_results(outs, info)
         return outs
 
@@ -327,7 +427,9 @@ def trace_call(fun: Callable[..., Any], arguments: Arguments, tree: PyTreeDef, a
 
 
 def separate_tracers(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Any]]:
-    """When a jaxpr closed over tracers of an enclosing trace, make its constants arguments, and return them to be passed."""
+    """When a jaxpr closed over tracers of an enclosing trace, make its constants arguments, and return
+    them to be passed.
+    """
     if any(isinstance(const, Tracer) for const in jaxpr.consts):
         return convert_constvars_jaxpr(jaxpr), jaxpr.consts
     return jaxpr, []
@@ -347,15 +449,15 @@ def _call_site() -> str:
 
 def _instead_of(x: Any, name: str) -> str:
     if isinstance(x, str):
-        return f"A string is not an array. If {name} selects a variant of the function, make it static: it is compiled once a value."
+        return f"A string is not an array. If {name} selects a variant of the function, make it static."
     if isinstance(x, (set, frozenset)):
         return f"A set is not a pytree, because it has no order. Pass {name} as a sorted list or a tuple."
     if callable(x):
         return f"A function is not an array. Make {name} static, or close over it."
-    return f"If {name} is an object that holds arrays, register its class as a pytree; if it is a setting, make it static."
+    return f"If {name} holds arrays, register its class as a pytree; if it is a setting, make it static."
 
 
-# --- the primitive: a call inside of a traced function ---------------------------------------------------------------
+# --- the primitive: a call inside of a traced function ------------------------------------------------------
 
 jit_p = Primitive("jit", multiple_results=True, pure_shape_rule=False)
 jit_p.effects = lambda params: params["jaxpr"].effects
@@ -376,10 +478,10 @@ def _stage(trace: Any, tracers: list[Any], params: dict[str, Any]) -> Any:
     if params["inline"]:
         jaxpr = params["jaxpr"]
         return eval_jaxpr(jaxpr, jaxpr.consts, *tracers)
-    return trace.emit(jit_p, [t.atom for t in tracers], params, params["jaxpr"].out_avals)
+    return NotImplemented
 
 
-partial_eval.custom_staging_rules[jit_p] = _stage
+partial_eval.staging_rules[jit_p] = _stage
 
 
 def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
@@ -388,7 +490,9 @@ def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn 
         return [False] * len(eqn.invars), None
     jaxpr, used_inputs = dce_jaxpr(eqn.params["jaxpr"], used_results)
     kept = [x for x, is_used in zip(eqn.invars, used_inputs, strict=True) if is_used]
-    donated = tuple(d for d, is_used in zip(eqn.params["donated_invars"], used_inputs, strict=True) if is_used)
+    donated = tuple(
+        d for d, is_used in zip(eqn.params["donated_invars"], used_inputs, strict=True) if is_used
+    )
     outs = [x for x, is_used in zip(eqn.outvars, used_results, strict=True) if is_used]
     params = eqn.params | {"jaxpr": jaxpr, "donated_invars": donated}
     return used_inputs, eqn.replace(invars=kept, outvars=outs, params=params, effects=jaxpr.effects)
@@ -399,7 +503,11 @@ dce_rules[jit_p] = _dce
 
 def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
     """Show only what is not as usual."""
-    params = {k: v for k, v in eqn.params.items() if k != "inline" and v is not False and not (k == "donated_invars" and not any(v))}
+    params = {
+        k: v
+        for k, v in eqn.params.items()
+        if k != "inline" and v is not False and not (k == "donated_invars" and not any(v))
+    }
     return jaxpr_printer.pp_call(eqn, context, settings, params)
 
 

@@ -1,7 +1,7 @@
 """What happened in the pipeline: stages that ran and how long they took, for logs and for whoever listens.
 
-Each stage reports here. With `log_compiles` a line is logged, as JAX does it; listeners (the tour, benchmarks, tests) get every
-event and count them.
+Each stage reports here. With `log_compiles` a line is logged, as JAX does it; listeners (the tour,
+benchmarks, tests) get every event and count them.
 
 JAX: jax/_src/dispatch.py:log_elapsed_time
 """
@@ -19,7 +19,9 @@ logger = logging.getLogger("jitkit")
 
 
 class Event(NamedTuple):
-    """One stage that ran: "tracing", "lowering", "compilation" or "disk cache hit"; for which function; how many seconds."""
+    """One stage that ran: "tracing", "lowering", "compilation" or "disk cache hit"; for which function;
+    how many seconds.
+    """
 
     stage: str
     function: str
@@ -33,7 +35,7 @@ def log_stage(stage: str, function: str, seconds: float) -> None:
     """Report that a stage is done."""
     if _listeners:
         event = Event(stage, function, seconds)
-        for listener in list(_listeners):
+        for listener in _listeners:
             listener(event)
     if config.value("log_compiles"):
         text = {

@@ -1,8 +1,9 @@
 """The one gate to jaxlib: devices, buffers, data placement, compiling text, running executables.
 
-Everything else in jitkit is plain Python; here it meets PJRT, XLA's interface to devices. A buffer is a `jax.Array` that we treat as a
-handle: we never compute with it except by passing it to an executable. Two imports of this file cost a second, so the gate
-opens late, when the first buffer, device or executable is asked for (`gate()`).
+Everything else in jitkit is plain Python; here it meets PJRT, XLA's interface to devices. A buffer is a
+`jax.Array` that we treat as a handle: we never compute with it except by passing it to an executable. Two
+imports of this file cost a second, so the gate opens late, when the first buffer, device or executable is
+asked for (`gate()`).
 
 jaxlib's entry points are private and change; all of them are named here and nowhere else.
 
@@ -56,11 +57,13 @@ def gate() -> _Gate:
         return _open()
 
 
-# --- devices and placement -------------------------------------------------------------------------------------------
+# --- devices and placement ----------------------------------------------------------------------------------
 
 
 def devices(platform: str | None = None) -> list[Device]:
-    """The devices of a platform ("cpu", "gpu", "tpu", ...), or of the default one. RuntimeError when there is none."""
+    """The devices of a platform ("cpu", "gpu", "tpu", ...), or of the default one. RuntimeError when there
+    is none.
+    """
     found: list[Device] = gate().jax.devices(platform)
     return found
 
@@ -89,7 +92,9 @@ def sharding_devices(sharding: Sharding) -> tuple[Device, ...]:
 
 
 class Placed:
-    """What a cache must know of a value that was put somewhere on purpose: its aval and its sharding. Interned."""
+    """What a cache must know of a value that was put somewhere on purpose: its aval and its sharding.
+    Interned.
+    """
 
     __slots__ = ("aval", "sharding")
 
@@ -102,7 +107,9 @@ class Placed:
 
 
 class OnHost:
-    """What a cache must know of a value that is not on a device yet (numpy, Python scalar): its aval. Interned."""
+    """What a cache must know of a value that is not on a device yet (numpy, Python scalar): its aval.
+    Interned.
+    """
 
     __slots__ = ("aval",)
 
@@ -148,7 +155,7 @@ def describe_sharding(sharding: Sharding) -> str:
     return f"{owners[0].platform}:{owners[0].id}" if len(owners) == 1 else str(sharding)
 
 
-# --- avals of jax.Array ----------------------------------------------------------------------------------------------
+# --- avals of jax.Array -------------------------------------------------------------------------------------
 
 _aval_of_jax_aval: dict[Any, ShapedArray] = {}
 
@@ -193,11 +200,13 @@ def jax_aval(aval: ShapedArray) -> Any:
     return gate().jax.core.ShapedArray(aval.shape, aval.dtype, weak_type=aval.weak_type)
 
 
-# --- data in and out -------------------------------------------------------------------------------------------------
+# --- data in and out ----------------------------------------------------------------------------------------
 
 
 def put(x: Any, aval: ShapedArray, sharding: Sharding, committed: bool) -> Buffer:
-    """Copy a host value (numpy, Python scalar), or a buffer that is elsewhere, to the devices of a sharding."""
+    """Copy a host value (numpy, Python scalar), or a buffer that is elsewhere, to the devices of a
+    sharding.
+    """
     if is_buffer(x):
         return gate().jax.device_put(x, sharding) if committed or x.sharding != sharding else x
     value = np.asarray(x, aval.dtype)
@@ -211,19 +220,21 @@ def deleted_error(aval: Any) -> RuntimeError:
     """The error for an array whose buffer was donated or deleted."""
     return RuntimeError(
         f"Array has been deleted with shape={aval.str_short()}.\n"
-        "Its memory was given away: it was passed to a function with `donate_argnums`/`donate_argnames`, or deleted by `.delete()`. "
+        "Its memory was given away: it was passed to a function with `donate_argnums`/`donate_argnames`, "
+        "or deleted by `.delete()`. "
         "Use the result of that call instead, or do not donate an argument that is needed afterwards."
     )
 
 
-# --- compiling -------------------------------------------------------------------------------------------------------
+# --- compiling ----------------------------------------------------------------------------------------------
 
 
 def compile_text(text: str, owners: Sequence[Device], options: tuple[tuple[str, Any], ...] = ()) -> Any:
-    """Compile StableHLO text for these devices, and load it. XLA's complaints are shown with our line of the text.
+    """Compile StableHLO text for these devices, and load it. XLA's complaints are shown with our line of the
+    text.
 
-    Several devices mean one program partitioned over all of them (SPMD, by Shardy). `options` are XLA's own debug options.
-    """
+    Several devices mean one program partitioned over all of them (SPMD, by Shardy). `options` are XLA's own
+    debug options."""
     g = gate()
     compile_options = _compile_options(owners, options)
     try:
@@ -253,7 +264,9 @@ def _compile_options(owners: Sequence[Device], options: tuple[tuple[str, Any], .
 
 
 def serialize(executable: Any) -> bytes:
-    """The executable as bytes that `deserialize` takes, in this or another process on the same kind of machine."""
+    """The executable as bytes that `deserialize` takes, in this or another process on the same kind of
+    machine.
+    """
     data: bytes = executable.serialize()
     return data
 
@@ -264,11 +277,19 @@ def deserialize(data: bytes, owners: Sequence[Device], options: tuple[tuple[str,
 
 
 def platform_fingerprint(device: Device) -> str:
-    """What an executable depends on besides its text: jaxlib's version, the platform and the machine's features."""
-    g = gate()
+    """What an executable depends on besides its text: jaxlib's version, the platform and the machine's
+    features.
+    """
     client = device.client
     version = importlib.import_module("jaxlib.version").__version__
-    return f"jaxlib {version}; {client.platform} {client.platform_version}; {device.device_kind}; {_cpu_features()}"
+    parts = (
+        f"jaxlib {version}",
+        client.platform,
+        client.platform_version,
+        device.device_kind,
+        _cpu_features(),
+    )
+    return "; ".join(parts)
 
 
 @functools.cache
@@ -291,15 +312,19 @@ def _with_source_line(message: str, text: str) -> str:
     return f"{message}\n\nline {line} of the StableHLO text:\n  {lines[line - 1]}\n  {' ' * (column - 1)}^"
 
 
-# --- running ---------------------------------------------------------------------------------------------------------
+# --- running ------------------------------------------------------------------------------------------------
 
 
 def result_handlers(avals: Sequence[Any], shardings: Sequence[Sharding], committed: bool) -> list[Any]:
-    """One function per result that makes a buffer of what comes out of an executable. It believes the aval that it is given."""
+    """One function per result that makes a buffer of what comes out of an executable. It believes the aval
+    that it is given.
+    """
     g = gate()
     extra = {"_skip_checks": True} if g.skip_checks else {}
-    return [g.ext.array_result_handler(jax_aval(aval), sharding, committed=committed, **extra)
-            for aval, sharding in zip(avals, shardings, strict=True)]
+    return [
+        g.ext.array_result_handler(jax_aval(aval), sharding, committed=committed, **extra)
+        for aval, sharding in zip(avals, shardings, strict=True)
+    ]
 
 
 def host_dispatcher(
@@ -311,11 +336,12 @@ def host_dispatcher(
     sharding: Sharding,
     out_avals: Sequence[Any],
 ) -> Callable[..., tuple[Buffer, ...]]:
-    """jaxlib's dispatcher in C++ around one executable for one device: it takes buffers and numpy values, and returns buffers.
+    """jaxlib's dispatcher in C++ around one executable for one device: it takes buffers and numpy values, and
+    returns buffers.
 
-    Copying a host value from Python costs 2.8 us, half of a warm call; this dispatcher copies on its way. `execute` runs the program
-    by ordinary means, at the first call of each combination of kinds of arguments. Arrays must have the program's dtypes.
-    """
+    Copying a host value from Python costs 2.8 us, half of a warm call; this dispatcher copies on its way.
+    `execute` runs the program by ordinary means, at the first call of each combination of kinds of arguments.
+    Arrays must have the program's dtypes."""
     g = gate()
     registry = g.ext.pytree.default_registry()
     _, out_tree = registry.flatten(tuple(range(len(out_avals))))
@@ -334,7 +360,8 @@ def host_dispatcher(
     x64 = config.x64()
 
     def cache_miss(*args: Any) -> tuple[Any, Any, bool]:
-        # JAX's own x64 switch decides what C++ makes of a Python float; where it is not ours, Python keeps doing the work.
+        # JAX's own x64 switch decides what C++ makes of a Python float; where it is not ours, Python keeps
+        # doing the work.
         agreed = bool(g.jax.config.jax_enable_x64) == x64
         return tuple(execute(list(args))), fast if agreed else None, False
 
@@ -342,7 +369,15 @@ def host_dispatcher(
         return g.jax.device_put(x, to)
 
     dispatcher: Callable[..., tuple[Buffer, ...]] = g.ext.pjit(
-        name, cache_miss, cache_miss, [], [], _CacheKey(), registry, shard, g.ext.PjitFunctionCache(capacity=64)
+        name,
+        cache_miss,
+        cache_miss,
+        [],
+        [],
+        _CacheKey(),
+        registry,
+        shard,
+        g.ext.PjitFunctionCache(capacity=64),
     )
     return dispatcher
 
@@ -381,7 +416,7 @@ def result_shardings(executable: Any, sharding: Sharding, count: int) -> list[Sh
     return [parse(owners, hlo_sharding) for hlo_sharding in found]
 
 
-# --- what XLA says about a program -----------------------------------------------------------------------------------
+# --- what XLA says about a program --------------------------------------------------------------------------
 
 
 def cost_of_text(text: str) -> dict[str, float]:

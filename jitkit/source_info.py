@@ -1,8 +1,9 @@
-"""Where in the user's program a value was made: captured cheaply while tracing, resolved only when somebody asks.
+"""Where in the user's program a value was made: captured cheaply while tracing, resolved only when somebody
+asks.
 
-While an equation is recorded we keep two things of the innermost frame that is not ours: its code object and the index of its
-current instruction. Turning them into a file, a line and a column costs microseconds, and happens only when an error is
-written, a jaxpr is printed with `source_info=True`, or a program is lowered.
+While an equation is recorded we keep two things of the innermost frame that is not ours: its code object and
+the index of its current instruction. Turning them into a file, a line and a column costs microseconds, and
+happens only when an error is written, a jaxpr is printed with `source_info=True`, or a program is lowered.
 
 JAX: jax/_src/source_info_util.py:SourceInfo
 """
@@ -17,7 +18,9 @@ from typing import NamedTuple
 from . import config
 from .traceback_util import is_own_file
 
-_own_file: dict[str, bool] = {}  # a plain dict in front of `is_own_file`: it is asked once a frame, in every equation
+_own_file: dict[
+    str, bool
+] = {}  # a plain dict in front of `is_own_file`: it is asked once a frame, in every equation
 
 
 class SourceInfo:
@@ -50,9 +53,9 @@ class Position(NamedTuple):
 UNKNOWN = SourceInfo(None, 0, ())
 
 
-def user_frame() -> FrameType | None:
-    """The innermost frame on the stack that is not jitkit's own."""
-    frame: FrameType | None = sys._getframe(1)
+def user_frame(skip: int = 1) -> FrameType | None:
+    """The innermost frame on the stack that is not jitkit's own. The `skip` innermost ones are known to be."""
+    frame: FrameType | None = sys._getframe(skip)
     while frame is not None:
         filename = frame.f_code.co_filename
         own = _own_file.get(filename)
@@ -66,7 +69,7 @@ def user_frame() -> FrameType | None:
 
 def current() -> SourceInfo:
     """The position of the user's code that is running now."""
-    frame = user_frame()
+    frame = user_frame(2)
     if frame is None:
         return UNKNOWN
     return SourceInfo(frame.f_code, frame.f_lasti, config.local.state.name_stack)
@@ -76,7 +79,9 @@ def _resolve(code: CodeType, instruction: int) -> Position:
     positions = _positions(code)
     line, end_line, column, end_column = positions[min(max(instruction // 2, 0), len(positions) - 1)]
     first = line or code.co_firstlineno
-    return Position(code.co_filename, first, (column or 0) + 1, end_line or first, (end_column or 0) + 1, code.co_qualname)
+    return Position(
+        code.co_filename, first, (column or 0) + 1, end_line or first, (end_column or 0) + 1, code.co_qualname
+    )
 
 
 @functools.lru_cache(maxsize=1024)

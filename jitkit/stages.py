@@ -1,8 +1,8 @@
 """Wrapped -> Traced -> Lowered -> Compiled
 
-The stations of a call, each as a value that can be looked at: `jit(f)` is wrapped, `.trace(x)` gives its jaxpr, `.lower()` the StableHLO
-text, `.compile()` the executable, which can be called. A warm call of the jitted function goes none of these ways; a cold one goes
-all of them, through the same functions.
+The stations of a call, each as a value that can be looked at: `jit(f)` is wrapped, `.trace(x)` gives its
+jaxpr, `.lower()` the StableHLO text, `.compile()` the executable, which can be called. A warm call of the
+jitted function goes none of these ways; a cold one goes all of them, through the same functions.
 
 JAX: jax/_src/stages.py:Traced
 """
@@ -23,11 +23,15 @@ from .tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, 
 
 
 class ShapeDtypeStruct:
-    """The shape and dtype of an array without its values: an argument for `trace`, `eval_shape`, `make_jaxpr`; what they return."""
+    """The shape and dtype of an array without its values: an argument for `trace`, `eval_shape`,
+    `make_jaxpr`; what they return.
+    """
 
     __slots__ = ("dtype", "shape", "sharding", "weak_type")
 
-    def __init__(self, shape: Sequence[int], dtype: Any, *, sharding: Any = None, weak_type: bool = False) -> None:
+    def __init__(
+        self, shape: Sequence[int], dtype: Any, *, sharding: Any = None, weak_type: bool = False
+    ) -> None:
         if dtype is None:
             raise ValueError("ShapeDtypeStruct: dtype must be specified.")
         aval = ShapedArray(tuple(shape), dtype)
@@ -87,9 +91,8 @@ class ArgInfo(NamedTuple):
 class Program(NamedTuple):
     """One function traced for one signature: what every later stage needs to know.
 
-    `jaxpr` takes the leaves of `(args, kwargs)`, whose tree is `in_tree`, and returns the leaves of `out_tree`. `donated` has a
-    flag per leaf, or is empty. `options` are XLA's own.
-    """
+    `jaxpr` takes the leaves of `(args, kwargs)`, whose tree is `in_tree`, and returns the leaves of
+    `out_tree`. `donated` has a flag per leaf, or is empty. `options` are XLA's own."""
 
     name: str
     jaxpr: Jaxpr
@@ -113,7 +116,8 @@ def default_placement() -> Placement:
 
 
 def placement_of(keys: Sequence[Any], function: str, names: Sequence[str]) -> Placement:
-    """Where a call runs: where its committed arguments are, else on the default device. ValueError when they disagree.
+    """Where a call runs: where its committed arguments are, else on the default device. ValueError when they
+    disagree.
 
     `keys` are the keys of the leaves; `names` what the leaves are called in the error.
     """
@@ -136,14 +140,19 @@ def _incompatible_devices(
         i, key = where
         owners = runtime.sharding_devices(key.sharding)
         name = names[i] if i < len(names) and names[i] else f"#{i}"
-        return (f"argument {name} of {function} with shape {key.aval.str_short()} and device ids {[d.id for d in owners]} "
-                f"on platform {owners[0].platform.upper()}")
+        return (
+            f"argument {name} of {function} with shape {key.aval.str_short()} and device ids "
+            f"{[d.id for d in owners]} "
+            f"on platform {owners[0].platform.upper()}"
+        )
 
-    return (f"Received incompatible devices for jitted computation. Got {describe(a)} and {describe(b)}.\n"
-            "Both were put there on purpose. Move one of them with `jitkit.device_put(x, device)`.")
+    return (
+        f"Received incompatible devices for jitted computation. Got {describe(a)} and {describe(b)}.\n"
+        "Both were put there on purpose. Move one of them with `jitkit.device_put(x, device)`."
+    )
 
 
-# --- the stations ----------------------------------------------------------------------------------------------------
+# --- the stations -------------------------------------------------------------------------------------------
 
 
 class _Stage:
@@ -172,12 +181,16 @@ class _Stage:
         """An `ArgInfo` per argument, as `(args, kwargs)`."""
         avals = self._program.jaxpr.in_avals
         donated = self._program.donated or (False,) * len(avals)
-        return tree_unflatten(self._program.in_tree, [ArgInfo(a, d) for a, d in zip(avals, donated, strict=True)])
+        return tree_unflatten(
+            self._program.in_tree, [ArgInfo(a, d) for a, d in zip(avals, donated, strict=True)]
+        )
 
     @property
     def out_info(self) -> Any:
         """A `ShapeDtypeStruct` per result, in the result's tree."""
-        infos = [ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in self._program.jaxpr.out_avals]
+        infos = [
+            ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in self._program.jaxpr.out_avals
+        ]
         return tree_unflatten(self._program.out_tree, infos)
 
     @property
@@ -224,7 +237,9 @@ class Lowered(_Stage):
         """Compile for the default device. `compiler_options` are XLA's debug options by name."""
         options = (*self._program.options, *(compiler_options or {}).items())
         placement = default_placement()
-        return Compiled(self._program, build_executable(self._program, self._module, self._kept, placement, options))
+        return Compiled(
+            self._program, build_executable(self._program, self._module, self._kept, placement, options)
+        )
 
     def cost_analysis(self) -> dict[str, float]:
         """XLA's estimate for the program before optimisation: flops, bytes accessed, transcendentals."""
@@ -298,9 +313,11 @@ class Wrapped(Protocol):
 
 
 def _tree_mismatch(program: Program, tree: PyTreeDef) -> str:
-    return (f"Function compiled with input pytree does not match the input pytree it was called with. "
-            f"Compiled for {program.in_tree}, called with {tree}.\n"
-            f"The function is {program.jaxpr.debug_info.func_src_info}.")
+    return (
+        f"Function compiled with input pytree does not match the input pytree it was called with. "
+        f"Compiled for {program.in_tree}, called with {tree}.\n"
+        f"The function is {program.jaxpr.debug_info.func_src_info}."
+    )
 
 
 def _check_avals(program: Program, tree: Any, leaves: Sequence[Any]) -> None:
@@ -310,10 +327,14 @@ def _check_avals(program: Program, tree: Any, leaves: Sequence[Any]) -> None:
         actual = aval_of_argument(x)
         if actual.shape != expected.shape or actual.dtype != expected.dtype:
             name = from_names[i] or keystr(tree_flatten_with_path(tree)[0][i][0])
-            wrong.append(f"Argument '{name}' compiled with {expected.str_short()} and called with {actual.str_short()}")
+            wrong.append(
+                f"Argument '{name}' compiled with {expected.str_short()} and called with {actual.str_short()}"
+            )
     if wrong:
-        raise TypeError("Argument types differ from the types for which this computation was compiled. The mismatches are:\n"
-                        + "\n".join(wrong))
+        raise TypeError(
+            "Argument types differ from the types for which this computation was compiled. The mismatches "
+            "are:\n" + "\n".join(wrong)
+        )
 
 
 def aval_of_argument(x: Any) -> Any:
@@ -323,7 +344,7 @@ def aval_of_argument(x: Any) -> Any:
     return core.get_aval(x)
 
 
-# --- the work between them -------------------------------------------------------------------------------------------
+# --- the work between them ----------------------------------------------------------------------------------
 
 
 def lower_program(program: Program, platform: str | None = None) -> tuple[mlir.Module, list[int]]:
@@ -337,7 +358,9 @@ def lower_program(program: Program, platform: str | None = None) -> tuple[mlir.M
     if not program.keep_unused:
         jaxpr, used = dce_jaxpr(jaxpr, True)
         kept = [i for i, is_used in enumerate(used) if is_used]
-    attributes = _donation_attributes(jaxpr, [program.donated[i] for i in kept] if any(program.donated) else [])
+    attributes = _donation_attributes(
+        jaxpr, [program.donated[i] for i in kept] if any(program.donated) else []
+    )
     paths, _ = tree_flatten_with_path(tree_unflatten(program.out_tree, jaxpr.out_avals))
     labels = [f"result{keystr(path)}" for path, _ in paths]
     module = mlir.lower_main(program.name, jaxpr, platform or runtime.default_backend(), attributes, labels)
@@ -346,7 +369,9 @@ def lower_program(program: Program, platform: str | None = None) -> tuple[mlir.M
 
 
 def _donation_attributes(jaxpr: Jaxpr, donated: Sequence[bool]) -> list[str] | None:
-    """Give each donated argument's memory to the first result of the same shape and dtype that has none yet."""
+    """Give each donated argument's memory to the first result of the same shape and dtype that has none
+    yet.
+    """
     if not any(donated):
         return None
     free: dict[tuple[Any, ...], list[int]] = {}
@@ -359,15 +384,21 @@ def _donation_attributes(jaxpr: Jaxpr, donated: Sequence[bool]) -> list[str] | N
         if is_donated and not attributes[-1]:
             unusable.append(aval.str_short())
     if unusable:
-        warnings.warn(f"Some donated buffers were not usable: {', '.join(unusable)}.\n"
-                      "A buffer can be reused only by a result of the same shape and dtype. "
-                      "See an explanation at https://docs.jax.dev/en/latest/faq.html#buffer-donation.",
-                      stacklevel=traceback_util.stacklevel())
+        warnings.warn(
+            f"Some donated buffers were not usable: {', '.join(unusable)}.\n"
+            "A buffer can be reused only by a result of the same shape and dtype. "
+            "See an explanation at https://docs.jax.dev/en/latest/faq.html#buffer-donation.",
+            stacklevel=traceback_util.stacklevel(),
+        )
     return attributes
 
 
 def build_executable(
-    program: Program, module: mlir.Module, kept: Sequence[int], placement: Placement, options: CompilerOptions = ()
+    program: Program,
+    module: mlir.Module,
+    kept: Sequence[int],
+    placement: Placement,
+    options: CompilerOptions = (),
 ) -> Executable:
     """Compile a lowered program for a placement."""
     owners = runtime.sharding_devices(placement.sharding)

@@ -1,20 +1,25 @@
 """Jaxpr -> StableHLO
 
-Lowering: each equation becomes one or a few lines of StableHLO text. A rule is registered next to its primitive and looks like this:
+Lowering: each equation becomes one or a few lines of StableHLO text. A rule is registered next to its
+primitive and looks like this:
 
     @register_lowering(sin_p)
     def _(ctx, x):
         return ctx.emit("stablehlo.sine", [x])
 
-`x` is the name of an SSA value (`%3`, `%arg0`); `ctx.avals_in` and `ctx.avals_out` are the types; `emit` writes the line and returns
-the name of the result. Text is also what XLA's compiler parses, and writing it is twenty times cheaper than building MLIR objects.
+`x` is the name of an SSA value (`%3`, `%arg0`); `ctx.avals_in` and `ctx.avals_out` are the types; `emit`
+writes the line and returns the name of the result. Text is also what XLA's compiler parses, and writing it is
+twenty times cheaper than building MLIR objects.
 
 What is worth knowing:
-- StableHLO broadcasts nothing by itself. Primitives listed in `rank_polymorphic` accept scalars beside arrays in a jaxpr; their operands are
-  brought to one shape here, before the rule sees them (a literal is written as a constant of that shape right away).
+- StableHLO broadcasts nothing by itself. Primitives listed in `rank_polymorphic` accept scalars beside arrays
+  in a jaxpr; their operands are brought to one shape here, before the rule sees them (a literal is written as
+  a constant of that shape right away).
 - A nested `jit` becomes a private function, written once a jaxpr and called wherever the jaxpr is.
-- Constants above `HOISTED_BYTES` do not appear in the text: each becomes one more argument of the functions that need it, up to `main`.
-- Every line knows the Python line that it came from; `text(debug_info=True)` shows it as `loc(...)`, and so do the profiler and the HLO.
+- Constants above `HOISTED_BYTES` do not appear in the text: each becomes one more argument of the functions
+that need it, up to `main`.
+- Every line knows the Python line that it came from; `text(debug_info=True)` shows it as `loc(...)`, and so
+do the profiler and the HLO.
 
 JAX: jax/_src/interpreters/mlir.py:lower_jaxpr_to_module
 """
@@ -24,16 +29,17 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import core, dtypes
 from ..core import Primitive, ShapedArray
 from ..jaxpr import Jaxpr, JaxprEqn, Literal, Var
-from ..source_info import SourceInfo
 
-HOISTED_BYTES = 1 << 14  # a constant up to this size is part of the text, where XLA may fold it; a larger one is passed in
+HOISTED_BYTES = (
+    1 << 14
+)  # a constant up to this size is part of the text, where XLA may fold it; a larger one is passed in
 
 LoweringRule = Callable[..., Any]
 _rules: dict[Primitive, LoweringRule] = {}
@@ -41,7 +47,8 @@ rank_polymorphic: set[Primitive] = set()
 
 
 def register_lowering(*primitives: Primitive) -> Callable[[LoweringRule], LoweringRule]:
-    """Decorator: the rule that lowers these primitives. It is called as `rule(ctx, *operand_names, **params)`.
+    """Decorator: the rule that lowers these primitives. It is called as `rule(ctx, *operand_names,
+    **params)`.
 
     It returns the name of the result, or a list of names when the primitive has `multiple_results`.
     """
@@ -54,16 +61,16 @@ def register_lowering(*primitives: Primitive) -> Callable[[LoweringRule], Loweri
     return register
 
 
-# --- types and constants ---------------------------------------------------------------------------------------------
+# --- types and constants ------------------------------------------------------------------------------------
 
 _ELEMENT_TYPES = {
     "bool": "i1", "int2": "i2", "int4": "i4", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
     "uint2": "ui2", "uint4": "ui4", "uint8": "ui8", "uint16": "ui16", "uint32": "ui32", "uint64": "ui64",
     "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64",
     "complex64": "complex<f32>", "complex128": "complex<f64>",
-    "float4_e2m1fn": "f4E2M1FN", "float8_e3m4": "f8E3M4", "float8_e4m3": "f8E4M3", "float8_e8m0fnu": "f8E8M0FNU",
-    "float8_e4m3b11fnuz": "f8E4M3B11FNUZ", "float8_e4m3fn": "f8E4M3FN", "float8_e4m3fnuz": "f8E4M3FNUZ",
-    "float8_e5m2": "f8E5M2", "float8_e5m2fnuz": "f8E5M2FNUZ",
+    "float4_e2m1fn": "f4E2M1FN", "float8_e3m4": "f8E3M4", "float8_e4m3": "f8E4M3",
+    "float8_e8m0fnu": "f8E8M0FNU", "float8_e4m3b11fnuz": "f8E4M3B11FNUZ", "float8_e4m3fn": "f8E4M3FN",
+    "float8_e4m3fnuz": "f8E4M3FNUZ", "float8_e5m2": "f8E5M2", "float8_e5m2fnuz": "f8E5M2FNUZ",
 }  # fmt: skip
 _type_of_aval: dict[Any, str] = {}
 
@@ -91,7 +98,9 @@ def type_of(aval: Any) -> str:
 
 
 def dense(value: np.ndarray[Any, Any]) -> str:
-    """The elements of an array as a `dense<...>` attribute: readable where that is exact, bytes in hex where it is not."""
+    """The elements of an array as a `dense<...>` attribute: readable where that is exact, bytes in hex
+    where it is not.
+    """
     if value.dtype.name in ("int2", "int4", "uint2", "uint4"):
         value = value.astype(np.int8)
     if value.ndim == 0 or (value.size > 0 and value.size < 1024 and _all_same(value)):
@@ -130,7 +139,8 @@ def _scalar_text(x: Any) -> str:
     decimal = f"{float(x):.6e}"
     if _DECIMAL.fullmatch(decimal) and dtype.type(float(decimal)) == x and (x != 0 or not np.signbit(x)):
         return decimal
-    return f"0x{np.asarray(x).tobytes()[::-1].hex().upper()}"  # the bit pattern: exact, and the only way to write nan and inf
+    # the bit pattern: exact, and the only way to write nan and inf
+    return f"0x{np.asarray(x).tobytes()[::-1].hex().upper()}"
 
 
 def to_numpy(x: Any) -> np.ndarray[Any, Any]:
@@ -138,11 +148,34 @@ def to_numpy(x: Any) -> np.ndarray[Any, Any]:
     return np.asarray(x, core.get_aval(x).dtype)
 
 
-# --- a module and its functions --------------------------------------------------------------------------------------
+class Origin(NamedTuple):
+    """Where a line comes from: an equation, and the functions around it. It is put into words only when asked."""
+
+    name_stack: str
+    eqn: JaxprEqn
+
+    def text(self) -> str:
+        """The location as MLIR writes it, with the name that profiles and HLO show, and the Python line."""
+        source = self.eqn.source_info
+        scopes = "".join(f"{scope}/" for scope in source.name_stack)
+        name = _unquoted(f"{self.name_stack}/{scopes}{self.eqn.primitive.name}")
+        position = source.position
+        if position is None:
+            return f'loc("{name}")'
+        return f'loc(fused["{name}", "{_unquoted(position.file)}":{position.line}:{position.column}])'
+
+
+def _unquoted(text: str) -> str:
+    return text.replace("\\", "/").replace('"', "'")
+
+
+# --- a module and its functions -----------------------------------------------------------------------------
 
 
 class Module:
-    """What is shared by the functions of one program: their texts, symbol names, and the locations of their lines."""
+    """What is shared by the functions of one program: their texts, symbol names, and the locations of
+    their lines.
+    """
 
     def __init__(self, name: str, platform: str) -> None:
         self.name = name
@@ -150,8 +183,7 @@ class Module:
         self.functions: list[Function] = []
         self.symbols: dict[str, int] = {}
         self.function_of_jaxpr: dict[Any, Function] = {}
-        self.hoisted: dict[int, Any] = {}  # id -> constant, in the order in which they become arguments of main
-        self.locations: dict[str, int] = {}
+        self.hoisted: dict[int, Any] = {}  # id -> constant, in the order of the arguments of main
         self.keepalive: list[Any] = []  # host callbacks that the compiled program calls
 
     def symbol(self, name: str) -> str:
@@ -161,20 +193,20 @@ class Module:
         self.symbols[clean] = 0 if count is None else count + 1
         return clean if count is None else f"{clean}_{count}"
 
-    def location(self, text: str) -> int:
-        """The number of a location; equal ones are written once."""
-        return self.locations.setdefault(text, len(self.locations))
-
     def text(self, debug_info: bool = False) -> str:
         """The whole module. With `debug_info` every line ends in the Python line that it came from."""
-        head = f"module @{self.name} attributes {{mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32}} {{"
-        body = [line for function in self.functions for line in function.text(debug_info)]
-        tail = [f"#loc{n} = {text}" for text, n in self.locations.items()] if debug_info else []
+        attributes = "mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32"
+        head = f"module @{self.name} attributes {{{attributes}}} {{"
+        numbers: dict[str, int] | None = {} if debug_info else None  # of the locations, each written once
+        body = [line for function in self.functions for line in function.text(numbers)]
+        tail = [f"#loc{n} = {text}" for text, n in (numbers or {}).items()]
         return "\n".join([head, *body, "}", *tail]) + "\n"
 
 
 class Function:
-    """A function being written: the lines of its body so far, and the constants that it needs from its caller."""
+    """A function being written: the lines of its body so far, and the constants that it needs from its
+    caller.
+    """
 
     def __init__(self, module: Module, symbol: str, visibility: str) -> None:
         self.module = module
@@ -182,9 +214,9 @@ class Function:
         self.visibility = visibility
         self.arguments: list[str] = []  # `%arg0: tensor<f32>`, with attributes
         self.results: list[str] = []
-        self.hoisted: dict[int, tuple[str, str]] = {}  # id of the constant -> name, type; arguments after the others
+        self.hoisted: dict[int, tuple[str, str]] = {}  # id of the constant -> name and type of the argument
         self.lines: list[str] = []
-        self.line_locations: list[int | None] = []
+        self.origins: list[Origin | None] = []
         self.counter = 0
         self.indent = "    "
 
@@ -193,10 +225,10 @@ class Function:
         self.counter += 1
         return f"%{self.counter - 1}"
 
-    def write(self, line: str, location: int | None) -> None:
+    def write(self, line: str, origin: Origin | None) -> None:
         """Append one line to the body."""
         self.lines.append(self.indent + line)
-        self.line_locations.append(location)
+        self.origins.append(origin)
 
     def hoist(self, value: Any, type_text: str) -> str:
         """The name under which a large constant arrives as an argument."""
@@ -206,21 +238,23 @@ class Function:
             self.hoisted[key] = f"%const{len(self.hoisted)}", type_text
         return self.hoisted[key][0]
 
-    def text(self, debug_info: bool) -> list[str]:
-        """The lines of the function."""
+    def text(self, numbers: dict[str, int] | None) -> list[str]:
+        """The lines of the function. With `numbers`, lines carry locations, which are entered there."""
         arguments = ", ".join([*(f"{name}: {t}" for name, t in self.hoisted.values()), *self.arguments])
         results = ", ".join(self.results)
         if len(self.results) != 1 or "{" in results:
             results = f"({results})"
         head = f"  func.func {self.visibility} @{self.symbol}({arguments}) -> {results} {{"
-        if not debug_info:
+        if numbers is None:
             return [head, *self.lines, "  }"]
-        located = [line if n is None else f"{line} loc(#loc{n})"
-                   for line, n in zip(self.lines, self.line_locations, strict=True)]
+        located = [
+            line if origin is None else f"{line} loc(#loc{numbers.setdefault(origin.text(), len(numbers))})"
+            for line, origin in zip(self.lines, self.origins, strict=True)
+        ]
         return [head, *located, "  }"]
 
 
-# --- lowering equations ----------------------------------------------------------------------------------------------
+# --- lowering equations -------------------------------------------------------------------------------------
 
 
 class LoweringContext:
@@ -233,18 +267,20 @@ class LoweringContext:
         self.avals_in: Sequence[Any] = ()
         self.avals_out: Sequence[Any] = ()
         self.primitive: Primitive | None = None
-        self.location: int | None = None
+        self.origin: Origin | None = None
         self._constants: dict[Any, str] = {}
         self._inlining = False
 
     # writing
 
-    def emit(self, op: str, operands: Sequence[str], attributes: str = "", out: Any = None, signature: bool = False) -> str:
-        """Write `%n = op operands attributes : types` and return `%n`. Result type: `out`, else the equation's.
+    def emit(
+        self, op: str, operands: Sequence[str], attributes: str = "", out: Any = None, signature: bool = False
+    ) -> str:
+        """Write `%n = op operands attributes : types` and return `%n`. Result type: `out`, else the
+        equation's.
 
-        Operations whose operands all have the result's type write that type once; `signature=True` writes `(ins) -> out`,
-        with the types of the equation's operands.
-        """
+        Operations whose operands all have the result's type write that type once; `signature=True` writes
+        `(ins) -> out`, with the types of the equation's operands."""
         result = type_of(self.avals_out[0] if out is None else out)
         types = f"({', '.join(map(type_of, self.avals_in))}) -> {result}" if signature else result
         return self.emit_text(f"{op} {', '.join(operands)}{attributes} : {types}")
@@ -252,24 +288,32 @@ class LoweringContext:
     def emit_text(self, text: str, results: int = 1) -> str:
         """Write `%n = text`. With several results (`%n:2 = text`) the name of the i-th is `{returned}#i`."""
         name = self.function.fresh()
-        self.function.write(f"{name}{f':{results}' if results != 1 else ''} = {text}", self.location)
+        self.function.write(f"{name}{f':{results}' if results != 1 else ''} = {text}", self.origin)
         return name
 
     def emit_op(self, text: str, operand_avals: Sequence[Any], out: Any) -> str:
-        """Write `%n = text : (types of operand_avals) -> type of out`, for text that names operands and attributes itself."""
+        """Write `%n = text : (types of operand_avals) -> type of out`, for text that names operands and
+        attributes itself.
+        """
         return self.emit_text(f"{text} : ({', '.join(map(type_of, operand_avals))}) -> {type_of(out)}")
 
     def write(self, line: str) -> None:
         """Write a line that has no result, such as a `return` or a brace."""
         self.function.write(line, None)
 
-    def emit_regions(self, head: str, regions: Sequence[tuple[Sequence[Any], Callable[..., Sequence[tuple[str, Any]]]]],
-                     signature: str, results: int) -> list[str]:
-        """Write an operation with regions, in MLIR's generic form: `%n:k = "op"(...) <{...}> ({region}, {region}) : signature`.
+    def emit_regions(
+        self,
+        head: str,
+        regions: Sequence[tuple[Sequence[Any], Callable[..., Sequence[tuple[str, Any]]]]],
+        signature: str,
+        results: int,
+    ) -> list[str]:
+        """Write an operation with regions, in MLIR's generic form: `%n:k = "op"(...) <{...}> ({region},
+        {region}) : signature`.
 
-        `head` is everything up to the regions. Each region is `(avals of its block arguments, body)`; `body(*names)` writes lines and
-        returns what it yields as pairs `(name, aval)`. Values from outside may be used inside. Returns the names of the results.
-        """
+        `head` is everything up to the regions. Each region is `(avals of its block arguments, body)`;
+        `body(*names)` writes lines and returns what it yields as pairs `(name, aval)`. Values from outside
+        may be used inside. Returns the names of the results."""
         name = self.function.fresh()
         function = self.function
         lead = f"{name}{f':{results}' if results != 1 else ''} = " if results else ""
@@ -279,13 +323,16 @@ class LoweringContext:
                 function.write("}, {", None)
             names = [function.fresh().replace("%", "%r") for _ in avals]
             if avals:
-                function.write(f"^bb0({', '.join(f'{n}: {type_of(a)}' for n, a in zip(names, avals, strict=True))}):", None)
+                function.write(
+                    f"^bb0({', '.join(f'{n}: {type_of(a)}' for n, a in zip(names, avals, strict=True))}):",
+                    None,
+                )
             with self.indented():
                 yields = body(*names)
                 types = ", ".join(type_of(aval) for _, aval in yields)
                 values = ", ".join(value for value, _ in yields)
                 function.write(f"stablehlo.return {values} : {types}" if yields else "stablehlo.return", None)
-        function.write(f"}}) : {signature}", self.location)
+        function.write(f"}}) : {signature}", self.origin)
         return [name] if results == 1 else [f"{name}#{i}" for i in range(results)]
 
     @contextlib.contextmanager
@@ -324,8 +371,10 @@ class LoweringContext:
         out = ShapedArray(shape, aval.dtype)
         if tuple(aval.shape) == tuple(shape):
             return x
-        return self.emit_text(f"stablehlo.broadcast_in_dim {x}, dims = [{', '.join(map(str, dims))}] : "
-                              f"({type_of(aval)}) -> {type_of(out)}")
+        return self.emit_text(
+            f"stablehlo.broadcast_in_dim {x}, dims = [{', '.join(map(str, dims))}] : "
+            f"({type_of(aval)}) -> {type_of(out)}"
+        )
 
     def convert(self, x: str, aval: Any, dtype: Any) -> str:
         """Convert x to another dtype."""
@@ -341,8 +390,12 @@ class LoweringContext:
 
     # equations
 
-    def lower_jaxpr(self, jaxpr: Jaxpr, args: Sequence[str], consts: Sequence[Any] | None = None) -> list[str]:
-        """Write the equations of a jaxpr in place, with these values for its invars. Used for regions and for functions."""
+    def lower_jaxpr(
+        self, jaxpr: Jaxpr, args: Sequence[str], consts: Sequence[Any] | None = None
+    ) -> list[str]:
+        """Write the equations of a jaxpr in place, with these values for its invars. Used for regions and
+        for functions.
+        """
         env: dict[Var, str] = dict(zip(jaxpr.invars, args, strict=True))
         for var, value in zip(jaxpr.constvars, jaxpr.consts if consts is None else consts, strict=True):
             env[var] = self.array_constant(value, var.aval)
@@ -351,14 +404,14 @@ class LoweringContext:
         return [self.read(atom, env) for atom in jaxpr.outvars]
 
     def inline(self, jaxpr: Jaxpr, args: Sequence[str]) -> list[str]:
-        """Write a jaxpr that a rule is made of, such as the body of a region. Its lines belong to the rule's own equation, whose types
-        are the context's again afterwards."""
-        before = self.primitive, self.avals_in, self.avals_out, self.location, self._inlining
+        """Write a jaxpr that a rule is made of, such as the body of a region. Its lines belong to the rule's
+        own equation, whose types are the context's again afterwards."""
+        before = self.primitive, self.avals_in, self.avals_out, self.origin, self._inlining
         self._inlining = True
         try:
             return self.lower_jaxpr(jaxpr, args)
         finally:
-            self.primitive, self.avals_in, self.avals_out, self.location, self._inlining = before
+            self.primitive, self.avals_in, self.avals_out, self.origin, self._inlining = before
 
     def array_constant(self, value: Any, aval: Any) -> str:
         """A captured array: written into the text when small, an argument of the function otherwise."""
@@ -386,7 +439,7 @@ class LoweringContext:
             raise NotImplementedError(f"primitive {eqn.primitive} has no lowering to StableHLO")
         self.primitive = eqn.primitive
         if not self._inlining:
-            self.location = self._location(eqn)
+            self.origin = Origin(self.name_stack, eqn)
         avals_in = [atom.aval for atom in eqn.invars]
         avals_out = self.avals_out = [var.aval for var in eqn.outvars]
         if eqn.primitive in rank_polymorphic:
@@ -402,37 +455,27 @@ class LoweringContext:
         else:
             env[eqn.outvars[0]] = out
 
-    def _location(self, eqn: JaxprEqn) -> int:
-        source = eqn.source_info
-        scopes = "".join(f"{scope}/" for scope in source.name_stack)
-        return self.module.location(_location_text(f"{self.name_stack}/{scopes}{eqn.primitive.name}", source))
-
     def call_jaxpr(self, name: str, jaxpr: Jaxpr, args: Sequence[str]) -> list[str]:
         """Call a jaxpr as a private function; it is written the first time, and shared by all later calls."""
         function = self.module.function_of_jaxpr.get((name, jaxpr))
         if function is None:
             function = lower_function(self.module, name, jaxpr, f"{self.name_stack}/jit({name})")
             self.module.function_of_jaxpr[name, jaxpr] = function
-        consts = [self.function.hoist(self.module.hoisted[key], t) for key, (_, t) in function.hoisted.items()]
+        consts = [
+            self.function.hoist(self.module.hoisted[key], t) for key, (_, t) in function.hoisted.items()
+        ]
         operands = [*consts, *args]
-        types_in = ", ".join([*(t for _, t in function.hoisted.values()), *(type_of(aval) for aval in jaxpr.in_avals)])
+        types_in = ", ".join(
+            [*(t for _, t in function.hoisted.values()), *(type_of(aval) for aval in jaxpr.in_avals)]
+        )
         types_out = [type_of(aval) for aval in jaxpr.out_avals]
         out_text = types_out[0] if len(types_out) == 1 else f"({', '.join(types_out)})"
         text = f"call @{function.symbol}({', '.join(operands)}) : ({types_in}) -> {out_text}"
         if not types_out:
-            self.function.write(text, self.location)
+            self.function.write(text, self.origin)
             return []
         called = self.emit_text(text, len(types_out))
         return [called] if len(types_out) == 1 else [f"{called}#{i}" for i in range(len(types_out))]
-
-
-def _location_text(name: str, source: SourceInfo) -> str:
-    clean = name.replace("\\", "/").replace('"', "'")
-    position = source.position
-    if position is None:
-        return f'loc("{clean}")'
-    file = position.file.replace("\\", "/").replace('"', "'")
-    return f'loc(fused["{clean}", "{file}":{position.line}:{position.column}])'
 
 
 def lower_function(module: Module, name: str, jaxpr: Jaxpr, name_stack: str) -> Function:
@@ -455,20 +498,22 @@ def lower_main(
 ) -> Module:
     """Write a whole program: `jaxpr` as the public function `main`, and what it calls.
 
-    `argument_attributes` are MLIR attributes per argument (donation, sharding), `result_names` what the results are called
-    in the text. The constants that became arguments of `main` are in the module's `hoisted`, in order, and come first.
-    """
+    `argument_attributes` are MLIR attributes per argument (donation, sharding), `result_names` what the
+    results are called in the text. The constants that became arguments of `main` are in the module's
+    `hoisted`, in order, and come first."""
     module = Module(f"jit_{re.sub(r'[^A-Za-z0-9_.]', '', name.replace('<lambda>', '_lambda'))}", platform)
     module.symbols["main"] = 0
     function = Function(module, "main", "public")
     names = [f"%arg{i}" for i in range(len(jaxpr.invars))]
     attributes = argument_attributes or [""] * len(names)
     function.arguments = [
-        f"{n}: {type_of(v.aval)}{f' {{{a}}}' if a else ''}" for n, v, a in zip(names, jaxpr.invars, attributes, strict=True)
+        f"{n}: {type_of(v.aval)}{f' {{{a}}}' if a else ''}"
+        for n, v, a in zip(names, jaxpr.invars, attributes, strict=True)
     ]
     labels = result_names or ["result"] * len(jaxpr.outvars)
     function.results = [
-        f'{type_of(aval)} {{jax.result_info = "{_quoted(label)}"}}' for aval, label in zip(jaxpr.out_avals, labels, strict=True)
+        f'{type_of(aval)} {{jax.result_info = "{_quoted(label)}"}}'
+        for aval, label in zip(jaxpr.out_avals, labels, strict=True)
     ]
     module.functions.append(function)
     _write_body(LoweringContext(function, f"jit({name})"), jaxpr, names)
@@ -476,7 +521,7 @@ def lower_main(
 
 
 def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\22').replace("\n", " ")
+    return text.replace("\\", "\\\\").replace('"', "\\22").replace("\n", " ")
 
 
 def _write_body(ctx: LoweringContext, jaxpr: Jaxpr, names: Sequence[str]) -> None:

@@ -1,17 +1,20 @@
 """function + avals -> Jaxpr
 
-Tracing. The function is called once, on tracers instead of arrays, while a `DynamicJaxprTrace` is the current trace. Each
-`Primitive.bind` inside it lands in `process_primitive`, which asks the primitive's shape rule for the avals of the results,
-writes one equation down, and hands out new tracers. When the function returns, the equations *are* the program.
+Tracing. The function is called once, on tracers instead of arrays, while a `DynamicJaxprTrace` is the current
+trace. Each `Primitive.bind` inside it lands in `process_primitive`, which asks the primitive's shape rule for
+the avals of the results, writes one equation down, and hands out new tracers. When the function returns, the
+equations *are* the program.
 
-Whatever Python does in between (prints, loops, `if`s on shapes, appends to lists) happens once, now, and leaves no equation.
+Whatever Python does in between (prints, loops, `if`s on shapes, appends to lists) happens once, now, and
+leaves no equation.
 
-Values that do not come in as arguments become constants of the jaxpr: scalars as literals inside the equations, arrays as `constvars`.
-A tracer of an *outer* trace is such a constant, too; the caller, which knows that trace, turns it into an argument of the inner jaxpr.
+Values that do not come in as arguments become constants of the jaxpr: scalars as literals inside the
+equations, arrays as `constvars`. A tracer of an *outer* trace is such a constant, too; the caller, which
+knows that trace, turns it into an argument of the inner jaxpr.
 
-Two small simplifications are made while recording, because JAX makes them and jaxprs are to be equal: converting a scalar literal to another
-dtype gives a literal, and an operation that changes nothing (a conversion to the same type, a broadcast to the same shape)
-gives back its operand.
+Two small simplifications are made while recording, because JAX makes them and jaxprs are to be equal:
+converting a scalar literal to another dtype gives a literal, and an operation that changes nothing (a
+conversion to the same type, a broadcast to the same shape) gives back its operand.
 
 JAX: jax/_src/interpreters/partial_eval.py:DynamicJaxprTrace
 """
@@ -28,28 +31,30 @@ from .. import config, core, dtypes, errors, source_info
 from ..core import Primitive, Trace, Tracer, no_effects
 from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, Literal, Var
 
-# primitive -> rule(literal value, params, aval of the result): the value of the result, or None to record an equation
-const_fold_rules: dict[Primitive, Callable[[Any, dict[str, Any], Any], Any]] = {}
-# primitive -> rule(operand avals, params): True when the result is the first operand itself
-identity_rules: dict[Primitive, Callable[[Sequence[Any], dict[str, Any]], bool]] = {}
-# primitive -> rule(trace, operand tracers, params): a list of tracers (used by `jit(inline=True)`)
-custom_staging_rules: dict[Primitive, Callable[[DynamicJaxprTrace, list[DynamicJaxprTracer], dict[str, Any]], Any]] = {}
+# Primitives that may leave no equation have a rule: rule(trace, operand tracers, params) returns the result, or
+# NotImplemented when the application is to be recorded like any other.
+StagingRule = Callable[["DynamicJaxprTrace", "list[DynamicJaxprTracer]", dict[str, Any]], Any]
+staging_rules: dict[Primitive, StagingRule] = {}
 
 
 class DynamicJaxprTracer(Tracer):
-    """A value of the function being traced: `atom` is the variable or literal that stands for it in the jaxpr."""
+    """A value of the function being traced: `atom` is the variable or literal that stands for it in the
+    jaxpr.
+    """
 
     __slots__ = ("atom", "source_info")
 
     _trace: DynamicJaxprTrace
 
-    def __init__(self, trace: DynamicJaxprTrace, aval: Any, atom: Var | Literal, source: source_info.SourceInfo) -> None:
+    def __init__(
+        self, trace: DynamicJaxprTrace, aval: Any, atom: Var | Literal, source: source_info.SourceInfo
+    ) -> None:
         self._trace = trace
         self.aval = aval
         self.atom = atom
         self.source_info = source
 
-    def _trace_description(self) -> str:
+    def __repr__(self) -> str:
         weak = "~" if self.aval.weak_type else ""
         return f"JitTracer({weak}{self.aval.str_short()})"
 
@@ -77,7 +82,9 @@ class DynamicJaxprTrace(Trace):
         return DynamicJaxprTracer(self, aval, var, source_info.UNKNOWN)
 
     def lift(self, x: Any) -> Var | Literal:
-        """The atom of a value that is not a tracer of this trace: a literal for a scalar, a constant for everything else."""
+        """The atom of a value that is not a tracer of this trace: a literal for a scalar, a constant for
+        everything else.
+        """
         if isinstance(x, Tracer):
             check_lives(x)
         elif (value := _literal_value(x)) is not None:
@@ -98,18 +105,22 @@ class DynamicJaxprTrace(Trace):
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Record `primitive` applied to `args`, and hand out tracers for its results."""
-        if primitive in custom_staging_rules:
-            return custom_staging_rules[primitive](self, [self.to_tracer(x) for x in args], params)
-        atoms = [x.atom if type(x) is DynamicJaxprTracer and x._trace is self else self.lift(x) for x in args]
-        avals = [atom.aval for atom in atoms]
-        out = primitive.abstract_eval(*avals, **params)
-        if primitive in const_fold_rules and type(atoms[0]) is Literal:
-            folded = const_fold_rules[primitive](atoms[0].val, params, out)
-            if folded is not None:
-                return DynamicJaxprTracer(self, out, Literal(folded, out), source_info.current())
-        if primitive in identity_rules and identity_rules[primitive](avals, params):
-            return self.to_tracer(args[0])
-        return self.emit(primitive, atoms, params, out)
+        if primitive in staging_rules:
+            tracers = [self.to_tracer(x) for x in args]
+            result = staging_rules[primitive](self, tracers, params)
+            if result is not NotImplemented:
+                return result
+        atoms: list[Var | Literal] = []
+        avals: list[Any] = []
+        for x in args:
+            atom = x.atom if type(x) is DynamicJaxprTracer and x._trace is self else self.lift(x)
+            atoms.append(atom)
+            avals.append(atom.aval)
+        return self.emit(primitive, atoms, params, primitive.abstract_eval(*avals, **params))
+
+    def literal(self, value: Any, aval: Any) -> DynamicJaxprTracer:
+        """A tracer for a scalar that is known while tracing."""
+        return DynamicJaxprTracer(self, aval, Literal(value, aval), source_info.current())
 
     def emit(self, primitive: Primitive, atoms: list[Var | Literal], params: dict[str, Any], out: Any) -> Any:
         """Append one equation whose results have the avals `out`; return a tracer for each result."""
@@ -130,7 +141,9 @@ class DynamicJaxprTrace(Trace):
         used.update(atom for atom in outvars if type(atom) is Var)
         consts = {var: value for var, value in self.consts.items() if var in used}
         effects = no_effects.union(*(eqn.effects for eqn in self.eqns if eqn.effects))
-        return Jaxpr(list(consts), self.invars, outvars, self.eqns, effects, debug_info, tuple(consts.values()))
+        return Jaxpr(
+            list(consts), self.invars, outvars, self.eqns, effects, debug_info, tuple(consts.values())
+        )
 
     def end(self) -> None:
         """Close the trace, and let go of what it recorded: the jaxpr owns that now."""
@@ -146,7 +159,9 @@ def check_lives(tracer: Tracer) -> None:
 
 
 def _literal_value(x: Any) -> Any:
-    """The numpy scalar to be written into an equation for x, or None when x is an array that must be a constant."""
+    """The numpy scalar to be written into an equation for x, or None when x is an array that must be a
+    constant.
+    """
     t = type(x)
     if t in dtypes.python_scalar_types:
         return np.asarray(x, dtypes.canonical_scalar_dtype(t))[()]
@@ -158,11 +173,11 @@ def _literal_value(x: Any) -> Any:
 
 
 def trace_to_jaxpr(fun: Callable[..., Sequence[Any]], avals: Sequence[Any], debug_info: DebugInfo) -> Jaxpr:
-    """Call `fun`, which takes and returns flat lists, on tracers of the given avals, and return the program it performs.
+    """Call `fun`, which takes and returns flat lists, on tracers of the given avals, and return the program
+    it performs.
 
-    The jaxpr's `consts` may hold tracers of outer traces. TypeError when a result is not an array. Whatever `fun` raises
-    passes through, and leaves the current trace as it was.
-    """
+    The jaxpr's `consts` may hold tracers of outer traces. TypeError when a result is not an array. Whatever
+    `fun` raises passes through, and leaves the current trace as it was."""
     trace = DynamicJaxprTrace(core.current_trace(), debug_info)
     state = config.local.state
     name_stack, state.name_stack = state.name_stack, ()
@@ -181,14 +196,21 @@ def trace_to_jaxpr(fun: Callable[..., Sequence[Any]], avals: Sequence[Any], debu
 
 
 def check_results(outs: Sequence[Any], debug_info: DebugInfo) -> None:
-    """TypeError when a traced function returned something that is not an array; `debug_info.result_paths` says where in its tree."""
+    """TypeError when a traced function returned something that is not an array; `debug_info.result_paths`
+    says where in its tree.
+    """
     for i, x in enumerate(outs):
         if core.is_array_type(type(x)):
             continue
         paths = debug_info.result_paths
-        where = f" at output component {paths[i].removeprefix('result')}" if paths and len(paths) > i and paths[i] != "result" else ""
+        where = (
+            f" at output component {paths[i].removeprefix('result')}"
+            if paths and len(paths) > i and paths[i] != "result"
+            else ""
+        )
         raise TypeError(
-            f"function {debug_info.func_src_info} traced for {debug_info.traced_for} returned a value of type {type(x)}{where}, "
+            f"function {debug_info.func_src_info} traced for {debug_info.traced_for} returned a value of "
+            f"type {type(x)}{where}, "
             "which is not a valid JAX type"
         )
 
@@ -204,27 +226,32 @@ def _check_no_leaks(trace: DynamicJaxprTrace) -> None:
         raise errors.leaked_tracer_error(trace.debug_info.traced_for, leaked)
 
 
-# --- where a tracer comes from, for errors ---------------------------------------------------------------------------
+# --- where a tracer comes from, for errors ------------------------------------------------------------------
 
 
 def describe_origin(tracer: DynamicJaxprTracer) -> str:
-    """The sentences that end every concretisation error: which function, which arguments the value depends on.
+    """The sentences that end every concretisation error: which function, which arguments the value depends
+    on.
 
     A value that depends on no argument is explained by the operations that made it a tracer.
     """
     trace = tracer._trace
     debug_info = trace.debug_info
-    origin = f"\nThe error occurred while tracing the function {debug_info.func_src_info} for {debug_info.traced_for}. "
+    who, purpose = debug_info.func_src_info, debug_info.traced_for
+    origin = f"\nThe error occurred while tracing the function {who} for {purpose}. "
     positions, makers = _progenitors(trace, tracer.atom)
     if positions:
         names = [debug_info.arg_names[i] if i < len(debug_info.arg_names) else "unknown" for i in positions]
         several = len(names) > 1
         return (
-            f"{origin}This concrete value was not available in Python because it depends on the value{'s' if several else ''} of "
+            f"{origin}This concrete value was not available in Python because it depends on the "
+            f"value{'s' if several else ''} of "
             f"the argument{'s' if several else ''} {_listed(names)}."
         )
     if makers:
-        shown = "\n\n".join(f"  operation {eqn}\n    from line {source_info.summarize(eqn.source_info)}" for eqn in makers[:5])
+        shown = "\n\n".join(
+            f"  operation {eqn}\n    from line {source_info.summarize(eqn.source_info)}" for eqn in makers[:5]
+        )
         more = "\n\n(Additional originating lines are not shown.)" if len(makers) > 5 else ""
         return f"{origin}This value became a tracer due to JAX operations on these lines:\n\n{shown}{more}"
     return origin.rstrip()
@@ -239,7 +266,9 @@ def _listed(names: list[str]) -> str:
 
 
 def _progenitors(trace: DynamicJaxprTrace, atom: Var | Literal) -> tuple[list[int], list[JaxprEqn]]:
-    """Walk back from `atom`: the positions of the arguments it depends on, and the equations on the way that read constants."""
+    """Walk back from `atom`: the positions of the arguments it depends on, and the equations on the way
+    that read constants.
+    """
     if isinstance(atom, Literal):
         return [], []
     active: set[Any] = {atom}
@@ -249,5 +278,9 @@ def _progenitors(trace: DynamicJaxprTrace, atom: Var | Literal) -> tuple[list[in
             on_the_way.append(eqn)
             active.update(x for x in eqn.invars if isinstance(x, Var))
     positions = [i for i, var in enumerate(trace.invars) if var in active]
-    makers = [eqn for eqn in reversed(on_the_way) if all(isinstance(x, Literal) or x in trace.consts for x in eqn.invars)]
+    makers = [
+        eqn
+        for eqn in reversed(on_the_way)
+        if all(isinstance(x, Literal) or x in trace.consts for x in eqn.invars)
+    ]
     return positions, makers

@@ -18,7 +18,8 @@ import numpy as np
 from .. import array, core, dtypes, traceback_util
 from ..core import Primitive, ShapedArray
 from ..interpreters.mlir import LoweringContext, register_lowering
-from ..interpreters.partial_eval import const_fold_rules, identity_rules
+from ..interpreters.partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, staging_rules
+from ..jaxpr import Literal
 from .elementwise_rules import COMPLEX, FLOAT, check_operand, compare, real_dtype
 from .utils import is_a, is_array
 
@@ -42,20 +43,25 @@ def _(ctx: LoweringContext, x: str, *, new_dtype: Any, weak_type: bool) -> str:
     return ctx.convert(x, aval, new_dtype)
 
 
-def _fold(value: Any, params: dict[str, Any], out: ShapedArray) -> Any:
-    """The literal converted, where it is a value of Python or NumPy; an Array may not be computed yet."""
+def _stage_convert(trace: DynamicJaxprTrace, operands: list[DynamicJaxprTracer], params: dict[str, Any]) -> Any:
+    """A conversion to the same type is its operand, and a converted literal is a literal.
+
+    An Array is not looked at: it may not be computed yet.
+    """
+    (x,) = operands
+    if x.dtype == params["new_dtype"] and x.weak_type == params["weak_type"]:
+        return x
+    value = x.atom.val if isinstance(x.atom, Literal) else None
     if not isinstance(value, (bool, int, float, complex, np.generic, np.ndarray)):
-        return None
+        return NotImplemented
+    out = ShapedArray((), params["new_dtype"], params["weak_type"])
     known = np.asarray(value)
     if is_a(known.dtype, *COMPLEX) and not is_a(out.dtype, *COMPLEX):
         known = known.real
-    return known.astype(out.dtype)[()]
+    return trace.literal(known.astype(out.dtype)[()], out)
 
 
-const_fold_rules[convert_element_type_p] = _fold
-identity_rules[convert_element_type_p] = lambda avals, params: (
-    avals[0].dtype == params["new_dtype"] and avals[0].weak_type == params["weak_type"]
-)
+staging_rules[convert_element_type_p] = _stage_convert
 
 
 def convert_element_type(operand: Any, new_dtype: Any) -> Any:
@@ -125,7 +131,7 @@ def asarray(x: Any) -> Any:
 
 # --- stage ---------------------------------------------------------------------------------------------
 stage_p = Primitive("stage")
-identity_rules[stage_p] = lambda avals, params: True
+staging_rules[stage_p] = lambda trace, operands, params: operands[0]
 
 
 @stage_p.def_abstract_eval

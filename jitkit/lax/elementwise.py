@@ -22,12 +22,29 @@ from .. import dtypes
 from ..core import ShapedArray
 from ..interpreters.mlir import LoweringContext
 from .elementwise_rules import (
-    ANY, BITS, COMPLEX, FLOAT, INEXACT, INTEGER, NUMBER, ORDERED, PART_OF_COMPLEX, SIGNED, binary, bool_dtype,
-    compare, comparison, complex_dtype, extremum, one_op, real_dtype, unary,
-)  # fmt: skip
+    ANY,
+    BITS,
+    COMPLEX,
+    FLOAT,
+    INEXACT,
+    INTEGER,
+    NUMBER,
+    ORDERED,
+    PART_OF_COMPLEX,
+    SIGNED,
+    binary,
+    bool_dtype,
+    compare,
+    comparison,
+    complex_dtype,
+    extremum,
+    one_op,
+    real_dtype,
+    unary,
+)
 from .elementwise_rules import select as emit_select
 from .reducers import inline_function
-from .selection import select as select
+from .selection import select
 from .utils import is_a
 
 # --- lowerings of more than one operation --------------------------------------------------------------

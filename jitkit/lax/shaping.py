@@ -18,7 +18,7 @@ import numpy as np
 from .. import core
 from ..core import Primitive, ShapedArray
 from ..interpreters.mlir import LoweringContext, register_lowering
-from ..interpreters.partial_eval import identity_rules
+from ..interpreters.partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, staging_rules
 from ..jaxpr_printer import hide_params, pp_eqn_rules
 from .convert import asarray
 from .utils import canonicalize_axis, canonicalize_shape, check_shapelike, is_array
@@ -26,8 +26,6 @@ from .utils import canonicalize_axis, canonicalize_shape, check_shapelike, is_ar
 # --- broadcast_in_dim ----------------------------------------------------------------------------------
 broadcast_in_dim_p = Primitive("broadcast_in_dim")
 pp_eqn_rules[broadcast_in_dim_p] = hide_params("shape", broadcast_dimensions=())
-identity_rules[broadcast_in_dim_p] = lambda avals, params: avals[0].shape == params["shape"]
-
 
 @broadcast_in_dim_p.def_abstract_eval
 def _(x: ShapedArray, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...]) -> ShapedArray:
@@ -60,6 +58,18 @@ def _(x: ShapedArray, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int
             f"got broadcast_dimensions {broadcast_dimensions}"
         )
     return x.update(shape=shape)
+
+
+def _stage_broadcast(
+    trace: DynamicJaxprTrace, operands: list[DynamicJaxprTracer], params: dict[str, Any]
+) -> Any:
+    """A broadcast to the shape that an array has is the array itself."""
+    (x,) = operands
+    out = broadcast_in_dim_p.abstract_eval(x.aval, **params)
+    return x if out.shape == x.shape else NotImplemented
+
+
+staging_rules[broadcast_in_dim_p] = _stage_broadcast
 
 
 @register_lowering(broadcast_in_dim_p)
