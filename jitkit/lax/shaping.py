@@ -27,6 +27,7 @@ from .utils import canonicalize_axis, canonicalize_shape, check_shapelike, is_ar
 broadcast_in_dim_p = Primitive("broadcast_in_dim")
 pp_eqn_rules[broadcast_in_dim_p] = hide_params("shape", broadcast_dimensions=())
 
+
 @broadcast_in_dim_p.def_abstract_eval
 def _(x: ShapedArray, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...]) -> ShapedArray:
     check_shapelike("broadcast_in_dim", "shape", shape)
