@@ -280,7 +280,9 @@ def _first_key(x: Any) -> Any:
     """The key of a value of a type that is met for the first time."""
     t = type(x)
     if isinstance(x, Tracer):
-        raise TypeError(f"{x!r} is a traced value")
+        if not x._trace.alive:
+            raise core.escaped_tracer_error(x)
+        raise TypeError(f"{x!r} is a traced value, and this computation is to run now")
     if runtime.is_buffer(x):
         find: Callable[[Any], Any] = runtime.key_of_buffer
     elif isinstance(x, np.ndarray):

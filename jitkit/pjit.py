@@ -131,20 +131,24 @@ class Jitted:
         """The function that `jit` returns. `staged=False` runs `fun` itself under a trace."""
         table, entries, fun, local = self.table, self.table.entries, self.fun, config.local
         key_functions = array.key_functions
-        call_cold = self.call if staged else self.call_fused
+        call_cold = self.call
+        under_trace = self.call_under_trace if staged else fun
 
         @functools.wraps(fun)
         def dispatch(*args: Any, **kwargs: Any) -> Any:
             try:
+                options = local.state.key
+                if options is None:
+                    return under_trace(*args, **kwargs)
                 if kwargs:
                     return call_cold(args, kwargs)
                 try:  # no container among the arguments: the key needs no tree
                     if len(args) == 1:
                         x = args[0]
-                        key = (local.state.key, x._key if type(x) is Array else key_functions[type(x)](x))
+                        key = (options, x._key if type(x) is Array else key_functions[type(x)](x))
                     else:
                         key = (
-                            local.state.key,
+                            options,
                             *[x._key if type(x) is Array else key_functions[type(x)](x) for x in args],
                         )
                     entry = entries[key]
@@ -173,14 +177,10 @@ class Jitted:
     # --- calls ----------------------------------------------------------------------------------------------
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call that the dispatcher did not find in its table: arguments in containers or by keyword, a first
-        call, or a call under a trace.
+        """An eager call that the dispatcher did not find in its table: arguments in containers or by keyword, or
+        a first call.
         """
         state = config.local.state
-        if state.key is None:
-            if state.options.disable_jit:
-                return self.fun(*args, **kwargs)
-            return self.bind(args, kwargs)
         if not self.options.spec.has_statics:  # a warm call of a function of trees, the most frequent kind
             leaves, tree = tree_flatten((args, kwargs))
             try:
@@ -212,11 +212,11 @@ class Jitted:
             self.table.touch(key, entry)
         return run_entry(entry, leaves)
 
-    def call_fused(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The same for `fused`: under a trace the function is just called."""
-        if config.local.state.key is None:
+    def call_under_trace(self, *args: Any, **kwargs: Any) -> Any:
+        """A call while a trace is active, or while `jit` is switched off."""
+        if config.local.state.options.disable_jit:
             return self.fun(*args, **kwargs)
-        return self.call(args, kwargs)
+        return self.bind(args, kwargs)
 
     def keys_of(self, arguments: Arguments, leaves: Sequence[Any]) -> list[Any]:
         """The key of each leaf. TypeError for a leaf that is not an array, with its name."""
