@@ -55,11 +55,11 @@ def every_traced_jaxpr_is_checked(monkeypatch):
 @pytest.fixture(autouse=True)
 def the_thread_is_left_as_it_was():
     """No test, and no error in one, may leave a trace open or an option overridden."""
-    before = config.config.__repr__()
+    before = config.describe()
     yield
     assert core.trace_state_clean(), "the test left a trace open"
     assert config.local.state.overrides == {}, "the test left options overridden"
-    assert config.config.__repr__() == before, "the test left a global option changed"
+    assert config.describe() == before, "the test left a global option changed"
 
 
 class Count:
