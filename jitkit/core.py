@@ -564,3 +564,6 @@ def is_concrete(x: Any) -> bool:
 
 
 question.is_array_type = is_array_type
+
+# Slot: JAX has `eval_jaxpr` in its `core`, ours stands in `jaxpr`, one floor up, which puts it here.
+eval_jaxpr: Callable[..., list[Any]]

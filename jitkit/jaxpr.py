@@ -24,6 +24,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from . import core
 from .core import Effects, Primitive, no_effects
 from .source_info import UNKNOWN, SourceInfo
 
@@ -276,6 +277,9 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
         for var in dead:
             del env[var]
     return [read(atom) for atom in jaxpr.outvars]
+
+
+core.eval_jaxpr = eval_jaxpr
 
 
 def last_uses(jaxpr: Jaxpr) -> list[set[Var]]:
