@@ -24,13 +24,13 @@ LAYERS = (
     # 0: facts, and what the current thread is doing
     ("config", "util", "report", "pretty_printer", "element_types", "traceback_util", "errors", "source_info", "dtypes"),
     # 1: values: trees of them, operators on them, types of them
-    ("tree_registry", "treedef", "tree_util", "operators", "core"),
+    ("tree_registry", "treedef", "tree_compile", "tree_paths", "tree_util", "operators", "core"),
     # 2: programs, and calls
-    ("jaxpr", "jaxpr_printer", "jaxpr_check", "api_util", "explain"),
+    ("jaxpr", "jaxpr_printer", "jaxpr_check", "api_util"),
     # 3: the stages
     ("interpreters", "runtime", "array", "disk_cache", "compiler"),
     # 4: the stages joined
-    ("compilation_cache", "stages"),
+    ("function_origin", "call_record", "explain", "compilation_cache", "stages"),
     # 5: eager operations
     ("dispatch",),
     # 6: primitives

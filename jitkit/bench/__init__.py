@@ -1,0 +1,1 @@
+"""Measurements: honest stopwatches, and jitkit beside JAX. The only part that may import JAX as a user does."""

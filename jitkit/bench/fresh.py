@@ -1,0 +1,44 @@
+"""program text -> seconds, each time in a process of its own: what can be measured only once a process.
+
+Imports, and the first call of a first function, leave a process that is no longer fresh.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+# What a first call costs, from a process that has its arrays on the device, and has not compiled anything yet, to the result.
+FIRST_CALL = """
+import time
+import {library} as jax, {library}.numpy as jnp
+from jitkit.bench.programs import network, network_data
+
+params, x = network_data(16, 8, 32, 4)
+params = {{name: jnp.asarray(value) for name, value in params.items()}}
+x = jnp.asarray(x)
+x.block_until_ready()
+start = time.perf_counter()
+jax.jit(network(jnp))(params, x).block_until_ready()
+print(time.perf_counter() - start)
+"""
+
+
+def first_call_seconds(library: str) -> float:
+    """The first call of a small network in a fresh process, with `jitkit` or with `jax`: trace, lower, compile, run."""
+    return float(_run(FIRST_CALL.format(library=library)))
+
+
+def import_seconds(library: str) -> float:
+    """A whole process that imports a library and its numpy and does nothing else."""
+    start = time.perf_counter()
+    _run(f"import {library}, {library}.numpy")
+    return time.perf_counter() - start
+
+
+def _run(program: str) -> str:
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"the measured program failed:\n{done.stderr}")
+    return done.stdout

@@ -1,0 +1,80 @@
+"""What is measured, written once for both libraries: each program takes the numpy of the library it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+SELU_ALPHA = 1.67  # of JAX's tutorial on jit; Klambauer et al. (2017) have 1.6733 and 1.0507
+SELU_LAMBDA = 1.05
+
+
+def selu(jnp: Any) -> Callable[[Any], Any]:
+    """The scaled exponential linear unit of JAX's tutorial on jit."""
+
+    def selu(x: Any, alpha: float = SELU_ALPHA, lmbda: float = SELU_LAMBDA) -> Any:
+        return lmbda * jnp.where(x > 0, x, alpha * jnp.exp(x) - alpha)
+
+    return selu
+
+
+def add_one(jnp: Any) -> Callable[[Any], Any]:
+    """As little work as a call can do, so that what is measured is the call."""
+
+    def add_one(x: Any) -> Any:
+        return x + 1.0
+
+    return add_one
+
+
+def add_all(jnp: Any) -> Callable[..., Any]:
+    """One array out of eight."""
+
+    def add_all(a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any) -> Any:
+        return a + b + c + d + e + f + g + h
+
+    return add_all
+
+
+def step_all(jnp: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """A dict in, a dict out: a training step without the mathematics."""
+
+    def step_all(params: dict[str, Any]) -> dict[str, Any]:
+        return {name: value * 0.9 for name, value in params.items()}
+
+    return step_all
+
+
+def long_program(jnp: Any, repeats: int = 500) -> Callable[[Any, Any], Any]:
+    """Straight-line code of three equations a repeat. A new function each time, so that nothing is cached."""
+
+    def long_program(x: Any, y: Any) -> Any:
+        for _ in range(repeats):
+            x = jnp.sin(x) * y + x
+        return x
+
+    return long_program
+
+
+def network(jnp: Any) -> Callable[[dict[str, Any], Any], Any]:
+    """Two dense layers. A new function each time, so that nothing is cached."""
+
+    def network(params: dict[str, Any], x: Any) -> Any:
+        hidden = jnp.tanh(x @ params["w1"] + params["b1"])
+        return hidden @ params["w2"] + params["b2"]
+
+    return network
+
+
+def network_data(rows: int, inputs: int, hidden: int, outputs: int) -> tuple[dict[str, np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
+    """Parameters of a `network`, and a batch for it, as numpy float32."""
+    rng = np.random.default_rng(0)
+
+    def normal(*shape: int) -> np.ndarray[Any, Any]:
+        values: np.ndarray[Any, Any] = rng.standard_normal(shape, dtype=np.float32)
+        return values * np.float32(shape[0] ** -0.5)
+
+    params = {"w1": normal(inputs, hidden), "b1": normal(hidden), "w2": normal(hidden, outputs), "b2": normal(outputs)}
+    return params, normal(rows, inputs)

@@ -1,0 +1,115 @@
+"""functions -> seconds: stopwatches that compare fairly.
+
+A machine does not stand still: clocks change, neighbours come and go. So things that are compared are measured in turns, a
+batch of one, a batch of the other, many rounds, and what is reported is the median over the rounds and the spread (the
+quartiles). A ratio is the median of the ratios *within* rounds: what slows both down in the same moment leaves it alone.
+
+A batch is long enough for the clock, the loop around the calls costs the same for everybody, and the garbage collector waits.
+Computing is asynchronous, so whoever is measured must wait for the result: `wait` is called on the last result of each batch, inside
+of the measured time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import itertools
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+Action = Callable[[], Any]
+
+
+class Spread(NamedTuple):
+    """The middle of some measurements, and the quartiles around it."""
+
+    median: float
+    low: float
+    high: float
+    rounds: int
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Spread:
+        """The spread of at least one value."""
+        if len(values) < 2:
+            return cls(values[0], values[0], values[0], len(values))
+        low, _, high = statistics.quantiles(values, n=4, method="inclusive")
+        return cls(statistics.median(values), low, high, len(values))
+
+
+def no_wait(result: Any) -> None:
+    """For functions that are done when they return."""
+
+
+@contextlib.contextmanager
+def quiet_collector() -> Iterator[None]:
+    """Collect garbage now, and not again before the block ends."""
+    was_enabled = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def batch_seconds(action: Action, loops: int, wait: Callable[[Any], Any]) -> float:
+    """The time of `loops` calls, and of waiting for the last one, by call."""
+    calls = itertools.repeat(None, loops)
+    result = None
+    start = time.perf_counter()
+    for _ in calls:
+        result = action()
+    wait(result)
+    return (time.perf_counter() - start) / loops
+
+
+def loops_for(action: Action, seconds: float, wait: Callable[[Any], Any] = no_wait) -> int:
+    """How many calls take about this long: at least one."""
+    loops = 1
+    while True:
+        took = batch_seconds(action, loops, wait) * loops
+        if took >= seconds / 2:
+            return max(1, round(loops * seconds / took))
+        loops = max(loops * 2, min(loops * 100, int(loops * seconds / max(took, 1e-9))))
+
+
+def measure(
+    actions: Mapping[str, Action],
+    *,
+    rounds: int = 15,
+    batch: float = 0.01,
+    wait: Mapping[str, Callable[[Any], Any]] | Callable[[Any], Any] = no_wait,
+    warm: bool = True,
+) -> dict[str, list[float]]:
+    """Seconds per call of several actions, measured in turns: one value a round for each.
+
+    Args:
+      actions: what to measure, by name. Each is called without arguments.
+      rounds: how many times everyone has a turn; who begins changes from round to round.
+      batch: about how many seconds one turn takes; an action that takes longer is called once a turn.
+      wait: called on the last result of a turn, in the measured time: `block_until_ready`, say. One for all, or one for each.
+      warm: call each action once before.
+    """
+    waits = wait if isinstance(wait, Mapping) else dict.fromkeys(actions, wait)
+    if warm:
+        for name, action in actions.items():
+            waits[name](action())
+    with quiet_collector():
+        loops = {name: loops_for(action, batch, waits[name]) for name, action in actions.items()}
+        seconds: dict[str, list[float]] = {name: [] for name in actions}
+        names = list(actions)
+        for i in range(rounds):
+            turn = names[i % len(names):] + names[: i % len(names)]
+            for name in turn:
+                seconds[name].append(batch_seconds(actions[name], loops[name], waits[name]))
+            gc.collect()
+    return seconds
+
+
+def ratio(ours: Sequence[float], theirs: Sequence[float]) -> Spread:
+    """How many times longer ours takes than theirs: the spread of the ratios within rounds."""
+    return Spread.of([a / b for a, b in zip(ours, theirs, strict=True)])

@@ -1,0 +1,1 @@
+"""The learner's engine: the command line, and what it shows. It uses jitkit; jitkit does not know it."""

@@ -1,0 +1,143 @@
+"""arguments -> exit status: the command `jitkit`.
+
+Exit status: 0, done; 1, something that the command was asked to judge or to measure failed, or something is missing on this machine;
+2, wrong usage; 3, a bug of ours. What a verb needs is imported when the verb is used, so that `jitkit --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import importlib.metadata
+import os
+import platform
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import jitkit
+
+OK, FAILED, USAGE, OUR_BUG, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+class Problem(Exception):
+    """Something that the user can mend. Its text is all that is shown of it."""
+
+
+class Verb(NamedTuple):
+    """One word of the command line: what it does, its arguments, and the function that does it, as "module:function"."""
+
+    help: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    target: str
+
+
+def _tour_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--output", metavar="DIR", type=Path, default=Path("jitkit-tour"),
+                        help="where the plot and the full texts go (default: %(default)s)")
+
+
+def _bench_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", choices=["peers"], help="peers: jitkit beside JAX, in one process")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds: rougher figures within a minute")
+    parser.add_argument("--only", metavar="WORD", help="only rows whose name contains this")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
+    parser.add_argument("--save", metavar="DIR", type=Path, help="also write table, JSON and plot to this folder")
+
+
+VERBS = {
+    "tour": Verb("one function through every stage of the JIT, on this machine", _tour_arguments, "jitkit.kata.tour:run"),
+    "bench": Verb("measure jitkit beside JAX", _bench_arguments, "jitkit.kata.bench:run"),
+}
+
+_EPILOG = """\
+examples:
+  jitkit tour                   signature, jaxpr, StableHLO, HLO, cache; then the clock (under a minute)
+  jitkit bench peers --quick    is it as fast as jax.jit? measured here, now
+
+exit status: 0 done, 1 failed or something is missing, 2 wrong usage, 3 a bug in jitkit
+"""
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the command line."""
+    parser = argparse.ArgumentParser(
+        prog="jitkit",
+        description="jitkit is jax.jit, rebuilt small enough to be read in an afternoon.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="store_true", help="print the versions of everything involved, and exit")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
+    for name, verb in VERBS.items():
+        verb.add_arguments(verbs.add_parser(name, help=verb.help, description=verb.help[0].upper() + verb.help[1:] + "."))
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line, and return its exit status."""
+    parser = make_parser()
+    arguments = parser.parse_args(argv)  # exits with status 2 when it cannot
+    if arguments.version:
+        print(versions())
+        return OK
+    if arguments.verb is None:
+        parser.print_help()
+        return OK
+    return guarded(lambda: _run(VERBS[arguments.verb], arguments))
+
+
+def _run(verb: Verb, arguments: argparse.Namespace) -> int:
+    module, function = verb.target.split(":")
+    status: int = getattr(importlib.import_module(module), function)(arguments)
+    return status
+
+
+def guarded(action: Callable[[], int]) -> int:
+    """Run an action, and turn whatever it raises into a message and an exit status."""
+    try:
+        return action()
+    except Problem as problem:
+        print(f"jitkit: {problem}", file=sys.stderr)
+        return FAILED
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] not in ("jax", "jaxlib", "matplotlib"):
+            return _our_bug()
+        print(f"jitkit: {error.name} is not installed for {sys.executable}. Install it:\n"
+              f"    {Path(sys.executable).name} -m pip install {error.name.split('.')[0] if error.name else 'jax'}", file=sys.stderr)
+        return FAILED
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of our output, `head` say, has seen enough
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except Exception:
+        return _our_bug()
+
+
+def _our_bug() -> int:
+    traceback.print_exc()
+    print(f"\njitkit: this is a bug of ours, not of yours. Please report the lines above, and these versions:\n{versions()}",
+          file=sys.stderr)
+    return OUR_BUG
+
+
+def versions() -> str:
+    """`jitkit 0.1.0 (jax 0.10.2, jaxlib 0.10.2, numpy 2.4.6; Python 3.11.7 on Linux x86_64)`."""
+    found = []
+    for name in ("jax", "jaxlib", "numpy"):
+        try:
+            found.append(f"{name} {importlib.metadata.version(name)}")
+        except importlib.metadata.PackageNotFoundError:
+            found.append(f"no {name}")
+    return f"jitkit {jitkit.__version__} ({', '.join(found)}; Python {platform.python_version()} on {machine()})"
+
+
+def machine() -> str:
+    """`Linux x86_64`."""
+    return f"{platform.system()} {platform.machine()}"

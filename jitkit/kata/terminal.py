@@ -1,0 +1,155 @@
+"""text -> what this terminal can show: widths, colours that may be off, ASCII where there is nothing better, a progress line.
+
+Colour only repeats what a word or a sign has said already. It is off when the output is not a terminal, when `NO_COLOR` is set
+(https://no-color.org) and on a dumb terminal; `FORCE_COLOR` turns it on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TextIO
+
+_STYLES = {"bold": "1", "dim": "2", "blue": "34", "cyan": "36", "green": "32", "yellow": "33", "red": "31"}
+_ASCII = str.maketrans({"→": "->", "←": "<-", "─": "-", "│": "|", "█": "#", "▌": "#", "▏": "|", "…": "~", "µ": "u"})
+_WIDEST = 100  # lines longer than this are hard to read, however wide the window is
+
+
+class Screen:
+    """Where text goes, and what it can show there.
+
+    Attributes: `width` in columns; `interactive`, whether a line can be drawn again; `color`; `unicode`.
+    """
+
+    def __init__(self, stream: TextIO, *, width: int, interactive: bool, color: bool, unicode: bool) -> None:
+        self.stream = stream
+        self.width = width
+        self.interactive = interactive
+        self.color = color
+        self.unicode = unicode
+
+    @classmethod
+    def of(cls, stream: TextIO, environment: Mapping[str, str] | None = None) -> Screen:
+        """Find out what a stream can show."""
+        env = os.environ if environment is None else environment
+        interactive = stream.isatty() and env.get("TERM") != "dumb"
+        color = bool(env.get("FORCE_COLOR")) or (interactive and not env.get("NO_COLOR"))
+        if color and sys.platform == "win32":
+            os.system("")  # the documented side effect: the console starts to obey escape sequences
+        width = min(shutil.get_terminal_size().columns, _WIDEST) if stream.isatty() else 80
+        return cls(stream, width=max(width, 40), interactive=interactive, color=color, unicode=_can_encode(stream))
+
+    # --- words and lines ----------------------------------------------------------------------------------------------
+
+    def style(self, text: str, *styles: str) -> str:
+        """The text in these styles, or as it is where there is no colour."""
+        if not self.color or not text:
+            return text
+        codes = ";".join(_STYLES[name] for name in styles)
+        return f"\x1b[{codes}m{text}\x1b[0m"
+
+    def line(self, text: str = "", *styles: str) -> None:
+        """Write one line."""
+        self._write(self.style(self._shown(text), *styles) + "\n")
+
+    def _shown(self, text: str) -> str:
+        return text if self.unicode else text.translate(_ASCII).encode("ascii", "replace").decode()
+
+    def _write(self, text: str) -> None:
+        self.stream.write(text)
+        self.stream.flush()
+
+    def text(self, paragraph: str, indent: int = 0, *styles: str) -> None:
+        """Write a paragraph, broken at the width of the screen."""
+        margin = " " * indent
+        for line in textwrap.wrap(" ".join(paragraph.split()), self.width - 1, initial_indent=margin, subsequent_indent=margin,
+                                  break_on_hyphens=False, break_long_words=False):
+            self.line(line, *styles)
+
+    def heading(self, title: str, right: str = "") -> None:
+        """Write a title over a rule, with a remark at the right end."""
+        self.line()
+        title, right = self._shown(title), self._shown(right)
+        room = max(self.width - 1 - len(title) - len(right), 1)
+        self._write(self.style(title, "bold") + " " * room + self.style(right, "cyan") + "\n")
+        self.line("─" * (self.width - 1), "dim")
+
+    def code(self, text: str, indent: int = 4, notes: Mapping[int, str] | None = None) -> None:
+        """Write program text as it is, cut at the right edge; `notes` are remarks at the ends of lines, by line number from 0."""
+        margin, notes = " " * indent, notes or {}
+        for i, line in enumerate(text.splitlines()):
+            note = "  " + self._shown(notes[i]) if i in notes else ""
+            room = self.width - 1 - indent - len(note)
+            shown = line if len(line) <= room else line[: max(room - 1, 0)] + "…"
+            self._write(margin + self._shown(shown) + self.style(note, "yellow") + "\n")
+
+    def table(self, rows: Sequence[Sequence[str]], *, align: str, indent: int = 2, header: bool = True) -> None:
+        """Write rows in columns; `align` has one of `<` and `>` a column. The first row is the header."""
+        widths = [max(len(row[i]) for row in rows) for i in range(len(align))]
+        for n, row in enumerate(rows):
+            cells = [f"{cell:{side}{width}}" for cell, side, width in zip(row, align, widths, strict=True)]
+            self.line((" " * indent + "  ".join(cells)).rstrip(), *(("dim",) if header and n == 0 else ()))
+
+    def bar(self, fraction: float, width: int) -> str:
+        """A bar that fills a fraction of a width; never empty, so that something small is still seen."""
+        halves = round(max(0.0, min(fraction, 1.0)) * width * 2)
+        return "█" * (halves // 2) + ("▌" if halves % 2 else "") or "▏"
+
+    # --- things that take a while -------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def progress(self, doing: str) -> Iterator[None]:
+        """Say what is being done once the block has taken over a second: on a terminal, with the seconds counted."""
+        over = threading.Event()
+
+        def show() -> None:
+            start = time.monotonic()
+            wait = 1.0
+            while not over.wait(wait):
+                if not self.interactive:
+                    self.line(f"  ({doing})")
+                    return
+                wait = 0.25
+                text = f"  {doing}, {time.monotonic() - start:.0f} s"[: self.width - 1]
+                self._write("\r" + self.style(text, "dim") + "\x1b[K")
+
+        thread = threading.Thread(target=show, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+            if self.interactive:
+                self._write("\r\x1b[K")
+
+
+def _can_encode(stream: TextIO) -> bool:
+    try:
+        "→←│─█▌▏…µ".encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def duration(seconds: float) -> str:
+    """A time in three digits and a unit: `812 ns`, `3.41 µs`, `25.0 ms`, `1.20 s`."""
+    for unit, scale in (("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3)):
+        if seconds < 999.5 * scale:
+            value = seconds / scale
+            return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f} {unit}"
+    return f"{seconds:.2f} s" if seconds < 99.95 else f"{seconds:.0f} s"
+
+
+def times_faster(ratio: float) -> str:
+    """`12 times faster`, `1.4 times slower`, `as fast`: a ratio of two times, old over new, in words."""
+    if 0.95 < ratio < 1.05:
+        return "as fast as that"
+    word, factor = ("faster", ratio) if ratio > 1 else ("slower", 1 / ratio)
+    return f"{factor:.0f} times {word}" if factor >= 9.5 else f"{factor:.1f} times {word}"

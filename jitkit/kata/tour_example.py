@@ -1,0 +1,50 @@
+"""The functions that the tour takes on its way: those of JAX's tutorial on jit, and numpy's for comparison.
+
+They are a user's code, as the tour shows it, so they are written as a user writes.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import jitkit as jax
+import jitkit.numpy as jnp
+
+
+def selu(x: Any, alpha: float = 1.67, lmbda: float = 1.05) -> Any:
+    """The scaled exponential linear unit."""
+    return lmbda * jnp.where(x > 0, x, alpha * jnp.exp(x) - alpha)
+
+
+def selu_numpy(x: Any, alpha: float = 1.67, lmbda: float = 1.05) -> Any:
+    """The same in numpy, in one precision."""
+    return lmbda * np.where(x > 0, x, alpha * np.exp(x) - alpha)
+
+
+def body(i: Any) -> Any:
+    """What is done in each turn of the loops below."""
+    return i + 1
+
+
+def with_a_lambda(i: Any, n: int) -> Any:
+    """A new function in each turn."""
+    for _ in range(n):
+        i = jax.jit(lambda v: body(v))(i)
+    return i
+
+
+def with_a_partial(i: Any, n: int) -> Any:
+    """A new function in each turn, too."""
+    for _ in range(n):
+        i = jax.jit(partial(body))(i)
+    return i
+
+
+def with_the_function(i: Any, n: int) -> Any:
+    """One function, which jit has met before."""
+    for _ in range(n):
+        i = jax.jit(body)(i)
+    return i
