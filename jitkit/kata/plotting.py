@@ -13,6 +13,7 @@ from typing import Any
 import matplotlib
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 BLUE, ORANGE, GREEN, VERMILION, GREY, INK = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#8C8C8C", "#222222"
 
@@ -42,7 +43,7 @@ _LOOK: Any = {
 def figure(path: Path, width: float = 12.0, height: float = 6.75) -> Iterator[Figure]:
     """A figure of so many inches (a slide of 16 to 9), written to a PNG when the block ends. No window is opened."""
     with matplotlib.rc_context(_LOOK):
-        made = Figure(figsize=(width, height), layout="constrained")
+        made = Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.25, h_pad=0.2, wspace=0.04))
         FigureCanvasAgg(made)
         yield made
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -76,18 +76,18 @@ class Screen:
         """Write a title over a rule, with a remark at the right end."""
         self.line()
         title, right = self._shown(title), self._shown(right)
-        room = max(self.width - 1 - len(title) - len(right), 1)
-        self._write(self.style(title, "bold") + " " * room + self.style(right, "cyan") + "\n")
+        gap = " " * max(self.width - 1 - len(title) - len(right), 1) if right else ""
+        self._write(self.style(title, "bold") + gap + self.style(right, "cyan") + "\n")
         self.line("─" * (self.width - 1), "dim")
 
     def code(self, text: str, indent: int = 4, notes: Mapping[int, str] | None = None) -> None:
-        """Write program text as it is, cut at the right edge; `notes` are remarks at the ends of lines, by line number from 0."""
+        """Write program text as it is, cut at the right edge; `notes` are remarks at that edge, by line number from 0."""
         margin, notes = " " * indent, notes or {}
         for i, line in enumerate(text.splitlines()):
             note = "  " + self._shown(notes[i]) if i in notes else ""
             room = self.width - 1 - indent - len(note)
-            shown = line if len(line) <= room else line[: max(room - 1, 0)] + "…"
-            self._write(margin + self._shown(shown) + self.style(note, "yellow") + "\n")
+            shown = self._shown(line if len(line) <= room else line[: max(room - 1, 0)] + "…")
+            self._write(margin + (f"{shown:{room}}{self.style(note, 'yellow')}" if note else shown) + "\n")
 
     def table(self, rows: Sequence[Sequence[str]], *, align: str, indent: int = 2, header: bool = True) -> None:
         """Write rows in columns; `align` has one of `<` and `>` a column. The first row is the header."""

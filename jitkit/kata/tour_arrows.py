@@ -100,8 +100,8 @@ def _show_hlo(screen: Screen, compiled: Any, seconds: float) -> None:
     text = compiled.as_text()
     fused, entry = fusion_and_entry(text)
     if fused:
-        screen.text(f"XLA took {duration(seconds)}, and put all of it into one loop, a fusion. The comments say which equation a "
-                    "line came from; constants are left out:", 2)
+        screen.text(f"XLA took {duration(seconds)}, and put all of it into one loop, a fusion. At the right edge, the equation that a "
+                    "line came from:", 2)
         screen.code("\n".join(line for line, _ in fused), notes={i: f"← {note}" for i, (_, note) in enumerate(fused) if note})
     else:
         screen.text(f"XLA took {duration(seconds)}. On this device it left the operations apart:", 2)
@@ -113,14 +113,14 @@ def _show_hlo(screen: Screen, compiled: Any, seconds: float) -> None:
                     "written once, 4 MB each; nothing in between touches memory.", 2, "dim")
 
 
-_LINE = re.compile(r"^\s*(?:ROOT )?%[\w.-]+ = \S+ (?P<operation>[\w-]+)\(")
+_LINE = re.compile(r"^\s*(?:ROOT )?(?P<name>%[\w.-]+) = \S+ (?P<operation>[\w-]+)\((?P<operands>[^)]*)\)")
 _EQUATION = re.compile(r'op_name="[^"]*?(?P<name>\w+)"')
 
 
 def fusion_and_entry(hlo: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """The body of the first fusion of a program, and its entry function: lines, each with the name of the equation that it came from.
 
-    Layouts, metadata and constants are left out of the lines. The body is empty when nothing is fused.
+    Layouts and metadata are left out, and constants are written where they are used. The body is empty when nothing is fused.
     """
     blocks = re.findall(r"^((?:ENTRY )?%[\w.-]+ \(.*?^\})$", hlo, re.MULTILINE | re.DOTALL)
     entry = next((block for block in blocks if block.startswith("ENTRY")), "")
@@ -131,14 +131,20 @@ def fusion_and_entry(hlo: str) -> tuple[list[tuple[str, str]], list[tuple[str, s
 
 def _tidy(block: str) -> list[tuple[str, str]]:
     lines = []
+    constants: dict[str, str] = {}
     for line in block.splitlines():
-        operation = _LINE.match(line)
-        if operation and operation["operation"] in ("constant", "broadcast"):
-            continue
-        note = _EQUATION.search(line)
-        computes = operation and operation["operation"] not in ("parameter", "fusion", "call")
-        bare = re.sub(r", (?:metadata|backend_config)=\{.*", "", line)
-        lines.append((re.sub(r"(\])\{[\d,]*\}", r"\1", bare), note["name"] if note and computes else ""))
+        match = _LINE.match(line)
+        if match and match["operation"] == "constant":
+            constants[match["name"]] = match["operands"]
+        elif match and match["operation"] == "broadcast" and match["operands"] in constants:
+            constants[match["name"]] = constants[match["operands"]]
+        else:
+            bare = re.sub(r", (?:metadata|backend_config)=\{.*", "", line)
+            bare = re.sub(r"(?<=\])\{[\d,]*\}", "", bare)
+            bare = re.sub(r"%[\w.-]+", lambda operand: constants.get(operand[0], operand[0]), bare)
+            note = _EQUATION.search(line)
+            computes = match and match["operation"] not in ("parameter", "fusion", "call")
+            lines.append((bare, note["name"] if note and computes else ""))
     return lines
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +18,7 @@ from . import tour_example
 from .terminal import Screen, duration
 
 TURNS = 20
+_HERE = str(Path(tour_example.__file__).parent) + os.sep  # of no interest in a sentence
 
 
 class Loop(NamedTuple):
@@ -70,7 +73,8 @@ def show(screen: Screen, loops: list[Loop]) -> None:
     for loop in loops:
         groups = _grouped(loop.reasons)
         for turns, lines in groups[:2]:
-            screen.text(f"{loop.name}, {turns}: {' '.join(line.strip() for line in lines)}", 4)
+            told = " ".join(line.strip() for line in lines).replace(_HERE, "")
+            screen.text(f"{loop.name}, {turns}: {told}", 4)
     fastest, slowest = min(loops, key=_seconds), max(loops, key=_seconds)
     screen.line()
     screen.text(f"With {fastest.name} the loop took {duration(fastest.seconds)}, with {slowest.name} {duration(slowest.seconds)}. "
