@@ -289,7 +289,7 @@ def _first_key(x: Any) -> Any:
         find = _key_of_ndarray
     else:
         core.get_aval(x)  # raises for a type that is not an array's
-        find = _key_of_float if t is float else _key_of_scalar
+        find = {float: _key_of_float, int: _key_of_int}.get(t, _key_of_scalar)
     key_functions[t] = find
     return find(x)
 
@@ -302,6 +302,13 @@ def _key_of_float(x: float) -> Any:
     return _float_keys[config.local.state.options.enable_x64]
 
 
+def _key_of_int(x: int) -> Any:
+    if -(2**31) <= x < 2**31:
+        return _int_keys[config.local.state.options.enable_x64]
+    return _key_of_scalar(x)
+
+
+_int_keys = [runtime.on_host(ShapedArray((), dtype, weak_type=True)) for dtype in (np.int32, np.int64)]
 _float_keys = [runtime.on_host(ShapedArray((), dtype, weak_type=True)) for dtype in (np.float32, np.float64)]
 _ndarray_keys: tuple[dict[Any, Any], dict[Any, Any]] = ({}, {})  # without and with x64
 

@@ -26,17 +26,14 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from . import config
-from .array import Array
+from .call_record import CallRecord
+from .calling import runner
 from .compiler import Executable, explain_failure
-from .explain import CallRecord, MissLog
+from .explain import MissLog
 from .jaxpr import Jaxpr
-from .runtime import OnHost
-from .tree_util import PyTreeDef, tree_structure, tree_unflatten
+from .tree_util import PyTreeDef
 
-_LEAF = tree_structure(0)
 _EXACT_LRU_SIZE = 64  # a table this small orders its entries at every hit; a larger one from half its size on
 
 
@@ -64,94 +61,13 @@ class Entry:
 
     def __init__(self, executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]) -> None:
         self.executable = executable
-        self.run = _runner(executable, out_tree, leaf_keys)
-
-
-def _runner(
-    executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]
-) -> Callable[[Sequence[Any]], Any]:
-    """The function of a warm call: gather buffers, execute, wrap. Nothing is checked, the key has said it
-    all.
-
-    Functions of one argument have a shorter way: 1.04x jax.jit instead of 1.13x for an array, 1.2x instead of
-    1.5x for a host value."""
-    if out_tree is not _LEAF:
-        gather, call = _gatherer(executable, leaf_keys)
-        avals, keys = executable.out_avals, executable.out_keys
-        return lambda leaves: tree_unflatten(out_tree, [*map(Array, call(gather(leaves)), avals, keys)])
-    (aval,), (key,) = executable.out_avals, executable.out_keys
-    simple = (
-        not executable.committed and not executable.consts and executable.kept == list(range(len(leaf_keys)))
-    )
-    if not simple or len(leaf_keys) != 1:
-        gather, call = _gatherer(executable, leaf_keys)
-        return lambda leaves: Array(call(gather(leaves))[0], aval, key)
-    if isinstance(leaf_keys[0], OnHost):
-        dispatcher, dtype = executable.host_dispatcher(), executable.arg_avals[0].dtype
-        if leaf_keys[0].aval.weak_type:  # only Python scalars are weak, and need no conversion
-            return lambda leaves: Array(dispatcher(leaves[0])[0], aval, key)
-
-        def run_on_host_value(leaves: Sequence[Any]) -> Any:
-            x = leaves[0]
-            value = x if type(x) is np.ndarray and x.dtype is dtype else _as_host_value(x, dtype)
-            return Array(dispatcher(value)[0], aval, key)
-
-        return run_on_host_value
-    execute, handlers = executable.execute, executable.handlers
-
-    def run_on_array(leaves: Sequence[Any]) -> Any:
-        x = leaves[0]
-        return Array(
-            execute([x._buf if type(x) is Array else x]).consume_with_handlers(handlers)[0], aval, key
-        )
-
-    return run_on_array
-
-
-def _gatherer(
-    executable: Executable, leaf_keys: Sequence[Any]
-) -> tuple[Callable[[Sequence[Any]], list[Any]], Callable[[list[Any]], Sequence[Any]]]:
-    """A function from the leaves of a call to the list that is passed to the program, and the function
-    that runs the program on it.
-    """
-    avals, place, kept, consts = executable.arg_avals, executable.place, executable.kept, executable.consts
-    if executable.committed:  # uncommitted arguments follow the committed ones
-        return lambda leaves: [*consts, *[place(leaves[i], avals[i]) for i in kept]], executable.run
-    on_host = [isinstance(key, OnHost) for key in leaf_keys]
-    if any(on_host):
-        plan = [(i, avals[i].dtype if on_host[i] and not avals[i].weak_type else None) for i in kept]
-
-        def gather(leaves: Sequence[Any]) -> list[Any]:
-            return [
-                *consts,
-                *[
-                    _as_buffer(leaves[i]) if dtype is None else _as_host_value(leaves[i], dtype)
-                    for i, dtype in plan
-                ],
-            ]
-
-        dispatcher = executable.host_dispatcher()
-        return gather, lambda values: dispatcher(*values)
-    if not consts and kept == list(range(len(leaf_keys))):
-        return lambda leaves: [x._buf if type(x) is Array else x for x in leaves], executable.run
-    return lambda leaves: [*consts, *[_as_buffer(leaves[i]) for i in kept]], executable.run
-
-
-def _as_buffer(x: Any) -> Any:
-    return x._buf if type(x) is Array else x
-
-
-def _as_host_value(x: Any, dtype: np.dtype[Any]) -> Any:
-    """A host value in the dtype of the program: nobody else checks what an executable is given."""
-    if isinstance(x, np.ndarray):
-        return x if x.dtype == dtype and type(x) is np.ndarray else np.asarray(x, dtype)
-    return dtype.type(x)
+        self.run = runner(executable, out_tree, leaf_keys)
 
 
 class Table:
-    """The entries of one function under one set of `jit` options: an LRU, with the story of its misses."""
+    """The entries of one function under one set of `jit` options: an LRU."""
 
-    __slots__ = ("__weakref__", "crowded", "entries", "executables", "lock", "misses", "pending", "records")
+    __slots__ = ("__weakref__", "crowded", "entries", "executables", "lock", "pending", "records")
 
     def __init__(self) -> None:
         self.entries: dict[tuple[Any, ...], Entry] = {}
@@ -159,7 +75,6 @@ class Table:
         self.executables: dict[
             Any, Executable
         ] = {}  # by jaxpr, donation and placement: entries may share one
-        self.misses = MissLog()
         self.pending: dict[tuple[Any, ...], _Pending] = {}
         self.lock = threading.Lock()
         self.crowded = False
@@ -187,7 +102,7 @@ class Table:
                 self.executables = {k: e for k, e in self.executables.items() if id(e) in used}
 
     def clear(self) -> None:
-        """Forget all entries; the story of the misses stays."""
+        """Forget all entries."""
         with self.lock:
             self.entries.clear()
             self.records.clear()
@@ -236,12 +151,16 @@ def _endless_recursion(function: str) -> RecursionError:
 
 
 class FunctionCache:
-    """Everything cached for one function: what it was traced to, and a `Table` per set of `jit` options."""
+    """Everything cached for one function: what it was traced to, a `Table` per set of `jit` options, and
+    the story of its misses.
+    """
 
-    __slots__ = ("__weakref__", "being_traced", "tables", "traces")
+    __slots__ = ("__weakref__", "being_traced", "misses", "records", "tables", "traces")
 
     def __init__(self) -> None:
         self.traces: dict[tuple[Any, ...], TracedCall] = {}
+        self.records: dict[tuple[Any, ...], CallRecord] = {}  # of the calls that `traces` were made for
+        self.misses = MissLog()
         self.being_traced: set[tuple[Any, ...]] = set()
         self.tables: dict[Any, Table] = {}
 
@@ -253,7 +172,20 @@ class FunctionCache:
         """Keep a traced call; the oldest goes when there are too many."""
         self.traces[key] = traced
         while len(self.traces) > max(1, config.value("jit_cache_size")):
-            del self.traces[next(iter(self.traces))]
+            oldest = next(iter(self.traces))
+            del self.traces[oldest]
+            self.records.pop(oldest, None)
+
+    def remember_record(self, key: tuple[Any, ...], record: CallRecord) -> None:
+        """Keep the call that a trace was made for, as long as the trace."""
+        if key in self.traces:
+            self.records[key] = record
+
+    def known_records(self, table: Table) -> list[CallRecord]:
+        """The calls that something is cached for, traces or entries of a table, by age."""
+        records = [*self.records.values(), *table.records.values()]
+        by_number = {record.number: record for record in records}
+        return [by_number[number] for number in sorted(by_number)]
 
     @contextlib.contextmanager
     def tracing(self, key: tuple[Any, ...], function: str) -> Iterator[None]:
@@ -270,8 +202,10 @@ class FunctionCache:
             self.being_traced.discard(mark)
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Forget everything; the story of the misses stays."""
         self.traces.clear()
+        self.records.clear()
+        self.misses.cleared()
         for table in self.tables.values():
             table.clear()
 

@@ -53,6 +53,7 @@ class Executable:
         "arg_avals",
         "committed",
         "consts",
+        "donates",
         "execute",
         "handlers",
         "host_call",
@@ -76,6 +77,7 @@ class Executable:
         consts: Sequence[Any],
         sharding: runtime.Sharding,
         committed: bool,
+        donates: bool = False,
         keepalive: Sequence[Any] = (),
     ) -> None:
         self.name = name
@@ -85,6 +87,7 @@ class Executable:
         self.kept = list(kept)
         self.sharding = sharding
         self.committed = committed
+        self.donates = donates
         self.keepalive = keepalive
         self.consts = [self.place(value, core.get_aval(value)) for value in consts]
         self.execute = loaded.execute_sharded

@@ -347,10 +347,13 @@ def aval_of_argument(x: Any) -> Any:
 # --- the work between them ----------------------------------------------------------------------------------
 
 
-def lower_program(program: Program, platform: str | None = None) -> tuple[mlir.Module, list[int]]:
+def lower_program(
+    program: Program, platform: str | None = None, sharding: Any = None
+) -> tuple[mlir.Module, list[int]]:
     """Lower a traced program. Returns the module, and the positions of the arguments that it takes.
 
     Unless `keep_unused`, what no result depends on is left out, and so are arguments that nothing reads.
+    `sharding` is where the arguments will be, if they are committed; it is only logged.
     """
     start = time.perf_counter()
     jaxpr = program.jaxpr
@@ -358,6 +361,7 @@ def lower_program(program: Program, platform: str | None = None) -> tuple[mlir.M
     if not program.keep_unused:
         jaxpr, used = dce_jaxpr(jaxpr, True)
         kept = [i for i, is_used in enumerate(used) if is_used]
+    report.log_compiling(program.name, jaxpr.in_avals, sharding)
     attributes = _donation_attributes(
         jaxpr, [program.donated[i] for i in kept] if any(program.donated) else []
     )
@@ -412,6 +416,7 @@ def build_executable(
         consts=list(module.hoisted.values()),
         sharding=placement.sharding,
         committed=placement.committed,
+        donates=any(program.donated),
         keepalive=module.keepalive,
     )
 
@@ -419,5 +424,6 @@ def build_executable(
 def compile_program(program: Program, placement: Placement) -> Executable:
     """Lower and compile."""
     owner = runtime.sharding_devices(placement.sharding)[0]
-    module, kept = lower_program(program, owner.platform)
+    prescribed = placement.sharding if placement.committed else None
+    module, kept = lower_program(program, owner.platform, prescribed)
     return build_executable(program, module, kept, placement, program.options)

@@ -27,9 +27,10 @@ JAX: jax/_src/interpreters/mlir.py:lower_jaxpr_to_module
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -143,26 +144,30 @@ def _scalar_text(x: Any) -> str:
     return f"0x{np.asarray(x).tobytes()[::-1].hex().upper()}"
 
 
+@functools.lru_cache(maxsize=4096)
+def _with_shape(aval: Any, shape: tuple[int, ...]) -> Any:
+    return aval.update(shape=shape)
+
+
 def to_numpy(x: Any) -> np.ndarray[Any, Any]:
     """A concrete value (Array, `jax.Array`, numpy, Python scalar) as a numpy array of its canonical dtype."""
     return np.asarray(x, core.get_aval(x).dtype)
 
 
-class Origin(NamedTuple):
-    """Where a line comes from: an equation, and the functions around it. It is put into words only when asked."""
+# Where a line comes from: the functions around its equation ("jit(f)/jit(g)"), and the equation. It is put into words
+# only when they are asked for.
+Origin = tuple[str, JaxprEqn]
 
-    name_stack: str
-    eqn: JaxprEqn
 
-    def text(self) -> str:
-        """The location as MLIR writes it, with the name that profiles and HLO show, and the Python line."""
-        source = self.eqn.source_info
-        scopes = "".join(f"{scope}/" for scope in source.name_stack)
-        name = _unquoted(f"{self.name_stack}/{scopes}{self.eqn.primitive.name}")
-        position = source.position
-        if position is None:
-            return f'loc("{name}")'
-        return f'loc(fused["{name}", "{_unquoted(position.file)}":{position.line}:{position.column}])'
+def origin_text(origin: Origin) -> str:
+    """The location as MLIR writes it, with the name that profiles and HLO show, and the Python line."""
+    name_stack, eqn = origin
+    scopes = "".join(f"{scope}/" for scope in eqn.source_info.name_stack)
+    name = _unquoted(f"{name_stack}/{scopes}{eqn.primitive.name}")
+    position = eqn.source_info.position
+    if position is None:
+        return f'loc("{name}")'
+    return f'loc(fused["{name}", "{_unquoted(position.file)}":{position.line}:{position.column}])'
 
 
 def _unquoted(text: str) -> str:
@@ -248,7 +253,7 @@ class Function:
         if numbers is None:
             return [head, *self.lines, "  }"]
         located = [
-            line if origin is None else f"{line} loc(#loc{numbers.setdefault(origin.text(), len(numbers))})"
+            line if origin is None else f"{line} loc(#loc{numbers.setdefault(origin_text(origin), len(numbers))})"
             for line, origin in zip(self.lines, self.origins, strict=True)
         ]
         return [head, *located, "  }"]
@@ -356,7 +361,12 @@ class LoweringContext:
 
     def splat(self, value: Any, aval: Any) -> str:
         """An array of the aval's type, filled with one scalar."""
-        return self._constant(f"dense<{_scalar_text(np.asarray(value, aval.dtype)[()])}>", type_of(aval))
+        scalar = np.asarray(value, aval.dtype)[()]
+        key = (scalar.tobytes(), aval)  # by bits: 0.0 and -0.0 are two constants
+        name = self._constants.get(key)
+        if name is None:
+            name = self._constants[key] = self._constant(f"dense<{_scalar_text(scalar)}>", type_of(aval))
+        return name
 
     def _constant(self, text: str, type_text: str) -> str:
         key = (text, type_text)
@@ -422,7 +432,7 @@ class LoweringContext:
     def read(self, atom: Var | Literal, env: dict[Var, str]) -> str:
         """The name of a variable's value; a literal becomes a constant."""
         if isinstance(atom, Literal):
-            return self.splat(to_numpy(atom.val), atom.aval)
+            return self.splat(atom.val, atom.aval)
         return env[atom]
 
     def _read_spread(self, atom: Var | Literal, env: dict[Var, str], shape: tuple[int, ...]) -> str:
@@ -430,7 +440,7 @@ class LoweringContext:
         if atom.aval.shape == shape:
             return self.read(atom, env)
         if isinstance(atom, Literal):
-            return self.splat(to_numpy(atom.val), atom.aval.update(shape=shape))
+            return self.splat(atom.val, _with_shape(atom.aval, shape))
         return self.broadcast_in_dim(env[atom], atom.aval, shape, range(atom.aval.ndim))
 
     def _lower_equation(self, eqn: JaxprEqn, env: dict[Var, str]) -> None:
@@ -439,13 +449,13 @@ class LoweringContext:
             raise NotImplementedError(f"primitive {eqn.primitive} has no lowering to StableHLO")
         self.primitive = eqn.primitive
         if not self._inlining:
-            self.origin = Origin(self.name_stack, eqn)
+            self.origin = (self.name_stack, eqn)
         avals_in = [atom.aval for atom in eqn.invars]
         avals_out = self.avals_out = [var.aval for var in eqn.outvars]
         if eqn.primitive in rank_polymorphic:
             shape = avals_out[0].shape
             names = [self._read_spread(atom, env, shape) for atom in eqn.invars]
-            self.avals_in = [aval if aval.shape == shape else aval.update(shape=shape) for aval in avals_in]
+            self.avals_in = [aval if aval.shape == shape else _with_shape(aval, shape) for aval in avals_in]
         else:
             names = [self.read(atom, env) for atom in eqn.invars]
             self.avals_in = avals_in
