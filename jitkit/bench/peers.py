@@ -8,6 +8,7 @@ corrected afterwards.
 from __future__ import annotations
 
 import functools
+import gc
 import operator
 import os
 import platform
@@ -53,8 +54,8 @@ class Effort(NamedTuple):
     processes: int
 
 
-FULL = Effort(rounds=31, batch=0.02, processes=9)
-QUICK = Effort(rounds=9, batch=0.005, processes=3)
+FULL = Effort(rounds=61, batch=0.01, processes=11)
+QUICK = Effort(rounds=15, batch=0.005, processes=3)
 
 Measured = dict[str, list[float]]  # by library, one number of seconds a round
 
@@ -164,6 +165,7 @@ def _once_a_round(act: Callable[[Library], float], rounds: int) -> Measured:
         for i in range(rounds):
             for library in LIBRARIES if i % 2 else LIBRARIES[::-1]:
                 measured[library.name].append(act(library))
+            gc.collect()
     return measured
 
 

@@ -57,7 +57,7 @@ def show_head(screen: Screen, effort: Effort) -> None:
     screen.line(f"Python {m['python']}, jitkit {m['jitkit']}, jax {m['jax']}, {m['date']}; medians of {effort.rounds} rounds "
                 f"({effort.processes} processes)")
     screen.line()
-    screen.line(_COLUMNS.format("", "jitkit", "jax", "ratio", "quartiles", "target", ""), "dim")
+    screen.line(_COLUMNS.format("", "jitkit", "jax", "ratio", "quartiles", "target", "").rstrip(), "dim")
 
 
 def show_row(screen: Screen, results: list[Result]) -> None:

@@ -104,13 +104,13 @@ class Screen:
     # --- things that take a while -------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def progress(self, doing: str) -> Iterator[None]:
-        """Say what is being done once the block has taken over a second: on a terminal, with the seconds counted."""
+    def progress(self, doing: str, after: float = 1.0) -> Iterator[None]:
+        """Say what is being done once the block has taken that many seconds: on a terminal, with the seconds counted."""
         over = threading.Event()
 
         def show() -> None:
             start = time.monotonic()
-            wait = 1.0
+            wait = after
             while not over.wait(wait):
                 if not self.interactive:
                     self.line(f"  ({doing})")
@@ -147,9 +147,9 @@ def duration(seconds: float) -> str:
     return f"{seconds:.2f} s" if seconds < 99.95 else f"{seconds:.0f} s"
 
 
-def times_faster(ratio: float) -> str:
-    """`12 times faster`, `1.4 times slower`, `as fast`: a ratio of two times, old over new, in words."""
+def compared(ratio: float, other: str) -> str:
+    """`12 times faster than numpy`, `1.4 times slower than numpy`, `as fast as numpy`: a ratio of times, theirs over ours, in words."""
     if 0.95 < ratio < 1.05:
-        return "as fast as that"
+        return f"as fast as {other}"
     word, factor = ("faster", ratio) if ratio > 1 else ("slower", 1 / ratio)
-    return f"{factor:.0f} times {word}" if factor >= 9.5 else f"{factor:.1f} times {word}"
+    return f"{factor:.{0 if factor >= 9.95 else 1}f} times {word} than {other}"

@@ -13,7 +13,7 @@ from jitkit import report
 from jitkit.bench import timing
 from jitkit.bench.timing import Spread
 
-from .terminal import Screen, duration, times_faster
+from .terminal import Screen, compared, duration
 from .tour_example import selu, selu_numpy
 
 
@@ -79,8 +79,8 @@ def verdict(times: Times) -> str:
     """The speed-up, and when the first call has paid for itself, in words."""
     jitted = times.jitted.median
     saved = times.eager.median - jitted
-    text = (f"Jitted, SELU is {times_faster(times.numpy.median / jitted)} than numpy and "
-            f"{times_faster(times.eager.median / jitted)} than op by op, on this machine.")
+    text = (f"Jitted, SELU is {compared(times.numpy.median / jitted, 'numpy')} and "
+            f"{compared(times.eager.median / jitted, 'op by op')}, on this machine.")
     if saved > 0:
         calls = max(1, round(times.first / saved))
         text += f" The first call has paid for itself after {calls} {'call' if calls == 1 else 'calls'}."

@@ -1,0 +1,143 @@
+"""The command `jitkit`: what it prints, and the status it ends with."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import jitkit
+from jitkit.kata import cli
+
+ROOT = pathlib.Path(__file__).parents[1]
+
+
+def run(*arguments, **options):
+    """The command in a process of its own."""
+    return subprocess.run([sys.executable, "-m", "jitkit.kata", *arguments], capture_output=True, text=True, cwd=ROOT, check=False,
+                          **options)
+
+
+def test_without_a_verb_it_shows_what_there_is(capsys):
+    assert cli.main([]) == 0
+    shown = capsys.readouterr().out
+    assert all(verb in shown for verb in cli.VERBS)
+
+
+def test_the_version_names_everything_involved(capsys):
+    assert cli.main(["--version"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"jitkit {jitkit.__version__} (jax ")
+    assert "jaxlib " in shown
+    assert "numpy " in shown
+    assert f"Python {sys.version.split()[0]}" in shown
+
+
+@pytest.mark.parametrize("arguments", [["--help"], *([verb, "--help"] for verb in cli.VERBS)])
+def test_help_fits_80_columns_and_ends_well(arguments, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit) as end:
+        cli.main(arguments)
+    assert end.value.code == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("arguments", [["fly"], ["tour", "--altitude"], ["bench"], ["bench", "friends"]])
+def test_wrong_usage_ends_with_2_and_shows_the_usage(arguments, capsys):
+    with pytest.raises(SystemExit) as end:
+        cli.main(arguments)
+    assert end.value.code == cli.USAGE == 2
+    assert "usage: jitkit" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", list(cli.VERBS))
+def test_every_verb_has_a_function(verb):
+    module, function = cli.VERBS[verb].target.split(":")
+    assert callable(getattr(importlib.import_module(module), function))
+
+
+def test_a_problem_of_the_user_is_told_in_one_line(capsys):
+    def action():
+        raise cli.Problem("the folder is full")
+
+    assert cli.guarded(action) == cli.FAILED == 1
+    assert capsys.readouterr().err == "jitkit: the folder is full\n"
+
+
+def test_a_bug_of_ours_says_so_and_ends_with_3(capsys):
+    def action():
+        raise KeyError("what")
+
+    assert cli.guarded(action) == cli.OUR_BUG == 3
+    shown = capsys.readouterr().err
+    assert "KeyError: 'what'" in shown
+    assert "a bug of ours" in shown
+    assert f"jitkit {jitkit.__version__}" in shown
+
+
+@pytest.mark.parametrize("name", ["jax", "jaxlib.xla_client", "matplotlib.figure"])
+def test_a_missing_library_is_named_with_the_command_that_installs_it(name, capsys):
+    def action():
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    assert cli.guarded(action) == cli.FAILED
+    assert f"-m pip install {name.split('.')[0]}" in capsys.readouterr().err
+
+
+def test_a_missing_module_of_our_own_is_our_bug(capsys):
+    def action():
+        raise ModuleNotFoundError("No module named 'jitkit.kata.gone'", name="jitkit.kata.gone")
+
+    assert cli.guarded(action) == cli.OUR_BUG
+    assert "jitkit.kata.gone" in capsys.readouterr().err
+
+
+def test_an_interrupt_ends_as_shells_expect(capsys):
+    def action():
+        raise KeyboardInterrupt
+
+    assert cli.guarded(action) == 130
+    assert "interrupted" in capsys.readouterr().err
+
+
+def test_a_row_that_does_not_exist_is_a_problem_that_lists_those_that_do(capsys):
+    assert cli.main(["bench", "peers", "--only", "warp drive"]) == 1
+    assert "eight arrays" in capsys.readouterr().err
+
+
+def test_bench_prints_plain_json_on_request():
+    done = run("bench", "peers", "--quick", "--only", "one array", "--json")
+    assert done.returncode == 0, done.stderr
+    data = json.loads(done.stdout)
+    (row,) = data["rows"]
+    assert row["name"] == "one array"
+    assert row["ratio"]["low"] <= row["ratio"]["median"] <= row["ratio"]["high"]
+    assert row["met"] == (round(row["ratio"]["median"], 2) <= row["target"])
+    assert data["machine"]["jitkit"] == jitkit.__version__
+
+
+def test_a_reader_that_leaves_early_is_no_error():
+    program = (f"{sys.executable!r} -m jitkit.kata --help | head -n 1" if os.name == "posix" else "")
+    if not program:
+        pytest.skip("needs POSIX: a pipe that is closed early")
+    done = subprocess.run(["sh", "-c", program], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.stdout.startswith("usage: jitkit")
+    assert done.stderr == ""
+
+
+def test_help_does_not_wait_for_jax():
+    program = "import sys; from jitkit.kata import cli; cli.main([]); print([m for m in ('jax', 'matplotlib') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_arguments_have_defaults_that_say_where_things_go():
+    arguments = cli.make_parser().parse_args(["tour"])
+    assert isinstance(arguments, argparse.Namespace)
+    assert arguments.output == pathlib.Path("jitkit-tour")
