@@ -31,13 +31,12 @@ from typing import Any, NamedTuple, cast
 from . import api_util, array, config, core, jaxpr_printer, report, stages, traceback_util
 from .api_util import Arguments, ArgumentSpec
 from .array import Array
+from .call_record import CallRecord, record_call
 from .compilation_cache import Entry, FunctionCache, Table, TracedCall, cache_of, run_entry
 from .compiler import explain_failure
 from .core import Primitive, Tracer
-from .explain import CallRecord
 from .interpreters import mlir, partial_eval
 from .jaxpr import Jaxpr, JaxprEqn, convert_constvars_jaxpr, dce_jaxpr, dce_rules, eval_jaxpr
-from .source_info import user_frame
 from .stages import Program, Wrapped
 from .tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
 
@@ -279,26 +278,34 @@ class Jitted:
             executable = self.table.executables.get(slot)
             if executable is None:
                 executable = stages.compile_program(self.program(traced, tree, donated), placement)
-            record = CallRecord(
-                api_util.source_of(self.fun),
-                _call_site(),
-                config.local.state.options,
-                tree,
-                arguments.statics,
-                tuple(keys),
-                names,
-            )
-            self.table.misses.add(
-                record,
-                list(self.table.records.values()),
-                traced=was_traced,
-                compiled=slot not in self.table.executables,
-                seconds=time.perf_counter() - start,
-            )
+            was_compiled = slot not in self.table.executables
+            record = self.note_miss(start, arguments, tree, keys, was_traced, was_compiled)
             self.table.executables[slot] = executable
             entry = Entry(executable, traced.out_tree, keys)
             self.table.insert(key, entry, record)
         return entry
+
+    def note_miss(
+        self,
+        start: float,
+        arguments: Arguments,
+        tree: PyTreeDef,
+        keys: Sequence[Any],
+        was_traced: bool,
+        was_compiled: bool,
+    ) -> CallRecord:
+        """Leave the story of a call that the cache did not know. `start` is the time when it began."""
+        seconds = time.perf_counter() - start
+        names = api_util.argument_names(self.fun, arguments)
+        record = record_call(self.fun, self.options, config.local.state.options, arguments, tree, keys, names)
+        known = self.cache.known_records(self.table)
+        record = self.cache.misses.add(
+            self.fun, record, known, traced=was_traced, compiled=was_compiled, seconds=seconds
+        )
+        if was_traced:
+            avals = [k if isinstance(k, core.ShapedArray) else k.aval for k in keys]
+            self.cache.remember_record(self.trace_key(arguments, tree, avals), record)
+        return record
 
     def check_statics(self, arguments: Arguments) -> None:
         """ValueError when a static value that a cached signature refers to has changed since: its
@@ -334,7 +341,7 @@ class Jitted:
         """The function traced for these types, from the cache if it was traced for them before; and
         whether it was traced now.
         """
-        key = (config.local.state.options, tree, arguments.statics, *avals)
+        key = self.trace_key(arguments, tree, avals)
         known = self.cache.traces.get(key)
         if known is not None and known.is_current():
             return known, False
@@ -345,12 +352,24 @@ class Jitted:
         self.cache.remember_trace(key, traced)
         return traced, True
 
+    def trace_key(self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any]) -> tuple[Any, ...]:
+        """What decides how the function is traced."""
+        return (config.local.state.options, tree, arguments.statics, *avals)
+
+    def traced_alone(self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any]) -> TracedCall:
+        """`traced`, where nothing is compiled at once, so that a miss leaves its story here."""
+        start = time.perf_counter()
+        traced, was_traced = self.traced(arguments, tree, avals)
+        if was_traced:
+            self.note_miss(start, arguments, tree, avals, True, False)
+        return traced
+
     @traceback_util.api_boundary
     def trace(self, *args: Any, **kwargs: Any) -> stages.Traced:
         """Trace for the signature of these arguments, which may be `ShapeDtypeStruct`s."""
         arguments, tree, avals = self.signature(args, kwargs)
         donated = api_util.donated_leaves(self.options.spec, arguments)
-        return stages.Traced(self.program(self.traced(arguments, tree, avals)[0], tree, donated))
+        return stages.Traced(self.program(self.traced_alone(arguments, tree, avals), tree, donated))
 
     def signature(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -386,7 +405,7 @@ class Jitted:
         """
         arguments, tree, avals = self.signature(args, kwargs)
         leaves, _ = tree_flatten((arguments.args, arguments.kwargs))
-        traced, _ = self.traced(arguments, tree, avals)
+        traced = self.traced_alone(arguments, tree, avals)
         jaxpr, consts = separate_tracers(traced.jaxpr)
         donated = api_util.donated_leaves(self.options.spec, arguments) or (False,) * len(leaves)
         outs = jit_p.bind(
@@ -440,11 +459,6 @@ def flat_tree(count: int) -> PyTreeDef:
     while len(_flat_trees) <= count:
         _flat_trees.append(tree_structure(((0,) * len(_flat_trees), {})))
     return _flat_trees[count]
-
-
-def _call_site() -> str:
-    frame = user_frame()
-    return "unknown" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 def _instead_of(x: Any, name: str) -> str:

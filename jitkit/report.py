@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from . import config
 
@@ -37,13 +37,46 @@ def log_stage(stage: str, function: str, seconds: float) -> None:
         event = Event(stage, function, seconds)
         for listener in _listeners:
             listener(event)
-    if config.value("log_compiles"):
-        text = {
-            "tracing": f"Finished tracing + transforming {function} for jit in {seconds:.9f} sec",
-            "lowering": f"Finished jaxpr to MLIR module conversion jit({function}) in {seconds:.9f} sec",
-            "compilation": f"Finished XLA compilation of jit({function}) in {seconds:.9f} sec",
-        }.get(stage, f"{stage}: {function} in {seconds:.9f} sec")
-        logger.warning(text)
+    if stage == "tracing" and config.local.state.trace is not None:
+        return  # part of an outer trace, which is logged with it
+    text = _TEXTS.get(stage, stage + ": {function} in {seconds:.9f} sec")
+    _log(lambda: text.format(function=function, seconds=seconds))
+
+
+_TEXTS = {
+    "tracing": "Finished tracing {function} for jit in {seconds:.9f} sec",
+    "lowering": "Finished jaxpr to MLIR module conversion jit({function}) in {seconds:.9f} sec",
+    "compilation": "Finished XLA compilation of jit({function}) in {seconds:.9f} sec",
+}
+
+
+def log_compiling(function: str, avals: Sequence[Any], sharding: Any) -> None:
+    """Log that a program is about to be lowered: the types of its arguments, and where they have to be, when
+    that is prescribed.
+    """
+    places = ["UnspecifiedValue" if sharding is None else repr(sharding)] * len(avals)
+    types, mapping = tuple(avals), _tuple_text(places)
+    _log(
+        lambda: (
+            f"Compiling jit({function}) with global shapes and types {types}. Argument mapping: {mapping}."
+        )
+    )
+
+
+def _tuple_text(items: Sequence[str]) -> str:
+    return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
+
+
+def _log(text: Callable[[], str]) -> None:
+    """As JAX does it: with `log_compiles` a warning, because somebody asked for it; else a debug message."""
+    level = logging.WARNING if config.value("log_compiles") else logging.DEBUG
+    if logger.isEnabledFor(level):
+        logger.log(level, "%s", text())
+
+
+def log_compiles(enable: bool = True) -> contextlib.AbstractContextManager[None]:
+    """Log each trace, lowering and compilation in the block; `JITKIT_LOG_COMPILES=1` does so everywhere."""
+    return config.override(log_compiles=enable)
 
 
 @contextlib.contextmanager

@@ -30,7 +30,7 @@ LAYERS = (
     # 3: the stages
     ("interpreters", "runtime", "array", "disk_cache", "compiler"),
     # 4: the stages joined
-    ("function_origin", "call_record", "explain", "compilation_cache", "stages"),
+    ("function_origin", "call_record", "call_differences", "explain", "compilation_cache", "stages"),
     # 5: eager operations
     ("dispatch",),
     # 6: primitives
