@@ -1,0 +1,177 @@
+"""Which axis of a convolution is which, and how large the result is.
+
+JAX: jax/_src/lax/convolution.py:conv_dimension_numbers
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Shape = tuple[int, ...]
+
+
+class ConvDimensionNumbers(NamedTuple):
+    """Where the axes of a convolution are.
+
+    lhs_spec: batch, feature, and spatial axes of the input.
+    rhs_spec: output feature, input feature, and spatial axes of the kernel.
+    out_spec: batch, feature, and spatial axes of the output.
+    """
+
+    lhs_spec: Sequence[int]
+    rhs_spec: Sequence[int]
+    out_spec: Sequence[int]
+
+
+def conv_dimension_numbers(
+    lhs_shape: Sequence[int], rhs_shape: Sequence[int], dimension_numbers: Any
+) -> ConvDimensionNumbers:
+    """What a user gave as dimension numbers, as ConvDimensionNumbers.
+
+    Args:
+      dimension_numbers: None for batch, feature, spatial axes in this order; or three strings such as
+        ("NHWC", "HWIO", "NHWC"), with N (batch), C (feature), O and I (output and input feature of the
+        kernel), and any letters for spatial axes.
+
+    Raises:
+      TypeError: for anything else.
+    """
+    if isinstance(dimension_numbers, ConvDimensionNumbers):
+        return dimension_numbers
+    rank = len(lhs_shape)
+    if rank != len(rhs_shape):
+        raise TypeError(
+            f"convolution requires lhs and rhs ndim to be equal, got {rank} and {len(rhs_shape)}."
+        )
+    if dimension_numbers is None:
+        in_order = tuple(range(rank))
+        return ConvDimensionNumbers(in_order, in_order, in_order)
+    if not isinstance(dimension_numbers, (list, tuple)):
+        raise TypeError(
+            f"convolution dimension_numbers must be tuple/list or None, got {type(dimension_numbers)}."
+        )
+    if len(dimension_numbers) != 3:
+        raise TypeError(
+            f"convolution dimension_numbers list/tuple must be length 3, got {len(dimension_numbers)}."
+        )
+    if not all(isinstance(spec, str) for spec in dimension_numbers):
+        raise TypeError(
+            f"convolution dimension_numbers elements must be strings, got {tuple(map(type, dimension_numbers))}."
+        )
+    for i, spec in enumerate(dimension_numbers):
+        if len(spec) != rank:
+            raise TypeError(
+                f"convolution dimension_numbers[{i}] must have len equal to the ndim of lhs and rhs, "
+                f"got {len(spec)} for lhs and rhs shapes {lhs_shape} and {rhs_shape}."
+            )
+    return ConvDimensionNumbers(*conv_general_permutations(dimension_numbers))
+
+
+def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[Shape, Shape, Shape]:
+    """The axes that three strings name: two special letters first, then the spatial ones in the kernel's
+    order.
+    """
+    pairs = ("N", "C"), ("O", "I"), ("N", "C")
+    for i, (spec, (a, b)) in enumerate(zip(dimension_numbers, pairs, strict=True)):
+        if not spec.count(a) == spec.count(b) == 1:
+            raise TypeError(
+                f"convolution dimension_numbers[{i}] must contain the characters '{a}' and '{b}' exactly once, got {spec}."
+            )
+        if len(spec) != len(set(spec)):
+            raise TypeError(
+                f"convolution dimension_numbers[{i}] cannot have duplicate characters, got {spec}."
+            )
+    spatial = [set(spec) - set(pair) for spec, pair in zip(dimension_numbers, pairs, strict=True)]
+    if not spatial[0] == spatial[1] == spatial[2]:
+        raise TypeError(
+            f"convolution dimension_numbers elements must each have the same set of spatial characters, got {dimension_numbers}."
+        )
+    order = [letter for letter in dimension_numbers[1] if letter in spatial[1]]
+    lhs, rhs, out = (
+        tuple(map(spec.index, (*pair, *order))) for spec, pair in zip(dimension_numbers, pairs, strict=True)
+    )
+    return lhs, rhs, out
+
+
+# --- padding ------------------------------------------------------------------------------------------------
+
+
+class PaddingType(enum.Enum):
+    """How much zero padding a window gets.
+
+    VALID: none, the window stays inside. SAME: as much as makes ceil(size / stride) positions, more of it
+    after than before. SAME_LOWER: the same with more of it before.
+    """
+
+    VALID = 1
+    SAME = 2
+    SAME_LOWER = 3
+
+
+def padtype_to_pads(
+    in_shape: Any, window_shape: Any, window_strides: Any, padding: str | PaddingType
+) -> list[tuple[int, int]]:
+    """The padding (before, after) of each axis that a name stands for. RuntimeError for an unknown name."""
+    if isinstance(padding, str):
+        if padding.upper() not in PaddingType.__members__:
+            raise RuntimeError(
+                f"Unrecognized padding type: expected 'VALID', 'SAME', or 'SAME_LOWER', got {padding}."
+            )
+        padding = PaddingType[padding.upper()]
+    if padding is PaddingType.VALID:
+        return [(0, 0)] * len(in_shape)
+    if not isinstance(padding, PaddingType):
+        raise TypeError(f"Unknown padding type: {padding}.")
+    positions = -np.floor_divide(np.negative(in_shape), window_strides)
+    pads = np.maximum(
+        (positions - 1) * np.array(window_strides) + np.array(window_shape) - np.array(in_shape), 0
+    )
+    halves = [(pad // 2, pad - pad // 2) for pad in pads.tolist()]
+    return halves if padding is PaddingType.SAME else [(after, before) for before, after in halves]
+
+
+# --- sizes --------------------------------------------------------------------------------------------------
+
+
+def dilate(size: int, dilation: int) -> int:
+    """The size of an axis with `dilation - 1` holes between neighbours."""
+    return size if dilation == 1 else max(1 + dilation * (size - 1), 0)
+
+
+def dilate_shape(shape: Sequence[int], dilation: Sequence[int]) -> Shape:
+    """A shape whose last axes are dilated. TypeError for a dilation that is not positive."""
+    if not np.all(np.greater(dilation, 0)):
+        raise TypeError(f"All dilations must be positive, got {dilation}.")
+    factors = (1,) * (len(shape) - len(dilation)) + tuple(dilation)
+    return tuple(map(dilate, shape, factors))
+
+
+def conv_shape_tuple(
+    lhs_shape: Shape,
+    rhs_shape: Shape,
+    strides: Sequence[int],
+    pads: Sequence[tuple[int, int]],
+    batch_group_count: int = 1,
+) -> Shape:
+    """The shape of a convolution whose axes are in the order batch, feature, spatial. Errors name the
+    padding.
+    """
+    if len(pads) != len(lhs_shape) - 2:
+        raise TypeError(
+            f"Wrong number of explicit pads for convolution: expected {len(lhs_shape) - 2}, got {len(pads)}."
+        )
+    padded = [size + before + after for size, (before, after) in zip(lhs_shape[2:], pads, strict=True)]
+    if any(size < 0 for size in padded):
+        raise ValueError(
+            "Negative padding is larger than the size of the corresponding dimension: "
+            f"got padding={pads} for lhs_shape[2:]={lhs_shape[2:]}"
+        )
+    positions = [
+        max((size - window) // stride + 1, 0)
+        for size, window, stride in zip(padded, rhs_shape[2:], strides, strict=True)
+    ]
+    return (lhs_shape[0] // batch_group_count, rhs_shape[0], *positions)

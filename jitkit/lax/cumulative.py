@@ -1,0 +1,143 @@
+"""Cumulative reductions: element i of the result is the sum (product, maximum, ...) of the first i + 1
+elements.
+
+For XLA each is a `reduce_window`: the window is as long as the axis, and padding on one side makes it grow
+from one element to all. Read literally that is quadratic work; XLA rewrites it to a tree of logarithmic
+depth.
+
+JAX: jax/_src/lax/control_flow/loops.py:cumred_reduce_window_impl
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core import Primitive, ShapedArray
+from ..interpreters.mlir import LoweringContext, register_lowering, type_of
+from .elementwise import abs, add, complex, exp, imag, log1p, lt, max, min, mul, ne, neg, real, rem, sub
+from .reducers import scalar_reducer
+from .reduction import max_identity, min_identity, prod_identity, sum_identity
+from .selection import select
+
+
+def logaddexp(x1: Any, x2: Any) -> Any:
+    """log(exp(x1) + exp(x2)), elementwise on floats or complex numbers of one dtype, without overflow on the
+    way.
+
+    ValueError for other dtypes. Of complex results the imaginary part is in [-pi, pi).
+    """
+    greater = max(x1, x2)
+    dtype = greater.dtype
+    if dtypes.issubdtype(dtype, np.floating):
+        delta = sub(x1, x2)
+        infinite_or_nan = ne(delta, delta)  # inf - inf is nan, and the sum is right there
+        return select(infinite_or_nan, add(x1, x2), add(greater, log1p(exp(neg(abs(delta))))))
+    if dtypes.issubdtype(dtype, np.complexfloating):
+        delta = sub(add(x1, x2), mul(greater, dtype.type(2)))
+        out = add(greater, log1p(exp(delta)))
+        return complex(real(out), _wrap_between_pi(imag(out)))
+    raise ValueError(f"logaddexp requires floating-point or complex inputs; got {dtype}")
+
+
+def _wrap_between_pi(angle: Any) -> Any:
+    pi, two_pi, zero = (angle.dtype.type(value) for value in (math.pi, 2 * math.pi, 0))
+    turned = rem(add(angle, pi), two_pi)
+    return sub(select(lt(turned, zero), add(turned, two_pi), turned), pi)
+
+
+def _define_cumulative(
+    name: str, combine: Callable[[Any, Any], Any], identity: Callable[[Any], np.ndarray[Any, Any]]
+) -> Primitive:
+    primitive = Primitive(name)
+
+    @primitive.def_abstract_eval
+    def _(operand: ShapedArray, *, axis: int, reverse: bool) -> ShapedArray:
+        if axis < 0:
+            raise ValueError("XLA operations do not allow negative axes")
+        if axis >= operand.ndim:
+            raise ValueError(f"axis {axis} is out of bounds for array of shape {operand.shape}")
+        if not dtypes.issubdtype(operand.dtype, np.number):
+            raise TypeError(
+                f"{name} does not accept dtype {operand.dtype.name}. Accepted dtypes are subtypes of number."
+            )
+        return operand
+
+    @register_lowering(primitive)
+    def _(ctx: LoweringContext, x: str, *, axis: int, reverse: bool) -> str:
+        [aval] = ctx.avals_in
+        length = aval.shape[axis]
+        if length == 0:
+            return x
+        scalar = ShapedArray((), aval.dtype)
+        init = ctx.constant(identity(aval.dtype))
+        reducer = scalar_reducer(combine, scalar)
+        window, ones = [1] * aval.ndim, ", ".join(["1"] * aval.ndim)
+        window[axis] = length
+        padding = [[0, 0] for _ in aval.shape]
+        padding[axis] = [0, length - 1] if reverse else [length - 1, 0]
+        attributes = (
+            f"base_dilations = array<i64: {ones}>, window_dilations = array<i64: {ones}>, "
+            f"window_strides = array<i64: {ones}>, "
+            f"window_dimensions = array<i64: {', '.join(map(str, window))}>, "
+            f"padding = dense<{padding}> : tensor<{aval.ndim}x2xi64>"
+        )
+        [out] = ctx.emit_regions(
+            f'"stablehlo.reduce_window"({x}, {init}) <{{{attributes}}}>',
+            [([scalar, scalar], lambda *args: [(ctx.inline(reducer, args)[0], scalar)])],
+            f"({type_of(aval)}, {type_of(scalar)}) -> {type_of(aval)}",
+            1,
+        )
+        return out
+
+    return primitive
+
+
+def _minus_infinity(dtype: Any) -> np.ndarray[Any, Any]:
+    return np.array(-np.inf, dtype)
+
+
+cumsum_p = _define_cumulative("cumsum", add, sum_identity)
+cumprod_p = _define_cumulative("cumprod", mul, prod_identity)
+cummax_p = _define_cumulative("cummax", max, max_identity)
+cummin_p = _define_cumulative("cummin", min, min_identity)
+cumlogsumexp_p = _define_cumulative("cumlogsumexp", logaddexp, _minus_infinity)
+
+
+def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    """The running sum of numbers along `axis` (not negative), with `reverse` from the end: same shape and
+    dtype.
+    """
+    return cumsum_p.bind(operand, axis=int(axis), reverse=bool(reverse))
+
+
+def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    """The running product of numbers along `axis` (not negative), with `reverse` from the end: same shape and
+    dtype.
+    """
+    return cumprod_p.bind(operand, axis=int(axis), reverse=bool(reverse))
+
+
+def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    """The running maximum of numbers along `axis` (not negative), with `reverse` from the end: same shape and
+    dtype.
+    """
+    return cummax_p.bind(operand, axis=int(axis), reverse=bool(reverse))
+
+
+def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    """The running minimum of numbers along `axis` (not negative), with `reverse` from the end: same shape and
+    dtype.
+    """
+    return cummin_p.bind(operand, axis=int(axis), reverse=bool(reverse))
+
+
+def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    """The running log(sum(exp(...))) of floats or complex numbers along `axis` (not negative), with `reverse`
+    from the end.
+    """
+    return cumlogsumexp_p.bind(operand, axis=int(axis), reverse=bool(reverse))

@@ -1,0 +1,289 @@
+"""Dot products: of vectors and matrices, and the general form of which both are cases.
+
+`dot_general` pairs axes of two arrays. *Contracting* axes are multiplied and summed; *batch* axes run along;
+all others are kept. The result's axes are the batch axes, then those kept of the left operand, then those
+kept of the right. So matrix multiplication contracts one axis and batches none, and `einsum` is a
+transposition away from one `dot_general`.
+
+JAX: jax/_src/lax/lax.py:dot_general
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from .. import core, dtypes
+from ..core import Primitive, ShapedArray
+from ..interpreters.mlir import LoweringContext, register_lowering
+from ..jaxpr import JaxprEqn
+from ..jaxpr_printer import JaxprPpContext, JaxprPpSettings, pp_eqn_plain, pp_eqn_rules
+from ..pretty_printer import Doc
+from .precision import (
+    CanonicalPrecision,
+    DotAlgorithm,
+    DotAlgorithmPreset,
+    algorithm_types,
+    canonicalize_precision,
+    precision_pair,
+)
+from .utils import is_a
+
+Axes = tuple[int, ...]
+DotDimensionNumbers = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]  # contracting (lhs, rhs), batch (lhs, rhs)
+
+dot_general_p = Primitive("dot_general")
+
+
+# --- shape rule ---------------------------------------------------------------------------------------------
+
+
+@dot_general_p.def_abstract_eval
+def _dot_general_shape_rule(
+    lhs: ShapedArray,
+    rhs: ShapedArray,
+    *,
+    dimension_numbers: DotDimensionNumbers,
+    precision: CanonicalPrecision,
+    preferred_element_type: Any,
+) -> ShapedArray:
+    _check_dimension_numbers(lhs, rhs, dimension_numbers)
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
+    batch = tuple(lhs.shape[axis] for axis in lhs_batch)
+    lhs_kept = tuple(size for axis, size in enumerate(lhs.shape) if axis not in (*lhs_contract, *lhs_batch))
+    rhs_kept = tuple(size for axis, size in enumerate(rhs.shape) if axis not in (*rhs_contract, *rhs_batch))
+    dtype = _wider_dtype(lhs.dtype, rhs.dtype)
+    if preferred_element_type is not None and preferred_element_type != dtype:
+        exact = isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)) or dtypes.issubdtype(
+            dtype, np.floating
+        )
+        if not exact and _bits(preferred_element_type) < _bits(dtype):
+            raise TypeError(
+                "`preferred_element_type` must not be narrower than the original type, got preferred_element_type of "
+                f"{preferred_element_type} for result type of {dtype}."
+            )
+        dtype = preferred_element_type
+    return ShapedArray(batch + lhs_kept + rhs_kept, dtype, lhs.weak_type and rhs.weak_type)
+
+
+def _check_dimension_numbers(
+    lhs: ShapedArray, rhs: ShapedArray, dimension_numbers: DotDimensionNumbers
+) -> None:
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
+    sides = (("lhs", lhs, lhs_contract, lhs_batch), ("rhs", rhs, rhs_contract, rhs_batch))
+    for side, aval, contract, batch in sides:
+        if not all(0 <= axis < aval.ndim for axis in (*contract, *batch)):
+            raise TypeError(
+                f"dot_general requires {side} dimension numbers to be nonnegative and less than the number of axes of the {side} "
+                f"value, got {side}_batch of {batch} and {side}_contracting of {contract} for {side} of rank {aval.ndim}"
+            )
+    if len(lhs_batch) != len(rhs_batch):
+        raise TypeError(
+            "dot_general requires equal numbers of lhs_batch and rhs_batch dimensions, "
+            f"got lhs_batch {lhs_batch} and rhs_batch {rhs_batch}."
+        )
+    for side, kind, axes in (
+        ("lhs", "batch", lhs_batch), ("rhs", "batch", rhs_batch),
+        ("lhs", "contracting", lhs_contract), ("rhs", "contracting", rhs_contract),
+    ):  # fmt: skip
+        if len(set(axes)) != len(axes):
+            raise TypeError(
+                f"dot_general requires {side} {kind} dimensions to be distinct, got {side}_{kind} {axes}."
+            )
+    for side, _, contract, batch in sides:
+        if set(contract) & set(batch):
+            raise TypeError(
+                f"dot_general requires {side} batch dimensions to be disjoint from contracting dimensions, "
+                f"got {side}_batch {batch} and {side}_contracting {contract}."
+            )
+    lhs_sizes, rhs_sizes = (
+        tuple(lhs.shape[axis] for axis in lhs_batch),
+        tuple(rhs.shape[axis] for axis in rhs_batch),
+    )
+    if lhs_sizes != rhs_sizes:
+        raise TypeError(
+            "dot_general requires lhs batch dimensions and rhs batch dimensions to have the same shape, "
+            f"got {lhs_sizes} and {rhs_sizes}."
+        )
+    lhs_sizes, rhs_sizes = (
+        tuple(lhs.shape[axis] for axis in lhs_contract),
+        tuple(rhs.shape[axis] for axis in rhs_contract),
+    )
+    if lhs_sizes != rhs_sizes:
+        raise TypeError(
+            f"dot_general requires contracting dimensions to have the same shape, got {lhs_sizes} and {rhs_sizes}."
+        )
+
+
+def _wider_dtype(lhs: Any, rhs: Any) -> Any:
+    """XLA's choice for operands of two dtypes: complex before real, floats before integers, then range,
+    precision, width, sign.
+    """
+    lhs_rank, rhs_rank = _rank(lhs), _rank(rhs)
+    if lhs_rank == rhs_rank and lhs != rhs:
+        raise TypeError(f"lax.dot_general argument type error: {lhs}, {rhs}")
+    return lhs if lhs_rank >= rhs_rank else rhs
+
+
+def _rank(dtype: Any) -> tuple[Any, ...]:
+    is_complex = dtypes.issubdtype(dtype, np.complexfloating)
+    part = np.zeros((), dtype).real.dtype if is_complex else dtype
+    is_float = dtypes.issubdtype(part, np.floating)
+    return (
+        is_complex,
+        dtypes.finfo(part).maxexp if is_float else -1,
+        dtypes.finfo(part).nmant if is_float else -1,
+        _bits(part),
+        not dtypes.issubdtype(part, np.unsignedinteger),
+    )
+
+
+def _bits(dtype: Any) -> int:
+    """Bits of a number, or of one part of a complex one, which is what XLA compares."""
+    if dtype == np.bool_:
+        return 1
+    return dtypes.itemsize_bits(dtype) // (2 if is_a(dtype, np.complexfloating) else 1)
+
+
+# --- printing and lowering ----------------------------------------------------------------------------------
+
+
+def _pp_dot_general(eqn: JaxprEqn, context: JaxprPpContext, settings: JaxprPpSettings) -> Doc:
+    """As JAX prints it: only what is set, and lists of axes."""
+    params = {name: value for name, value in sorted(eqn.params.items()) if value is not None}
+    contract, batch = eqn.params["dimension_numbers"]
+    params["dimension_numbers"] = tuple(map(list, contract)), tuple(map(list, batch))
+    return pp_eqn_plain(eqn, context, settings, params)
+
+
+pp_eqn_rules[dot_general_p] = _pp_dot_general
+
+
+@register_lowering(dot_general_p)
+def _dot_general_lowering(
+    ctx: LoweringContext,
+    lhs: str,
+    rhs: str,
+    *,
+    dimension_numbers: DotDimensionNumbers,
+    precision: CanonicalPrecision,
+    preferred_element_type: Any,
+) -> str:
+    lhs_aval, rhs_aval = ctx.avals_in
+    [out] = ctx.avals_out
+    lhs_dtype, rhs_dtype, sum_dtype, algorithm = lhs_aval.dtype, rhs_aval.dtype, out.dtype, ""
+    if isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
+        lhs_dtype, rhs_dtype, sum_dtype, algorithm = algorithm_types(
+            precision, lhs_dtype, rhs_dtype, sum_dtype, ctx.module.platform
+        )
+    elif lhs_dtype != rhs_dtype and not _takes_mixed_operands(ctx.module.platform, lhs_dtype, rhs_dtype):
+        lhs_dtype = rhs_dtype = out.dtype
+    lhs, rhs = ctx.convert(lhs, lhs_aval, lhs_dtype), ctx.convert(rhs, rhs_aval, rhs_dtype)
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
+    batching = f", batching_dims = {list(lhs_batch)} x {list(rhs_batch)}" if lhs_batch else ""
+    precisions = ", ".join(map(str, precision_pair(precision)))
+    text = (
+        f"stablehlo.dot_general {lhs}, {rhs}{batching}, "
+        f"contracting_dims = {list(lhs_contract)} x {list(rhs_contract)}, "
+        f"precision = [{precisions}]{algorithm}"
+    )
+    summed = out.update(dtype=sum_dtype)
+    result = ctx.emit_op(text, [lhs_aval.update(dtype=lhs_dtype), rhs_aval.update(dtype=rhs_dtype)], summed)
+    return ctx.convert(result, summed, out.dtype)
+
+
+def _takes_mixed_operands(platform: str, lhs: Any, rhs: Any) -> bool:
+    """Whether the target multiplies operands of different dtypes without a conversion."""
+    if platform == "tpu":
+        return all(is_a(dtype, np.integer, np.floating) for dtype in (lhs, rhs))
+    return all(np.dtype(dtype).name.startswith("float8") for dtype in (lhs, rhs))
+
+
+# --- public functions ---------------------------------------------------------------------------------------
+
+
+def dot_general(
+    lhs: Any, rhs: Any, dimension_numbers: Any, precision: Any = None, preferred_element_type: Any = None
+) -> Any:
+    """The dot product of two arrays over any pairs of axes.
+
+    Args:
+      lhs, rhs: arrays; their dtypes may differ, then the wider one is computed with.
+      dimension_numbers: `((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))`, sequences of axes.
+      precision: see `Precision`.
+      preferred_element_type: dtype of the sum and the result; by default that of the operands.
+
+    Returns:
+      An array of shape batch axes + kept axes of lhs + kept axes of rhs.
+
+    Raises:
+      TypeError: where axes are out of range, used twice, or of different sizes.
+    """
+    return dot(
+        lhs,
+        rhs,
+        dimension_numbers=dimension_numbers,
+        precision=precision,
+        preferred_element_type=preferred_element_type,
+    )
+
+
+def dot(
+    lhs: Any,
+    rhs: Any,
+    *,
+    dimension_numbers: Any = None,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Any:
+    """The product of vectors and matrices: (n)(n) -> (), (m,n)(n) -> (m), (m,n)(n,k) -> (m,k).
+
+    With `dimension_numbers` it is `dot_general`.
+
+    Raises:
+      ValueError: for other ranks or unequal sizes, without `dimension_numbers`.
+    """
+    if dimension_numbers is None:
+        lhs_shape, rhs_shape = np.shape(lhs), np.shape(rhs)
+        if not (1 <= len(lhs_shape) <= 2 and 1 <= len(rhs_shape) <= 2 and lhs_shape[-1] == rhs_shape[0]):
+            raise ValueError(
+                "jax.lax.dot: dimension_numbers must be specified when not performing simple un-batched matrix-matrix, "
+                f"matrix-vector, or vector-vector products; got {lhs_shape=} {rhs_shape=}"
+            )
+        dimension_numbers = (((len(lhs_shape) - 1,), (0,)), ((), ()))
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
+    contract = _static_axes(lhs_contract), _static_axes(rhs_contract)
+    batch = _static_axes(lhs_batch), _static_axes(rhs_batch)
+    if preferred_element_type is not None:
+        preferred_element_type = dtypes.check_and_canonicalize_user_dtype(preferred_element_type, "dot")
+    return dot_general_p.bind(
+        lhs, rhs,
+        dimension_numbers=(contract, batch),
+        precision=canonicalize_precision(precision),
+        preferred_element_type=preferred_element_type,
+    )  # fmt: skip
+
+
+def _static_axes(axes: Any) -> Axes:
+    """One axis, or a sequence of them, as a tuple."""
+    known = core.concrete_or_error(lambda x: x, axes, "expected a static index or sequence of indices.")
+    try:
+        return (operator.index(known),)
+    except TypeError:
+        return tuple(map(operator.index, known))
+
+
+def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
+    """Matrix products along all axes but the last two: (..., m, n)(..., n, k) -> (..., m, k).
+
+    Raises:
+      ValueError: for arrays of fewer than two axes, or of different ranks.
+    """
+    if min(lhs.ndim, rhs.ndim) < 2:
+        raise ValueError(f"Arguments to batch_matmul must be at least 2D, got {lhs.ndim}, {rhs.ndim}")
+    if lhs.ndim != rhs.ndim:
+        raise ValueError(f"Arguments to batch_matmul must have same ndim, got {lhs.ndim}, {rhs.ndim}")
+    batch = tuple(range(lhs.ndim - 2))
+    return dot_general(lhs, rhs, (((lhs.ndim - 1,), (rhs.ndim - 2,)), (batch, batch)), precision=precision)

@@ -1,0 +1,99 @@
+"""Python function on scalars -> the region of an operation.
+
+Some operations take a small program as a parameter: `reduce` combines two elements into one, `scatter` an
+element with its update, `sort` compares two. In a jaxpr it is a jaxpr on scalars, in StableHLO a region. It
+runs inside XLA's loops and sees nothing but its operands, so it cannot use a traced value of the function
+around it.
+
+JAX: jax/_src/lax/lax.py:_reduction_jaxpr
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from .. import config, core
+from ..interpreters import partial_eval
+from ..interpreters.mlir import LoweringContext
+from ..jaxpr import DebugInfo, Jaxpr
+
+_T = TypeVar("_T")
+_known: weakref.WeakKeyDictionary[Callable[..., Any], dict[Any, Any]] = weakref.WeakKeyDictionary()
+
+
+def remembered(computation: Callable[..., Any], key: Any, make: Callable[[], _T]) -> _T:
+    """`make()`, once per computation, key and options, for as long as the computation lives.
+
+    Two equations with the same reducer so share its jaxpr, which shows when they are printed.
+    """
+    try:
+        known = _known.setdefault(computation, {})
+    except TypeError:  # no hash, or no weak references
+        return make()
+    full_key = key, config.local.state.options
+    if full_key not in known:
+        known[full_key] = make()
+    made: _T = known[full_key]
+    return made
+
+
+def reducer_jaxpr(
+    function: Callable[..., Sequence[Any]], avals: Sequence[Any], traced_for: str, computation: Any
+) -> Jaxpr:
+    """The jaxpr of a function on values of these types that returns a list of arrays; `computation` is the
+    user's, for messages.
+
+    NotImplementedError where the function uses a traced value from outside.
+    """
+    code = getattr(computation, "__code__", None)
+    name = getattr(computation, "__name__", type(computation).__name__)
+    where = name if code is None else f"{name} at {code.co_filename}:{code.co_firstlineno}"
+    jaxpr = partial_eval.trace_to_jaxpr(function, avals, DebugInfo(traced_for, where))
+    if any(isinstance(const, core.Tracer) for const in jaxpr.consts):
+        raise NotImplementedError(
+            "Reduction computations can't close over Tracers. Please open an issue at https://github.com/jax-ml/jax.\n"
+            f"{where} uses a traced value of the function around it, which does not exist where the region runs."
+        )
+    return jaxpr
+
+
+def scalar_reducer(computation: Callable[..., Any], aval: core.ShapedArray, unary: bool = False) -> Jaxpr:
+    """The jaxpr of a reducer `computation(x, y)` on two scalars of one type; with `unary` it takes the first
+    only. Remembered.
+
+    Raises:
+      ValueError: where the reducer returns anything but one array.
+      NotImplementedError: where it uses a traced value from outside.
+    """
+
+    def one_result(x: Any, y: Any) -> list[Any]:
+        result = computation(x) if unary else computation(x, y)
+        if not core.is_array_type(type(result)):
+            raise ValueError(
+                f"Invalid return type from reduction function: {type(result)}\n"
+                "Reduction functions should only return an array.\n"
+                f"Full return value: {result}"
+            )
+        return [result]
+
+    return remembered(
+        computation,
+        (aval, unary),
+        lambda: reducer_jaxpr(one_result, [aval, aval], "reduction_jaxpr", computation),
+    )
+
+
+def inline_function(
+    ctx: LoweringContext, function: Callable[..., Sequence[Any]], names: Sequence[str], avals: Sequence[Any]
+) -> list[str]:
+    """Write, in a region, what `function` does to the values of these names and types. The names of its
+    results.
+    """
+    return ctx.inline(reducer_jaxpr(function, avals, "lowering", function), names)
+
+
+def integer_array(values: Sequence[Any]) -> str:
+    """`array<i64: 1, 4>`."""
+    return f"array<i64: {', '.join(map(str, values))}>" if len(values) else "array<i64>"

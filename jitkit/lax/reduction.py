@@ -1,0 +1,266 @@
+"""Reductions: an axis is folded with an operation that has a neutral element, or searched for its extreme.
+
+The seven plain ones are rows of one table: operation, neutral element, and which dtypes they accept. XLA may
+fold in any order, so sums of floats differ in their last bits between targets. `argmin` and `argmax` fold
+pairs (value, position).
+
+JAX: jax/_src/lax/lax.py:_unary_reduce_lower
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core import Primitive, ShapedArray
+from ..interpreters.mlir import LoweringContext, register_lowering, type_of
+from .elementwise import bitwise_and, bitwise_or, eq, gt, lt, max, min, ne
+from .reducers import inline_function, integer_array, scalar_reducer
+from .selection import select
+
+# --- neutral elements ---------------------------------------------------------------------------------------
+
+
+def sum_identity(dtype: Any) -> np.ndarray[Any, Any]:
+    """0, which is also False, and the neutral element of `or` and `xor`."""
+    return np.array(0, dtype)
+
+
+def prod_identity(dtype: Any) -> np.ndarray[Any, Any]:
+    """1."""
+    return np.array(1, dtype)
+
+
+def and_identity(dtype: Any) -> np.ndarray[Any, Any]:
+    """All bits set; True."""
+    return np.array(-1).astype(dtype)
+
+
+def max_identity(dtype: Any) -> np.ndarray[Any, Any]:
+    """The least value of the dtype: -inf, or the lowest finite value where there is no infinity; False."""
+    if dtypes.issubdtype(dtype, np.inexact):
+        return np.array(-np.inf if dtypes.supports_inf(dtype) else dtypes.finfo(dtype).min, dtype)
+    return np.array(dtypes.iinfo(dtype).min if dtypes.issubdtype(dtype, np.integer) else False, dtype)
+
+
+def min_identity(dtype: Any) -> np.ndarray[Any, Any]:
+    """The greatest value of the dtype: inf, or the greatest finite value where there is no infinity; True."""
+    if dtypes.issubdtype(dtype, np.inexact):
+        return np.array(np.inf if dtypes.supports_inf(dtype) else dtypes.finfo(dtype).max, dtype)
+    return np.array(dtypes.iinfo(dtype).max if dtypes.issubdtype(dtype, np.integer) else True, dtype)
+
+
+# --- shape rules --------------------------------------------------------------------------------------------
+
+
+def _reduced_shape(operand: ShapedArray, axes: tuple[int, ...]) -> tuple[int, ...]:
+    if len(axes) != len(set(axes)):
+        raise ValueError(f"duplicate value in 'axes' of reduction: {axes}")
+    if not all(0 <= axis < operand.ndim for axis in axes):
+        weak = "~" if operand.weak_type else ""
+        raise ValueError(
+            f"reduction axes {axes} contains out-of-bounds indices for {weak}{operand.str_short()}."
+        )
+    return tuple(size for axis, size in enumerate(operand.shape) if axis not in axes)
+
+
+def _any_dtype(name: str, operand: ShapedArray, axes: tuple[int, ...]) -> ShapedArray:
+    return operand.update(shape=_reduced_shape(operand, axes))
+
+
+def _numbers_only(name: str, operand: ShapedArray, axes: tuple[int, ...]) -> ShapedArray:
+    out = operand.update(shape=_reduced_shape(operand, axes))
+    if not dtypes.issubdtype(operand.dtype, np.number):
+        raise TypeError(
+            f"{name} does not accept dtype {operand.dtype.name}. Accepted dtypes are subtypes of number."
+        )
+    return out
+
+
+def _bits_only(name: str, operand: ShapedArray, axes: tuple[int, ...]) -> ShapedArray:
+    if operand.dtype != np.bool_ and not np.issubdtype(operand.dtype, np.integer):
+        raise TypeError(f"logical reduction requires operand dtype bool or int, got {operand.dtype}.")
+    return ShapedArray(np.delete(operand.shape, axes).tolist(), operand.dtype)
+
+
+# --- reduce_sum and its kin ---------------------------------------------------------------------------------
+
+
+def _define_reduction(
+    name: str,
+    op: str,
+    identity: Callable[[Any], np.ndarray[Any, Any]],
+    shape_rule: Callable[[str, ShapedArray, tuple[int, ...]], ShapedArray],
+    complex_op: Callable[[Any, Any], Any] | None = None,
+) -> Primitive:
+    """A reduction by the StableHLO operation `op`, or by a region of `complex_op` where StableHLO has no such
+    order.
+    """
+    primitive = Primitive(name)
+
+    @primitive.def_abstract_eval
+    def _(operand: ShapedArray, *, axes: tuple[int, ...], out_sharding: None = None) -> ShapedArray:
+        return shape_rule(name, operand, axes)
+
+    @register_lowering(primitive)
+    def _(ctx: LoweringContext, x: str, *, axes: tuple[int, ...], out_sharding: None = None) -> str:
+        scalar = ShapedArray((), ctx.avals_in[0].dtype)
+        init = ctx.constant(identity(scalar.dtype))
+        if complex_op is not None and dtypes.issubdtype(scalar.dtype, np.complexfloating):
+            reducer = scalar_reducer(complex_op, scalar)
+            [out] = emit_reduce(
+                ctx, [x], [init], axes, ctx.avals_out, lambda *args: ctx.inline(reducer, args)
+            )
+            return out
+        text = f"stablehlo.reduce({x} init: {init}) applies stablehlo.{op} across dimensions = {list(axes)}"
+        return ctx.emit_op(text, [ctx.avals_in[0], scalar], ctx.avals_out[0])
+
+    return primitive
+
+
+def emit_reduce(
+    ctx: LoweringContext,
+    operands: Sequence[str],
+    inits: Sequence[str],
+    axes: Sequence[int],
+    avals_out: Sequence[ShapedArray],
+    reducer: Callable[..., Sequence[str]],
+) -> list[str]:
+    """Write a reduction of the equation's first operands by a region: `reducer(*accumulated, *elements)`
+    writes it.
+    """
+    scalars = [aval.update(shape=()) for aval in avals_out]
+    types_in = [type_of(aval) for aval in (*ctx.avals_in[: len(operands)], *scalars)]
+    types_out = [type_of(aval) for aval in avals_out]
+    return ctx.emit_regions(
+        f'"stablehlo.reduce"({", ".join([*operands, *inits])}) <{{dimensions = {integer_array(axes)}}}>',
+        [([*scalars, *scalars], lambda *args: list(zip(reducer(*args), scalars, strict=True)))],
+        f"({', '.join(types_in)}) -> ({', '.join(types_out)})",
+        len(operands),
+    )
+
+
+reduce_sum_p = _define_reduction("reduce_sum", "add", sum_identity, _numbers_only)
+reduce_prod_p = _define_reduction("reduce_prod", "multiply", prod_identity, _numbers_only)
+reduce_max_p = _define_reduction("reduce_max", "maximum", max_identity, _any_dtype, complex_op=max)
+reduce_min_p = _define_reduction("reduce_min", "minimum", min_identity, _any_dtype, complex_op=min)
+reduce_and_p = _define_reduction("reduce_and", "and", and_identity, _bits_only)
+reduce_or_p = _define_reduction("reduce_or", "or", sum_identity, _bits_only)
+reduce_xor_p = _define_reduction("reduce_xor", "xor", sum_identity, _bits_only)
+
+
+def reduce_sum(operand: Any, axes: Sequence[int]) -> Any:
+    """The sum over `axes` (not negative, each once) of an array of numbers; its dtype, without widening. 0
+    where nothing is summed.
+    """
+    return reduce_sum_p.bind(operand, axes=tuple(axes), out_sharding=None)
+
+
+def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
+    """The product over `axes` of an array of numbers. 1 where nothing is multiplied."""
+    return reduce_prod_p.bind(operand, axes=tuple(axes))
+
+
+def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
+    """The greatest element over `axes`; nan if there is one, the dtype's least value where there is none.
+    Complex: lexicographic.
+    """
+    return reduce_max_p.bind(operand, axes=tuple(axes))
+
+
+def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
+    """The least element over `axes`; nan if there is one, the dtype's greatest value where there is none.
+    Complex: lexicographic.
+    """
+    return reduce_min_p.bind(operand, axes=tuple(axes))
+
+
+def reduce_and(operand: Any, axes: Sequence[int]) -> Any:
+    """The bitwise `and` over `axes` of an array of bools or integers. True, or all bits set, where there is
+    nothing.
+    """
+    return reduce_and_p.bind(operand, axes=tuple(axes))
+
+
+def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
+    """The bitwise `or` over `axes` of an array of bools or integers. False, or 0, where there is nothing."""
+    return reduce_or_p.bind(operand, axes=tuple(axes))
+
+
+def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
+    """The bitwise `xor` over `axes` of an array of bools or integers. False, or 0, where there is nothing."""
+    return reduce_xor_p.bind(operand, axes=tuple(axes))
+
+
+# --- argmin and argmax: the position of the extreme ---------------------------------------------------------
+
+
+def _define_arg_reduction(
+    name: str, better: Callable[[Any, Any], Any], identity: Callable[[Any], np.ndarray[Any, Any]]
+) -> Primitive:
+    """The search for an element that is `better` than all others. The first nan wins over everything, of
+    equals the first.
+    """
+    primitive = Primitive(name)
+
+    @primitive.def_abstract_eval
+    def _(operand: ShapedArray, *, axes: tuple[int], index_dtype: Any) -> ShapedArray:
+        [axis] = axes
+        if not 0 <= axis < operand.ndim:
+            raise ValueError(f"Invalid axis {axis} for operand shape {operand.shape}")
+        if operand.shape[axis] < 1:
+            raise ValueError(
+                f"argmin and argmax require non-empty reduced dimension. operand.shape={operand.shape} {axis=}"
+            )
+        if not dtypes.issubdtype(index_dtype, np.integer):
+            raise TypeError(f"index_dtype must be an integer type, but got {np.dtype(index_dtype).name}")
+        return ShapedArray(operand.shape[:axis] + operand.shape[axis + 1 :], index_dtype)
+
+    def pick(value: Any, index: Any, best: Any, best_index: Any) -> tuple[Any, Any]:
+        take_value = bitwise_or(better(value, best), ne(value, value))  # only a nan differs from itself
+        take_index = bitwise_or(take_value, bitwise_and(eq(value, best), lt(index, best_index)))
+        return select(take_value, value, best), select(take_index, index, best_index)
+
+    @register_lowering(primitive)
+    def _(ctx: LoweringContext, x: str, *, axes: tuple[int], index_dtype: Any) -> str:
+        values = ctx.avals_in[0]
+        positions = ShapedArray(values.shape, index_dtype)
+        iota = ctx.emit_text(f"stablehlo.iota dim = {axes[0]} : {type_of(positions)}")
+        inits = [ctx.constant(identity(values.dtype)), ctx.constant(0, index_dtype)]
+        [out] = ctx.avals_out
+        pair = [ShapedArray((), values.dtype), ShapedArray((), index_dtype)]
+        ctx.avals_in = [values, positions]
+        _, index = emit_reduce(
+            ctx,
+            [x, iota],
+            inits,
+            axes,
+            [out.update(dtype=values.dtype), out],
+            lambda *args: inline_function(ctx, pick, args, [*pair, *pair]),
+        )
+        return index
+
+    return primitive
+
+
+argmin_p = _define_arg_reduction("argmin", lt, min_identity)
+argmax_p = _define_arg_reduction("argmax", gt, max_identity)
+
+
+def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
+    """Where along `axis` (not negative, not empty) the least element is, as `index_dtype`: the first nan,
+    else the first least one.
+    """
+    index_dtype = dtypes.check_and_canonicalize_user_dtype(index_dtype, "argmin")
+    return argmin_p.bind(operand, axes=(axis,), index_dtype=index_dtype)
+
+
+def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
+    """Where along `axis` (not negative, not empty) the greatest element is, as `index_dtype`: the first nan,
+    else the first greatest.
+    """
+    index_dtype = dtypes.check_and_canonicalize_user_dtype(index_dtype, "argmax")
+    return argmax_p.bind(operand, axes=(axis,), index_dtype=index_dtype)

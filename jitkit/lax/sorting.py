@@ -1,0 +1,185 @@
+"""Sorting along one axis: any number of arrays, moved together, in the order of the first ones.
+
+The order is total, so that every input has one sorted form: -0 and 0 are equal, and all nans are equal and
+come last. XLA is given a comparator on scalars; it is written below in lax, and becomes the region of the
+operation. Complex numbers are ordered by real part, then by imaginary part.
+
+JAX: jax/_src/lax/lax.py:_sort_lt_comparator
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core import Primitive, ShapedArray
+from ..interpreters.mlir import LoweringContext, register_lowering, type_of
+from .elementwise import bitwise_and, bitwise_or, eq, eq_to, imag, lt_to, ne, real
+from .reducers import inline_function
+from .selection import select
+from .utils import canonicalize_axis, is_a
+
+# --- sort ---------------------------------------------------------------------------------------------------
+
+sort_p = Primitive("sort", multiple_results=True)
+
+
+@sort_p.def_abstract_eval
+def _(*operands: ShapedArray, dimension: int, is_stable: bool, num_keys: int) -> list[ShapedArray]:
+    if any(aval.shape != operands[0].shape for aval in operands):
+        raise TypeError(
+            f"Arguments to sort must have equal shapes, got: {' '.join(str(aval.shape) for aval in operands)}"
+        )
+    return list(operands)
+
+
+def _comes_first(pairs: Sequence[tuple[Any, Any]]) -> Any:
+    """Whether x is to stand before y, where each pair holds a key of x and that of y, the most important
+    first.
+    """
+    first = None
+    for x, y in reversed([part for pair in pairs for part in _parts(*pair)]):
+        less = lt_to(x, y)
+        first = less if first is None else bitwise_or(less, bitwise_and(eq_to(x, y), first))
+    return first
+
+
+def _parts(x: Any, y: Any) -> list[tuple[Any, Any]]:
+    """A pair of keys as pairs of which `<` is the order wanted."""
+    if is_a(x.dtype, np.complexfloating):
+        return [(_canonical(real(x)), _canonical(real(y))), (_canonical(imag(x)), _canonical(imag(y)))]
+    return [(_canonical(x), _canonical(y))] if is_a(x.dtype, np.floating) else [(x, y)]
+
+
+def _canonical(x: Any) -> Any:
+    """A float with one zero and one nan instead of many: the total order tells those apart."""
+    zero, nan = x.dtype.type(0), x.dtype.type(np.nan)
+    return select(ne(x, x), nan, select(eq(x, zero), zero, x))
+
+
+@register_lowering(sort_p)
+def _(ctx: LoweringContext, *operands: str, dimension: int, is_stable: bool, num_keys: int) -> list[str]:
+    scalars = [ShapedArray((), aval.dtype) for aval in ctx.avals_in for _ in ("x", "y")]
+    predicate = ShapedArray((), np.bool_)
+
+    def comparator(*names: str) -> list[tuple[str, Any]]:
+        def compare(*args: Any) -> list[Any]:
+            return [_comes_first([(args[2 * i], args[2 * i + 1]) for i in range(num_keys)])]
+
+        return [(inline_function(ctx, compare, names, scalars)[0], predicate)]
+
+    types = ", ".join(map(type_of, ctx.avals_out))
+    return ctx.emit_regions(
+        f'"stablehlo.sort"({", ".join(operands)}) '
+        f"<{{dimension = {dimension} : i64, is_stable = {str(is_stable).lower()}}}>",
+        [(scalars, comparator)],
+        f"({types}) -> ({types})",
+        len(operands),
+    )
+
+
+def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
+    """Sort an array along an axis; or several of one shape together, by the first `num_keys` of them.
+
+    Args:
+      operand: an array, or a sequence of arrays of one shape and any dtypes.
+      dimension: the axis.
+      is_stable: whether equal keys stay in their order.
+      num_keys: how many of the arrays are keys, the most important first.
+
+    Returns:
+      The sorted array, or a tuple of the sorted arrays.
+
+    Raises:
+      TypeError: for no array, or arrays of different shapes.
+      ValueError: for an axis or a number of keys out of range.
+    """
+    if isinstance(operand, Sequence):
+        if len(operand) == 0:
+            raise TypeError("Sort requires at least one operand")
+        if not 1 <= num_keys <= len(operand):
+            raise ValueError(f"{num_keys=} must be between 1 and {len(operand)=}")
+        dimension = canonicalize_axis(dimension, len(operand[0].shape))
+        return tuple(sort_p.bind(*operand, dimension=dimension, is_stable=is_stable, num_keys=num_keys))
+    if num_keys != 1:
+        raise ValueError(f"{num_keys=} must equal 1 for a single operand.")
+    dimension = canonicalize_axis(dimension, len(operand.shape))
+    return sort_p.bind(operand, dimension=dimension, is_stable=is_stable, num_keys=1)[0]
+
+
+def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
+    """Sort `keys` along an axis, and `values`, of the same shape, with them. With an iota as values this is
+    an argsort.
+    """
+    dimension = canonicalize_axis(dimension, len(keys.shape))
+    sorted_keys, moved_values = sort_p.bind(
+        keys, values, dimension=dimension, is_stable=is_stable, num_keys=1
+    )
+    return sorted_keys, moved_values
+
+
+# --- top_k --------------------------------------------------------------------------------------------------
+
+top_k_p = Primitive("top_k", multiple_results=True)
+
+
+@top_k_p.def_abstract_eval
+def _(operand: ShapedArray, *, k: int, axis: int) -> list[ShapedArray]:
+    if dtypes.issubdtype(operand.dtype, np.complexfloating):
+        raise ValueError("top_k is not compatible with complex inputs.")
+    shape = list(operand.shape)
+    if shape[axis] < k:
+        raise ValueError(
+            f"k argument to top_k must be no larger than size along axis; got {k=} with {shape=} and {axis=}"
+        )
+    int32_max = np.iinfo(np.int32).max
+    if shape[axis] > int32_max + 1:
+        raise ValueError(
+            "top_k returns int32 indices, which will overflow for array dimensions larger than the maximum int32 "
+            f"({int32_max}). Got operand.shape={operand.shape}"
+        )
+    shape[axis] = k
+    return [operand.update(shape=shape), operand.update(shape=shape, dtype=np.int32)]
+
+
+@register_lowering(top_k_p)
+def _(ctx: LoweringContext, x: str, *, k: int, axis: int) -> list[str]:
+    """CHLO looks along the last axis, so another one changes places with it before and after."""
+    [aval] = ctx.avals_in
+    order = list(range(aval.ndim))
+    order[axis], order[-1] = order[-1], order[axis]
+
+    def swapped(value: ShapedArray) -> ShapedArray:
+        return value.update(shape=[value.shape[i] for i in order])
+
+    def swap(name: str, before: ShapedArray, after: ShapedArray) -> str:
+        if axis == aval.ndim - 1:
+            return name
+        return ctx.emit_op(f"stablehlo.transpose {name}, dims = {order}", [before], after)
+
+    operand_type, result_types = swapped(aval), [swapped(out) for out in ctx.avals_out]
+    x = swap(x, aval, operand_type)
+    text = f"chlo.top_k({x}, k = {k}) : {type_of(operand_type)} -> ({', '.join(map(type_of, result_types))})"
+    found = ctx.emit_text(text, results=2)
+    return [swap(f"{found}#{i}", result_types[i], ctx.avals_out[i]) for i in range(2)]
+
+
+def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
+    """The `k` greatest elements along an axis, in descending order, and their positions (int32). Of equals,
+    the first come first.
+
+    nan is greater than everything.
+
+    Raises:
+      ValueError: for a negative k, or one beyond the size of the axis; for an axis out of range; for complex
+        numbers.
+    """
+    k = int(k)
+    if k < 0:
+        raise ValueError(f"k argument to top_k must be nonnegative, got {k}")
+    axis = canonicalize_axis(axis, np.ndim(operand))
+    found: list[Any] = top_k_p.bind(operand, k=k, axis=axis)
+    return found
