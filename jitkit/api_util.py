@@ -19,7 +19,7 @@ import inspect
 import operator
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, SupportsIndex
 
 from .jaxpr import DebugInfo
 from .tree_util import keystr, tree_flatten_with_path
@@ -62,7 +62,8 @@ class Static:
 class ArgumentSpec(NamedTuple):
     """Which arguments of a function are static and which are donated, both by position and by name.
 
-    Positions may be negative (counted from the end of the call's positional arguments), as in JAX.
+    Positions are negative, counted from the end of the call's positional arguments, only for functions that
+    take any number of them (`*args`).
     """
 
     static_argnums: tuple[int, ...]
@@ -109,18 +110,16 @@ def resolve_spec(
     signature = signature_of(fun)
     static_nums, static_names = _complete(fun, signature, static_argnums, static_argnames, "static")
     donate_nums, donate_names = _complete(fun, signature, donate_argnums, donate_argnames, "donate")
-    if both := set(static_nums) & set(donate_nums):
-        raise ValueError(
-            f"static_argnums {sorted(static_nums)} and donate_argnums {sorted(donate_nums)} of "
-            f"{name_of(fun)} cannot "
-            f"intersect: argument {min(both)} is in both. A static argument has no buffer to give away."
-        )
-    if both_names := set(static_names) & set(donate_names):
-        raise ValueError(
-            f"static_argnames {sorted(static_names)} and donate_argnames {sorted(donate_names)} of "
-            f"{name_of(fun)} cannot "
-            f"intersect: {min(both_names)!r} is in both. A static argument has no buffer to give away."
-        )
+    for static, donated, what, kind in (
+        (static_names, donate_names, "argnames", "names"),
+        (static_nums, donate_nums, "argnums", "numbers"),
+    ):
+        if both := set(static) & set(donated):
+            raise ValueError(
+                f"static_{what} and donate_{what} cannot intersect. Argument {kind} {both} appear in both "
+                f"static_{what} and donate_{what}\n"
+                f"The function is {name_of(fun)}. A static argument has no buffer to give away."
+            )
     return ArgumentSpec(static_nums, static_names, donate_nums, donate_names)
 
 
@@ -141,44 +140,39 @@ def _complete(
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
     nums = None if argnums is None else _as_positions(argnums, f"{kind}_argnums")
     names = None if argnames is None else _as_names(argnames, f"{kind}_argnames")
-    if signature is not None:
-        _check_positions(fun, signature, nums or (), f"{kind}_argnums")
-        _check_names(fun, signature, names or (), f"{kind}_argnames")
-        nums, names = _infer_missing(signature, nums, names)
-    return nums or (), names or ()
+    if signature is None:
+        if names is not None and kind == "donate":
+            raise ValueError(
+                f"Getting the signature of function {fun} failed. Pass donate_argnums instead of donate_argnames."
+            )
+        return nums or (), names or ()
+    _check_positions(fun, signature, nums or (), f"{kind}_argnums")
+    _check_names(fun, signature, names or (), f"{kind}_argnames")
+    return _infer_missing(signature, nums, names)
 
 
 def _infer_missing(
     signature: inspect.Signature, nums: tuple[int, ...] | None, names: tuple[str, ...] | None
-) -> tuple[tuple[int, ...] | None, tuple[str, ...] | None]:
-    """Positions from names or names from positions, where only one of them was given."""
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Positions from names or names from positions, where only one of them was given. Negative positions
+    become others, unless the function takes any number of arguments.
+    """
     parameters = list(signature.parameters.values())
-    if nums is None and names is not None:
-        nums = tuple(
-            i
-            for i, p in enumerate(parameters)
-            if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD and p.name in names
-        )
-    elif names is None and nums is not None:
+    named = [(i, p.name) for i, p in enumerate(parameters) if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+    if nums is None:
+        return tuple(i for i, name in named if names and name in names), names or ()
+    if not any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters):
         count = sum(p.kind in _POSITIONAL for p in parameters)
-        wanted = {n % count if n < 0 and count else n for n in nums}
-        names = tuple(
-            p.name
-            for i, p in enumerate(parameters)
-            if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD and i in wanted
-        )
-    return nums, names
+        nums = tuple(n % count if n < 0 else n for n in nums)
+    return nums, tuple(name for i, name in named if i in nums) if names is None else names
 
 
 def _as_positions(argnums: int | Sequence[int], what: str) -> tuple[int, ...]:
     try:
-        positions = (
-            tuple(operator.index(i) for i in argnums)
-            if isinstance(argnums, Iterable)
-            else (operator.index(argnums),)
-        )
-    except TypeError:
-        raise TypeError(f"{what} must be an int or a sequence of ints, got {argnums!r}") from None
+        several = (argnums,) if isinstance(argnums, SupportsIndex) else argnums
+        positions = tuple(map(operator.index, several))
+    except TypeError as error:
+        raise TypeError(f"{error}\n{what} must be an int or a sequence of ints, got {argnums!r}.") from None
     return _without_duplicates(positions, what)
 
 
@@ -247,7 +241,12 @@ def split_call(spec: ArgumentSpec, args: tuple[Any, ...], kwargs: dict[str, Any]
     if not spec.static_argnums and not spec.static_argnames:
         return Arguments(args, kwargs, (), len(args))
     count = len(args)
-    positions = {i % count for i in spec.static_argnums if -count <= i < count}
+    if spec.static_argnums and min(spec.static_argnums) < -count:
+        raise ValueError(
+            "Positional argument indices, e.g. for `static_argnums`, must have value greater than or equal to "
+            f"-len(args) and less than len(args), but got value {min(spec.static_argnums)} for len(args) == {count}."
+        )
+    positions = {i % count for i in spec.static_argnums if i < count}
     statics: list[tuple[int | str, Static]] = [(i, _hashed(args[i])) for i in sorted(positions)]
     statics += [(name, _hashed(kwargs[name])) for name in sorted(spec.static_argnames) if name in kwargs]
     dynamic = tuple(x for i, x in enumerate(args) if i not in positions)
