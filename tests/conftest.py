@@ -1,11 +1,14 @@
-"""What every test stands on: a clean state before and after, checked jaxprs, counted stages, and no silent skips."""
+"""What every test stands on: a clean state before and after, checked jaxprs, counted stages, and no silent
+skips.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
 
-# An option set in the environment of whoever runs the tests is not what is tested. Before jitkit and jax are imported.
+# An option set in the environment of whoever runs the tests is not what is tested. Before jitkit and jax are
+# imported.
 FUZZ_EXAMPLES = os.environ.get("JITKIT_FUZZ_EXAMPLES")
 for _name in [name for name in os.environ if name.startswith(("JITKIT_", "JAX_"))]:
     del os.environ[_name]
@@ -18,13 +21,23 @@ from jitkit import config, core, report
 from jitkit.interpreters import partial_eval
 from jitkit.jaxpr_check import check_jaxpr
 
-# The same random programs every time, so that a red run is red again; `make fuzz` draws new ones, and more of them.
+# The same random programs every time, so that a red run is red again; `make fuzz` draws new ones, and more of
+# them.
 hypothesis.settings.register_profile("project", deadline=None, derandomize=True, print_blob=True)
-hypothesis.settings.register_profile("fuzz", deadline=None, max_examples=int(FUZZ_EXAMPLES or 0) or 2000, print_blob=True)
+hypothesis.settings.register_profile(
+    "fuzz", deadline=None, max_examples=int(FUZZ_EXAMPLES or 0) or 2000, print_blob=True
+)
 hypothesis.settings.load_profile("fuzz" if FUZZ_EXAMPLES else "project")
 
 # Why a test may be skipped: something that a machine can lack. A skip for any other reason is a failure.
-ACCEPTED_SKIPS = ("needs several devices", "needs a GPU", "needs POSIX", "needs /proc", "needs a network", "needs jax >=")
+ACCEPTED_SKIPS = (
+    "needs several devices",
+    "needs a GPU",
+    "needs POSIX",
+    "needs /proc",
+    "needs a network",
+    "needs jax >=",
+)
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -33,10 +46,14 @@ def pytest_runtest_makereport(item, call):
     outcome = yield
     test_report = outcome.get_result()
     if test_report.skipped and not hasattr(test_report, "wasxfail"):
-        reason = str(test_report.longrepr[2] if isinstance(test_report.longrepr, tuple) else test_report.longrepr)
+        reason = str(
+            test_report.longrepr[2] if isinstance(test_report.longrepr, tuple) else test_report.longrepr
+        )
         if not reason.removeprefix("Skipped: ").startswith(ACCEPTED_SKIPS):
             test_report.outcome = "failed"
-            test_report.longrepr = f"{item.nodeid} was skipped, and its reason is none of {ACCEPTED_SKIPS}: {reason}"
+            test_report.longrepr = (
+                f"{item.nodeid} was skipped, and its reason is none of {ACCEPTED_SKIPS}: {reason}"
+            )
 
 
 @pytest.fixture(autouse=True)
@@ -93,7 +110,9 @@ class Count:
 
 @pytest.fixture
 def count():
-    """`with count("f") as n: ...; assert n.traces == 1 and n.compiles == 1`; `count()` counts every function."""
+    """`with count("f") as n: ...; assert n.traces == 1 and n.compiles == 1`; `count()` counts every
+    function.
+    """
 
     @contextlib.contextmanager
     def counting(function=None):

@@ -1,4 +1,6 @@
-"""What happens between `git clone` and the first line of output: on machines that have everything, and on those that do not."""
+"""What happens between `git clone` and the first line of output: on machines that have everything, and on
+those that do not.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,14 @@ import pytest
 ROOT = pathlib.Path(__file__).parents[1]
 SHELL = shutil.which("sh")
 
-pytestmark = pytest.mark.skipif(os.name != "posix" or not SHELL, reason="needs POSIX: the Makefile and its scripts")
+pytestmark = pytest.mark.skipif(
+    os.name != "posix" or not SHELL, reason="needs POSIX: the Makefile and its scripts"
+)
 
 OLD = 'case "$*" in *exit*) exit 1;; *print*) echo 3.9;; *) echo Python 3.9.2;; esac'
 BROKEN = "echo 'pyenv: command not found'; exit 127"  # a shim of pyenv for a version that is not active
 # A Python as Debian has it without python3-venv: of a good version, and without ensurepip.
-WITHOUT_VENV = 'case "$*" in *version_info*) exit 0;; *--version*virtualenv*|--version) echo Python 3.12.1;; *) exit 1;; esac'
+WITHOUT_VENV = 'case "$*" in *version_info*) exit 0;; --version) echo Python 3.12.1;; *) exit 1;; esac'
 
 
 @pytest.fixture
@@ -39,8 +43,14 @@ def machine(tmp_path):
 
         def set_up(self, *pythons):
             self.folder.mkdir(exist_ok=True)
-            return subprocess.run([SHELL, str(ROOT / ".ci" / "venv"), ".venv", ".", *pythons], cwd=self.folder, text=True,
-                                  capture_output=True, env={"PATH": str(bin_folder)}, check=False)
+            return subprocess.run(
+                [SHELL, str(ROOT / ".ci" / "venv"), ".venv", ".", *pythons],
+                cwd=self.folder,
+                text=True,
+                capture_output=True,
+                env={"PATH": str(bin_folder)},
+                check=False,
+            )
 
     return Machine()
 
@@ -145,12 +155,16 @@ def make(folder, *arguments):
 def test_make_alone_lists_the_targets(clone):
     done = make(clone)
     assert done.returncode == 0
-    assert all(f"make {target} " in done.stdout for target in ("tour", "test", "lint", "fuzz", "bench", "clean"))
+    assert all(
+        f"make {target} " in done.stdout for target in ("tour", "test", "lint", "fuzz", "bench", "clean")
+    )
 
 
 def test_make_sets_up_once_and_again_when_the_project_changes(clone):
-    (clone / ".ci" / "venv").write_text('#!/bin/sh\nmkdir -p "$1/bin" && echo "$2" >> set-up.log\n'
-                                        'printf "#!/bin/sh\\nexit 0\\n" > "$1/bin/python" && chmod +x "$1/bin/python"\n')
+    (clone / ".ci" / "venv").write_text(
+        '#!/bin/sh\nmkdir -p "$1/bin" && echo "$2" >> set-up.log\n'
+        'printf "#!/bin/sh\\nexit 0\\n" > "$1/bin/python" && chmod +x "$1/bin/python"\n'
+    )
     for _ in range(2):
         assert make(clone, "tour").returncode == 0
     assert (clone / "set-up.log").read_text() == ".\n"
@@ -181,6 +195,8 @@ def test_the_scripts_can_be_run():
 def test_the_version_is_the_same_everywhere():
     """pyproject.toml, the package and the changelog must agree."""
     program = "import jitkit; print(jitkit.__version__)"
-    version = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True).stdout.strip()
+    version = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True
+    ).stdout.strip()
     assert f'\nversion = "{version}"\n' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert f"\n## [{version}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

@@ -18,11 +18,22 @@ import pytest
 ROOT = pathlib.Path(__file__).parents[1]
 PACKAGE = ROOT / "jitkit"
 
-# The layers of jitkit, from the ground up. A module may import what stands in a lower layer, or before it in its own.
+# The layers of jitkit, from the ground up. A module may import what stands in a lower layer, or before it in
+# its own.
 # A package stands for all its modules.
 LAYERS = (
     # 0: facts, and what the current thread is doing
-    ("config", "util", "report", "pretty_printer", "element_types", "traceback_util", "errors", "source_info", "dtypes"),
+    (
+        "config",
+        "util",
+        "report",
+        "pretty_printer",
+        "element_types",
+        "traceback_util",
+        "errors",
+        "source_info",
+        "dtypes",
+    ),
     # 1: values: trees of them, operators on them, types of them
     ("tree_registry", "treedef", "tree_compile", "tree_paths", "tree_util", "operators", "core"),
     # 2: programs, and calls
@@ -46,7 +57,8 @@ LAYERS = (
 )
 POSITION = {name: (layer, place) for layer, names in enumerate(LAYERS) for place, name in enumerate(names)}
 
-# The arrows of one call, in order: the first line of each stage's docstring. What one gives, a later one takes.
+# The arrows of one call, in order: the first line of each stage's docstring. What one gives, a later one
+# takes.
 ARROWS = {
     "api_util": "call -> signature + leaves",
     "interpreters.partial_eval": "function + avals -> Jaxpr",
@@ -55,7 +67,8 @@ ARROWS = {
     "compilation_cache": "signature -> executable",
 }
 
-# What `runtime` may ask of jax: devices, placement, the types of buffers, errors. Nothing that traces, compiles or computes.
+# What `runtime` may ask of jax: devices, placement, the types of buffers, errors. Nothing that traces,
+# compiles or computes.
 GATE_MODULES = {"jax", "jaxlib._jax", "jaxlib.xla_client", "jaxlib.version", "jax._src.sharding_impls"}
 GATE_NAMES = {"devices", "local_devices", "default_backend", "device_put", "sharding", "core", "errors"}
 
@@ -115,9 +128,15 @@ def test_every_module_has_a_place_in_the_table():
 
 @every_module
 def test_imports_point_down(name):
-    """Whoever reads from the ground up has always read what a module stands on; and there is no cycle to be hidden."""
+    """Whoever reads from the ground up has always read what a module stands on; and there is no cycle to be
+    hidden.
+    """
     here = name.split(".")[0]
-    up = [other for other in own_imports(name) if other.split(".")[0] != here and POSITION[other.split(".")[0]] > POSITION[here]]
+    up = [
+        other
+        for other in own_imports(name)
+        if other.split(".")[0] != here and POSITION[other.split(".")[0]] > POSITION[here]
+    ]
     assert not up, f"jitkit.{name} imports {up}, which stand above it: fill a slot from there instead"
 
 
@@ -130,14 +149,19 @@ def test_no_modules_import_each_other():
 @every_module
 def test_imports_stand_at_module_top(name):
     """An import inside a function hides a cycle, and costs time in every call."""
-    inside = [node.lineno for node in ast.walk(TREES[name])
-              if isinstance(node, (ast.Import, ast.ImportFrom)) and node not in TREES[name].body]
+    inside = [
+        node.lineno
+        for node in ast.walk(TREES[name])
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and node not in TREES[name].body
+    ]
     assert not inside, f"jitkit.{name} imports inside of something, at lines {inside}"
 
 
 @every_module
 def test_only_the_runtime_imports_jax(name):
-    """The point is to write what JAX does, and one gate can be read, guarded, and mended when jaxlib changes."""
+    """The point is to write what JAX does, and one gate can be read, guarded, and mended when jaxlib
+    changes.
+    """
     if name == "runtime" or name.startswith("bench."):  # bench measures beside JAX
         return
     found = [(line, target) for line, target in imports(name) if target.split(".")[0] in ("jax", "jaxlib")]
@@ -148,8 +172,13 @@ def test_the_runtime_uses_jax_for_devices_and_buffers_only():
     """Never its jit, tracing, jax.numpy, jax.lax, trees or random: those are what jitkit is."""
     modules = {target for _, target in imports("runtime") if target.split(".")[0] in ("jax", "jaxlib")}
     assert modules <= GATE_MODULES
-    used = {node.attr for node in ast.walk(TREES["runtime"])
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute) and node.value.attr == "jax"}
+    used = {
+        node.attr
+        for node in ast.walk(TREES["runtime"])
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Attribute)
+        and node.value.attr == "jax"
+    }
     assert used
     assert used <= GATE_NAMES
 
@@ -162,7 +191,7 @@ def test_the_reference_does_not_know_the_course(name):
     assert not [target for _, target in imports(name) if target.split(".")[0] in ("grading", "matplotlib")]
 
 
-# --- without jax -----------------------------------------------------------------------------------------------------
+# --- without jax --------------------------------------------------------------------------------------------
 
 BLOCKER = """
 import sys
@@ -219,12 +248,16 @@ def test_without_jax_the_gate_says_what_is_missing():
 
 def test_importing_jitkit_does_not_import_jax_where_it_is_installed():
     """Half of the time until the first line of a script runs would go there."""
-    program = "import sys, jitkit, jitkit.numpy; print(sorted(m for m in sys.modules if m.split('.')[0] in ('jax', 'jaxlib')))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True)
-    assert done.stdout.strip() == "[]"
+    program = (
+        "import sys, jitkit, jitkit.numpy; print({m.split('.')[0] for m in sys.modules} & {'jax', 'jaxlib'})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    assert done.stdout.strip() == "set()"
 
 
-# --- what modules say of themselves ----------------------------------------------------------------------------------
+# --- what modules say of themselves -------------------------------------------------------------------------
 
 
 @every_module
@@ -244,7 +277,9 @@ def test_a_stage_begins_with_its_arrow(name):
 
 def test_the_arrows_chain():
     """What a stage takes, the one before gives: that is what makes a pipeline of them."""
-    (_, _), (_, traced), (takes, lowered), (takes_text, compiled), (key, found) = (a.split(" -> ") for a in ARROWS.values())
+    (_, _), (_, traced), (takes, lowered), (takes_text, compiled), (key, found) = (
+        a.split(" -> ") for a in ARROWS.values()
+    )
     assert traced == takes
     assert lowered == takes_text
     assert compiled == found
@@ -266,10 +301,16 @@ def defined_names(tree: ast.Module) -> set[str]:
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
                 found.add(node.name)
                 if isinstance(node, ast.ClassDef):
-                    found |= {f"{node.name}.{inner.name}" for inner in node.body if isinstance(inner, ast.FunctionDef)}
+                    found |= {
+                        f"{node.name}.{inner.name}"
+                        for inner in node.body
+                        if isinstance(inner, ast.FunctionDef)
+                    }
             elif isinstance(node, (ast.Assign, ast.AnnAssign)):
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                found |= {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}
+                found |= {
+                    name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)
+                }
             elif isinstance(node, (ast.If, ast.Try)):
                 bodies += [node.body, node.orelse]
     return found
@@ -277,17 +318,24 @@ def defined_names(tree: ast.Module) -> set[str]:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_a_module_names_its_counterpart_in_jax(name):
-    """A reader goes from ours to JAX's, and finds it there: in the oldest JAX that we support as in the newest."""
+    """A reader goes from ours to JAX's, and finds it there: in the oldest JAX that we support as in the
+    newest.
+    """
     last = (ast.get_docstring(TREES[name]) or "").splitlines()[-1]
     match = re.fullmatch(r"JAX: (jax/[\w/]+\.py):(\w+(?:\.\w+)?)", last)
-    assert match, f"the docstring of jitkit.{name} must end with a line such as `JAX: jax/_src/core.py:Primitive`, not {last!r}"
+    assert match, (
+        f"the docstring of jitkit.{name} must end with a line such as `JAX: jax/_src/core.py:Primitive`, not "
+        f"{last!r}"
+    )
     (folder,) = importlib.util.find_spec("jax").submodule_search_locations
     path = pathlib.Path(folder).parent / match[1]
     assert path.is_file(), f"jitkit.{name} refers to {match[1]}, which the installed JAX does not have"
-    assert match[2] in defined_names(ast.parse(path.read_text(encoding="utf-8"))), f"{match[1]} has no {match[2]}"
+    assert match[2] in defined_names(ast.parse(path.read_text(encoding="utf-8"))), (
+        f"{match[1]} has no {match[2]}"
+    )
 
 
-# --- what is not written here ----------------------------------------------------------------------------------------
+# --- what is not written here -------------------------------------------------------------------------------
 
 SUPPRESSION = re.compile(r"#\s*(type:\s*ignore|noqa|pyright:|mypy:|ruff:|pylint:|pragma)", re.IGNORECASE)
 NOTE_TO_SELF = re.compile(r"#\s*(TODO|FIXME|XXX|HACK)\b")
@@ -296,16 +344,24 @@ PYTHON_FILES = sorted(path for folder in ("jitkit", "tests") for path in (ROOT /
 
 @pytest.mark.parametrize("path", PYTHON_FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_nothing_is_suppressed_or_put_off(path):
-    """A check that is switched off in one line is off for good; a note to oneself is an issue that nobody tracks."""
+    """A check that is switched off in one line is off for good; a note to oneself is an issue that nobody
+    tracks.
+    """
     text = path.read_text(encoding="utf-8")
-    comments = [token for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type == tokenize.COMMENT]
+    comments = [
+        token
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type == tokenize.COMMENT
+    ]
     assert not [c.start[0] for c in comments if SUPPRESSION.match(c.string) or NOTE_TO_SELF.match(c.string)]
 
 
 @every_module
 def test_every_assertion_says_what_we_believed(name):
     """An assertion that fails accuses us: it must say of what."""
-    assert not [node.lineno for node in ast.walk(TREES[name]) if isinstance(node, ast.Assert) and node.msg is None]
+    assert not [
+        node.lineno for node in ast.walk(TREES[name]) if isinstance(node, ast.Assert) and node.msg is None
+    ]
 
 
 @every_module

@@ -28,14 +28,26 @@ class Stream(io.StringIO):
 
 def screen(width=60, **what):
     stream = Stream(terminal=False)
-    return Screen(stream, **{"width": width, "interactive": False, "color": False, "unicode": True, **what}), stream
+    return Screen(
+        stream, **{"width": width, "interactive": False, "color": False, "unicode": True, **what}
+    ), stream
 
 
 @pytest.mark.parametrize(
     ("seconds", "shown"),
     [
-        (0.0, "0.00 ns"), (3.4e-9, "3.40 ns"), (8.12e-7, "812 ns"), (9.996e-7, "1.00 µs"), (3.414e-6, "3.41 µs"), (2.5e-2, "25.0 ms"),
-        (0.0999, "99.9 ms"), (0.09996, "100 ms"), (0.9994, "999 ms"), (0.9996, "1.00 s"), (1.2, "1.20 s"), (123.4, "123 s"),
+        (0.0, "0.00 ns"),
+        (3.4e-9, "3.40 ns"),
+        (8.12e-7, "812 ns"),
+        (9.996e-7, "1.00 µs"),
+        (3.414e-6, "3.41 µs"),
+        (2.5e-2, "25.0 ms"),
+        (0.0999, "99.9 ms"),
+        (0.09996, "100 ms"),
+        (0.9994, "999 ms"),
+        (0.9996, "1.00 s"),
+        (1.2, "1.20 s"),
+        (123.4, "123 s"),
     ],
 )
 def test_a_duration_has_three_digits_and_a_unit(seconds, shown):
@@ -44,8 +56,14 @@ def test_a_duration_has_three_digits_and_a_unit(seconds, shown):
 
 @pytest.mark.parametrize(
     ("ratio", "words"),
-    [(12.4, "12 times faster than"), (9.96, "10 times faster than"), (1.4, "1.4 times faster than"), (1.01, "as fast as"),
-     (0.5, "2.0 times slower than"), (0.01, "100 times slower than")],
+    [
+        (12.4, "12 times faster than"),
+        (9.96, "10 times faster than"),
+        (1.4, "1.4 times faster than"),
+        (1.01, "as fast as"),
+        (0.5, "2.0 times slower than"),
+        (0.01, "100 times slower than"),
+    ],
 )
 def test_a_ratio_of_times_is_said_in_words(ratio, words):
     assert compared(ratio, "numpy") == f"{words} numpy"

@@ -48,7 +48,9 @@ def test_a_batch_is_about_as_long_as_asked(clock, each):
 
 
 def test_what_is_measured_is_the_time_of_a_call(clock):
-    seconds = timing.measure({"slow": lambda: clock.sleep(3e-3), "fast": lambda: clock.sleep(1e-3)}, rounds=4, batch=0.01)
+    seconds = timing.measure(
+        {"slow": lambda: clock.sleep(3e-3), "fast": lambda: clock.sleep(1e-3)}, rounds=4, batch=0.01
+    )
     assert seconds["slow"] == pytest.approx([3e-3] * 4)
     assert seconds["fast"] == pytest.approx([1e-3] * 4)
 
@@ -60,6 +62,7 @@ def test_everyone_has_a_turn_in_every_round_and_the_first_one_changes(clock):
         def act():
             turns.append(name)
             clock.sleep(1.0)
+
         return act
 
     timing.measure({name: action(name) for name in "abc"}, rounds=3, batch=0.1)

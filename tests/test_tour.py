@@ -39,8 +39,13 @@ def test_the_tour_ends_well(tour):
 
 
 def test_the_tour_goes_through_all_five_arrows(tour):
-    arrows = ("call → signature + leaves", "function + avals → Jaxpr", "Jaxpr → StableHLO", "StableHLO → executable",
-              "signature → executable")
+    arrows = (
+        "call → signature + leaves",
+        "function + avals → Jaxpr",
+        "Jaxpr → StableHLO",
+        "StableHLO → executable",
+        "signature → executable",
+    )
     positions = [tour[1].find(arrow) for arrow in arrows]
     assert -1 not in positions
     assert positions == sorted(positions)
@@ -124,12 +129,12 @@ HLO = """HloModule jit_f, entry_computation_layout={(f32[8]{0})->f32[8]{0}}
   %param_0 = f32[8]{0} parameter(0)
   %constant.1 = f32[] constant(2)
   %broadcast.1 = f32[8]{0} broadcast(%constant.1), dimensions={}
-  ROOT %mul.0 = f32[8]{0} multiply(%param_0, %broadcast.1), metadata={op_name="jit(f)/jit(g)/mul" stack_frame_id=2}
+  ROOT %mul.0 = f32[8]{0} multiply(%param_0, %broadcast.1), metadata={op_name="jit(f)/g/mul" id=2}
 }
 
 ENTRY %main.2 (x.1: f32[8]) -> f32[8] {
   %x.1 = f32[8]{0} parameter(0), metadata={op_name="x"}
-  ROOT %mul_fusion = f32[8]{0} fusion(%x.1), kind=kLoop, calls=%fused_computation, metadata={op_name="jit(f)/mul"}
+  ROOT %mul_fusion = f32[8]{0} fusion(%x.1), kind=kLoop, calls=%fused_computation, metadata={op_name="f"}
 }
 """
 
@@ -146,20 +151,27 @@ def test_the_fusion_is_found_and_its_lines_know_their_equations():
 
 
 def test_a_program_without_a_fusion_has_none():
-    fused, entry = tour_arrows.fusion_and_entry("ENTRY %main (x: f32[]) -> f32[] {\n  ROOT %s = f32[] sine(%x)\n}\n")
+    fused, entry = tour_arrows.fusion_and_entry(
+        "ENTRY %main (x: f32[]) -> f32[] {\n  ROOT %s = f32[] sine(%x)\n}\n"
+    )
     assert fused == []
     assert len(entry) == 3
 
 
 def times(numpy, eager, jitted, first=0.05):
-    spread = {name: Spread.of([value]) for name, value in (("numpy", numpy), ("eager", eager), ("jitted", jitted))}
-    return tour_clock.Times(**spread, first=first, stages={"tracing": 0.01, "compilation": 0.03}, difference=0.0)
+    spread = {
+        name: Spread.of([value]) for name, value in (("numpy", numpy), ("eager", eager), ("jitted", jitted))
+    }
+    return tour_clock.Times(
+        **spread, first=first, stages={"tracing": 0.01, "compilation": 0.03}, difference=0.0
+    )
 
 
 def test_the_verdict_says_what_was_measured():
     assert tour_clock.verdict(times(8e-3, 5e-3, 1e-3)) == (
         "Jitted, SELU is 8.0 times faster than numpy and 5.0 times faster than op by op, on this machine. "
-        "The first call has paid for itself after 12 calls.")
+        "The first call has paid for itself after 12 calls."
+    )
 
 
 def test_the_verdict_does_not_boast_where_jit_lost():
@@ -170,8 +182,13 @@ def test_the_verdict_does_not_boast_where_jit_lost():
 
 def test_the_first_call_is_shown_stage_by_stage():
     stream = io.StringIO()
-    tour_clock.show(Screen(stream, width=80, interactive=False, color=False, unicode=True), times(8e-3, 5e-3, 1e-3))
-    assert "The first jitted call took 50.0 ms: trace 10.0 ms, compile 30.0 ms, the rest, with the run 10.0" in stream.getvalue()
+    tour_clock.show(
+        Screen(stream, width=80, interactive=False, color=False, unicode=True), times(8e-3, 5e-3, 1e-3)
+    )
+    assert (
+        "The first jitted call took 50.0 ms: trace 10.0 ms, compile 30.0 ms, the rest, with the run 10.0"
+        in stream.getvalue()
+    )
 
 
 def test_a_folder_that_cannot_be_written_is_the_users_problem(tmp_path, capsys):

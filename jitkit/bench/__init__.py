@@ -1,1 +1,3 @@
-"""Measurements: honest stopwatches, and jitkit beside JAX. The only part that may import JAX as a user does."""
+"""Measurements: honest stopwatches, and jitkit beside JAX. The only part that may import JAX as a user
+does.
+"""

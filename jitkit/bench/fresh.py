@@ -9,7 +9,8 @@ import subprocess
 import sys
 import time
 
-# What a first call costs, from a process that has its arrays on the device, and has not compiled anything yet, to the result.
+# What a first call costs, from a process that has its arrays on the device, and has not compiled anything
+# yet, to the result.
 FIRST_CALL = """
 import time
 import {library} as jax, {library}.numpy as jnp
@@ -26,7 +27,9 @@ print(time.perf_counter() - start)
 
 
 def first_call_seconds(library: str) -> float:
-    """The first call of a small network in a fresh process, with `jitkit` or with `jax`: trace, lower, compile, run."""
+    """The first call of a small network in a fresh process, with `jitkit` or with `jax`: trace, lower,
+    compile, run.
+    """
     return float(_run(FIRST_CALL.format(library=library)))
 
 

@@ -1,8 +1,8 @@
 """jitkit and JAX -> a table of ratios: the same programs with both, in one process, in turns.
 
-Each row measures one thing for both libraries and compares the ratio with the target that the project has set itself. Rows are
-data; what a row's figures are is in the functions that `ROWS` names. Everything is measured where and when it runs, and nothing is
-corrected afterwards.
+Each row measures one thing for both libraries and compares the ratio with the target that the project has set
+itself. Rows are data; what a row's figures are is in the functions that `ROWS` names. Everything is measured
+where and when it runs, and nothing is corrected afterwards.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ LIBRARIES = (OURS, THEIRS)
 
 
 class Effort(NamedTuple):
-    """How long to measure: rounds in this process, seconds of a batch, and fresh processes for each library."""
+    """How long to measure: rounds in this process, seconds of a batch, and fresh processes for each
+    library.
+    """
 
     rounds: int
     batch: float
@@ -83,17 +85,21 @@ class Result(NamedTuple):
         return round(self.ratio.median, 2) <= self.row.target
 
 
-# --- rows that repeat one call ---------------------------------------------------------------------------------------
+# --- rows that repeat one call ------------------------------------------------------------------------------
 
 
 def _repeated(prepare: Callable[[Library], Action], each_waits: bool = False) -> Callable[[Effort], Measured]:
-    """Measure what `prepare` makes for each library. With `each_waits`, the result of every call is waited for, not only the last."""
+    """Measure what `prepare` makes for each library. With `each_waits`, the result of every call is waited
+    for, not only the last.
+    """
 
     def measure(effort: Effort) -> Measured:
         actions = {library.name: prepare(library) for library in LIBRARIES}
         if each_waits:
             actions = {library.name: _and_wait(actions[library.name], library.wait) for library in LIBRARIES}
-        return timing.measure(actions, rounds=effort.rounds, batch=effort.batch, wait={lib.name: lib.wait for lib in LIBRARIES})
+        return timing.measure(
+            actions, rounds=effort.rounds, batch=effort.batch, wait={lib.name: lib.wait for lib in LIBRARIES}
+        )
 
     return measure
 
@@ -110,7 +116,9 @@ def _call_one_array(library: Library) -> Action:
 
 
 def _call_eight_arrays(library: Library) -> Action:
-    return functools.partial(library.jit(programs.add_all(library.np)), *[library.array(_SMALL + i) for i in range(8)])
+    return functools.partial(
+        library.jit(programs.add_all(library.np)), *[library.array(_SMALL + i) for i in range(8)]
+    )
 
 
 def _call_dict(library: Library) -> Action:
@@ -153,11 +161,13 @@ def _run_network(library: Library) -> Action:
     return functools.partial(library.jit(programs.network(library.np)), arrays, library.array(x))
 
 
-# --- rows that do a thing once ---------------------------------------------------------------------------------------
+# --- rows that do a thing once ------------------------------------------------------------------------------
 
 
 def _once_a_round(act: Callable[[Library], float], rounds: int) -> Measured:
-    """Let each library have its turn, round by round. `act` returns the seconds; the first turn is for warming up."""
+    """Let each library have its turn, round by round. `act` returns the seconds; the first turn is for
+    warming up.
+    """
     measured: Measured = {library.name: [] for library in LIBRARIES}
     for library in LIBRARIES:
         act(library)
@@ -176,7 +186,9 @@ def _clocked(action: Action) -> tuple[Any, float]:
 
 
 def _trace(library: Library) -> tuple[Any, int, float]:
-    """A new function of 1,500 equations, traced: what it was traced to, the number of equations, the seconds."""
+    """A new function of 1,500 equations, traced: what it was traced to, the number of equations, the
+    seconds.
+    """
     x, y = library.array(_SMALL), library.array(_SMALL + 1)
     jitted = library.jit(programs.long_program(library.np))
     traced, seconds = _clocked(lambda: jitted.trace(x, y))
@@ -271,8 +283,15 @@ def _processor() -> str:
 def as_data(results: list[Result], effort: Effort) -> dict[str, Any]:
     """The results as plain data, seconds throughout."""
     rows = [
-        {"group": r.row.group, "name": r.row.name, "target": r.row.target, "met": r.met,
-         "jitkit": r.ours._asdict(), "jax": r.theirs._asdict(), "ratio": r.ratio._asdict()}
+        {
+            "group": r.row.group,
+            "name": r.row.name,
+            "target": r.row.target,
+            "met": r.met,
+            "jitkit": r.ours._asdict(),
+            "jax": r.theirs._asdict(),
+            "ratio": r.ratio._asdict(),
+        }
         for r in results
     ]
     return {"machine": machine(), "effort": effort._asdict(), "rows": rows}

@@ -1,4 +1,6 @@
-"""What is measured, written once for both libraries: each program takes the numpy of the library it is for."""
+"""What is measured, written once for both libraries: each program takes the numpy of the library it is
+for.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,9 @@ def network(jnp: Any) -> Callable[[dict[str, Any], Any], Any]:
     return network
 
 
-def network_data(rows: int, inputs: int, hidden: int, outputs: int) -> tuple[dict[str, np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
+def network_data(
+    rows: int, inputs: int, hidden: int, outputs: int
+) -> tuple[dict[str, np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
     """Parameters of a `network`, and a batch for it, as numpy float32."""
     rng = np.random.default_rng(0)
 
@@ -76,5 +80,10 @@ def network_data(rows: int, inputs: int, hidden: int, outputs: int) -> tuple[dic
         values: np.ndarray[Any, Any] = rng.standard_normal(shape, dtype=np.float32)
         return values * np.float32(shape[0] ** -0.5)
 
-    params = {"w1": normal(inputs, hidden), "b1": normal(hidden), "w2": normal(hidden, outputs), "b2": normal(outputs)}
+    params = {
+        "w1": normal(inputs, hidden),
+        "b1": normal(hidden),
+        "w2": normal(hidden, outputs),
+        "b2": normal(outputs),
+    }
     return params, normal(rows, inputs)

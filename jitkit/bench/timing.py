@@ -1,12 +1,13 @@
 """functions -> seconds: stopwatches that compare fairly.
 
-A machine does not stand still: clocks change, neighbours come and go. So things that are compared are measured in turns, a
-batch of one, a batch of the other, many rounds, and what is reported is the median over the rounds and the spread (the
-quartiles). A ratio is the median of the ratios *within* rounds: what slows both down in the same moment leaves it alone.
+A machine does not stand still: clocks change, neighbours come and go. So things that are compared are
+measured in turns, a batch of one, a batch of the other, many rounds, and what is reported is the median over
+the rounds and the spread (the quartiles). A ratio is the median of the ratios *within* rounds: what slows
+both down in the same moment leaves it alone.
 
-A batch is long enough for the clock, the loop around the calls costs the same for everybody, and the garbage collector waits.
-Computing is asynchronous, so whoever is measured must wait for the result: `wait` is called on the last result of each batch, inside
-of the measured time.
+A batch is long enough for the clock, the loop around the calls costs the same for everybody, and the garbage
+collector waits. Computing is asynchronous, so whoever is measured must wait for the result: `wait` is called
+on the last result of each batch, inside of the measured time.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ def no_wait(result: Any) -> None:
 
 @contextlib.contextmanager
 def quiet_collector() -> Iterator[None]:
-    """Collect garbage now, and not by itself before the block ends; what is alive now is not looked at again in between."""
+    """Collect garbage now, and not by itself before the block ends; what is alive now is not looked at again
+    in between.
+    """
     was_enabled = gc.isenabled()
     gc.collect()
     gc.freeze()
@@ -89,12 +92,11 @@ def measure(
 ) -> dict[str, list[float]]:
     """Seconds per call of several actions, measured in turns: one value a round for each.
 
-    Args:
-      actions: what to measure, by name. Each is called without arguments.
-      rounds: how many times everyone has a turn; who begins changes from round to round.
-      batch: about how many seconds one turn takes; an action that takes longer is called once a turn.
-      wait: called on the last result of a turn, in the measured time: `block_until_ready`, say. One for all, or one for each.
-      warm: call each action once before.
+    Args: actions: what to measure, by name. Each is called without arguments. rounds: how many times everyone
+      has a turn; who begins changes from round to round. batch: about how many seconds one turn takes; an
+      action that takes longer is called once a turn. wait: called on the last result of a turn, in the
+      measured time: `block_until_ready`, say. One for all, or one for each. warm: call each action once
+      before.
     """
     waits = wait if isinstance(wait, Mapping) else dict.fromkeys(actions, wait)
     if warm:
@@ -105,7 +107,7 @@ def measure(
         seconds: dict[str, list[float]] = {name: [] for name in actions}
         names = list(actions)
         for i in range(rounds):
-            turn = names[i % len(names):] + names[: i % len(names)]
+            turn = names[i % len(names) :] + names[: i % len(names)]
             for name in turn:
                 seconds[name].append(batch_seconds(actions[name], loops[name], waits[name]))
             gc.collect()

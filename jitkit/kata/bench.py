@@ -18,11 +18,19 @@ from .terminal import Screen, duration
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure, and show. Returns 0 whether targets are met or not: a benchmark measures, it does not judge."""
+    """Measure, and show. Returns 0 whether targets are met or not: a benchmark measures, it does not
+    judge.
+    """
     effort = peers.QUICK if arguments.quick else peers.FULL
-    rows = [row for row in peers.ROWS if arguments.only is None or arguments.only.lower() in f"{row.group}: {row.name}".lower()]
+    rows = [
+        row
+        for row in peers.ROWS
+        if arguments.only is None or arguments.only.lower() in f"{row.group}: {row.name}".lower()
+    ]
     if not rows:
-        raise Problem(f"no row is called {arguments.only!r}; there are: {', '.join(row.name for row in peers.ROWS)}")
+        raise Problem(
+            f"no row is called {arguments.only!r}; there are: {', '.join(row.name for row in peers.ROWS)}"
+        )
     progress = Screen.of(sys.stderr)
     screen = Screen.of(sys.stdout)
     start = time.monotonic()
@@ -54,8 +62,11 @@ def show_head(screen: Screen, effort: Effort) -> None:
     screen.line()
     screen.line("jitkit beside JAX, in one process, in turns", "bold")
     screen.line(f"{m['processor']}, {m['cores']} cores, {m['system']}, device {m['device']}")
-    screen.line(f"Python {m['python']}, jitkit {m['jitkit']}, jax {m['jax']}, {m['date']}; medians of {effort.rounds} rounds "
-                f"({effort.processes} processes)")
+    screen.line(
+        f"Python {m['python']}, jitkit {m['jitkit']}, jax {m['jax']}, {m['date']}; medians of "
+        f"{effort.rounds} rounds "
+        f"({effort.processes} processes)"
+    )
     screen.line()
     screen.line(_COLUMNS.format("", "jitkit", "jax", "ratio", "quartiles", "target", "").rstrip(), "dim")
 
@@ -67,17 +78,29 @@ def show_row(screen: Screen, results: list[Result]) -> None:
         screen.line(result.row.group, "bold")
     quartiles = f"({result.ratio.low:.2f}-{result.ratio.high:.2f})"
     word = screen.style("met", "green") if result.met else screen.style("missed", "yellow")
-    screen.line(_COLUMNS.format(result.row.name, duration(result.ours.median), duration(result.theirs.median),
-                                f"{result.ratio.median:.2f}", quartiles, f"{result.row.target:.2f}", word))
+    screen.line(
+        _COLUMNS.format(
+            result.row.name,
+            duration(result.ours.median),
+            duration(result.theirs.median),
+            f"{result.ratio.median:.2f}",
+            quartiles,
+            f"{result.row.target:.2f}",
+            word,
+        )
+    )
 
 
 def show_summary(screen: Screen, results: list[Result], seconds: float) -> None:
     """How many targets were met, and how to read the table."""
     met = sum(result.met for result in results)
     screen.line()
-    screen.text(f"{met} of {len(results)} targets met. A ratio is jitkit's time over JAX's, the median over rounds; below 1 jitkit is "
-                f"faster. Half of the rounds were between the quartiles: differences within them mean nothing. "
-                f"Measured in {seconds:.0f} s, on this machine only.")
+    screen.text(
+        f"{met} of {len(results)} targets met. A ratio is jitkit's time over JAX's, the median over rounds; "
+        f"below 1 jitkit is "
+        f"faster. Half of the rounds were between the quartiles: differences within them mean nothing. "
+        f"Measured in {seconds:.0f} s, on this machine only."
+    )
 
 
 def save(folder: Path, results: list[Result], data: str, effort: Effort, seconds: float) -> list[Path]:
@@ -106,13 +129,19 @@ def plot(path: Path, results: list[Result]) -> None:
             axes.barh(i, ratio.median, height=0.62, color=color)
             axes.plot([ratio.low, ratio.high], [i, i], color=INK, linewidth=1.5)
             axes.plot([result.row.target] * 2, [i - 0.42, i + 0.42], color=INK, linewidth=2.5)
-            axes.text(max(ratio.high, result.row.target) + 0.02, i, f"{ratio.median:.2f}  {'met' if result.met else 'missed'}",
-                      va="center")
+            axes.text(
+                max(ratio.high, result.row.target) + 0.02,
+                i,
+                f"{ratio.median:.2f}  {'met' if result.met else 'missed'}",
+                va="center",
+            )
         axes.axvline(1.0, color=GREY, linestyle="--", linewidth=1)
         axes.set_yticks(range(len(results)), [_label(result.row) for result in results])
         axes.invert_yaxis()
         axes.set_xlim(0, max(max(r.ratio.high, r.row.target) for r in results) + 0.22)
-        axes.set_xlabel("time of jitkit / time of JAX (less is better; thick mark: target; thin line: quartiles)")
+        axes.set_xlabel(
+            "time of jitkit / time of JAX (less is better; thick mark: target; thin line: quartiles)"
+        )
         axes.set_title("jitkit beside JAX, in one process")
         bare(axes)
 

@@ -1,7 +1,8 @@
 """arguments -> exit status: the command `jitkit`.
 
-Exit status: 0, done; 1, something that the command was asked to judge or to measure failed, or something is missing on this machine;
-2, wrong usage; 3, a bug of ours. What a verb needs is imported when the verb is used, so that `jitkit --help` answers at once.
+Exit status: 0, done; 1, something that the command was asked to judge or to measure failed, or something is
+missing on this machine; 2, wrong usage; 3, a bug of ours. What a verb needs is imported when the verb is
+used, so that `jitkit --help` answers at once.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ class Problem(Exception):
 
 
 class Verb(NamedTuple):
-    """One word of the command line: what it does, its arguments, and the function that does it, as "module:function"."""
+    """One word of the command line: what it does, its arguments, and the function that does it, as
+    "module:function".
+    """
 
     help: str
     add_arguments: Callable[[argparse.ArgumentParser], None]
@@ -36,8 +39,13 @@ class Verb(NamedTuple):
 
 
 def _tour_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--output", metavar="DIR", type=Path, default=Path("jitkit-tour"),
-                        help="where the plot and the full texts go (default: %(default)s)")
+    parser.add_argument(
+        "--output",
+        metavar="DIR",
+        type=Path,
+        default=Path("jitkit-tour"),
+        help="where the plot and the full texts go (default: %(default)s)",
+    )
 
 
 def _bench_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,11 +53,17 @@ def _bench_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true", help="fewer rounds: rougher figures within a minute")
     parser.add_argument("--only", metavar="WORD", help="only rows whose name contains this")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
-    parser.add_argument("--save", metavar="DIR", type=Path, help="also write table, JSON and plot to this folder")
+    parser.add_argument(
+        "--save", metavar="DIR", type=Path, help="also write table, JSON and plot to this folder"
+    )
 
 
 VERBS = {
-    "tour": Verb("one function through every stage of the JIT, on this machine", _tour_arguments, "jitkit.kata.tour:run"),
+    "tour": Verb(
+        "one function through every stage of the JIT, on this machine",
+        _tour_arguments,
+        "jitkit.kata.tour:run",
+    ),
     "bench": Verb("measure jitkit beside JAX", _bench_arguments, "jitkit.kata.bench:run"),
 }
 
@@ -70,10 +84,14 @@ def make_parser() -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="store_true", help="print the versions of everything involved, and exit")
+    parser.add_argument(
+        "--version", action="store_true", help="print the versions of everything involved, and exit"
+    )
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
     for name, verb in VERBS.items():
-        verb.add_arguments(verbs.add_parser(name, help=verb.help, description=verb.help[0].upper() + verb.help[1:] + "."))
+        verb.add_arguments(
+            verbs.add_parser(name, help=verb.help, description=verb.help[0].upper() + verb.help[1:] + ".")
+        )
     return parser
 
 
@@ -106,8 +124,12 @@ def guarded(action: Callable[[], int]) -> int:
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in ("jax", "jaxlib", "matplotlib"):
             return _our_bug()
-        print(f"jitkit: {error.name} is not installed for {sys.executable}. Install it:\n"
-              f"    {Path(sys.executable).name} -m pip install {error.name.split('.')[0] if error.name else 'jax'}", file=sys.stderr)
+        print(
+            f"jitkit: {error.name} is not installed for {sys.executable}. Install it:\n"
+            f"    {Path(sys.executable).name} -m pip install "
+            f"{error.name.split('.')[0] if error.name else 'jax'}",
+            file=sys.stderr,
+        )
         return FAILED
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
@@ -122,8 +144,11 @@ def guarded(action: Callable[[], int]) -> int:
 
 def _our_bug() -> int:
     traceback.print_exc()
-    print(f"\njitkit: this is a bug of ours, not of yours. Please report the lines above, and these versions:\n{versions()}",
-          file=sys.stderr)
+    print(
+        f"\njitkit: this is a bug of ours, not of yours. Please report the lines above, and these "
+        f"versions:\n{versions()}",
+        file=sys.stderr,
+    )
     return OUR_BUG
 
 
@@ -135,7 +160,9 @@ def versions() -> str:
             found.append(f"{name} {importlib.metadata.version(name)}")
         except importlib.metadata.PackageNotFoundError:
             found.append(f"no {name}")
-    return f"jitkit {jitkit.__version__} ({', '.join(found)}; Python {platform.python_version()} on {machine()})"
+    return (
+        f"jitkit {jitkit.__version__} ({', '.join(found)}; Python {platform.python_version()} on {machine()})"
+    )
 
 
 def machine() -> str:

@@ -1,6 +1,7 @@
 """figure -> PNG: one look for all plots, fit for a slide and for colour-blind eyes.
 
-Colours are those of Okabe and Ito, "Color Universal Design" (2008); each is also told apart by its place and its label.
+Colours are those of Okabe and Ito, "Color Universal Design" (2008); each is also told apart by its place and
+its label.
 """
 
 from __future__ import annotations
@@ -41,9 +42,13 @@ _LOOK: Any = {
 
 @contextmanager
 def figure(path: Path, width: float = 12.0, height: float = 6.75) -> Iterator[Figure]:
-    """A figure of so many inches (a slide of 16 to 9), written to a PNG when the block ends. No window is opened."""
+    """A figure of so many inches (a slide of 16 to 9), written to a PNG when the block ends. No window is
+    opened.
+    """
     with matplotlib.rc_context(_LOOK):
-        made = Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.25, h_pad=0.2, wspace=0.04))
+        made = Figure(
+            figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.25, h_pad=0.2, wspace=0.04)
+        )
         FigureCanvasAgg(made)
         yield made
         path.parent.mkdir(parents=True, exist_ok=True)

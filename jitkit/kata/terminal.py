@@ -1,7 +1,8 @@
-"""text -> what this terminal can show: widths, colours that may be off, ASCII where there is nothing better, a progress line.
+"""text -> what this terminal can show: widths, colours that may be off, ASCII where there is nothing better,
+a progress line.
 
-Colour only repeats what a word or a sign has said already. It is off when the output is not a terminal, when `NO_COLOR` is set
-(https://no-color.org) and on a dumb terminal; `FORCE_COLOR` turns it on.
+Colour only repeats what a word or a sign has said already. It is off when the output is not a terminal, when
+`NO_COLOR` is set (https://no-color.org) and on a dumb terminal; `FORCE_COLOR` turns it on.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TextIO
 
 _STYLES = {"bold": "1", "dim": "2", "blue": "34", "cyan": "36", "green": "32", "yellow": "33", "red": "31"}
-_ASCII = str.maketrans({"→": "->", "←": "<-", "─": "-", "│": "|", "█": "#", "▌": "#", "▏": "|", "…": "~", "µ": "u"})
+_ASCII = str.maketrans(
+    {"→": "->", "←": "<-", "─": "-", "│": "|", "█": "#", "▌": "#", "▏": "|", "…": "~", "µ": "u"}
+)
 _WIDEST = 100  # lines longer than this are hard to read, however wide the window is
 
 
@@ -43,9 +46,11 @@ class Screen:
         if color and sys.platform == "win32":
             os.system("")  # the documented side effect: the console starts to obey escape sequences
         width = min(shutil.get_terminal_size().columns, _WIDEST) if stream.isatty() else 80
-        return cls(stream, width=max(width, 40), interactive=interactive, color=color, unicode=_can_encode(stream))
+        return cls(
+            stream, width=max(width, 40), interactive=interactive, color=color, unicode=_can_encode(stream)
+        )
 
-    # --- words and lines ----------------------------------------------------------------------------------------------
+    # --- words and lines ------------------------------------------------------------------------------------
 
     def style(self, text: str, *styles: str) -> str:
         """The text in these styles, or as it is where there is no colour."""
@@ -68,8 +73,14 @@ class Screen:
     def text(self, paragraph: str, indent: int = 0, *styles: str) -> None:
         """Write a paragraph, broken at the width of the screen."""
         margin = " " * indent
-        for line in textwrap.wrap(" ".join(paragraph.split()), self.width - 1, initial_indent=margin, subsequent_indent=margin,
-                                  break_on_hyphens=False, break_long_words=False):
+        for line in textwrap.wrap(
+            " ".join(paragraph.split()),
+            self.width - 1,
+            initial_indent=margin,
+            subsequent_indent=margin,
+            break_on_hyphens=False,
+            break_long_words=False,
+        ):
             self.line(line, *styles)
 
     def heading(self, title: str, right: str = "") -> None:
@@ -81,7 +92,9 @@ class Screen:
         self.line("─" * (self.width - 1), "dim")
 
     def code(self, text: str, indent: int = 4, notes: Mapping[int, str] | None = None) -> None:
-        """Write program text as it is, cut at the right edge; `notes` are remarks at that edge, by line number from 0."""
+        """Write program text as it is, cut at the right edge; `notes` are remarks at that edge, by line
+        number from 0.
+        """
         margin, notes = " " * indent, notes or {}
         for i, line in enumerate(text.splitlines()):
             note = "  " + self._shown(notes[i]) if i in notes else ""
@@ -89,7 +102,9 @@ class Screen:
             shown = self._shown(line if len(line) <= room else line[: max(room - 1, 0)] + "…")
             self._write(margin + (f"{shown:{room}}{self.style(note, 'yellow')}" if note else shown) + "\n")
 
-    def table(self, rows: Sequence[Sequence[str]], *, align: str, indent: int = 2, header: bool = True) -> None:
+    def table(
+        self, rows: Sequence[Sequence[str]], *, align: str, indent: int = 2, header: bool = True
+    ) -> None:
         """Write rows in columns; `align` has one of `<` and `>` a column. The first row is the header."""
         widths = [max(len(row[i]) for row in rows) for i in range(len(align))]
         for n, row in enumerate(rows):
@@ -101,11 +116,13 @@ class Screen:
         halves = round(max(0.0, min(fraction, 1.0)) * width * 2)
         return "█" * (halves // 2) + ("▌" if halves % 2 else "") or "▏"
 
-    # --- things that take a while -------------------------------------------------------------------------------------
+    # --- things that take a while ---------------------------------------------------------------------------
 
     @contextlib.contextmanager
     def progress(self, doing: str, after: float = 1.0) -> Iterator[None]:
-        """Say what is being done once the block has taken that many seconds: on a terminal, with the seconds counted."""
+        """Say what is being done once the block has taken that many seconds: on a terminal, with the seconds
+        counted.
+        """
         over = threading.Event()
 
         def show() -> None:
@@ -148,7 +165,9 @@ def duration(seconds: float) -> str:
 
 
 def compared(ratio: float, other: str) -> str:
-    """`12 times faster than numpy`, `1.4 times slower than numpy`, `as fast as numpy`: a ratio of times, theirs over ours, in words."""
+    """`12 times faster than numpy`, `1.4 times slower than numpy`, `as fast as numpy`: a ratio of times,
+    theirs over ours, in words.
+    """
     if 0.95 < ratio < 1.05:
         return f"as fast as {other}"
     word, factor = ("faster", ratio) if ratio > 1 else ("slower", 1 / ratio)

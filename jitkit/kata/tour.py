@@ -1,4 +1,6 @@
-"""`jitkit tour`: one function through every stage of the JIT, then the clock, then the pitfall; a plot and the texts are kept."""
+"""`jitkit tour`: one function through every stage of the JIT, then the clock, then the pitfall; a plot and
+the texts are kept.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise Problem(f"cannot write to {folder}: {error.strerror}. Choose another folder with --output DIR.") from error
+        raise Problem(
+            f"cannot write to {folder}: {error.strerror}. Choose another folder with --output DIR."
+        ) from error
 
     screen.line()
     screen.line("One call of a jitted function, from Python to machine code", "bold")

@@ -63,8 +63,12 @@ def show_arrows(screen: Screen, x: Any, folder: Path) -> None:
 
 def _show_signature(screen: Screen, traced: Any) -> None:
     screen.heading("1  Signature", "call → signature + leaves")
-    screen.text("Arguments are flattened to arrays, and each array is reduced to its type. Of the million numbers only this is "
-                "left, and it is all that the compiled program will depend on:", 2)
+    screen.text(
+        "Arguments are flattened to arrays, and each array is reduced to its type. Of the million numbers "
+        "only this is "
+        "left, and it is all that the compiled program will depend on:",
+        2,
+    )
     names = traced.jaxpr.debug_info.arg_names
     for name, aval in zip(names, traced.jaxpr.in_avals, strict=True):
         screen.code(f"{name}: {aval.str_short()}")
@@ -74,12 +78,21 @@ def _show_signature(screen: Screen, traced: Any) -> None:
 
 def _show_jaxpr(screen: Screen, jaxpr: Jaxpr) -> None:
     screen.heading("2  Trace", "function + avals → Jaxpr")
-    screen.text("Python ran the function once, on a tracer in place of x. It saw a type and no numbers; each operation was written "
-                "down as an equation.", 2)
+    screen.text(
+        "Python ran the function once, on a tracer in place of x. It saw a type and no numbers; each "
+        "operation was written "
+        "down as an equation.",
+        2,
+    )
     screen.code(str(jaxpr))
     count = count_equations(jaxpr)
-    screen.text(f"{count} operations. The 0.0 is float32[] and not float32[1000000]: a scalar stays one. jnp.where is jitted itself, "
-                "so it is an equation with a jaxpr inside.", 2, "dim")
+    screen.text(
+        f"{count} operations. The 0.0 is float32[] and not float32[1000000]: a scalar stays one. jnp.where "
+        f"is jitted itself, "
+        "so it is an equation with a jaxpr inside.",
+        2,
+        "dim",
+    )
 
 
 def count_equations(jaxpr: Jaxpr) -> int:
@@ -90,8 +103,12 @@ def count_equations(jaxpr: Jaxpr) -> int:
 
 def _show_stablehlo(screen: Screen, text: str) -> None:
     screen.heading("3  Lower", "Jaxpr → StableHLO")
-    screen.text("Each equation became a line or two in the language that XLA reads. Nothing is optimised yet, and every "
-                "intermediate result is an array of a million numbers.", 2)
+    screen.text(
+        "Each equation became a line or two in the language that XLA reads. Nothing is optimised yet, and "
+        "every "
+        "intermediate result is an array of a million numbers.",
+        2,
+    )
     screen.code(text)
 
 
@@ -100,17 +117,31 @@ def _show_hlo(screen: Screen, compiled: Any, seconds: float) -> None:
     text = compiled.as_text()
     fused, entry = fusion_and_entry(text)
     if fused:
-        screen.text(f"XLA took {duration(seconds)}, and put all of it into one loop, a fusion. At the right edge, the equation that a "
-                    "line came from:", 2)
-        screen.code("\n".join(line for line, _ in fused), notes={i: f"← {note}" for i, (_, note) in enumerate(fused) if note})
+        screen.text(
+            f"XLA took {duration(seconds)}, and put all of it into one loop, a fusion. At the right edge, "
+            f"the equation that a "
+            "line came from:",
+            2,
+        )
+        screen.code(
+            "\n".join(line for line, _ in fused),
+            notes={i: f"← {note}" for i, (_, note) in enumerate(fused) if note},
+        )
     else:
         screen.text(f"XLA took {duration(seconds)}. On this device it left the operations apart:", 2)
-    screen.code("\n".join(line for line, _ in entry),
-                notes={i: "← one pass over memory" for i, (line, _) in enumerate(entry) if " fusion(" in line})
+    screen.code(
+        "\n".join(line for line, _ in entry),
+        notes={i: "← one pass over memory" for i, (line, _) in enumerate(entry) if " fusion(" in line},
+    )
     costs = compiled.cost_analysis()
     if costs.get("bytes accessed", 0) > 0:
-        screen.text(f"Memory traffic, as XLA counts it: {costs['bytes accessed'] / 1e6:.0f} MB. x is read once, the result "
-                    "written once, 4 MB each; nothing in between touches memory.", 2, "dim")
+        screen.text(
+            f"Memory traffic, as XLA counts it: {costs['bytes accessed'] / 1e6:.0f} MB. x is read once, the "
+            f"result "
+            "written once, 4 MB each; nothing in between touches memory.",
+            2,
+            "dim",
+        )
 
 
 _LINE = re.compile(r"^\s*(?:ROOT )?(?P<name>%[\w.-]+) = \S+ (?P<operation>[\w-]+)\((?P<operands>[^)]*)\)")
@@ -118,9 +149,11 @@ _EQUATION = re.compile(r'op_name="[^"]*?(?P<name>\w+)"')
 
 
 def fusion_and_entry(hlo: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """The body of the first fusion of a program, and its entry function: lines, each with the name of the equation that it came from.
+    """The body of the first fusion of a program, and its entry function: lines, each with the name of the
+    equation that it came from.
 
-    Layouts and metadata are left out, and constants are written where they are used. The body is empty when nothing is fused.
+    Layouts and metadata are left out, and constants are written where they are used. The body is empty when
+    nothing is fused.
     """
     blocks = re.findall(r"^((?:ENTRY )?%[\w.-]+ \(.*?^\})$", hlo, re.MULTILINE | re.DOTALL)
     entry = next((block for block in blocks if block.startswith("ENTRY")), "")
@@ -157,8 +190,19 @@ def _show_cache(screen: Screen, jitted: Any, x: Any) -> None:
         with report.listen() as events:
             jitted(argument).block_until_ready()
         stages = [event.stage for event in events if event.function == "selu"]
-        rows.append((label, _yes(stages.count("tracing")), _yes(stages.count("compilation")), str(jitted._cache_size())))
-    screen.text("The executable is kept under the signature. A call with a signature that is known does none of the above:", 2)
+        rows.append(
+            (
+                label,
+                _yes(stages.count("tracing")),
+                _yes(stages.count("compilation")),
+                str(jitted._cache_size()),
+            )
+        )
+    screen.text(
+        "The executable is kept under the signature. A call with a signature that is known does none of the "
+        "above:",
+        2,
+    )
     screen.table(rows, align="<<<<", indent=4)
     screen.text("Why the last call missed, as jitkit.explain(selu) puts it:", 2)
     for line in explain(jitted).misses[-1].lines():

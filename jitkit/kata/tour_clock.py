@@ -1,4 +1,6 @@
-"""SELU on a million numbers against the clock: numpy, operation by operation, jitted; the first call and the warm one apart."""
+"""SELU on a million numbers against the clock: numpy, operation by operation, jitted; the first call and the
+warm one apart.
+"""
 
 from __future__ import annotations
 
@@ -54,11 +56,19 @@ def measure(x: Any, x_numpy: np.ndarray[Any, Any]) -> Times:
 def show(screen: Screen, times: Times) -> None:
     """The times as bars, and what they mean as sentences."""
     screen.heading("The clock", "SELU on 1,000,000 numbers")
-    screen.text("Each call is waited for (block_until_ready): operations return before they are done. Medians of 25 rounds in turns.", 2)
+    screen.text(
+        "Each call is waited for (block_until_ready): operations return before they are done. Medians of 25 "
+        "rounds in turns.",
+        2,
+    )
     screen.line()
     slowest = max(times.numpy.median, times.eager.median, times.jitted.median)
     room = screen.width - 48
-    for label, spread in (("numpy", times.numpy), ("jitkit, op by op", times.eager), ("jitkit, jitted", times.jitted)):
+    for label, spread in (
+        ("numpy", times.numpy),
+        ("jitkit, op by op", times.eager),
+        ("jitkit, jitted", times.jitted),
+    ):
         quartiles = f"({duration(spread.low)} to {duration(spread.high)})"
         bar = screen.bar(spread.median / slowest, room)
         screen.line(f"  {label:<16} {duration(spread.median):>8}  {quartiles:<20} {bar}".rstrip())
@@ -66,7 +76,12 @@ def show(screen: Screen, times: Times) -> None:
     known = sum(times.stages.values())
     parts = [(name, times.stages[stage]) for stage, name in _STAGES.items() if stage in times.stages]
     parts.append(("the rest, with the run", max(times.first - known, 0.0)))
-    screen.text(f"The first jitted call took {duration(times.first)}: " + ", ".join(f"{n} {duration(s)}" for n, s in parts) + ".", 2)
+    screen.text(
+        f"The first jitted call took {duration(times.first)}: "
+        + ", ".join(f"{n} {duration(s)}" for n, s in parts)
+        + ".",
+        2,
+    )
     screen.line()
     screen.text(verdict(times), 2, "bold")
     screen.text(f"numpy's result and ours differ by {times.difference:.0e} at most.", 2, "dim")
@@ -79,8 +94,10 @@ def verdict(times: Times) -> str:
     """The speed-up, and when the first call has paid for itself, in words."""
     jitted = times.jitted.median
     saved = times.eager.median - jitted
-    text = (f"Jitted, SELU is {compared(times.numpy.median / jitted, 'numpy')} and "
-            f"{compared(times.eager.median / jitted, 'op by op')}, on this machine.")
+    text = (
+        f"Jitted, SELU is {compared(times.numpy.median / jitted, 'numpy')} and "
+        f"{compared(times.eager.median / jitted, 'op by op')}, on this machine."
+    )
     if saved > 0:
         calls = max(1, round(times.first / saved))
         text += f" The first call has paid for itself after {calls} {'call' if calls == 1 else 'calls'}."

@@ -51,8 +51,16 @@ def measure() -> list[Loop]:
             run(start_value, TURNS).block_until_ready()
             seconds = time.perf_counter() - start
         stages = [event.stage for event in events]
-        loops.append(Loop(name, code, stages.count("tracing"), stages.count("compilation"), seconds,
-                          [miss.lines() for miss in _misses()[len(before):]]))
+        loops.append(
+            Loop(
+                name,
+                code,
+                stages.count("tracing"),
+                stages.count("compilation"),
+                seconds,
+                [miss.lines() for miss in _misses()[len(before) :]],
+            )
+        )
     return loops
 
 
@@ -63,7 +71,11 @@ def _misses() -> list[Any]:
 def show(screen: Screen, loops: list[Loop]) -> None:
     """The table, and the reasons in words."""
     screen.heading("The pitfall", f"jit in a loop of {TURNS} turns")
-    screen.text("The cache finds executables by function and signature. Two functions with the same code are two functions:", 2)
+    screen.text(
+        "The cache finds executables by function and signature. Two functions with the same code are two "
+        "functions:",
+        2,
+    )
     screen.line()
     rows = [("in each turn", "traces", "compiles", "time")]
     rows += [(loop.code, str(loop.traces), str(loop.compiles), duration(loop.seconds)) for loop in loops]
@@ -77,8 +89,13 @@ def show(screen: Screen, loops: list[Loop]) -> None:
             screen.text(f"{loop.name}, {turns}: {told}", 4)
     fastest, slowest = min(loops, key=_seconds), max(loops, key=_seconds)
     screen.line()
-    screen.text(f"With {fastest.name} the loop took {duration(fastest.seconds)}, with {slowest.name} {duration(slowest.seconds)}. "
-                "Define functions once, and jit them outside of loops.", 2, "bold")
+    screen.text(
+        f"With {fastest.name} the loop took {duration(fastest.seconds)}, with {slowest.name} "
+        f"{duration(slowest.seconds)}. "
+        "Define functions once, and jit them outside of loops.",
+        2,
+        "bold",
+    )
 
 
 def _seconds(loop: Loop) -> float:
