@@ -70,7 +70,17 @@ ARROWS = {
 # What `runtime` may ask of jax: devices, placement, the types of buffers, errors. Nothing that traces,
 # compiles or computes.
 GATE_MODULES = {"jax", "jaxlib._jax", "jaxlib.xla_client", "jaxlib.version", "jax._src.sharding_impls"}
-GATE_NAMES = {"devices", "local_devices", "default_backend", "device_put", "sharding", "core", "errors"}
+GATE_NAMES = {
+    "devices",
+    "local_devices",
+    "default_backend",
+    "device_put",
+    "sharding",
+    "core",
+    "errors",
+    "config",
+    "enable_x64",
+}
 
 
 def name_of(path: pathlib.Path) -> str:
