@@ -30,7 +30,7 @@ def first_call_seconds(library: str) -> float:
     """The first call of a small network in a fresh process, with `jitkit` or with `jax`: trace, lower,
     compile, run.
     """
-    return float(_run(FIRST_CALL.format(library=library)))
+    return float(_run(FIRST_CALL.format(library=library)).split()[-1])
 
 
 def import_seconds(library: str) -> float:
