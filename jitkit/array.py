@@ -285,7 +285,7 @@ def _first_key(x: Any) -> Any:
         raise TypeError(f"{x!r} is a traced value, and this computation is to run now")
     if runtime.is_buffer(x):
         find: Callable[[Any], Any] = runtime.key_of_buffer
-    elif isinstance(x, np.ndarray):
+    elif type(x) is np.ndarray:
         find = _key_of_ndarray
     else:
         core.get_aval(x)  # raises for a type that is not an array's

@@ -183,6 +183,13 @@ def _aval_of_ndarray(x: Any) -> ShapedArray:
     return ShapedArray(x.shape, dtypes.canonicalize_dtype(x.dtype))
 
 
+def _refuse_masked_array(x: Any) -> ShapedArray:
+    raise ValueError(
+        "numpy masked arrays are not supported as direct inputs to JAX functions. Use arr.filled() to convert the "
+        "value to a standard numpy array."
+    )
+
+
 def _aval_of_python_scalar(python_type: type) -> Callable[[Any], ShapedArray]:
     def find(x: Any) -> ShapedArray:
         dtype = dtypes.canonical_scalar_dtype(python_type)
@@ -194,6 +201,7 @@ def _aval_of_python_scalar(python_type: type) -> Callable[[Any], ShapedArray]:
 
 
 aval_of_type[np.ndarray] = _aval_of_ndarray
+aval_of_type[np.ma.MaskedArray] = _refuse_masked_array
 for _scalar in (bool, int, float, complex):
     aval_of_type[_scalar] = _aval_of_python_scalar(_scalar)
 for _numpy_scalar in dtypes.numpy_scalar_types:

@@ -269,7 +269,7 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
     env.update(zip(jaxpr.invars, args, strict=True))
 
     def read(atom: Atom) -> Any:
-        return atom.val if isinstance(atom, Literal) else env[atom]
+        return literal_value(atom) if isinstance(atom, Literal) else env[atom]
 
     for eqn, dead in zip(jaxpr.eqns, last_uses(jaxpr), strict=True):
         results = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
@@ -280,6 +280,12 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
 
 
 core.eval_jaxpr = eval_jaxpr
+
+
+def literal_value(literal: Literal) -> Any:
+    """The value of a literal, as it has to be passed to keep its type: a weak one is a Python scalar."""
+    value = literal.val
+    return value.item() if literal.aval.weak_type and hasattr(value, "item") else value
 
 
 def last_uses(jaxpr: Jaxpr) -> list[set[Var]]:

@@ -28,6 +28,8 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, cast
 
+import numpy as np
+
 from . import api_util, array, config, core, jaxpr_printer, report, stages, traceback_util
 from .api_util import Arguments, ArgumentSpec
 from .array import Array
@@ -238,6 +240,11 @@ class Jitted:
                 f"argument path is {name}. Got "
                 f"{type(x)} with value {x}\nIt does not fit the 32-bit integers that are the default. Pass "
                 "a float, or enable 64-bit types."
+            )
+        if isinstance(x, np.generic) and not isinstance(x, np.str_):
+            return TypeError(
+                f"Argument '{x}' of type {type(x)} is not a valid JAX type.\n"
+                f"It was passed to {self.name} as {name}. {_instead_of(x, name)}"
             )
         return TypeError(
             f"Error interpreting argument to {self.fun} as an abstract array. The problematic value is of "

@@ -12,6 +12,7 @@ JAX: jax/_src/interpreters/pxla.py:ExecuteReplicated
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import inspect
@@ -211,9 +212,23 @@ def put(x: Any, aval: ShapedArray, sharding: Sharding, committed: bool) -> Buffe
         return gate().jax.device_put(x, sharding) if committed or x.sharding != sharding else x
     value = np.asarray(x, aval.dtype)
     owners = sharding_devices(sharding)
-    if len(owners) > 1:
-        return gate().jax.device_put(value, sharding)
-    return gate().ext.batched_device_put(jax_aval(aval), sharding, [value], list(owners), committed)
+    with _x64_of(aval.dtype):
+        if len(owners) > 1:
+            return gate().jax.device_put(value, sharding)
+        return gate().ext.batched_device_put(jax_aval(aval), sharding, [value], list(owners), committed)
+
+
+def _x64_of(dtype: np.dtype[Any]) -> contextlib.AbstractContextManager[Any]:
+    """JAX halves 64-bit values on their way to a device, unless its own switch is on, which need not be ours."""
+    jax = gate().jax
+    if dtype.name not in _WIDE or jax.config.jax_enable_x64:
+        return _NOTHING
+    switch: contextlib.AbstractContextManager[Any] = jax.enable_x64(True)
+    return switch
+
+
+_WIDE = frozenset(("int64", "uint64", "float64", "complex128"))
+_NOTHING = contextlib.nullcontext()
 
 
 def deleted_error(aval: Any) -> RuntimeError:

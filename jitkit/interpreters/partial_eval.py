@@ -159,16 +159,14 @@ def check_lives(tracer: Tracer) -> None:
 
 
 def _literal_value(x: Any) -> Any:
-    """The numpy scalar to be written into an equation for x, or None when x is an array that must be a
-    constant.
+    """The numpy scalar to be written into an equation for x, or None when x must be a constant: an array, also
+    one without axes that is on a device.
     """
     t = type(x)
     if t in dtypes.python_scalar_types:
         return np.asarray(x, dtypes.canonical_scalar_dtype(t))[()]
-    if isinstance(x, np.generic):
+    if isinstance(x, np.generic) or (isinstance(x, np.ndarray) and x.ndim == 0):
         return np.asarray(x, dtypes.canonicalize_dtype(x.dtype))[()]
-    if getattr(x, "ndim", None) == 0 and not isinstance(x, Tracer):
-        return x
     return None
 
 
