@@ -64,8 +64,7 @@ def show_head(screen: Screen, effort: Effort) -> None:
     screen.line(f"{m['processor']}, {m['cores']} cores, {m['system']}, device {m['device']}")
     screen.line(
         f"Python {m['python']}, jitkit {m['jitkit']}, jax {m['jax']}, {m['date']}; medians of "
-        f"{effort.rounds} rounds "
-        f"({effort.processes} processes)"
+        f"{effort.rounds} rounds ({effort.processes} processes)"
     )
     screen.line()
     screen.line(_COLUMNS.format("", "jitkit", "jax", "ratio", "quartiles", "target", "").rstrip(), "dim")
@@ -97,9 +96,8 @@ def show_summary(screen: Screen, results: list[Result], seconds: float) -> None:
     screen.line()
     screen.text(
         f"{met} of {len(results)} targets met. A ratio is jitkit's time over JAX's, the median over rounds; "
-        f"below 1 jitkit is "
-        f"faster. Half of the rounds were between the quartiles: differences within them mean nothing. "
-        f"Measured in {seconds:.0f} s, on this machine only."
+        "below 1 jitkit is faster. Half of the rounds were between the quartiles: differences within them "
+        f"mean nothing. Measured in {seconds:.0f} s, on this machine only."
     )
 
 

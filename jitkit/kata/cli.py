@@ -145,7 +145,7 @@ def guarded(action: Callable[[], int]) -> int:
 def _our_bug() -> int:
     traceback.print_exc()
     print(
-        f"\njitkit: this is a bug of ours, not of yours. Please report the lines above, and these "
+        "\njitkit: this is a bug of ours, not of yours. Please report the lines above, and these "
         f"versions:\n{versions()}",
         file=sys.stderr,
     )

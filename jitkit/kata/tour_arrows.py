@@ -65,8 +65,7 @@ def _show_signature(screen: Screen, traced: Any) -> None:
     screen.heading("1  Signature", "call → signature + leaves")
     screen.text(
         "Arguments are flattened to arrays, and each array is reduced to its type. Of the million numbers "
-        "only this is "
-        "left, and it is all that the compiled program will depend on:",
+        "only this is left, and it is all that the compiled program will depend on:",
         2,
     )
     names = traced.jaxpr.debug_info.arg_names
@@ -80,16 +79,14 @@ def _show_jaxpr(screen: Screen, jaxpr: Jaxpr) -> None:
     screen.heading("2  Trace", "function + avals → Jaxpr")
     screen.text(
         "Python ran the function once, on a tracer in place of x. It saw a type and no numbers; each "
-        "operation was written "
-        "down as an equation.",
+        "operation was written down as an equation.",
         2,
     )
     screen.code(str(jaxpr))
     count = count_equations(jaxpr)
     screen.text(
         f"{count} operations. The 0.0 is float32[] and not float32[1000000]: a scalar stays one. jnp.where "
-        f"is jitted itself, "
-        "so it is an equation with a jaxpr inside.",
+        "is jitted itself, so it is an equation with a jaxpr inside.",
         2,
         "dim",
     )
@@ -105,8 +102,7 @@ def _show_stablehlo(screen: Screen, text: str) -> None:
     screen.heading("3  Lower", "Jaxpr → StableHLO")
     screen.text(
         "Each equation became a line or two in the language that XLA reads. Nothing is optimised yet, and "
-        "every "
-        "intermediate result is an array of a million numbers.",
+        "every intermediate result is an array of a million numbers.",
         2,
     )
     screen.code(text)
@@ -119,8 +115,7 @@ def _show_hlo(screen: Screen, compiled: Any, seconds: float) -> None:
     if fused:
         screen.text(
             f"XLA took {duration(seconds)}, and put all of it into one loop, a fusion. At the right edge, "
-            f"the equation that a "
-            "line came from:",
+            "the equation that a line came from:",
             2,
         )
         screen.code(
@@ -137,8 +132,7 @@ def _show_hlo(screen: Screen, compiled: Any, seconds: float) -> None:
     if costs.get("bytes accessed", 0) > 0:
         screen.text(
             f"Memory traffic, as XLA counts it: {costs['bytes accessed'] / 1e6:.0f} MB. x is read once, the "
-            f"result "
-            "written once, 4 MB each; nothing in between touches memory.",
+            "result written once, 4 MB each; nothing in between touches memory.",
             2,
             "dim",
         )
@@ -199,8 +193,8 @@ def _show_cache(screen: Screen, jitted: Any, x: Any) -> None:
             )
         )
     screen.text(
-        "The executable is kept under the signature. A call with a signature that is known does none of the "
-        "above:",
+        "The executable is kept under the signature. A call with a signature that is known does none of "
+        "the above:",
         2,
     )
     screen.table(rows, align="<<<<", indent=4)

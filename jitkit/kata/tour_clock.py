@@ -57,8 +57,8 @@ def show(screen: Screen, times: Times) -> None:
     """The times as bars, and what they mean as sentences."""
     screen.heading("The clock", "SELU on 1,000,000 numbers")
     screen.text(
-        "Each call is waited for (block_until_ready): operations return before they are done. Medians of 25 "
-        "rounds in turns.",
+        "Each call is waited for (block_until_ready): operations return before they are done. Medians of "
+        "25 rounds in turns.",
         2,
     )
     screen.line()

@@ -91,8 +91,7 @@ def show(screen: Screen, loops: list[Loop]) -> None:
     screen.line()
     screen.text(
         f"With {fastest.name} the loop took {duration(fastest.seconds)}, with {slowest.name} "
-        f"{duration(slowest.seconds)}. "
-        "Define functions once, and jit them outside of loops.",
+        f"{duration(slowest.seconds)}. Define functions once, and jit them outside of loops.",
         2,
         "bold",
     )
