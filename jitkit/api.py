@@ -27,7 +27,7 @@ def make_jaxpr(
     Arguments may be `ShapeDtypeStruct`s. With `return_shape`, returns a pair: the jaxpr, and the tree of
     `ShapeDtypeStruct`s of the result."""
     if not callable(fun):
-        raise TypeError(f"Expected a callable value, got {fun}")
+        raise TypeError(f"the first argument must be callable\nmake_jaxpr takes a function, got {fun!r}.")
     spec = api_util.resolve_spec(fun, static_argnums, None, None, None)
     jitted = Jitted(fun, JitOptions(spec, False, False, ()))
 

@@ -289,7 +289,7 @@ def _first_key(x: Any) -> Any:
         find = _key_of_ndarray
     else:
         core.get_aval(x)  # raises for a type that is not an array's
-        find = {float: _key_of_float, int: _key_of_int}.get(t, _key_of_scalar)
+        find = {float: _key_of_float, int: _key_of_int, bool: _key_of_bool}.get(t, _key_of_scalar)
     key_functions[t] = find
     return find(x)
 
@@ -308,6 +308,11 @@ def _key_of_int(x: int) -> Any:
     return _key_of_scalar(x)
 
 
+def _key_of_bool(x: bool) -> Any:
+    return _bool_key
+
+
+_bool_key = runtime.OnHost(ShapedArray((), np.bool_))  # Python's and numpy's True are two entries, as in JAX
 _int_keys = [runtime.on_host(ShapedArray((), dtype, weak_type=True)) for dtype in (np.int32, np.int64)]
 _float_keys = [runtime.on_host(ShapedArray((), dtype, weak_type=True)) for dtype in (np.float32, np.float64)]
 _ndarray_keys: tuple[dict[Any, Any], dict[Any, Any]] = ({}, {})  # without and with x64
