@@ -1,0 +1,53 @@
+"""README says only what is true: its programs run, its tables are complete, what it points at is there."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+
+import jax
+import jax.numpy as jax_numpy
+
+from jitkit import config
+from jitkit.kata import cli
+
+ROOT = pathlib.Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+
+
+def test_the_programs_of_the_readme_run_and_print_what_jax_prints(capsys):
+    assert len(BLOCKS) == 2
+    x = jax_numpy.arange(5.0)
+    names = {"x": x}
+    exec("\n".join(BLOCKS), names)
+
+    def selu(x, alpha=1.67, lmbda=1.05):
+        return lmbda * jax_numpy.where(x > 0, x, alpha * jax_numpy.exp(x) - alpha)
+
+    assert capsys.readouterr().out == f"{jax.make_jaxpr(selu)(jax_numpy.arange(3.0))}\n"
+    assert names["compiled"](x).shape == x.shape
+
+
+def test_every_option_is_in_the_table_with_its_variable():
+    rows = dict(re.findall(r"^\| `(\w+)` \| `(\w+)` \|", README, re.MULTILINE))
+    expected = {name: config._ENVIRONMENT.get(name, f"JITKIT_{name.upper()}") for name in config._OPTIONS}
+    assert rows == expected
+
+
+def test_what_the_readme_points_at_is_there():
+    files = re.findall(r"\]\(((?!http)[^)]+)\)", README) + re.findall(r"`((?:docs|tests)/[\w./]+)`", README)
+    assert files
+    assert all((ROOT / path).exists() for path in files)
+
+
+def test_the_commands_of_the_readme_exist():
+    verbs = set(
+        re.findall(r"`?jitkit (tour|bench|start|watch|check|hint|show|reset|status|export)\b", README)
+    )
+    assert verbs
+    assert verbs <= set(cli.VERBS)
+    targets = set(re.findall(r"^make (\w+)", README, re.MULTILINE))
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert targets
+    assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in targets)
