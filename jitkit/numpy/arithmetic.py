@@ -1,0 +1,412 @@
+"""Elementwise functions that are small algorithms: powers, whole-number division, remainders, the parts of a float.
+
+Those that JAX keeps as a named program (`jit[name=floor_divide ...]` in a jaxpr) are decorated with `jit` here, too, and carry its name.
+
+JAX: jax/_src/numpy/ufuncs.py:floor_divide
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from .. import core, dtypes, lax
+from ..lax import cumulative
+from ..pjit import fused, jit
+from .ufuncs import (
+    ceil,
+    constant,
+    floor,
+    logical_and,
+    maximum,
+    minimum,
+)
+from .util import (
+    as_array,
+    check_arraylike,
+    ensure_arraylike,
+    ensure_arraylikes,
+    promote,
+    promote_dtypes_inexact,
+    promote_dtypes_numeric,
+    promote_inexact,
+    promote_numeric,
+    promote_shapes,
+    where,
+)
+
+_INTEGER_OF_BITS = {16: np.dtype("int16"), 32: np.dtype("int32"), 64: np.dtype("int64")}
+
+
+# --- powers and logarithms -------------------------------------------------------------------------------------------
+
+
+def power(x1: Any, x2: Any, /) -> Any:
+    """x1 ** x2. With an integer exponent known now, by repeated multiplication.
+
+    Raises:
+      TypeError: for an integer raised to a negative power known now.
+    """
+    check_arraylike("power", x1, x2)
+    if core.is_concrete(x2):
+        try:
+            exponent = operator.index(x2)
+        except TypeError:
+            pass
+        else:
+            return lax.integer_pow(*promote_dtypes_numeric(x1), exponent)
+    return _power(x1, x2)
+
+
+def pow(x1: Any, x2: Any, /) -> Any:  # numpy's name
+    """x1 ** x2. With an integer exponent known now, by repeated multiplication."""
+    return power(x1, x2)
+
+
+@fused
+def _power(x1: Any, x2: Any) -> Any:
+    x1, x2 = promote_shapes("power", x1, x2)
+    dtype, (base, exponent) = promote_numeric("power", x1, x2)
+    if dtypes.issubdtype(dtype, np.integer):
+        return _integer_power(base, exponent, dtype)
+    if dtypes.issubdtype(dtypes.dtype(x1), np.inexact) and dtypes.issubdtype(dtypes.dtype(x2), np.integer):
+        return lax.pow(x1, x2)  # the exponent may stay an integer, which is more exact
+    return lax.pow(base, exponent)
+
+
+def _integer_power(base: Any, exponent: Any, dtype: Any) -> Any:
+    """By squaring, for exponents of up to 6 bits: larger ones overflow for every base but 0, 1 and -1."""
+    zero, one = dtype.type(0), dtype.type(1)
+    result = where(lax.bitwise_and(lax.eq(base, zero), lax.ne(exponent, zero)), zero, one)
+    for _ in range(6):
+        result = where(lax.bitwise_and(exponent, one), lax.mul(result, base), result)
+        base = lax.mul(base, base)
+        exponent = lax.shift_right_logical(exponent, one)
+    return result
+
+
+@fused
+def log2(x: Any, /) -> Any:
+    """The logarithm to base 2."""
+    dtype, (x,) = promote_inexact("log2", x)
+    if dtypes.issubdtype(dtype, np.complexfloating):
+        r = lax.log(x)
+        re, im = lax.real(r), lax.imag(r)
+        ln2 = lax.log(re.dtype.type(2))
+        return lax.complex(lax.div(re, ln2), lax.div(im, ln2))
+    return lax.div(lax.log(x), lax.log(dtype.type(2)))
+
+
+@fused
+def log10(x: Any, /) -> Any:
+    """The logarithm to base 10."""
+    dtype, (x,) = promote_inexact("log10", x)
+    factor = np.array(1 / np.log(10), dtypes.finfo(dtype).dtype)[()]
+    if dtypes.issubdtype(dtype, np.complexfloating):
+        r = lax.log(x)
+        re, im = lax.real(r), lax.imag(r)
+        return lax.complex(lax.mul(re, factor), lax.mul(im, factor))
+    return lax.mul(lax.log(x), factor)
+
+
+@fused
+def logaddexp(x1: Any, x2: Any, /) -> Any:
+    """log(exp(x1) + exp(x2)), without overflow."""
+    return cumulative.logaddexp(*map(as_array, promote_inexact("logaddexp", x1, x2)[1]))
+
+
+@fused
+def logaddexp2(x1: Any, x2: Any, /) -> Any:
+    """log2(2 ** x1 + 2 ** x2), without overflow. Of real numbers."""
+    _, (x1, x2) = promote_inexact("logaddexp2", x1, x2)
+    largest = lax.max(x1, x2)
+    delta = lax.sub(x1, x2)
+    below = lax.mul(constant(largest, 1 / np.log(2)), lax.log1p(lax.exp2(lax.neg(lax.abs(delta)))))
+    return lax.select(lax.ne(delta, delta), lax.add(x1, x2), lax.add(largest, below))
+
+
+@jit
+def hypot(x1: Any, x2: Any, /) -> Any:
+    """sqrt(x1**2 + x2**2), without overflow. ValueError for complex operands."""
+    dtype, (x1, x2) = promote_inexact("hypot", x1, x2)
+    if dtypes.issubdtype(dtype, np.complexfloating):
+        raise ValueError("jnp.hypot is not well defined for complex-valued inputs. Please convert to real values first, such as by "
+                         "using abs(x)")
+    x1, x2 = lax.abs(x1), lax.abs(x2)
+    either_inf = lax.bitwise_or(isposinf(x1), isposinf(x2))
+    x1, x2 = maximum(x1, x2), minimum(x1, x2)
+    is_zero = x1 == 0
+    ratio = lax.div(x2, where(x1 == 0, lax.full_like(x1, 1), x1))
+    result = where(is_zero, x1, x1 * lax.sqrt(1 + lax.square(ratio)))
+    return where(either_inf, constant(result, np.inf), result)
+
+
+@fused
+def deg2rad(x: Any, /) -> Any:
+    """x degrees in radians."""
+    _, (x,) = promote_inexact("deg2rad", x)
+    return lax.mul(x, constant(x, np.pi / 180))
+
+
+@fused
+def rad2deg(x: Any, /) -> Any:
+    """x radians in degrees."""
+    _, (x,) = promote_inexact("rad2deg", x)
+    return lax.mul(x, constant(x, 180 / np.pi))
+
+
+def degrees(x: Any, /) -> Any:
+    """x radians in degrees."""
+    return rad2deg(x)
+
+
+def radians(x: Any, /) -> Any:
+    """x degrees in radians."""
+    return deg2rad(x)
+
+
+@jit
+def sinc(x: Any, /) -> Any:
+    """sin(pi x) / (pi x), and 1 at 0."""
+    (x,) = promote_dtypes_inexact(ensure_arraylike("sinc", x))
+    is_zero = lax.eq(x, constant(x, 0))
+    pi_x = lax.mul(constant(x, np.pi), x)
+    safe = where(is_zero, constant(x, 1), pi_x)
+    return where(is_zero, pi_x * 0 + constant(x, 1), lax.div(lax.sin(safe), safe))
+
+
+@jit
+def heaviside(x1: Any, x2: Any, /) -> Any:
+    """0 where x1 < 0, 1 where x1 > 0, x2 where x1 is 0, and nan where it is nan."""
+    x1, x2 = promote_dtypes_inexact(*ensure_arraylikes("heaviside", x1, x2))
+    zero = constant(x1, 0)
+    negative, positive = lax.lt(x1, zero), lax.gt(x1, zero)
+    return where(negative, zero, where(positive, constant(x1, 1), where(lax.ne(x1, x1), x1, x2)))
+
+
+# --- division with whole results -------------------------------------------------------------------------------------
+
+
+@jit
+def floor_divide(x1: Any, x2: Any, /) -> Any:
+    """The largest whole number <= x1 / x2, of their dtype. TypeError for complex operands."""
+    dtype, (x1, x2) = promote_numeric("floor_divide", x1, x2)
+    if dtypes.issubdtype(dtype, np.unsignedinteger):
+        return lax.div(x1, x2)
+    if dtypes.issubdtype(dtype, np.integer):
+        quotient = lax.div(x1, x2)  # rounded to zero: one too many where the signs differ and something remains
+        too_large = logical_and(lax.sign(x1) != lax.sign(x2), lax.rem(x1, x2) != 0)
+        return where(too_large, quotient - 1, quotient)
+    if dtypes.issubdtype(dtype, np.complexfloating):
+        raise TypeError("floor_divide does not support complex-valued inputs")
+    return _float_divmod(x1, x2)[0]
+
+
+@jit
+def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:  # numpy's name
+    """`floor_divide` and `remainder`."""
+    dtype, (x1, x2) = promote_numeric("divmod", x1, x2)
+    if dtypes.issubdtype(dtype, np.integer):
+        return floor_divide(x1, x2), remainder(x1, x2)
+    return _float_divmod(x1, x2)
+
+
+def _float_divmod(x1: Any, x2: Any) -> tuple[Any, Any]:
+    """As CPython does it: from the exact remainder, corrected where it has the sign of x1."""
+    mod = lax.rem(x1, x2)
+    div = lax.div(where(x2 == 0, x1, lax.sub(x1, mod)), x2)
+    other_sign = lax.bitwise_and(mod != 0, lax.sign(x2) != lax.sign(mod))
+    mod = lax.select(other_sign, mod + x2, mod)
+    div = lax.select(other_sign, div - 1.0, div)
+    return lax.round(div), mod
+
+
+@jit
+def remainder(x1: Any, x2: Any, /) -> Any:
+    """What is left of x1 after division by x2, with the sign of x2; x1 itself where an integer x2 is 0."""
+    dtype, (x1, x2) = promote_numeric("remainder", x1, x2)
+    zero = dtype.type(0)
+    if dtypes.issubdtype(dtype, np.integer):
+        x2 = where(x2 == 0, lax.full_like(x2, 1), x2)
+    rest = lax.rem(x1, x2)
+    not_zero = lax.ne(rest, zero)
+    other_sign = lax.bitwise_and(lax.ne(lax.lt(rest, zero), lax.lt(x2, zero)), not_zero)
+    return lax.select(other_sign, lax.add(rest, x2), rest)
+
+
+def mod(x1: Any, x2: Any, /) -> Any:
+    """What is left of x1 after division by x2, with the sign of x2."""
+    return remainder(x1, x2)
+
+
+@jit
+def fmod(x1: Any, x2: Any, /) -> Any:
+    """What is left of x1 after division by x2, with the sign of x1."""
+    x1, x2 = ensure_arraylikes("fmod", x1, x2)
+    if dtypes.issubdtype(dtypes.result_type(x1, x2), np.integer):
+        x2 = where(x2 == 0, lax.full_like(x2, 1), x2)
+    return lax.rem(*promote_numeric("fmod", x1, x2)[1])
+
+
+@jit
+def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
+    """The fractional and the whole part, both with the sign of x."""
+    (x,) = promote_dtypes_inexact(ensure_arraylike("modf", x))
+    if out is not None:
+        raise NotImplementedError("The 'out' argument to jnp.modf is not supported.")
+    whole = where(lax.ge(x, lax.full_like(x, 0, shape=())), floor(x), ceil(x))
+    return x - whole, whole
+
+
+# --- what a float is made of -----------------------------------------------------------------------------------------
+
+
+@fused
+def isnan(x: Any, /) -> Any:
+    """Whether x is nan: the value that differs from itself."""
+    x = ensure_arraylike("isnan", x)
+    return lax.ne(x, x)
+
+
+@fused
+def isfinite(x: Any, /) -> Any:
+    """Whether x is neither infinite nor nan."""
+    x = ensure_arraylike("isfinite", x)
+    if dtypes.issubdtype(x.dtype, np.floating):
+        return lax.is_finite(x)
+    if dtypes.issubdtype(x.dtype, np.complexfloating):
+        return lax.bitwise_and(lax.is_finite(lax.real(x)), lax.is_finite(lax.imag(x)))
+    return lax.full_like(x, True, dtype=np.bool_)
+
+
+@jit
+def isinf(x: Any, /) -> Any:
+    """Whether x is infinite."""
+    x = ensure_arraylike("isinf", x)
+    if dtypes.issubdtype(x.dtype, np.floating):
+        return lax.eq(lax.abs(x), x.dtype.type(np.inf))
+    if dtypes.issubdtype(x.dtype, np.complexfloating):
+        re, im = lax.real(x), lax.imag(x)
+        return lax.bitwise_or(lax.eq(lax.abs(re), re.dtype.type(np.inf)), lax.eq(lax.abs(im), im.dtype.type(np.inf)))
+    return lax.full_like(x, False, dtype=np.bool_)
+
+
+def _equals_infinity(name: str, infinity: float, x: Any, out: None) -> Any:
+    x = ensure_arraylike(name, x)
+    if out is not None:
+        raise NotImplementedError("The 'out' argument to isneginf/isposinf is not supported.")
+    if dtypes.issubdtype(x.dtype, np.floating):
+        return lax.eq(x, x.dtype.type(infinity))
+    if dtypes.issubdtype(x.dtype, np.complexfloating):
+        raise ValueError("isposinf/isneginf are not well defined for complex types")
+    return lax.full_like(x, False, dtype=np.bool_)
+
+
+def isposinf(x: Any, /, out: None = None) -> Any:
+    """Whether x is plus infinity. ValueError for complex x."""
+    return _equals_infinity("isposinf", np.inf, x, out)
+
+
+def isneginf(x: Any, /, out: None = None) -> Any:
+    """Whether x is minus infinity. ValueError for complex x."""
+    return _equals_infinity("isneginf", -np.inf, x, out)
+
+
+@jit
+def signbit(x: Any, /) -> Any:
+    """Whether the sign bit is set, also of -0.0 and nan. Of real numbers of 16, 32 or 64 bits."""
+    dtype, (x,) = promote("signbit", x)
+    if dtypes.issubdtype(dtype, np.integer):
+        return lax.lt(x, dtype.type(0))
+    if dtype == np.bool_:
+        return lax.full_like(x, False, dtype=np.bool_)
+    if not dtypes.issubdtype(dtype, np.floating):
+        raise ValueError(f"jax.numpy.signbit is not well defined for {dtype}")
+    info = dtypes.finfo(dtype)
+    if info.bits not in _INTEGER_OF_BITS:
+        raise NotImplementedError("jax.numpy.signbit only supports 16, 32, and 64-bit types.")
+    bits = lax.bitcast_convert_type(x, _INTEGER_OF_BITS[info.bits])
+    return lax.convert_element_type(bits >> info.nexp + info.nmant, np.bool_)
+
+
+@jit
+def copysign(x1: Any, x2: Any, /) -> Any:
+    """|x1| with the sign of x2. TypeError for complex operands."""
+    dtype, (x1, x2) = promote_inexact("copysign", x1, x2)
+    if dtypes.issubdtype(dtype, np.complexfloating):
+        raise TypeError("copysign does not support complex-valued inputs")
+    return where(signbit(x2), -lax.abs(x1), lax.abs(x1))
+
+
+@fused
+def spacing(x: Any, /) -> Any:
+    """The distance to the next float away from zero, with the sign of x. ValueError for complex x."""
+    dtype, (x,) = promote_inexact("spacing", x)
+    if dtypes.issubdtype(dtype, np.complexfloating):
+        raise ValueError("jnp.spacing is not defined for complex inputs.")
+    x = as_array(x)
+    inf = constant(x, np.inf)
+    if dtype == np.float16:
+        return lax.nextafter(x, inf) - x
+    result = lax.nextafter(x, copysign(inf, x)) - x
+    smallest = dtypes.finfo(dtype).smallest_subnormal
+    return where(result == 0, copysign(smallest, x), result)
+
+
+@jit
+def frexp(x: Any, /) -> tuple[Any, Any]:
+    """m in [0.5, 1) and an int32 e with x = m * 2 ** e. TypeError for complex x."""
+    (x,) = promote_dtypes_inexact(ensure_arraylike("frexp", x))
+    if dtypes.issubdtype(x.dtype, np.complexfloating):
+        raise TypeError("frexp does not support complex-valued inputs")
+    info = dtypes.finfo(x.dtype)
+    mask = (1 << info.nexp) - 1
+    bias = 1 - info.minexp
+    bits, exponent = _without_subnormals(x)
+    exponent = exponent + ((bits >> info.nmant & mask) - bias + 1)
+    bits = (bits & ~(mask << info.nmant)) | (bias - 1 << info.nmant)
+    mantissa = lax.bitcast_convert_type(bits, x.dtype)
+    as_it_is = isinf(x) | isnan(x) | (x == 0)
+    exponent = where(as_it_is, lax.full_like(exponent, 0), exponent)
+    return where(as_it_is, x, mantissa), lax.convert_element_type(exponent, np.int32)
+
+
+def _without_subnormals(x: Any) -> tuple[Any, Any]:
+    """The bits of x, scaled up where it is too small to have a leading one, and the exponent of that scale."""
+    info = dtypes.finfo(x.dtype)
+    integer = _INTEGER_OF_BITS[info.bits]
+    small = lax.abs(x) < info.tiny
+    scaled = where(small, x * constant(x, 1 << info.nmant), x)
+    scale = where(small, integer.type(-info.nmant), integer.type(0))
+    return lax.bitcast_convert_type(scaled, integer), scale
+
+
+@jit
+def ldexp(x1: Any, x2: Any, /) -> Any:
+    """x1 * 2 ** x2 for whole x2. ValueError for other dtypes."""
+    x1, x2 = ensure_arraylikes("ldexp", x1, x2)
+    if dtypes.issubdtype(x1.dtype, np.complexfloating) or dtypes.issubdtype(x2.dtype, np.inexact):
+        raise ValueError(f"ldexp not supported for input types {(x1.dtype, x2.dtype)}")
+    dtype, (x1,) = promote_inexact("ldexp", x1)
+    x2 = lax.convert_element_type(x2, dtype)
+    m, e = frexp(x1)
+    e = (e.astype(dtype) + x2).astype(dtype)
+    m = where(e > 0, m * 2, m)  # keeps 2 ** e in range for the largest results
+    e = where(e > 0, e - 1, e)
+    return where(isinf(x1) | (x1 == 0), x1, m * 2**e)
+
+
+@jit
+def fmin(x1: Any, x2: Any) -> Any:
+    """The smaller of x1 and x2; the other one where one is nan."""
+    return where((x1 < x2) | isnan(x2), x1, x2)
+
+
+@jit
+def fmax(x1: Any, x2: Any) -> Any:
+    """The larger of x1 and x2; the other one where one is nan."""
+    return where((x1 > x2) | isnan(x2), x1, x2)
+
+

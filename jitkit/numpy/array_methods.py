@@ -1,0 +1,202 @@
+"""Fills the operators and methods that Array and Tracer share with functions of this package.
+
+`x + y` is `add(x, y)`, `x.sum(0)` is `sum(x, 0)`. Importing this module installs them.
+
+JAX: jax/_src/numpy/array_methods.py:register_jax_array_methods
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, lax, operators
+from ..array import device_put_leaf
+from . import (
+    arithmetic,
+    contractions,
+    creation,
+    indexing,
+    joining,
+    reductions,
+    selection,
+    shaping,
+    sorting,
+    statistics,
+    ufuncs,
+)
+from .creation import zeros
+from .util import ensure_arraylike, index_tuple
+
+# --- methods that are more than a function with the array in front ---------------------------------------------------
+
+
+def _setitem(x: Any, index: Any, value: Any) -> Any:
+    """A TypeError: arrays are immutable."""
+    raise TypeError("JAX arrays are immutable and do not support in-place item assignment. Instead of x[idx] = y, use x = x.at[idx].set(y) "
+                    "or another .at[] method: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html")
+
+
+def _round(x: Any, ndigits: int | None = None) -> Any:
+    """`round(x)` is of integers, `round(x, n)` of the array's dtype."""
+    out = selection.round(x, decimals=ndigits or 0)
+    return out.astype(int) if ndigits is None else out
+
+
+def _contains(x: Any, query: Any) -> Any:
+    """Whether a one-dimensional array has an element equal to a scalar."""
+    if query is None or isinstance(query, str):
+        raise TypeError(f"Array.__contains__: unsupported operand type {type(query)}.")
+    query = ensure_arraylike("Array.__contains__", query)
+    if x.ndim != 1:
+        raise ValueError(f"Array.__contains__: search array must be one-dimensional, got arr.shape={x.shape}.")
+    if query.ndim != 0:
+        raise ValueError(f"Array.__contains__: query value must be a scalar, got query.shape={query.shape}")
+    return reductions.any(x == query)
+
+
+def _astype(x: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any:
+    """The array converted to `dtype`; None means the default float type."""
+    return creation.astype(x, dtype, copy=copy, device=device)
+
+
+def _copy(x: Any) -> Any:
+    """An array with the same elements in memory of its own."""
+    return creation.copy(x)
+
+
+def _transpose(x: Any, *axes: Any) -> Any:
+    """`x.transpose()`, `x.transpose(1, 0)` or `x.transpose((1, 0))`."""
+    given = axes[0] if len(axes) == 1 else axes or None
+    return shaping.transpose(x, None if given is None else index_tuple(given))
+
+
+def _to_device(x: Any, device: Any, *, stream: Any = None) -> Any:
+    """The array on another device."""
+    if stream is not None:
+        raise NotImplementedError("stream argument of array.to_device()")
+    return device_put_leaf(x, device)
+
+
+def _view(x: Any, dtype: Any = None, type: None = None) -> Any:
+    """The same bytes read as another dtype; the last axis grows or shrinks with the size of an element.
+
+    Raises:
+      ValueError: where it cannot.
+    """
+    if type is not None:
+        raise NotImplementedError("`type` argument of array.view() is not supported.")
+    if dtype is None:
+        return x
+    dtype = dtypes.check_and_canonicalize_user_dtype(dtype, "view")
+    bits_in, bits_out = dtypes.itemsize_bits(x.dtype), dtypes.itemsize_bits(dtype)
+    if x.ndim == 0:
+        if bits_in != bits_out:
+            raise ValueError("view() of a 0d array is only supported if the itemsize is unchanged.")
+        return _view(lax.expand_dims(x, (0,)), dtype).squeeze()
+    if x.shape[-1] * bits_in % bits_out != 0:
+        raise ValueError("When changing to a larger dtype, its size must be a divisor of the total size in bytes of the last axis of the "
+                         "array.")
+    if x.dtype == dtype:
+        return x
+    if x.dtype == np.bool_:
+        return _view(x.astype("uint8"), dtype)
+    if dtypes.issubdtype(x.dtype, np.complexfloating):
+        parts = zeros((*x.shape[:-1], x.shape[-1] * 2), x.real.dtype)
+        return _view(parts.at[..., 0::2].set(x.real).at[..., 1::2].set(x.imag), dtype)
+    if dtype == np.bool_:
+        return _view(x, np.uint8).astype(bool)
+    if dtypes.issubdtype(dtype, np.complexfloating):
+        out = _view(x, dtypes.finfo(dtype).dtype).astype(dtype)
+        return out[..., 0::2] + 1j * out[..., 1::2]
+    if bits_in < bits_out:
+        factor = bits_out // bits_in
+        return lax.bitcast_convert_type(x.reshape(*x.shape[:-1], x.shape[-1] // factor, factor), dtype)
+    out = lax.bitcast_convert_type(x, dtype)
+    return out.reshape(*out.shape[:-2], out.shape[-2] * out.shape[-1]) if bits_in > bits_out else out
+
+
+def _iterate(x: Any) -> Iterator[Any]:
+    """The subarrays of the first axis."""
+    return (lax.index_in_dim(x, i, keepdims=False) for i in range(x.shape[0]))
+
+
+# --- installation ----------------------------------------------------------------------------------------------------
+
+_BINARY = (
+    ("add", "+", ufuncs.add), ("sub", "-", ufuncs.subtract), ("mul", "*", ufuncs.multiply), ("truediv", "/", ufuncs.true_divide),
+    ("floordiv", "//", arithmetic.floor_divide), ("mod", "%", arithmetic.remainder), ("divmod", "divmod()", arithmetic.divmod),
+    ("pow", "** or pow()", arithmetic.power), ("matmul", "@", contractions.matmul), ("and", "&", ufuncs.bitwise_and),
+    ("or", "|", ufuncs.bitwise_or), ("xor", "^", ufuncs.bitwise_xor), ("lshift", "<<", ufuncs.left_shift),
+    ("rshift", ">>", ufuncs.right_shift),
+)  # fmt: skip
+_COMPARISONS = (
+    ("eq", "==", ufuncs.equal), ("ne", "!=", ufuncs.not_equal), ("lt", "<", ufuncs.less), ("le", "<=", ufuncs.less_equal),
+    ("gt", ">", ufuncs.greater), ("ge", ">=", ufuncs.greater_equal),
+)  # fmt: skip
+_UNARY = (("neg", ufuncs.negative), ("pos", ufuncs.positive), ("abs", ufuncs.abs), ("invert", ufuncs.invert))
+_METHODS = {
+    "__getitem__": indexing.getitem, "__setitem__": _setitem, "__contains__": _contains, "__round__": _round,
+    "_iterate": _iterate,
+    "all": reductions.all, "any": reductions.any, "argmax": reductions.argmax, "argmin": reductions.argmin,
+    "argsort": sorting.argsort, "astype": _astype, "clip": selection.clip, "conj": ufuncs.conj, "conjugate": ufuncs.conjugate,
+    "copy": _copy, "cumprod": reductions.cumprod, "cumsum": reductions.cumsum, "diagonal": shaping.diagonal,
+    "dot": contractions.dot, "flatten": shaping.ravel, "max": reductions.max, "mean": statistics.mean, "min": reductions.min,
+    "nonzero": selection.nonzero, "prod": reductions.prod, "ptp": reductions.ptp, "ravel": shaping.ravel,
+    "repeat": joining.repeat, "reshape": shaping.reshape_method, "round": selection.round,
+    "searchsorted": sorting.searchsorted, "sort": sorting.sort, "squeeze": shaping.squeeze, "std": statistics.std,
+    "sum": reductions.sum, "swapaxes": shaping.swapaxes, "take": indexing.take, "to_device": _to_device,
+    "trace": shaping.trace, "transpose": _transpose, "var": statistics.var, "view": _view,
+}  # fmt: skip
+
+
+def _t(x: Any) -> Any:
+    """The axes in reverse order."""
+    return shaping.transpose(x)
+
+
+def _at(x: Any) -> indexing.IndexUpdateHelper:
+    """`x.at[index].set(y)` and its like: updated copies."""
+    return indexing.IndexUpdateHelper(x)
+
+
+def _nbytes(x: Any) -> int:
+    """Bytes of all elements."""
+    nbytes: int = x.size * x.dtype.itemsize
+    return nbytes
+
+
+def _itemsize(x: Any) -> int:
+    """Bytes of one element."""
+    itemsize: int = x.dtype.itemsize
+    return itemsize
+
+
+def _flat(x: Any) -> Any:
+    """A NotImplementedError: an iterator over elements would write to them."""
+    raise NotImplementedError("JAX Arrays do not implement the arr.flat property: consider arr.flatten() instead.")
+
+
+_PROPERTIES = {
+    "T": _t, "mT": shaping.matrix_transpose, "real": ufuncs.real, "imag": ufuncs.imag, "at": _at, "nbytes": _nbytes,
+    "itemsize": _itemsize, "flat": _flat,
+}  # fmt: skip
+
+
+def install() -> None:
+    """Put them all in place. Done once, when this module is imported."""
+    for name, symbol, function in _BINARY:
+        operators.install_binary(name, symbol, function)
+    for name, symbol, function in _COMPARISONS:
+        operators.install_binary(name, symbol, function, reflected=False)
+    for name, function in _UNARY:
+        operators.install_unary(name, function)
+    for name, function in _METHODS.items():
+        operators.install_method(name, function)
+    for name, function in _PROPERTIES.items():
+        operators.install_property(name, function)
+
+
+install()

@@ -1,0 +1,215 @@
+"""Products of matrices and vectors, all by `dot_general`.
+
+The dtype of the result is that of promoting both operands; the operands themselves may differ and are not converted, since XLA
+multiplies mixed types by itself.
+
+JAX: jax/_src/numpy/tensor_contractions.py:matmul
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import core, dtypes, lax
+from ..pjit import fused
+from .shaping import moveaxis
+from .ufuncs import conj
+from .util import canonicalize_axis, check_arraylike, ensure_arraylikes, promote_dtypes
+
+_STATIC = ("precision", "preferred_element_type")
+
+
+def result_type_of(name: str, preferred_element_type: Any, *operands: Any) -> tuple[Any, bool]:
+    """The dtype of a product, and whether it is weak: that asked for, or that of promoting the operands."""
+    if preferred_element_type is None:
+        return dtypes.result_type(*operands, return_weak_type_flag=True)
+    return dtypes.check_and_canonicalize_user_dtype(preferred_element_type, name), False
+
+
+@fused(static_argnames=_STATIC)
+def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The sum of products over the last axis of `a` and the second to last (or only) axis of `b`; the product with a scalar.
+
+    TypeError where the two axes differ in size.
+    """
+    a, b = ensure_arraylikes("dot", a, b)
+    dtype, weak_type = result_type_of("dot", preferred_element_type, a, b)
+    if a.ndim == 0 or b.ndim == 0:
+        contracted: Any = ((), ())
+    else:
+        contracted = ((a.ndim - 1,), (max(b.ndim - 2, 0),))
+    result = lax.dot_general(a, b, (contracted, ((), ())), precision=precision, preferred_element_type=dtype)
+    return lax._convert_element_type(result, dtype, weak_type)
+
+
+@fused(static_argnames=_STATIC)
+def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """`a @ b`: matrices in the last two axes, batches of them in the others, which broadcast; an operand of one axis is a vector.
+
+    Raises:
+      ValueError: for scalars, and batches that do not broadcast.
+      TypeError: where the sizes of the contracted axes differ.
+    """
+    a, b = ensure_arraylikes("matmul", a, b)
+    for i, x in enumerate((a, b)):
+        if x.ndim < 1:
+            raise ValueError(f"matmul input operand {i} must have ndim at least 1, but it has ndim {x.ndim}")
+    dtype, weak_type = result_type_of("matmul", preferred_element_type, a, b)
+    batches = _match_batches(a, b)
+    # dot_general puts the batch first, then what is left of a, then of b; matmul has the axes in their own order
+    order = np.argsort([*batches.shared, *batches.of_a, *batches.of_b])
+    a = lax.squeeze(a, batches.squeezed_a)
+    b = lax.squeeze(b, batches.squeezed_b)
+    contracted = ((a.ndim - 1,), (max(b.ndim - 2, 0) if batches.b_is_matrix else b.ndim - 1,))
+    result = lax.dot_general(a, b, (contracted, (batches.axes_a, batches.axes_b)), precision=precision, preferred_element_type=dtype)
+    result = lax.transpose(result, order)
+    if batches.new_axes:
+        result = lax.expand_dims(result, batches.new_axes)
+    return lax._convert_element_type(result, dtype, weak_type)
+
+
+class _Batches:
+    """How the leading axes of two operands of matmul correspond. Axes of the result: `shared`, `of_a`, `of_b` and `new_axes`."""
+
+    def __init__(self, b_is_matrix: bool) -> None:
+        self.b_is_matrix = b_is_matrix
+        self.shared: list[int] = []
+        self.of_a: list[int] = []
+        self.of_b: list[int] = []
+        self.new_axes: list[int] = []  # of size 1 in both: taken out, and put back
+        self.squeezed_a: list[int] = []
+        self.squeezed_b: list[int] = []
+        self.axes_a: list[int] = []  # of the operands, once squeezed
+        self.axes_b: list[int] = []
+
+    def squeeze_a(self) -> None:
+        """The next axis of a, of size 1, is taken out."""
+        self.squeezed_a.append(len(self.shared) + len(self.of_a) + len(self.squeezed_a))
+
+    def squeeze_b(self) -> None:
+        """The next axis of b, of size 1, is taken out."""
+        self.squeezed_b.append(len(self.shared) + len(self.of_b) + len(self.squeezed_b))
+
+
+def _match_batches(a: Any, b: Any) -> _Batches:
+    shape_a, shape_b = a.shape[:-2], b.shape[:-2]
+    rank = max(len(shape_a), len(shape_b))
+    batches = _Batches(b.ndim > 1)
+    pairs = zip((None,) * (rank - len(shape_a)) + shape_a, (None,) * (rank - len(shape_b)) + shape_b, strict=True)
+    for i, (size_a, size_b) in enumerate(pairs):
+        if size_a is None:
+            batches.of_b.append(i)
+        elif size_b is None:
+            batches.of_a.append(i)
+        elif size_a == 1 and size_b == 1:
+            batches.squeeze_a()
+            batches.squeeze_b()
+            batches.new_axes.append(i)
+        elif size_a == 1:
+            batches.of_b.append(i)
+            batches.squeeze_a()
+        elif size_b == 1:
+            batches.of_a.append(i)
+            batches.squeeze_b()
+        elif size_a == size_b:
+            batches.axes_a.append(len(batches.shared) + len(batches.of_a))
+            batches.axes_b.append(len(batches.shared) + len(batches.of_b))
+            batches.shared.append(i)
+        else:
+            raise ValueError(f"Incompatible types for matmul arguments: {_shown(a)} and {_shown(b)}")
+    if a.ndim > 1:
+        batches.of_a.append(rank)
+    if b.ndim > 1:
+        batches.of_b.append(rank + (a.ndim > 1))
+    return batches
+
+
+def _shown(x: Any) -> str:
+    short: str = core.get_aval(x).str_short()
+    return short
+
+
+@fused(static_argnames=_STATIC)
+def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The sum over all elements of conj(a) * b."""
+    a, b = ensure_arraylikes("vdot", a, b)
+    if dtypes.issubdtype(a.dtype, np.complexfloating):
+        a = conj(a)
+    return dot(a.ravel(), b.ravel(), precision=precision, preferred_element_type=preferred_element_type)
+
+
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The sum over `axis` of conj(x1) * x2; the other axes broadcast. ValueError where the sizes of the axis differ."""
+    x1, x2 = ensure_arraylikes("jnp.vecdot", x1, x2)
+    if x1.shape[axis] != x2.shape[axis]:
+        raise ValueError(f"axes must match; got shapes {x1.shape} and {x2.shape} with {axis=}")
+    x1, x2 = moveaxis(x1, axis, -1), moveaxis(x2, axis, -1)
+    if dtypes.issubdtype(x1.dtype, np.complexfloating):
+        x1 = conj(x1)
+    product = matmul(x1[..., None, :], x2[..., :, None], precision=precision, preferred_element_type=preferred_element_type)
+    return lax.squeeze(product, (product.ndim - 2, product.ndim - 1))
+
+
+def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The sum of products over several axes: the last n of `a` with the first n of `b`, or those of a pair of axes or lists of axes.
+
+    TypeError where `axes` is neither, or the sizes of the axes differ.
+    """
+    a, b = ensure_arraylikes("tensordot", a, b)
+    dtype, weak_type = result_type_of("tensordot", preferred_element_type, a, b)
+    contracted = _contracted_axes(a, b, axes)
+    result = lax.dot_general(a, b, (contracted, ((), ())), precision=precision, preferred_element_type=dtype)
+    return lax._convert_element_type(result, dtype, weak_type)
+
+
+def _contracted_axes(a: Any, b: Any, axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    if type(axes) is int:
+        if axes > min(a.ndim, b.ndim):
+            raise TypeError(f"Number of tensordot axes (axes {axes}) exceeds input ranks ({a.shape} and {b.shape})")
+        return tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes))
+    if not isinstance(axes, tuple | list) or len(axes) != 2:
+        raise TypeError("tensordot axes argument must be an int, a pair of ints, or a pair of lists/tuples of ints.")
+    of_a, of_b = axes
+    if isinstance(of_a, int) and isinstance(of_b, int):
+        return (canonicalize_axis(of_a, a.ndim),), (canonicalize_axis(of_b, b.ndim),)
+    if not isinstance(of_a, tuple | list) or not isinstance(of_b, tuple | list):
+        raise TypeError(f"tensordot requires both axes lists to be either ints, tuples or lists, got {of_a} and {of_b}")
+    if len(of_a) != len(of_b):
+        raise TypeError(f"tensordot requires axes lists to have equal length, got {of_a} and {of_b}.")
+    return tuple(canonicalize_axis(i, a.ndim) for i in of_a), tuple(canonicalize_axis(i, b.ndim) for i in of_b)
+
+
+@fused(static_argnames=_STATIC)
+def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The sum of products over the last axes of both; the product with a scalar."""
+    a, b = ensure_arraylikes("inner", a, b)
+    if a.ndim == 0 or b.ndim == 0:
+        if preferred_element_type is not None:
+            a, b = a.astype(preferred_element_type), b.astype(preferred_element_type)
+        return a * b
+    return tensordot(a, b, (-1, -1), precision=precision, preferred_element_type=preferred_element_type)
+
+
+@fused
+def outer(a: Any, b: Any, out: None = None) -> Any:
+    """The products of each element of `a` with each of `b`, as a matrix."""
+    if out is not None:
+        raise NotImplementedError("The 'out' argument to jnp.outer is not supported.")
+    check_arraylike("outer", a, b)
+    a, b = promote_dtypes(a, b)
+    return a.ravel()[:, None] * b.ravel()[None, :]
+
+
+def kron(a: Any, b: Any) -> Any:
+    """The Kronecker product: every element of `a` times the whole of `b`, in one array."""
+    check_arraylike("kron", a, b)
+    a, b = promote_dtypes(a, b)
+    rank = max(a.ndim, b.ndim)
+    a = lax.expand_dims(a, range(rank - a.ndim)) if a.ndim < rank else a
+    b = lax.expand_dims(b, range(rank - b.ndim)) if b.ndim < rank else b
+    product = lax.expand_dims(a, range(1, 2 * rank, 2)) * lax.expand_dims(b, range(0, 2 * rank, 2))
+    return product.reshape(tuple(m * n for m, n in zip(a.shape, b.shape, strict=True)))
+
+

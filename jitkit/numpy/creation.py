@@ -1,0 +1,234 @@
+"""Python values, and shapes -> arrays
+
+`array` takes whatever has a number in it. The interesting case is a nested list with a tracer inside: it cannot become a constant,
+so its scalars are stacked by equations. Everything else here is a fill.
+
+JAX: jax/_src/numpy/array_constructors.py:array
+"""
+
+from __future__ import annotations
+
+import types
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .. import array as arrays
+from .. import core, dtypes, lax, traceback_util
+from .util import (
+    as_array,
+    broadcast_to,
+    canonicalize_shape,
+    check_arraylike,
+    convert,
+    is_array,
+)
+
+
+# --- from values -----------------------------------------------------------------------------------------------------
+
+
+def array(object: Any, dtype: Any = None, *, copy: bool = True, order: str | None = "K", ndmin: int = 0, device: Any = None) -> Any:
+    """An array of a scalar, an array, or nested lists and tuples of them.
+
+    Without `dtype`, Python numbers have no width of their own: alone they give a weakly typed array, and in a list they take the
+    default width or that of the arrays beside them. Values that do not fit the dtype are an error, a float for an int dtype is truncated.
+
+    Raises:
+      TypeError: where there is no number.
+      ValueError: for None.
+      NotImplementedError: for an `order` other than "K".
+    """
+    if order is not None and order != "K":
+        raise NotImplementedError("Only implemented for order='K'")
+    if dtype is not None:
+        dtype = dtypes.check_and_canonicalize_user_dtype(dtype, "array")
+    if hasattr(object, "__jax_array__") and not is_array(object):
+        object = object.__jax_array__()
+    result = _from_scalar_or_array(object, dtype, copy)
+    if result is None:
+        result = _from_sequence(object, dtype)
+    if ndmin > result.ndim:
+        result = lax.expand_dims(result, range(ndmin - result.ndim))
+    return result if device is None else arrays.device_put_leaf(result, device)
+
+
+def asarray(a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, device: Any = None) -> Any:
+    """`array`, but an array that is of the right dtype already is returned as it is."""
+    if dtype is not None:
+        dtype = dtypes.check_and_canonicalize_user_dtype(dtype, "asarray")
+    return array(a, dtype=dtype, copy=bool(copy), order=order, device=device)
+
+
+def copy(a: Any, order: str | None = None) -> Any:
+    """An array with the elements of `a` in memory of its own."""
+    check_arraylike("copy", a)
+    return array(a, copy=True, order=order)
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
+    """`x` converted to `dtype`; None means the default float type. Floats are truncated towards zero on the way to integers."""
+    check_arraylike("astype", x)
+    x = as_array(x)
+    target = dtypes.default_float_dtype() if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, "astype")
+    if dtypes.issubdtype(x.dtype, np.complexfloating) and not dtypes.issubdtype(target, np.complexfloating):
+        if target == np.bool_:
+            x = x != x.dtype.type(0)
+        else:
+            warnings.warn("Casting from complex to real dtypes will soon raise a ValueError. Please first use jnp.real or jnp.imag to "
+                          "take the real/imaginary component of your input.", DeprecationWarning,
+                          stacklevel=traceback_util.stacklevel())
+    result = lax._convert_element_type(x, target, warn_on_complex_to_real_cast=False)
+    result = lax.copy(result) if copy else result
+    return result if device is None else arrays.device_put_leaf(result, device)
+
+
+def _from_scalar_or_array(x: Any, dtype: Any, copies: bool) -> Any:
+    """The array of one scalar or array; None for everything else."""
+    if isinstance(x, bool | int | float | complex | np.generic):
+        if dtype is None:
+            return as_array(x)
+        if type(x) is int:
+            dtypes.check_int_fits(x, dtypes.canonical_scalar_dtype(int))
+        return lax._convert_element_type(x, dtype, False)
+    if isinstance(x, np.ndarray):
+        if not dtypes.is_array_dtype(x.dtype):
+            return None
+        # numpy's array may be written to later on, and an Array of ours may share its memory on the CPU
+        value = np.asarray(x, dtypes.canonicalize_dtype(x.dtype) if dtype is None else dtype)
+        return as_array(value.copy() if copies and value is x else value)
+    if is_array(x):
+        x = as_array(x)
+        x = lax.copy(x) if copies else x
+        return x if dtype is None else convert(x, dtype)
+    return None
+
+
+def _from_sequence(x: Any, dtype: Any) -> Any:
+    if not isinstance(x, list | tuple):
+        return as_array(_through_numpy(x, dtype))
+    leaves = list(_leaves(x))
+    if any(leaf is None for leaf in leaves):
+        raise ValueError("None is not a valid value for jnp.array")
+    if dtype is None:
+        known = [leaf if core.is_array_type(type(leaf)) else np.asarray(leaf) for leaf in leaves]
+        dtype = dtypes.lattice_result_type(*known)[0] if known else dtypes.default_float_dtype()
+    if not any(is_array(leaf) for leaf in leaves):
+        return as_array(np.asarray(x, dtype))
+    return _stack(x, dtype)
+
+
+def _leaves(x: Any) -> Iterator[Any]:
+    if isinstance(x, list | tuple):
+        for element in x:
+            yield from _leaves(element)
+    else:
+        yield x
+
+
+def _through_numpy(x: Any, dtype: Any) -> np.ndarray[Any, Any]:
+    """What numpy makes of objects that hold numbers: memoryviews, ranges, things with `__array__`."""
+    if x is None:
+        raise ValueError("None is not a valid value for jnp.array")
+    value = np.asarray(x)
+    if not dtypes.is_array_dtype(value.dtype):
+        raise TypeError(f"Value '{x}' with dtype {value.dtype} is not a valid JAX array type. Only arrays of numeric types are supported "
+                        "by JAX.")
+    return np.array(value, dtypes.canonicalize_dtype(value.dtype) if dtype is None else dtype)
+
+
+def _stack(x: Any, dtype: Any) -> Any:
+    """Nested sequences with arrays among their elements, joined by operations on arrays."""
+    if not isinstance(x, list | tuple):
+        return array(x, dtype=dtype, copy=False)
+    if not x:
+        return as_array(np.array([], dtype))
+    rows = [lax.expand_dims(_stack(element, dtype), [0]) for element in x]
+    while len(rows) > 16:  # operations of thousands of operands compile slowly
+        rows = [lax.concatenate(rows[i : i + 16], 0) for i in range(0, len(rows), 16)]
+    return lax.concatenate(rows, 0)
+
+
+# --- fills -----------------------------------------------------------------------------------------------------------
+
+
+def _fill(name: str, shape: Any, value: int, dtype: Any, device: Any) -> Any:
+    if isinstance(shape, types.GeneratorType):
+        raise TypeError("expected sequence object with len >= 0 or a single integer")
+    if isinstance(dtype, int) and isinstance(shape, int) and not isinstance(dtype, bool):
+        raise TypeError(f"Cannot interpret '{dtype}' as a data type.\n\nDid you accidentally write `jax.numpy.{name}({shape}, {dtype})` "
+                        f"when you meant `jax.numpy.{name}(({shape}, {dtype}))`, i.e. with a single tuple argument for the shape?")
+    dtype = dtypes.check_and_canonicalize_user_dtype(float if dtype is None else dtype, name)
+    return _placed(lax.full(_shape(shape), value, dtype), device)
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    """A shape given as an int, a sequence of ints, or a scalar array."""
+    if not isinstance(shape, tuple | list) and getattr(shape, "ndim", None) == 0:
+        shape = (shape,)
+    sizes: tuple[int, ...] = canonicalize_shape(shape)
+    return sizes
+
+
+def _placed(x: Any, device: Any) -> Any:
+    return x if device is None else arrays.device_put_leaf(x, device)
+
+
+def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
+    """An array of zeros: float32 unless `dtype` says otherwise."""
+    return _fill("zeros", shape, 0, dtype, device)
+
+
+def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
+    """An array of ones: float32 unless `dtype` says otherwise."""
+    return _fill("ones", shape, 1, dtype, device)
+
+
+def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
+    """An array of zeros, too: memory without values is nothing a compiler could give."""
+    return _fill("empty", shape, 0, dtype, device)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Any:
+    """An array of one value: of its dtype, unless `dtype` says otherwise; a value that is an array is broadcast."""
+    if dtype is not None:
+        dtype = dtypes.check_and_canonicalize_user_dtype(dtype, "full")
+    check_arraylike("full", fill_value)
+    if np.ndim(fill_value) == 0:
+        return _placed(lax.full(_shape(shape), fill_value, dtype), device)
+    return _placed(broadcast_to(asarray(fill_value, dtype=dtype), shape), device)
+
+
+def _like(name: str, a: Any, value: Any, dtype: Any, shape: Any, device: Any) -> Any:
+    if not (hasattr(a, "dtype") and hasattr(a, "shape")):
+        check_arraylike(name, a)
+        a = core.get_aval(a)
+    if dtype is not None:
+        dtype = dtypes.check_and_canonicalize_user_dtype(dtype, name)
+    return _placed(lax.full_like(a, value, dtype, None if shape is None else _shape(shape)), device)
+
+
+def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+    """Zeros of the shape and dtype of `a`."""
+    return _like("zeros_like", a, 0, dtype, shape, device)
+
+
+def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+    """Ones of the shape and dtype of `a`."""
+    return _like("ones_like", a, 1, dtype, shape, device)
+
+
+def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+    """Zeros of the shape and dtype of `prototype`."""
+    return _like("ones_like", prototype, 0, dtype, shape, device)
+
+
+def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+    """`fill_value` everywhere, in the shape and dtype of `a`."""
+    check_arraylike("full_like", 0 if hasattr(a, "dtype") and hasattr(a, "shape") else a, fill_value)
+    if np.ndim(fill_value) == 0:
+        return _like("full_like", a, fill_value, dtype, shape, device)
+    dtype = dtypes.result_type(a) if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, "full_like")
+    return _placed(broadcast_to(asarray(fill_value, dtype=dtype), np.shape(a) if shape is None else shape), device)

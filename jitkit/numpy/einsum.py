@@ -1,0 +1,230 @@
+"""einsum: products and sums written as labels of axes.
+
+`einsum("ij,jk->ik", a, b)` names the axes of its operands; labels that are missing after the arrow are summed over. Two operands are contracted at
+a time, by one `dot_general` each, from left to right or in the order of a `path`. (JAX looks for the cheapest order of three and more operands
+with the package opt_einsum; here the order is that which does the fewest multiplications, found by trying all of them, up to five operands.)
+
+JAX: jax/_src/numpy/einsum.py:_einsum
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import itertools
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, lax
+from ..pjit import fused
+from .contractions import result_type_of
+from .util import as_array, check_arraylike
+
+_Path = Sequence[tuple[int, ...]]  # which operands are contracted in each step; the result of a step goes to the end of the list
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def einsum(subscripts: Any, /, *operands: Any, out: None = None, optimize: Any = "auto", precision: Any = None,
+           preferred_element_type: Any = None) -> Any:
+    """Sums of products over labelled axes.
+
+    Args:
+      subscripts: labels of each operand's axes, separated by commas, then `->` and those of the result; `...` stands for any axes. Without
+        an arrow, the result has the labels that occur once, in alphabetical order. (Or an operand, followed by a list of ints, and so on.)
+      operands: arrays.
+      optimize: False contracts from left to right; a list of pairs is the order itself; everything else chooses the cheapest order.
+      precision, preferred_element_type: as in `lax.dot_general`.
+
+    Raises:
+      ValueError: for labels that do not fit the operands.
+    """
+    if out is not None:
+        raise NotImplementedError("The 'out' argument to jnp.einsum is not supported.")
+    if not isinstance(subscripts, str):
+        subscripts, operands = _from_interleaved((subscripts, *operands))
+    check_arraylike("einsum", *operands)
+    shapes = [np.shape(x) for x in operands]
+    inputs, result = _parse(subscripts, shapes)
+    path = _path(optimize, inputs, result, _sizes(inputs, shapes))
+    return _einsum(list(operands), tuple(inputs), result, tuple(path), precision, preferred_element_type)
+
+
+@fused(static_argnames=("inputs", "result", "path", "precision", "preferred_element_type"))
+def _einsum(operands: list[Any], inputs: tuple[str, ...], result: str, path: _Path, precision: Any, preferred_element_type: Any) -> Any:
+    operands = [as_array(x) for x in operands]
+    dtype, weak_type = result_type_of("einsum", preferred_element_type, *operands)
+    terms = list(zip(operands, inputs, strict=True))
+    for step in path:
+        chosen = [terms[i] for i in step]
+        terms = [term for i, term in enumerate(terms) if i not in step]
+        needed = set(result).union(*[labels for _, labels in terms])
+        kept = "".join(sorted(needed & set("".join(labels for _, labels in chosen)))) if terms else result
+        terms.append((_contract(chosen, kept, dtype, precision), kept))
+    [(total, _)] = terms
+    return lax._convert_element_type(total, dtype, weak_type)
+
+
+# --- labels ----------------------------------------------------------------------------------------------------------
+
+
+def _from_interleaved(args: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+    """`einsum(a, [0, 1], b, [1, 2], [0, 2])` as labels and operands."""
+    operands, lists = args[: len(args) // 2 * 2 : 2], args[1::2]
+
+    def labels(indices: Sequence[Any]) -> str:
+        return "".join("..." if i is Ellipsis else _LETTERS[operator.index(i)] for i in indices)
+
+    text = ",".join(map(labels, lists))
+    return (f"{text}->{labels(args[-1])}" if len(args) % 2 else text), operands
+
+
+def _parse(subscripts: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[str], str]:
+    """The labels of each operand and of the result, one letter an axis."""
+    text = subscripts.replace(" ", "")
+    left, arrow, right = text.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(shapes):
+        raise ValueError(f"Number of einsum subscripts, {len(terms)}, must be equal to the number of operands, {len(shapes)}.")
+    for label in set(text) - set(_LETTERS) - set(".,->"):
+        raise ValueError(f"Character '{label}' is not a valid symbol.")
+    spare = [label for label in reversed(_LETTERS) if label not in text]
+    longest = max((len(shape) - len(term.replace("...", "")) for term, shape in zip(terms, shapes, strict=True) if "..." in term), default=0)
+    dots = "".join(reversed(spare[: max(longest, 0)]))
+    inputs = []
+    for term, shape in zip(terms, shapes, strict=True):
+        missing = len(shape) - len(term.replace("...", ""))
+        if missing < 0 or (missing > 0 and "..." not in term):
+            raise ValueError(f"Einstein sum subscript {term} does not contain the correct number of indices for operand {len(inputs)}.")
+        inputs.append(term.replace("...", dots[len(dots) - missing :]))
+    if arrow:
+        return inputs, _checked_result(right.replace("...", dots), inputs)
+    counts = collections.Counter("".join(terms).replace(".", ""))
+    return inputs, dots + "".join(sorted(label for label, n in counts.items() if n == 1))
+
+
+def _checked_result(result: str, inputs: Sequence[str]) -> str:
+    for label in result:
+        if result.count(label) != 1:
+            raise ValueError(f"Output character '{label}' appeared more than once in the output.")
+        if label not in "".join(inputs):
+            raise ValueError(f"Output character '{label}' did not appear in the input")
+    return result
+
+
+def _sizes(inputs: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> dict[str, int]:
+    """The size of each label. An axis of size 1 broadcasts against a larger one of the same label."""
+    sizes: dict[str, int] = {}
+    for number, (labels, shape) in enumerate(zip(inputs, shapes, strict=True)):
+        for label, size in zip(labels, shape, strict=True):
+            known = sizes.setdefault(label, size)
+            if known == 1:
+                sizes[label] = size
+            elif size not in (1, known):
+                raise ValueError(f"Size of label '{label}' for operand {number} ({known}) does not match previous terms ({size}).")
+    return sizes
+
+
+# --- the order -------------------------------------------------------------------------------------------------------
+
+def _path(optimize: Any, inputs: Sequence[str], result: str, sizes: dict[str, int]) -> _Path:
+    """The order that was asked for, or the cheapest."""
+    if isinstance(optimize, list | tuple):
+        return [tuple(step) for step in optimize if not isinstance(step, str)]
+    if len(inputs) == 1:
+        return [(0,)]
+    if len(inputs) == 2 or optimize is False or len(inputs) > 5:
+        return [(0, 1)] * (len(inputs) - 1)
+    return _cheapest(tuple(map(frozenset, inputs)), frozenset(result), sizes)[1]
+
+
+def _cheapest(terms: tuple[frozenset[str], ...], result: frozenset[str], sizes: dict[str, int]) -> tuple[int, _Path]:
+    """The fewest multiplications for contracting these sets of labels, and the order that needs no more."""
+    if len(terms) == 1:
+        return 0, []
+    best: tuple[int, _Path] | None = None
+    for i, j in itertools.combinations(range(len(terms)), 2):
+        both = terms[i] | terms[j]
+        rest = tuple(term for k, term in enumerate(terms) if k not in (i, j))
+        cost, path = _cheapest((*rest, both & result.union(*rest)), result, sizes)
+        cost += math.prod(sizes[label] for label in both)
+        if best is None or cost < best[0]:
+            best = cost, [(i, j), *path]
+    assert best is not None, "there are at least two terms, and so at least one pair"
+    return best
+
+
+# --- one step --------------------------------------------------------------------------------------------------------
+
+_Term = tuple[Any, str]
+
+
+def _contract(terms: list[_Term], result: str, dtype: Any, precision: Any) -> Any:
+    """One or two labelled operands, contracted to the labels `result`."""
+    if len(terms) == 1:
+        x, labels = _sum_and_take_diagonals(terms[0], set(result), dtype)
+        return lax.transpose(x, [labels.index(label) for label in result]) if labels != result else x
+    if len(terms) != 2:
+        raise NotImplementedError("jax.numpy.einsum does not support simultaneous contraction of 3 or more operands. Typically this means "
+                                  "you've passed an unsupported path to the einsum optimize parameter.")
+    (lhs, rhs) = (_without_ones(terms[i], terms[1 - i]) for i in (1, 0))
+    lhs = _sum_and_take_diagonals(lhs, set(result) | set(rhs[1]), dtype)
+    rhs = _sum_and_take_diagonals(rhs, set(result) | set(lhs[1]), dtype)
+    (x, labels_x), (y, labels_y) = lhs, rhs
+    batch = [label for label in result if label in labels_x and label in labels_y]
+    summed = sorted(label for label in set(labels_x) & set(labels_y) if label not in result)
+    only_x = [label for label in labels_x if label not in (*batch, *summed)]
+    only_y = [label for label in labels_y if label not in (*batch, *summed)]
+    if "".join([*batch, *only_y, *only_x]) == result:  # the other way round needs no transpose
+        (x, labels_x, only_x), (y, labels_y, only_y) = (y, labels_y, only_y), (x, labels_x, only_x)
+    numbers = (([labels_x.index(c) for c in summed], [labels_y.index(c) for c in summed]),
+               ([labels_x.index(c) for c in batch], [labels_y.index(c) for c in batch]))
+    out = lax.dot_general(x, y, numbers, precision=precision, preferred_element_type=dtype)
+    labels = "".join([*batch, *only_x, *only_y])
+    return lax.transpose(out, [labels.index(label) for label in result]) if labels != result else out
+
+
+def _without_ones(term: _Term, other: _Term) -> _Term:
+    """Without the axes of size 1 that broadcast against a larger one of the other operand."""
+    x, labels = term
+    sizes = dict(zip(other[1], other[0].shape, strict=True))
+    dropped = [i for i, label in enumerate(labels) if x.shape[i] == 1 and sizes.get(label, 1) != 1]
+    return lax.squeeze(x, dropped), "".join(label for i, label in enumerate(labels) if i not in dropped)
+
+
+def _sum_and_take_diagonals(term: _Term, kept: set[str], dtype: Any) -> _Term:
+    """Labels that nobody else has are summed over; of a label that occurs several times the diagonal is taken."""
+    x, labels = term
+    counts = collections.Counter(labels)
+    single = sorted(label for label, n in counts.items() if n == 1 and label not in kept)
+    if single:
+        x = _sum(x, [labels.index(label) for label in single], dtype)
+        labels = "".join(label for label in labels if label not in single)
+    for label, count in counts.items():
+        if count == 1:
+            continue
+        axes = [i for i, other in enumerate(labels) if other == label]
+        x = lax.select(_diagonal_mask(x.shape, axes), x, lax.full_like(x, 0))
+        summed = axes[:-1] if label in kept else axes
+        x = _sum(x, summed, dtype)
+        labels = "".join(other for i, other in enumerate(labels) if i not in summed)
+    return x, labels
+
+
+def _sum(x: Any, axes: list[int], dtype: Any) -> Any:
+    if dtypes.result_type(x, dtype) != x.dtype:
+        x = x.astype(dtype)
+    return lax.reduce_or(x, axes) if x.dtype == np.bool_ else lax.reduce_sum(x, axes)
+
+
+def _diagonal_mask(shape: tuple[int, ...], axes: Sequence[int]) -> Any:
+    """True where the indices along all of these axes are equal."""
+    part = tuple(shape[axis] for axis in axes)
+    indices = [lax.broadcasted_iota(np.dtype("uint32"), part, i) for i in range(len(part))]
+    equal = functools.reduce(lax.bitwise_and, map(lax.eq, indices[:-1], indices[1:]))
+    return lax.broadcast_in_dim(equal, shape, axes)
+
+

@@ -1,0 +1,156 @@
+"""index -> parts
+
+An index is a tuple of ints, slices, None, `...`, integer arrays and masks. It is parsed into one `Part` for each of them, with the axes that it
+consumes. Masks are then turned into the positions of their true elements. How many there are is part of the result's shape, so a traced mask is an error.
+
+JAX: jax/_src/numpy/indexing.py:NDIndexer
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import core, dtypes, errors
+from .creation import asarray
+from .util import is_array
+
+
+class Kind(enum.Enum):
+    """What one part of an index is."""
+
+    NEW_AXIS = enum.auto()
+    SLICE = enum.auto()
+    ELLIPSIS = enum.auto()
+    INTEGER = enum.auto()  # a Python or numpy int
+    ARRAY = enum.auto()  # an integer array, of any rank; tracers among them
+    BOOLEAN = enum.auto()
+
+
+class Part(NamedTuple):
+    """One part of an index, and the axes of the array that it consumes."""
+
+    index: Any
+    kind: Kind
+    axes: tuple[int, ...]
+
+
+_FULL = slice(None)
+
+
+# --- parsing ---------------------------------------------------------------------------------------------------------
+
+
+def _kind_of(index: Any) -> Kind:
+    if index is None:
+        return Kind.NEW_AXIS
+    if index is Ellipsis:
+        return Kind.ELLIPSIS
+    if isinstance(index, slice):
+        return Kind.SLICE
+    if isinstance(index, bool | np.bool_):
+        return Kind.BOOLEAN
+    if isinstance(index, int | np.integer):
+        return Kind.INTEGER
+    if isinstance(index, np.ndarray) or is_array(index):
+        return _kind_of_dtype(index.dtype)
+    if isinstance(index, str):
+        raise TypeError(f"JAX does not support string indexing; got idx={index!r}")
+    if isinstance(index, Sequence):
+        return _kind_of_dtype(asarray(index).dtype) if index else Kind.ARRAY
+    if isinstance(index, float | complex | np.generic):
+        raise TypeError(f"Indexer must have integer or boolean type, got indexer with type {np.dtype(type(index))}")
+    raise IndexError("only integers, slices (`:`), ellipsis (`...`), newaxis (`None`) and integer or boolean arrays are valid indices. "
+                     f"Got {index}")
+
+
+def _kind_of_dtype(dtype: Any) -> Kind:
+    if dtype == np.bool_:
+        return Kind.BOOLEAN
+    if not dtypes.issubdtype(dtype, np.integer):
+        raise TypeError(f"Indexer must have integer or boolean type, got indexer with type {dtype}")
+    return Kind.ARRAY
+
+
+_CONSUMED = {Kind.NEW_AXIS: 0, Kind.ELLIPSIS: 0, Kind.SLICE: 1, Kind.INTEGER: 1, Kind.ARRAY: 1}
+
+
+def parse(index: Any, shape: tuple[int, ...]) -> list[Part]:
+    """The parts of an index of an array of this shape.
+
+    Raises:
+      IndexError: for too many parts, several ellipses, and objects that are no index.
+      TypeError: for lists in place of a tuple, and arrays that are neither integers nor bools.
+    """
+    indices = _as_tuple(index)
+    kinds = [_kind_of(i) for i in indices]
+    consumed = [np.ndim(i) if kind is Kind.BOOLEAN else _CONSUMED[kind] for i, kind in zip(indices, kinds, strict=True)]
+    if kinds.count(Kind.ELLIPSIS) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    if sum(consumed) > len(shape):
+        raise IndexError(f"Too many indices: array is {len(shape)}-dimensional, but {sum(consumed)} were indexed")
+    if Kind.ELLIPSIS in kinds:
+        consumed[kinds.index(Kind.ELLIPSIS)] = len(shape) - sum(consumed)
+    parts = []
+    axis = 0
+    for i, kind, count in zip(indices, kinds, consumed, strict=True):
+        parts.append(Part(i, kind, tuple(range(axis, axis + count))))
+        axis += count
+    return parts
+
+
+def _as_tuple(index: Any) -> tuple[Any, ...]:
+    if isinstance(index, tuple):
+        return index
+    if isinstance(index, Sequence) and not isinstance(index, str):
+        several = any((isinstance(i, np.ndarray) or is_array(i)) and np.ndim(i) != 0
+                      or isinstance(i, Sequence | slice) or i is Ellipsis or i is None for i in index)
+        instead = "tuple(seq)" if several else "array(seq)"
+        raise TypeError(f"Using a non-tuple sequence for multidimensional indexing is not allowed; use `arr[{instead}]` instead of "
+                        "`arr[seq]`. See https://github.com/jax-ml/jax/issues/4564 for more information.")
+    return (index,)
+
+
+def expand_ellipsis(parts: list[Part], rank: int) -> list[Part]:
+    """One part for each axis: `...`, and the end of an index that is too short, are full slices."""
+    expanded: list[Part] = []
+    for part in parts:
+        if part.kind is Kind.ELLIPSIS:
+            expanded += [Part(_FULL, Kind.SLICE, (axis,)) for axis in part.axes]
+        else:
+            expanded.append(part)
+    covered = sum(len(part.axes) for part in parts)
+    return expanded + [Part(_FULL, Kind.SLICE, (axis,)) for axis in range(covered, rank)]
+
+
+def expand_masks(parts: list[Part], shape: tuple[int, ...]) -> list[Part]:
+    """Masks as the positions of their true elements, one integer array an axis. NonConcreteBooleanIndexError for a traced mask."""
+    expanded: list[Part] = []
+    for position, part in enumerate(parts):
+        if part.kind is not Kind.BOOLEAN:
+            expanded.append(part)
+            continue
+        if isinstance(part.index, core.Tracer):
+            raise errors.NonConcreteBooleanIndexError(part.index.aval.str_short())
+        mask = np.asarray(part.index)
+        if mask.ndim == 0:
+            expanded.append(Part(bool(mask), Kind.BOOLEAN, ()))
+            continue
+        expected = [shape[axis] for axis in part.axes]
+        if not all(have in (0, want) for have, want in zip(mask.shape, expected, strict=True)):
+            raise IndexError(f"boolean index did not match shape of indexed array in index {position}: got {mask.shape}, expected {expected}")
+        expanded += [Part(i, Kind.ARRAY, (axis,)) for i, axis in zip(np.where(mask), part.axes, strict=True)]
+    return expanded
+
+
+def is_known_slice(s: slice) -> bool:
+    """Whether no entry of a slice is traced."""
+    return not (isinstance(s.start, core.Tracer) or isinstance(s.stop, core.Tracer) or isinstance(s.step, core.Tracer))
+
+
+def index_dtype(shape: Sequence[int]) -> np.dtype[Any]:
+    """The dtype of positions in an array of this shape: int32, or int64 where an axis is too long for it."""
+    return np.dtype("int64" if any(size > np.iinfo(np.int32).max for size in shape) else "int32")

@@ -1,0 +1,271 @@
+"""Several arrays to one and one to several: concatenate, stack, split, tile, repeat.
+
+JAX: jax/_src/numpy/lax_numpy.py:concatenate
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import core, lax
+from ..pjit import fused, jit
+from .creation import array, asarray, full, zeros
+from .indexing import take
+from .reductions import cumsum
+from .shaping import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel, roll
+from .util import (
+    as_array,
+    broadcast_to,
+    canonicalize_axis,
+    check_arraylike,
+    concrete_index,
+    ensure_arraylike,
+    ensure_arraylikes,
+    is_array,
+    promote_dtypes,
+)
+
+Arrays = Any  # a sequence of arrays, or one array whose first axis is that sequence
+
+
+def _is_one_array(x: Any) -> bool:
+    return isinstance(x, np.ndarray) or is_array(x)
+
+
+# --- joining ---------------------------------------------------------------------------------------------------------
+
+
+def concatenate(arrays: Arrays, axis: int | None = 0, dtype: Any = None) -> Any:
+    """The arrays one after the other along `axis`; all of them flattened when it is None. Their dtypes are promoted.
+
+    Raises:
+      ValueError: for no arrays, or scalars.
+      TypeError: where shapes differ in another axis.
+    """
+    if _is_one_array(arrays):
+        return _concatenate_rows(asarray(arrays, dtype=dtype), axis)
+    operands = ensure_arraylikes("concatenate", *arrays)
+    if not operands:
+        raise ValueError("Need at least one array to concatenate.")
+    if axis is None:
+        return concatenate([ravel(a) for a in operands], axis=0, dtype=dtype)
+    if operands[0].ndim == 0:
+        raise ValueError("Zero-dimensional arrays cannot be concatenated.")
+    axis = canonicalize_axis(axis, operands[0].ndim)
+    operands = promote_dtypes(*operands) if dtype is None else [asarray(a, dtype=dtype) for a in operands]
+    return lax.concatenate(operands, axis)
+
+
+def _concatenate_rows(arr: Any, axis: int | None) -> Any:
+    """The subarrays of the first axis one after the other: a reshape."""
+    if arr.ndim == 0 or arr.shape[0] == 0:
+        raise ValueError("Need at least one array to concatenate.")
+    if axis is None:
+        return lax.reshape(arr, (arr.size,))
+    if arr.ndim == 1:
+        raise ValueError("Zero-dimensional arrays cannot be concatenated.")
+    axis = canonicalize_axis(axis, arr.ndim - 1)
+    shape = (*arr.shape[1 : axis + 1], arr.shape[0] * arr.shape[axis + 1], *arr.shape[axis + 2 :])
+    return lax.reshape(arr, shape, [*range(1, axis + 1), 0, *range(axis + 1, arr.ndim)])
+
+
+def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
+    """The same as `concatenate`."""
+    check_arraylike("concat", *arrays)
+    return concatenate(arrays, axis=axis)
+
+
+@jit(static_argnames=("axis",))
+def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+    """`values` after `arr` along `axis`; both flattened when it is None."""
+    return concatenate([arr, values], axis=axis) if axis is not None else concatenate([ravel(arr), ravel(values)], 0)
+
+
+def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
+    """The arrays, all of one shape, side by side along a new axis."""
+    if not len(arrays):
+        raise ValueError("Need at least one array to stack.")
+    if out is not None:
+        raise NotImplementedError("The 'out' argument to jnp.stack is not supported.")
+    if _is_one_array(arrays):
+        axis = canonicalize_axis(axis, arrays.ndim)
+        return concatenate(expand_dims(arrays, axis + 1), axis=axis, dtype=dtype)
+    operands = ensure_arraylikes("stack", *arrays)
+    operands = promote_dtypes(*operands) if dtype is None else [asarray(a, dtype=dtype) for a in operands]
+    return lax.stack(operands, axis=axis)
+
+
+def vstack(tup: Arrays, dtype: Any = None) -> Any:
+    """The arrays as rows, one below the other."""
+    return concatenate([atleast_2d(m) for m in _checked("vstack", tup)], axis=0, dtype=dtype)
+
+
+def hstack(tup: Arrays, dtype: Any = None) -> Any:
+    """The arrays side by side: along the second axis, or the only one."""
+    arrays = [atleast_1d(m) for m in _checked("hstack", tup)]
+    return concatenate(arrays, axis=0 if arrays[0].ndim == 1 else 1, dtype=dtype)
+
+
+def dstack(tup: Arrays, dtype: Any = None) -> Any:
+    """The arrays one behind the other, along the third axis."""
+    return concatenate([atleast_3d(m) for m in _checked("dstack", tup)], axis=2, dtype=dtype)
+
+
+def column_stack(tup: Arrays) -> Any:
+    """The arrays as columns: one-dimensional ones become columns, others are put side by side."""
+    arrays = map(asarray, _checked("column_stack", tup))
+    return concatenate([atleast_2d(arr).T if arr.ndim < 2 else arr for arr in arrays], axis=1)
+
+
+def _checked(name: str, arrays: Arrays) -> Sequence[Any]:
+    if _is_one_array(arrays):
+        return list(as_array(arrays))
+    check_arraylike(name, *arrays)
+    return list(arrays)
+
+
+@jit
+def block(arrays: Any) -> Any:
+    """Nested lists of blocks to one array: the innermost lists are joined along the last axis, their results along the one before."""
+    return _block(arrays)[0]
+
+
+def _block(xs: Any) -> tuple[Any, int]:
+    if isinstance(xs, tuple):
+        raise ValueError(f"jax.numpy.block does not allow tuples, got {xs}")
+    if not isinstance(xs, list):
+        return asarray(xs), 1
+    if not xs:
+        raise ValueError("jax.numpy.block does not allow empty list arguments")
+    parts, depths = zip(*map(_block, xs), strict=True)
+    if any(depth != depths[0] for depth in depths):
+        raise ValueError("Mismatched list depths in jax.numpy.block")
+    rank = max(depths[0], *[x.ndim for x in parts])
+    parts = tuple(x if x.ndim >= rank else lax.broadcast(x, (1,) * (rank - x.ndim)) for x in parts)
+    return concatenate(parts, axis=-depths[0]), depths[0] + 1
+
+
+# --- splitting -------------------------------------------------------------------------------------------------------
+
+
+def _split(name: str, ary: Any, indices_or_sections: Any, axis: int) -> list[Any]:
+    ary = ensure_arraylike(name, ary)
+    axis = concrete_index(axis, f"in jax.numpy.{name} argument `axis`")
+    size = ary.shape[axis]
+    if isinstance(indices_or_sections, tuple | list) or np.ndim(indices_or_sections) > 0:
+        cuts = [concrete_index(cut, f"in jax.numpy.{name} argument 1") for cut in indices_or_sections]
+        sizes = np.diff([0, *cuts, size]).tolist()
+    else:
+        sections = core.concrete_or_error(int, indices_or_sections, f"in jax.numpy.{name} argument 1")
+        part, rest = divmod(size, sections)
+        if rest and name != "array_split":
+            raise ValueError(f"array split does not result in an equal division: rest is {rest}")
+        sizes = [part + 1] * rest + [part] * (sections - rest)
+    return list(lax.split(ary, sizes, axis=axis))
+
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """`ary` cut along `axis` into n equal parts, or at the positions of a list. ValueError where it has no n equal parts."""
+    return _split("split", ary, indices_or_sections, axis)
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """`split`, into parts that may differ by one in size."""
+    return _split("array_split", ary, indices_or_sections, axis)
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """`split` along the first axis."""
+    return _split("vsplit", ary, indices_or_sections, 0)
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """`split` along the second axis, or the only one."""
+    ary = ensure_arraylike("hsplit", ary)
+    return _split("hsplit", ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """`split` along the third axis."""
+    return _split("dsplit", ary, indices_or_sections, 2)
+
+
+@fused(static_argnames=("axis",))
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+    """The subarrays along `axis`, as a tuple."""
+    return tuple(lax.unstack(ensure_arraylike("unstack", x), axis=axis))
+
+
+# --- repeating -------------------------------------------------------------------------------------------------------
+
+
+def tile(A: Any, reps: int | Sequence[int]) -> Any:
+    """The whole array repeated `reps` times along each axis (an int, or one for each of the last axes)."""
+    A = ensure_arraylike("tile", A)
+    times = tuple(map(operator.index, reps)) if isinstance(reps, Sequence | np.ndarray) else (operator.index(reps),)
+    times = (1,) * (A.ndim - len(times)) + times
+    if len(times) > A.ndim:
+        A = lax.expand_dims(A, tuple(range(len(times) - A.ndim)))
+    return lax.tile(A, times)
+
+
+def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None) -> Any:
+    """Each element repeated `repeats` times along `axis` (an int, or one for each element).
+
+    A traced `repeats` needs the sum of them, `total_repeat_length`, as a Python int.
+
+    Raises:
+      ConcretizationTypeError: for traced `repeats` without it.
+    """
+    check_arraylike("repeat", a, *([] if isinstance(repeats, int) else [repeats]))
+    a = asarray(a)
+    if axis is None:
+        a, axis = a.ravel(), 0
+    axis = canonicalize_axis(concrete_index(axis, "'axis' argument of jnp.repeat()"), a.ndim)
+    if total_repeat_length is None:
+        repeats = core.concrete_or_error(
+            np.asarray, repeats, "When jit-compiling jnp.repeat, the total number of repeats must be static. To fix this, either specify a "
+                                 "static value for `repeats`, or pass a static value to `total_repeat_length`.")
+        if repeats.ndim == 0:
+            return _repeat_all(a, operator.index(repeats[()]), axis)
+        repeats = np.broadcast_to(np.ravel(repeats), [a.shape[axis]])
+        total_repeat_length = int(np.sum(repeats))
+    else:
+        repeats = broadcast_to(ravel(repeats), [a.shape[axis]])
+    if total_repeat_length == 0:
+        return array([], dtype=a.dtype).reshape((*a.shape[:axis], 0, *a.shape[axis + 1 :]))
+    if a.shape[axis] == 0:
+        return a
+    # Ones where the next element begins; their running sum is the element's number.
+    starts = cumsum(roll(repeats, shift=1).at[0].set(0))
+    begins = zeros([total_repeat_length], dtype="int32").at[starts].add(1)
+    return take(a, cumsum(begins) - 1, axis=axis)
+
+
+def _repeat_all(a: Any, times: int, axis: int) -> Any:
+    """Each element the same number of times: a broadcast along a new axis."""
+    shape = [*a.shape[: axis + 1], times, *a.shape[axis + 1 :]]
+    spread = lax.broadcast_in_dim(a, shape, [i for i in range(len(shape)) if i != axis + 1])
+    return spread.reshape((*a.shape[:axis], a.shape[axis] * times, *a.shape[axis + 1 :]))
+
+
+def resize(a: Any, new_shape: Any) -> Any:
+    """The elements in row-major order, as often as needed to fill `new_shape`."""
+    check_arraylike("resize", a)
+    shape = (new_shape,) if isinstance(new_shape, int) else tuple(new_shape)
+    return _resize(a, shape)
+
+
+@jit(static_argnames=("new_shape",))
+def _resize(a: Any, new_shape: tuple[int, ...]) -> Any:
+    if any(n < 0 for n in new_shape):
+        raise ValueError("all elements of `new_shape` must be non-negative")
+    flat = ravel(a)
+    size = int(np.prod(new_shape))
+    if flat.size == 0 or size == 0:
+        return full(new_shape, 0, flat.dtype)
+    return tile(flat, -(-size // flat.size))[:size].reshape(new_shape)

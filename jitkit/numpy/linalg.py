@@ -1,0 +1,82 @@
+"""`jitkit.numpy.linalg`: norms.
+
+JAX: jax/_src/numpy/linalg.py:norm
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..pjit import jit
+from . import reductions
+from .ufuncs import abs as abs_
+from .ufuncs import conj, real, sqrt
+from .util import canonicalize_axis, ensure_arraylike, promote_dtypes_inexact
+
+
+@jit(static_argnames=("ord", "axis", "keepdims"))
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """The norm of vectors along one axis, or of matrices along two; of all elements when neither `ord` nor `axis` is given.
+
+    Args:
+      ord: for vectors a number p (sum of |x|**p, to the power 1/p; inf, -inf and 0 are the largest, the smallest, and how many are not 0), 2 by
+        default. For matrices "fro" (the default), 1, -1, inf, -inf: the root of the sum of squares, the largest and smallest sums of
+        columns and of rows.
+
+    Raises:
+      ValueError: for another `ord`. NotImplementedError: for those that need singular values (2, -2 and "nuc" of matrices).
+    """
+    x = ensure_arraylike("jnp.linalg.norm", x)
+    (x,) = promote_dtypes_inexact(x)
+    if axis is None and ord is None:
+        return sqrt(reductions.sum(real(x * conj(x)), keepdims=keepdims))
+    if axis is None:
+        axes = tuple(range(x.ndim))
+    else:
+        axes = tuple(canonicalize_axis(i, x.ndim) for i in (axis if isinstance(axis, tuple) else (axis,)))
+    if len(axes) == 1:
+        return vector_norm(x, ord=2 if ord is None else ord, axis=axes, keepdims=keepdims)
+    if len(axes) == 2:
+        return _matrix_norm(x, ord, axes[0], axes[1], keepdims)
+    raise ValueError(f"Improper number of axes for norm: {axis=}. Pass one axis to compute a vector-norm, or two axes to compute a "
+                     "matrix-norm.")
+
+
+@jit(static_argnames=("axis", "keepdims", "ord"))
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    """The norm of vectors along `axis`, or of all elements; `ord` as for `norm`."""
+    x = ensure_arraylike("jnp.linalg.vector_norm", x)
+    if ord is None or ord == 2:
+        return sqrt(reductions.sum(real(x * conj(x)), axis=axis, keepdims=keepdims))
+    if ord == np.inf:
+        return reductions.amax(abs_(x), axis=axis, keepdims=keepdims)
+    if ord == -np.inf:
+        return reductions.amin(abs_(x), axis=axis, keepdims=keepdims)
+    if ord == 0:
+        return reductions.sum(x != 0, dtype=abs_(x).dtype, axis=axis, keepdims=keepdims)
+    if ord == 1:  # |x|**1 has no derivative at 0 that is a number
+        return reductions.sum(abs_(x), axis=axis, keepdims=keepdims)
+    if isinstance(ord, str):
+        raise ValueError(f"Invalid order '{ord}' for vector norm.")
+    total = reductions.sum(abs_(x) ** ord, axis=axis, keepdims=keepdims)
+    return total ** (1.0 / ord)
+
+
+def _matrix_norm(x: Any, ord: Any, row_axis: int, column_axis: int, keepdims: bool) -> Any:
+    axes = (row_axis, column_axis)
+    if ord is None or ord in ("f", "fro"):
+        return sqrt(reductions.sum(real(x * conj(x)), axis=axes, keepdims=keepdims))
+    if ord in (2, -2, "nuc"):
+        raise NotImplementedError(f"jitkit.numpy.linalg.norm: ord={ord!r} of a matrix needs singular values, which are not implemented.")
+    if ord not in (1, -1, np.inf, -np.inf):
+        raise ValueError(f"Invalid order '{ord}' for matrix norm.")
+    summed, compared = axes if abs(ord) == 1 else axes[::-1]
+    if not keepdims and compared > summed:
+        compared -= 1
+    sums = reductions.sum(abs_(x), axis=summed, keepdims=keepdims)
+    choose = reductions.amax if ord > 0 else reductions.amin
+    return choose(sums, axis=compared, keepdims=keepdims)
+
+

@@ -1,0 +1,215 @@
+"""Ranges of numbers, and grids of them.
+
+JAX: jax/_src/numpy/lax_numpy.py:arange
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import core, dtypes, lax
+from ..array import device_put_leaf
+from ..pjit import jit
+from .arithmetic import power
+from .creation import asarray, full, zeros
+from .ufuncs import sign as sign_
+from .arithmetic import log10
+from .util import broadcast_to, canonicalize_axis, check_arraylike_or_none, concrete_index, convert, ensure_arraylikes
+
+
+def _placed(x: Any, device: Any) -> Any:
+    return x if device is None else device_put_leaf(x, device)
+
+
+def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None) -> Any:
+    """start, start + step, ... below `stop`; `arange(n)` is 0, ..., n - 1. The arguments must be known while tracing.
+
+    Raises:
+      ConcretizationTypeError: for a traced argument.
+      ValueError: for one that is not a real scalar.
+    """
+    if dtype is not None:
+        dtype = dtypes.check_and_canonicalize_user_dtype(dtype, "arange")
+    check_arraylike_or_none("arange", start, stop, step)
+    names = ("stop" if stop is None and step is None else "start", "stop", "step")
+    start, stop, step = (_known(x, name) for x, name in zip((start, stop, step), names, strict=True))
+    if dtype is None:
+        dtype = dtypes.result_type(start, *[x for x in (stop, step) if x is not None])
+    if stop is None:
+        start, stop = 0, start
+    if step is not None:
+        narrow = dtypes.issubdtype(dtype, np.floating) and dtypes.finfo(dtype).bits < 32
+        working = np.dtype("float32") if narrow else dtype
+        steps = lax.mul(lax.convert_element_type(step, working), _count_up(working, (stop - start) / step))
+        return _placed(lax.convert_element_type(lax.add(lax.convert_element_type(start, working), steps), dtype), device)
+    if start == 0:
+        return _placed(_count_up(dtype, stop), device)
+    return _placed(lax.add(lax.convert_element_type(start, dtype), _count_up(dtype, stop - start)), device)
+
+
+def _known(x: Any, name: str) -> Any:
+    if x is None:
+        return None
+    x = core.concrete_or_error(lambda value: value, x, f"It arose in the jnp.arange argument '{name}'")
+    if np.ndim(x) != 0:
+        raise ValueError(f"jax.numpy.arange: arguments must be scalars; got {name}={x}")
+    if np.iscomplexobj(x):
+        raise ValueError("Passing complex start/stop/step to jnp.arange is no longer supported starting in JAX v0.10.0.")
+    return x
+
+
+def _count_up(dtype: Any, length: Any) -> Any:
+    return lax.broadcasted_iota(dtype, (max(0, math.ceil(length)),), 0)
+
+
+def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0, *,
+             device: Any = None) -> Any:
+    """`num` values at equal distances from `start` to `stop`, which is the last one unless `endpoint` is False.
+
+    Arrays of starts and stops give arrays of such rows, along a new `axis`. With `retstep`, the pair of values and distance.
+    """
+    num = concrete_index(num, "'num' argument of jnp.linspace")
+    axis = concrete_index(axis, "'axis' argument of jnp.linspace")
+    result = _linspace(start, stop, num, endpoint, retstep, dtype, axis)
+    if device is None:
+        return result
+    return (_placed(result[0], device), result[1]) if retstep else _placed(result, device)
+
+
+@jit(static_argnames=("num", "endpoint", "retstep", "dtype", "axis"))
+def _linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0) -> Any:
+    if num < 0:
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    start, stop = ensure_arraylikes("linspace", start, stop)
+    dtype, working = _range_dtypes("linspace", dtype, start, stop)
+    start, stop = convert(start, working), convert(stop, working)
+    shape = list(lax.broadcast_shapes(start.shape, stop.shape))
+    first, last = broadcast_to(start, shape), broadcast_to(stop, shape)
+    axis = len(shape) + axis + 1 if axis < 0 else axis
+    with_axis = [*shape[:axis], 1, *shape[axis:]]
+    if num > 1:
+        intervals = num - 1 if endpoint else num
+        distance = (stop - start) / working.type(intervals)
+        out = _interpolate(first, last, intervals, with_axis, axis)
+        if endpoint:  # exactly, whatever the rounding of the others
+            out = lax.concatenate([out, lax.expand_dims(last, (axis,))], canonicalize_axis(axis, out.ndim))
+    elif num == 1:
+        distance = asarray(np.nan if endpoint else stop - start, dtype=working)
+        out = first.reshape(with_axis)
+    else:
+        distance = full((), np.nan, working)
+        out = zeros([*shape[:axis], 0, *shape[axis:]], dtype)
+    if dtypes.issubdtype(dtype, np.integer) and not dtypes.issubdtype(out.dtype, np.integer):
+        out = lax.floor(out)
+    result = convert(out, dtype)
+    return (result, distance) if retstep else result
+
+
+def _interpolate(first: Any, last: Any, intervals: int, shape: list[int], axis: int) -> Any:
+    """first * (1 - t) + last * t for t = 0, 1/n, ..., (n-1)/n: monotone, unlike first + t * (last - first)."""
+    working = first.dtype
+    real = dtypes.finfo(working).dtype
+    along = [1] * len(shape)
+    along[axis] = intervals
+    t = convert(lax.iota(real, intervals).reshape(along) / np.dtype(real).type(intervals), working)
+    return first.reshape(shape) * (1 - t) + last.reshape(shape) * t
+
+
+def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0) -> Any:
+    """`num` values from base**start to base**stop, each the same factor above the one before."""
+    num = concrete_index(num, "'num' argument of jnp.logspace")
+    axis = concrete_index(axis, "'axis' argument of jnp.logspace")
+    return _logspace(start, stop, num, endpoint, base, dtype, axis)
+
+
+@jit(static_argnames=("num", "endpoint", "dtype", "axis"))
+def _logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0) -> Any:
+    dtype, working = _range_dtypes("logspace", dtype, start, stop)
+    start, stop = (convert(x, working) for x in ensure_arraylikes("logspace", start, stop))
+    exponents = linspace(start, stop, num, endpoint=endpoint, axis=axis)
+    return lax.convert_element_type(power(base, exponents), dtype)
+
+
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+    """`num` values from `start` to `stop`, which have the same sign, each the same factor from the one before."""
+    num = concrete_index(num, "'num' argument of jnp.geomspace")
+    axis = concrete_index(axis, "'axis' argument of jnp.geomspace")
+    return _geomspace(start, stop, num, endpoint, dtype, axis)
+
+
+@jit(static_argnames=("num", "endpoint", "dtype", "axis"))
+def _geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+    dtype, working = _range_dtypes("geomspace", dtype, start, stop)
+    start, stop = (convert(x, working) for x in ensure_arraylikes("geomspace", start, stop))
+    sign = sign_(start)
+    sizes = logspace(log10(start / sign), log10(stop / sign), num, endpoint=endpoint, base=10.0, dtype=working, axis=0)
+    result = sign * sizes
+    axis = canonicalize_axis(axis, result.ndim)
+    if axis != 0:
+        result = lax.transpose(result, (*range(1, axis + 1), 0, *range(axis + 1, result.ndim)))
+    return lax.convert_element_type(result, dtype)
+
+
+def _range_dtypes(name: str, dtype: Any, start: Any, stop: Any) -> tuple[Any, Any]:
+    """The dtype of a range of numbers, and the floating point dtype in which it is computed."""
+    if dtype is None:
+        dtype = dtypes.to_inexact_dtype(dtypes.result_type(start, stop))
+    else:
+        dtype = dtypes.check_and_canonicalize_user_dtype(dtype, name)
+    return dtype, dtypes.to_inexact_dtype(dtype)
+
+
+# --- grids -----------------------------------------------------------------------------------------------------------
+
+
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
+    """The coordinates of a grid, one array for each axis, from the one-dimensional arrays of coordinates along the axes.
+
+    `indexing="xy"` exchanges the first two axes. With `sparse`, arrays of size 1 along the other axes.
+    """
+    args = ensure_arraylikes("meshgrid", *xi)
+    if not copy:
+        raise ValueError("jax.numpy.meshgrid only supports copy=True")
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"Valid values for indexing are 'xy' and 'ij', got {indexing}")
+    if any(a.ndim != 1 for a in args):
+        raise ValueError(f"Arguments to jax.numpy.meshgrid must be 1D, got shapes {[a.shape for a in args]}")
+    exchanged = indexing == "xy" and len(args) >= 2
+    if exchanged:
+        args[0], args[1] = args[1], args[0]
+    sizes = [a.shape[0] for a in args]
+    output = [lax.broadcast_in_dim(a, [n if i == j or not sparse else 1 for j, n in enumerate(sizes)], (i,)) for i, a in enumerate(args)]
+    if exchanged:
+        output[0], output[1] = output[1], output[0]
+    return output
+
+
+def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) -> Any:
+    """The index of every place along each axis: an array with a new first axis, or with `sparse` a tuple of arrays that broadcast."""
+    dtype = dtypes.check_and_canonicalize_user_dtype(int if dtype is None else dtype, "indices")
+    shape = tuple(concrete_index(d, "dimensions argument of jnp.indices") for d in dimensions)
+    output = []
+    for i, n in enumerate(shape):
+        sizes = tuple(n if i == j else 1 for j in range(len(shape))) if sparse else shape
+        output.append(lax.broadcast_in_dim(lax.iota(dtype, n), sizes, (i,)))
+    if sparse:
+        return tuple(output)
+    return lax.stack(output) if output else asarray(np.array([], dtype))
+
+
+def ix_(*args: Any) -> tuple[Any, ...]:
+    """One-dimensional arrays of positions as arrays that broadcast against each other, to index a grid."""
+    arrays = ensure_arraylikes("ix", *args)
+    output = []
+    for i, a in enumerate(arrays):
+        if a.ndim != 1:
+            raise ValueError(f"Arguments to jax.numpy.ix_ must be 1-dimensional, got shape {a.shape}")
+        if a.dtype == np.bool_:
+            raise NotImplementedError("Boolean arguments to jax.numpy.ix_ are not implemented")
+        sizes = tuple(a.shape[0] if i == j else 1 for j in range(len(arrays)))
+        output.append(lax.broadcast_in_dim(a, sizes, (i,)))
+    return tuple(output)

@@ -1,0 +1,230 @@
+"""Choosing between values: where, clip, rounding, closeness, and the positions of what is not zero.
+
+How many elements of an array are not zero depends on its values, so `nonzero` and its like cannot be traced unless the number is
+given as `size`.
+
+JAX: jax/_src/numpy/lax_numpy.py:where
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import core, dtypes, lax
+from ..pjit import jit
+from . import util
+from .arithmetic import isfinite, isnan, isneginf, isposinf
+from .creation import array, asarray, zeros
+from .ranges import arange
+from .reductions import all as all_
+from .reductions import argmax, cumsum
+from .ufuncs import constant, equal, logical_and, logical_or, maximum, minimum
+from .util import broadcast_arrays, check_arraylike, concrete_index, ensure_arraylike, promote, promote_dtypes, promote_inexact
+
+
+def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """With three arguments, elements of `x` where `condition` holds and of `y` elsewhere. With one, `nonzero(condition)`.
+
+    The three broadcast against each other; the dtype is that of promoting x and y. Both are computed in full, always.
+    """
+    if x is None and y is None:
+        check_arraylike("where", condition)
+        return nonzero(condition, size=size, fill_value=fill_value)
+    check_arraylike("where", condition, x, y)
+    if size is not None or fill_value is not None:
+        raise ValueError("size and fill_value arguments cannot be used in three-term where function.")
+    return util.where(condition, x, y)
+
+
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+    """Elements of the first of `choicelist` whose condition holds, and `default` where none does."""
+    if len(condlist) != len(choicelist):
+        raise ValueError(f"condlist must have length equal to choicelist ({len(condlist)} vs {len(choicelist)})")
+    if len(condlist) == 0:
+        raise ValueError("condlist must be non-empty")
+    check_arraylike("select", *condlist, *choicelist, default)
+    choices = promote_dtypes(asarray(default), *[asarray(choice) for choice in choicelist])
+    conditions = broadcast_arrays(False, *[asarray(condition) for condition in condlist])
+    first = argmax(lax.stack(promote_dtypes(*conditions)).astype(bool), axis=0)
+    return lax.select_n(*broadcast_arrays(first, *choices))
+
+
+@jit
+def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:  # numpy's names
+    """`arr` with values below `min` raised to it, and values above `max` lowered to it. ValueError for complex values."""
+    if arr is None:
+        raise ValueError("No input was provided to the clip function.")
+    check_arraylike("clip", arr)
+    if any(t is not None and dtypes.issubdtype(dtypes.dtype(t), np.complexfloating) for t in (arr, min, max)):
+        raise ValueError("Clip received a complex value either through the input or the min/max keywords. Complex values have no ordering "
+                         "and cannot be clipped. Please convert to a real value or array by taking the real or imaginary components via "
+                         "jax.numpy.real/imag respectively.")
+    if min is not None:
+        arr = maximum(min, arr)
+    if max is not None:
+        arr = minimum(max, arr)
+    return asarray(arr)
+
+
+@jit(static_argnames=("decimals",))
+def round(a: Any, decimals: int = 0, out: None = None) -> Any:  # numpy's name
+    """`a` rounded to `decimals` digits after the point, halves to even. Integers stay as they are."""
+    a = ensure_arraylike("round", a)
+    decimals = concrete_index(decimals, "'decimals' argument of jnp.round")
+    if out is not None:
+        raise NotImplementedError("The 'out' argument to jnp.round is not supported.")
+    if dtypes.issubdtype(a.dtype, np.integer):
+        if decimals < 0:
+            raise NotImplementedError("integer np.round not implemented for decimals < 0")
+        return a
+    if decimals > np.log10(float(dtypes.finfo(a.dtype).max)):
+        return a
+    if dtypes.issubdtype(a.dtype, np.complexfloating):
+        return lax.complex(_round_float(lax.real(a), decimals), _round_float(lax.imag(a), decimals))
+    return _round_float(a, decimals)
+
+
+def _round_float(x: Any, decimals: int) -> Any:
+    if decimals == 0:
+        return lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
+    half = x.dtype == np.float16  # in which the factor may overflow
+    wide = lax.convert_element_type(x, np.float32) if half else x
+    factor = constant(wide, 10**decimals)
+    out = lax.div(lax.round(lax.mul(wide, factor), lax.RoundingMethod.TO_NEAREST_EVEN), factor)
+    return lax.convert_element_type(out, np.float16) if half else out
+
+
+@jit(static_argnames=("decimals",))
+def around(a: Any, decimals: int = 0, out: None = None) -> Any:
+    """The same as `round`."""
+    return round(a, decimals, out)
+
+
+@jit
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """`x` with nan replaced by 0, and infinities by the largest and smallest finite numbers, or by the values given."""
+    x = ensure_arraylike("nan_to_num", x)
+    if not dtypes.issubdtype(x.dtype, np.inexact):
+        return x
+    if dtypes.issubdtype(x.dtype, np.complexfloating):
+        return lax.complex(nan_to_num(lax.real(x), nan=nan, posinf=posinf, neginf=neginf),
+                           nan_to_num(lax.imag(x), nan=nan, posinf=posinf, neginf=neginf))
+    info = dtypes.finfo(x.dtype)
+    out = util.where(isnan(x), asarray(nan, dtype=x.dtype), x)
+    out = util.where(isposinf(out), asarray(info.max if posinf is None else posinf, dtype=x.dtype), out)
+    return util.where(isneginf(out), asarray(info.min if neginf is None else neginf, dtype=x.dtype), out)
+
+
+# --- equality --------------------------------------------------------------------------------------------------------
+
+
+@jit(static_argnames=("equal_nan",))
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    """Whether |a - b| <= atol + rtol * |b|, elementwise; equal infinities are close."""
+    _, (a, b) = promote("isclose", a, b)
+    dtype, (a, b) = promote_inexact("isclose", a, b)
+    real_dtype = dtypes.finfo(dtype).dtype
+    rtol = lax.convert_element_type(rtol, real_dtype)
+    atol = lax.convert_element_type(atol, real_dtype)
+    both_nan = logical_and(isnan(a), isnan(b))
+    finite = isfinite(b)
+    in_range = lax.le(lax.abs(lax.sub(a, b)), lax.add(atol, lax.mul(rtol, lax.abs(b))))
+    out = logical_or(lax.eq(a, b), logical_and(finite, in_range))
+    return logical_or(out, both_nan) if equal_nan else out
+
+
+@jit(static_argnames=("equal_nan",))
+def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    """Whether all elements are close, as `isclose` has it: an array of one bool."""
+    check_arraylike("allclose", a, b)
+    return all_(isclose(a, b, rtol, atol, equal_nan))
+
+
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    """Whether two arrays have one shape and equal elements: an array of one bool."""
+    a1, a2 = asarray(a1), asarray(a2)
+    if a1.shape != a2.shape:
+        return array(False, dtype=bool)
+    same = asarray(a1 == a2)
+    if equal_nan:
+        same = logical_or(same, logical_and(isnan(a1), isnan(a2)))
+    return all_(same)
+
+
+def array_equiv(a1: Any, a2: Any) -> Any:
+    """Whether two arrays are equal after broadcasting: an array of one bool."""
+    a1, a2 = asarray(a1), asarray(a2)
+    try:
+        same = equal(a1, a2)
+    except (ValueError, TypeError):
+        return array(False)
+    return all_(same)
+
+
+# --- positions -------------------------------------------------------------------------------------------------------
+
+
+def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
+    """The positions of all elements that are not zero: for each axis an int array of length n.
+
+    n is the number of such elements, and must be given as `size` under a trace; positions that are missing are 0 or `fill_value`.
+
+    Raises:
+      ConcretizationTypeError: under a trace without `size`.
+      ValueError: for a scalar.
+    """
+    arr = ensure_arraylike("nonzero", a)
+    if arr.ndim == 0:
+        raise ValueError("Calling nonzero on 0d arrays is not allowed. Use jnp.atleast_1d(scalar).nonzero() instead.")
+    mask = arr if arr.dtype == np.bool_ else arr != 0
+    count = concrete_index(
+        mask.sum() if size is None else size,
+        "The size argument of jnp.nonzero must be statically specified to use jnp.nonzero within JAX transformations.")
+    if arr.size == 0 or count == 0:
+        return tuple(zeros(count, int) for _ in arr.shape)
+    # The number of elements up to each place tells, counted itself, where the i-th one stands.
+    flat = cumsum(bincount(cumsum(mask), length=count))
+    strides = (np.cumprod(arr.shape[::-1])[::-1] // arr.shape).astype(flat.dtype)
+    out = tuple(flat // stride % axis_size for stride, axis_size in zip(strides, arr.shape, strict=True))
+    if fill_value is None:
+        return out
+    fills = fill_value if isinstance(fill_value, tuple) else arr.ndim * (fill_value,)
+    if any(np.shape(value) != () for value in fills):
+        raise ValueError(f"fill_value must be a scalar or a tuple of length {arr.ndim}; got {fill_value}")
+    missing = arange(count) >= mask.sum()
+    return tuple(util.where(missing, value, entry) for value, entry in zip(fills, out, strict=True))
+
+
+def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """`nonzero` of the elements in row-major order."""
+    return nonzero(ensure_arraylike("flatnonzero", a).ravel(), size=size, fill_value=fill_value)[0]
+
+
+def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:
+    """How often each of 0, 1, 2, ... occurs in `x`, a one-dimensional array of integers; with `weights`, the sum of theirs.
+
+    The result is as long as the largest value requires, and under a trace `length` must say so; larger values are not counted.
+    """
+    x = ensure_arraylike("bincount", x)
+    if x.dtype == np.bool_:
+        x = lax.convert_element_type(x, np.dtype("int32"))
+    if not dtypes.issubdtype(x.dtype, np.integer):
+        raise TypeError(f"x argument to bincount must have an integer type; got {x.dtype}")
+    if x.ndim != 1:
+        raise ValueError("only 1-dimensional input supported.")
+    minlength = concrete_index(minlength, "The error occurred because of argument 'minlength' of jnp.bincount.")
+    if length is None:
+        known = core.concrete_or_error(np.asarray, x, "The error occurred because of argument 'x' of jnp.bincount. To avoid this error, "
+                                                      "pass a static `length` argument.")
+        length = max(minlength, int(known.max(initial=-1)) + 1)
+    else:
+        length = concrete_index(length, "The error occurred because of argument 'length' of jnp.bincount.")
+    if weights is None:
+        weights = np.array(1, dtypes.default_int_dtype())
+    elif np.shape(weights) != x.shape:
+        types = [core.get_aval(v).str_short(short_dtypes=True) for v in (x, weights)]
+        raise ValueError(f"type of weights must match type of x. Got typeof(x)={types[0]} and typeof(weights)={types[1]}")
+    return zeros(length, dtypes.dtype(weights)).at[clip(x, 0)].add(weights, mode="drop")

@@ -1,0 +1,397 @@
+"""Rearranging one array: reshape, transpose, squeeze, flip, roll, triangles and diagonals.
+
+JAX: jax/_src/numpy/lax_numpy.py:transpose
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import core, dtypes, lax
+from ..pjit import fused, jit
+from . import reductions
+from .creation import array, asarray, zeros_like
+from .ranges import arange
+from .reductions import refuse_out, static_axes
+from .util import (
+    as_array,
+    broadcast_to,
+    canonicalize_axis,
+    canonicalize_shape,
+    check_arraylike,
+    concrete_index,
+    ensure_arraylike,
+    index_tuple,
+    where,
+)
+
+# --- the same elements under other axes ------------------------------------------------------------------------------
+
+
+def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
+    """The elements of `a`, in row-major order, in another shape, of which one size may be -1: what is left.
+
+    With `order="F"` both are read in column-major order. TypeError where the numbers of elements differ.
+    """
+    check_arraylike("reshape", a)
+    return reshape_method(as_array(a), shape, order=order)
+
+
+def reshape_method(a: Any, *args: Any, order: str = "C") -> Any:
+    """`a.reshape(2, 3)` or `a.reshape((2, 3))`."""
+    sizes = _new_shape(a, args[0] if len(args) == 1 else args)
+    if order == "C":
+        return lax.reshape(a, sizes)
+    if order == "F":
+        return transpose(lax.reshape(a, sizes[::-1], list(range(a.ndim)[::-1])))
+    if order == "A":
+        raise NotImplementedError("np.reshape order=A is not implemented.")
+    raise ValueError(f"Unexpected value for 'order' argument: {order}.")
+
+
+def _new_shape(a: Any, shape: Any) -> tuple[int, ...]:
+    given = shape
+    sizes = list(canonicalize_shape(shape if np.iterable(shape) else (shape,)))
+    unknown = [i for i, n in enumerate(sizes) if n == -1]
+    if len(unknown) > 1:
+        raise TypeError(f"can only specify one unknown axis size with a `-1` value, got {given}")
+    if unknown:
+        others = math.prod(n for n in sizes if n != -1)
+        if others == 0 or a.size % others != 0:
+            raise TypeError(f"cannot reshape array of shape {a.shape} (size {a.size}) into shape {given} because the product of specified "
+                            f"axis sizes ({others}) does not evenly divide {a.size}")
+        sizes[unknown[0]] = a.size // others
+    elif math.prod(sizes) != a.size:
+        raise TypeError(f"cannot reshape array of shape {a.shape} (size {a.size}) into shape {given} (size {math.prod(sizes)})")
+    return tuple(sizes)
+
+
+@fused(static_argnames=("order",))
+def ravel(a: Any, order: str = "C") -> Any:
+    """All elements in one axis, in row-major order (`order="F"`: column-major)."""
+    a = ensure_arraylike("ravel", a)
+    if order == "K":
+        raise NotImplementedError("Ravel not implemented for order='K'.")
+    return reshape_method(a, (a.size,), order=order)
+
+
+def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
+    """The axes in the order given by `axes`, or reversed. ValueError for an axis out of bounds."""
+    a = ensure_arraylike("transpose", a)
+    order = range(a.ndim)[::-1] if axes is None else axes
+    return lax.transpose(a, [canonicalize_axis(i, a.ndim) for i in order])
+
+
+def permute_dims(a: Any, /, axes: tuple[int, ...]) -> Any:
+    """The axes in the order given by `axes`."""
+    return lax.transpose(ensure_arraylike("permute_dims", a), axes)
+
+
+def matrix_transpose(x: Any, /) -> Any:
+    """The last two axes exchanged. ValueError for fewer than two."""
+    x = ensure_arraylike("matrix_transpose", x)
+    if x.ndim < 2:
+        raise ValueError(f"x must be at least two-dimensional for matrix_transpose; got ndim={x.ndim!r}")
+    return lax.transpose(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+
+
+@fused(static_argnames=("axis1", "axis2"))
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    """Two axes exchanged."""
+    a = ensure_arraylike("swapaxes", a)
+    order = list(range(a.ndim))
+    order[axis1], order[axis2] = order[axis2], order[axis1]
+    return lax.transpose(a, order)
+
+
+def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
+    """Axes moved from the positions `source` to `destination`; the others keep their order."""
+    check_arraylike("moveaxis", a)
+    return _moveaxis(a, index_tuple(source), index_tuple(destination))
+
+
+@fused(static_argnames=("source", "destination"))
+def _moveaxis(a: Any, source: tuple[int, ...], destination: tuple[int, ...]) -> Any:
+    a = as_array(a)
+    source = tuple(canonicalize_axis(i, a.ndim) for i in source)
+    destination = tuple(canonicalize_axis(i, a.ndim) for i in destination)
+    if len(source) != len(destination):
+        raise ValueError(f"Inconsistent number of elements: {len(source)} vs {len(destination)}")
+    order = [i for i in range(a.ndim) if i not in source]
+    for to, axis in sorted(zip(destination, source, strict=True)):
+        order.insert(to, axis)
+    return lax.transpose(a, order)
+
+
+@jit(static_argnames=("axis", "start"))
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    """Axis `axis` moved to stand before the one at `start`."""
+    a = ensure_arraylike("rollaxis", a)
+    start = concrete_index(start, "'start' argument of jnp.rollaxis()")
+    axis = canonicalize_axis(axis, a.ndim)
+    if not -a.ndim <= start <= a.ndim:
+        raise ValueError(f"{start=} must satisfy {-a.ndim}<=start<={a.ndim}")
+    start += a.ndim if start < 0 else 0
+    return moveaxis(a, axis, start - 1 if start > axis else start)
+
+
+def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
+    """Without the axes of size 1, or without those named, which must be of size 1."""
+    check_arraylike("squeeze", a)
+    return _squeeze(a, None if axis is None else index_tuple(axis))
+
+
+@fused(static_argnames=("axis",))
+def _squeeze(a: Any, axis: tuple[int, ...] | None) -> Any:
+    a = as_array(a)
+    return lax.squeeze(a, [i for i, n in enumerate(a.shape) if n == 1] if axis is None else axis)
+
+
+def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
+    """With new axes of size 1 at these positions of the result."""
+    return lax.expand_dims(ensure_arraylike("expand_dims", a), index_tuple(axis))
+
+
+@jit
+def atleast_1d(*arys: Any) -> Any:
+    """With at least one axis. Of several arguments, a list."""
+    check_arraylike("atleast_1d", *arys)
+    results = [array(x, copy=False, ndmin=1) for x in arys]
+    return results[0] if len(results) == 1 else results
+
+
+@jit
+def atleast_2d(*arys: Any) -> Any:
+    """With at least two axes, new ones in front. Of several arguments, a list."""
+    check_arraylike("atleast_2d", *arys)
+    results = [array(x, copy=False, ndmin=2) for x in arys]
+    return results[0] if len(results) == 1 else results
+
+
+@jit
+def atleast_3d(*arys: Any) -> Any:
+    """With at least three axes: (n,) becomes (1, n, 1), and (m, n) becomes (m, n, 1). Of several arguments, a list."""
+    check_arraylike("atleast_3d", *arys)
+    if len(arys) != 1:
+        return [atleast_3d(x) for x in arys]
+    x = asarray(arys[0])
+    new_axes = {0: (0, 1, 2), 1: (0, 2), 2: (2,)}.get(x.ndim)
+    return x if new_axes is None else lax.expand_dims(x, new_axes)
+
+
+# --- another order along an axis -------------------------------------------------------------------------------------
+
+
+def flip(m: Any, axis: int | Sequence[int] | None = None) -> Any:
+    """The elements in reverse order along `axis`, or along all axes."""
+    check_arraylike("flip", m)
+    return _flip(m, static_axes(axis))
+
+
+def fliplr(m: Any) -> Any:
+    """The columns in reverse order."""
+    check_arraylike("fliplr", m)
+    return _flip(m, 1)
+
+
+def flipud(m: Any) -> Any:
+    """The rows in reverse order."""
+    check_arraylike("flipud", m)
+    return _flip(m, 0)
+
+
+@jit(static_argnames=("axis",))
+def _flip(m: Any, axis: int | tuple[int, ...] | None = None) -> Any:
+    if axis is None:
+        return lax.rev(m, list(range(m.ndim)))
+    return lax.rev(m, [canonicalize_axis(i, m.ndim) for i in index_tuple(axis)])
+
+
+@jit(static_argnames=("k", "axes"))
+def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+    """Turned by k * 90 degrees in the plane of two axes, from the first to the second."""
+    m = ensure_arraylike("rot90", m)
+    if m.ndim < 2:
+        raise ValueError("rot90 requires its first argument to have ndim at least two, but got first argument of shape "
+                         f"{m.shape}, which has ndim {m.ndim}")
+    ax1, ax2 = (canonicalize_axis(i, m.ndim) for i in axes)
+    if ax1 == ax2:
+        raise ValueError("Axes must be different")
+    k %= 4
+    if k == 0:
+        return m
+    if k == 2:
+        return flip(flip(m, ax1), ax2)
+    order = list(range(m.ndim))
+    order[ax1], order[ax2] = order[ax2], order[ax1]
+    return transpose(flip(m, ax2), order) if k == 1 else flip(transpose(m, order), ax2)
+
+
+def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
+    """The elements moved along `axis` by `shift` places, and round the end; in row-major order when `axis` is None.
+
+    `shift` may be traced.
+    """
+    arr = ensure_arraylike("roll", a)
+    if axis is None:
+        return roll(arr.ravel(), shift, 0).reshape(arr.shape)
+    axes = tuple(canonicalize_axis(i, arr.ndim) for i in index_tuple(axis))
+    if isinstance(shift, core.Tracer):
+        return _roll_dynamic(arr, shift, axes)
+    try:
+        shifts = index_tuple(shift)
+    except TypeError:
+        return _roll_dynamic(arr, asarray(shift), axes)
+    return _roll_static(arr, shifts, axes)
+
+
+@jit(static_argnums=(2,))
+def _roll_dynamic(a: Any, shift: Any, axis: Sequence[int]) -> Any:
+    shape = lax.broadcast_shapes(shift.shape, np.shape(axis))
+    if len(shape) != 1:
+        raise ValueError("'shift' and 'axis' arguments to roll must be scalars or 1D arrays")
+    for x, i in zip(broadcast_to(shift, shape), np.broadcast_to(axis, shape), strict=True):
+        size = np.int32(a.shape[i])
+        x = lax.convert_element_type(x, np.dtype("int32")) % lax.max(size, np.int32(1))
+        a = lax.dynamic_slice_in_dim(lax.concatenate((a, a), i), size - x, a.shape[i], axis=i)
+    return a
+
+
+@jit(static_argnums=(1, 2))
+def _roll_static(a: Any, shift: Sequence[int], axis: Sequence[int]) -> Any:
+    for i, s in zip(*np.broadcast_arrays(axis, shift), strict=True):
+        if a.shape[i] == 0:
+            continue
+        cut = int(-s % a.shape[i])
+        a = lax.concatenate([lax.slice_in_dim(a, cut, a.shape[i], axis=int(i)), lax.slice_in_dim(a, 0, cut, axis=int(i))], int(i))
+    return a
+
+
+@jit(static_argnames=("n", "axis"))
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """The n-th differences of neighbours along `axis`, after putting `prepend` and `append` at its ends. Of bools: whether they differ."""
+    arr = ensure_arraylike("diff", a)
+    n = concrete_index(n, "'n' argument of jnp.diff")
+    axis = concrete_index(axis, "'axis' argument of jnp.diff")
+    if n == 0:
+        return arr
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n}")
+    if arr.ndim == 0:
+        raise ValueError(f"diff requires input that is at least one dimensional; got {a}")
+    axis = canonicalize_axis(axis, arr.ndim)
+    ends = [None if end is None else _end_piece(end, arr.shape, axis) for end in (prepend, append)]
+    pieces = [piece for piece in (ends[0], arr, ends[1]) if piece is not None]
+    if len(pieces) > 1:
+        dtype = dtypes.result_type(*pieces)
+        arr = lax.concatenate([piece.astype(dtype) for piece in pieces], axis)
+    before = (slice(None),) * axis
+    difference = operator.ne if arr.dtype == np.bool_ else operator.sub
+    for _ in range(n):
+        arr = difference(arr[(*before, slice(1, None))], arr[(*before, slice(None, -1))])
+    return arr
+
+
+def _end_piece(piece: Any, shape: tuple[int, ...], axis: int) -> Any:
+    piece = ensure_arraylike("diff", piece)
+    return piece if piece.ndim else broadcast_to(piece, (*shape[:axis], 1, *shape[axis + 1 :]))
+
+
+# --- triangles and diagonals -----------------------------------------------------------------------------------------
+
+
+def eye(N: int, M: int | None = None, k: Any = 0, dtype: Any = None) -> Any:
+    """An N x M matrix of zeros, with ones where column - row = k."""
+    dtype = dtypes.check_and_canonicalize_user_dtype(float if dtype is None else dtype, "eye")
+    offset = ensure_arraylike("eye", k)
+    if offset.shape != () or not dtypes.issubdtype(offset.dtype, np.integer):
+        raise ValueError(f"k must be a scalar integer; got {k}")
+    shape = canonicalize_shape((N, N if M is None else M))
+    if any(n < 0 for n in shape):
+        raise ValueError(f"negative dimensions are not allowed, got {N} and {M}")
+    i = lax.broadcasted_iota(offset.dtype, shape, 0)
+    j = lax.broadcasted_iota(offset.dtype, shape, 1)
+    return (i + offset == j).astype(dtype)
+
+
+def identity(n: int, dtype: Any = None) -> Any:
+    """An n x n matrix with ones on its diagonal."""
+    return eye(n, dtype=None if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, "identity"))
+
+
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
+    """An N x M matrix of ones where column - row <= k, and zeros elsewhere."""
+    dtype = np.dtype("float32") if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, "tri")
+    shape = canonicalize_shape((N, N if M is None else M))
+    rows = lax.add(lax.broadcasted_iota(np.dtype("int32"), shape, 0), np.int32(operator.index(k)))
+    mask = lax.ge(rows, lax.broadcasted_iota(np.dtype("int32"), shape, 1))
+    return lax.convert_element_type(mask, dtype)
+
+
+@jit(static_argnames=("k",))
+def tril(m: Any, k: int = 0) -> Any:
+    """The last two axes with zeros above the k-th diagonal."""
+    m = ensure_arraylike("tril", m)
+    if m.ndim < 2:
+        raise ValueError("Argument to jax.numpy.tril must be at least 2D")
+    mask = lax.broadcast(tri(*m.shape[-2:], k=k, dtype=bool), m.shape[:-2])
+    return lax.select(mask, m, zeros_like(m))
+
+
+@jit(static_argnames=("k",))
+def triu(m: Any, k: int = 0) -> Any:
+    """The last two axes with zeros below the k-th diagonal."""
+    m = ensure_arraylike("triu", m)
+    if m.ndim < 2:
+        raise ValueError("Argument to jax.numpy.triu must be at least 2D")
+    mask = lax.broadcast(tri(*m.shape[-2:], k=k - 1, dtype=bool), m.shape[:-2])
+    return lax.select(mask, zeros_like(m), m)
+
+
+@jit(static_argnames=("offset", "axis1", "axis2"))
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The elements with index(axis2) - index(axis1) = offset, along a new last axis."""
+    a = ensure_arraylike("diagonal", a)
+    if a.ndim < 2:
+        raise ValueError("diagonal requires an array of at least two dimensions.")
+    offset = concrete_index(offset, "'offset' argument of jnp.diagonal()")
+    length = max(0, min(a.shape[axis1] + min(offset, 0), a.shape[axis2] - max(offset, 0)))
+    a = moveaxis(a, (axis1, axis2), (-2, -1))
+    i = arange(length)
+    j = arange(abs(offset), abs(offset) + length)
+    return a[..., i, j] if offset >= 0 else a[..., j, i]
+
+
+def diag(v: Any, k: int = 0) -> Any:
+    """The k-th diagonal of a matrix, or the matrix with this k-th diagonal. ValueError for other ranks."""
+    check_arraylike("diag", v)
+    return _diag(v, operator.index(k))
+
+
+@jit(static_argnames=("k",))
+def _diag(v: Any, k: int) -> Any:
+    if v.ndim == 2:
+        return diagonal(v, offset=k)
+    if v.ndim != 1:
+        raise ValueError("diag input must be 1d or 2d")
+    zero = lax.full_like(v, 0, shape=())
+    v = lax.pad(v, zero, ((max(0, -k), max(0, k), 0),))
+    return where(eye(v.shape[0], k=k, dtype=bool), v[:, None], zero)
+
+
+@jit(static_argnames=("axis1", "axis2", "dtype"))
+def trace(a: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
+    """The sum of a diagonal. ValueError where the axes are the same."""
+    a = ensure_arraylike("trace", a)
+    refuse_out("trace", out)
+    if canonicalize_axis(axis1, a.ndim) == canonicalize_axis(axis2, a.ndim):
+        raise ValueError(f"axis1 and axis2 can not be same. axis1={axis1} and axis2={axis2}")
+    shape = a.shape
+    a = moveaxis(a, (axis1, axis2), (-2, -1))
+    a = where(eye(shape[axis1], shape[axis2], k=offset, dtype=bool), a, zeros_like(a))
+    return reductions.sum(a, axis=(-2, -1), dtype=dtype)

@@ -1,0 +1,144 @@
+"""Sorting, searching in what is sorted, and distinct values.
+
+JAX: jax/_src/numpy/sorting.py:sort
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import core, dtypes, errors, lax
+from ..pjit import jit
+from .creation import asarray
+from .index_parts import index_dtype
+from .util import canonicalize_axis, check_arraylike, ensure_arraylike, ensure_arraylikes, promote_dtypes, where
+
+
+def _refuse(name: str, kind: None, order: None) -> None:
+    if kind is not None:
+        raise TypeError(f"'kind' argument to {name} is not supported. Use stable=True or stable=False to specify sort stability.")
+    if order is not None:
+        raise TypeError(f"'order' argument to {name} is not supported.")
+
+
+@jit(static_argnames=("axis", "kind", "order", "stable", "descending"))
+def sort(a: Any, axis: int | None = -1, *, kind: None = None, order: None = None, stable: bool = True, descending: bool = False) -> Any:
+    """The elements along `axis` in ascending order, nan last; all of them when it is None."""
+    arr = ensure_arraylike("sort", a)
+    _refuse("sort", kind, order)
+    if axis is None:
+        arr, axis = arr.ravel(), 0
+    dimension = canonicalize_axis(axis, arr.ndim)
+    result = lax.sort(arr, dimension=dimension, is_stable=stable)
+    return lax.rev(result, dimensions=[dimension]) if descending else result
+
+
+@jit(static_argnames=("axis", "kind", "order", "stable", "descending", "dtype"))
+def argsort(a: Any, axis: int | None = -1, *, kind: None = None, order: None = None, stable: bool = True, descending: bool = False,
+            dtype: Any = None) -> Any:
+    """The positions of the elements along `axis` in ascending order; of all of them when it is None. Equal ones keep their order."""
+    arr = ensure_arraylike("argsort", a)
+    _refuse("argsort", kind, order)
+    if axis is None:
+        arr, axis = arr.ravel(), 0
+    dimension = canonicalize_axis(axis, arr.ndim)
+    chosen = dtypes.default_int_dtype() if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, "argsort")
+    positions = lax.broadcasted_iota(chosen, arr.shape, dimension)
+    if descending and stable:  # what is equal is to come out in its order after the last `rev`
+        arr, positions = lax.rev(arr, dimensions=[dimension]), lax.rev(positions, dimensions=[dimension])
+    _, indices = lax.sort_key_val(arr, positions, dimension=dimension, is_stable=stable)
+    return lax.rev(indices, dimensions=[dimension]) if descending else indices
+
+
+@jit(static_argnames=("axis",))
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    """The positions in the order of the last key; of the one before it where that is equal, and so on."""
+    arrays = ensure_arraylikes("lexsort", *keys)
+    if not arrays:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    if len({key.shape for key in arrays}) > 1:
+        raise ValueError("all keys need to be the same shape")
+    if arrays[0].ndim == 0:
+        return lax.full((), 0, dtypes.default_int_dtype())
+    axis = canonicalize_axis(axis, arrays[0].ndim)
+    positions = lax.broadcasted_iota(dtypes.default_int_dtype(), arrays[0].shape, axis)
+    return lax.sort((*arrays[::-1], positions), dimension=axis, num_keys=len(arrays))[-1]
+
+
+# --- searching -------------------------------------------------------------------------------------------------------
+
+
+@jit(static_argnames=("side", "method"))
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan") -> Any:
+    """Where to insert each element of `v` into the sorted one-dimensional `a`, so that it stays sorted: before equal ones, or after ("right").
+
+    All methods do a binary search here, in ceil(log2(len(a) + 1)) steps for all elements at once.
+    """
+    check_arraylike("searchsorted", a, v, *([] if sorter is None else [sorter]))
+    if side not in ("left", "right"):
+        raise ValueError(f"{side!r} is an invalid value for keyword 'side'. Expected one of ['left', 'right'].")
+    if method not in ("scan", "scan_unrolled", "sort", "compare_all", "default"):
+        raise ValueError(f"{method!r} is an invalid value for keyword 'method'. Expected one of "
+                         "['sort', 'scan', 'scan_unrolled', 'compare_all'].")
+    a, v = asarray(a), asarray(v)
+    if a.ndim != 1:
+        raise ValueError("a should be 1-dimensional")
+    a, v = promote_dtypes(a, v)
+    if sorter is not None:
+        a = a[sorter]
+    dtype = index_dtype(a.shape)
+    if a.shape[0] == 0:
+        return lax.full(v.shape, 0, dtype)
+    goes_left = _comes_before if side == "left" else _comes_before_or_is
+    low, high = lax.full(v.shape, -1, dtype), lax.full(v.shape, a.shape[0], dtype)
+    for _ in range(int(a.shape[0]).bit_length()):
+        middle = low + (high - low) // 2
+        left = goes_left(v, a[middle])
+        low, high = where(left, low, middle), where(left, middle, high)
+    return high
+
+
+def _comes_before(x: Any, y: Any) -> Any:
+    """x <= y, where nan is larger than everything and equal to itself."""
+    if not dtypes.issubdtype(x.dtype, np.inexact):
+        return x <= y
+    return (x <= y) | (y != y)
+
+
+def _comes_before_or_is(x: Any, y: Any) -> Any:
+    """x < y, where nan is larger than everything."""
+    if not dtypes.issubdtype(x.dtype, np.inexact):
+        return x < y
+    return (x < y) | ((y != y) & (x == x))
+
+
+@jit(static_argnames=("right", "method"))
+def digitize(x: Any, bins: Any, right: bool = False, *, method: str = "scan") -> Any:
+    """Which bin each element of `x` is in; `bins` are the edges, in ascending or descending order."""
+    x, bins = ensure_arraylikes("digitize", x, bins)
+    if bins.ndim != 1:
+        raise ValueError(f"digitize: bins must be a 1-dimensional array; got {bins=}")
+    if bins.shape[0] == 0:
+        return lax.full(x.shape, 0, np.dtype("int32"))
+    side = "left" if right else "right"
+    return where(bins[-1] >= bins[0], searchsorted(bins, x, side=side, method=method),
+                 bins.shape[0] - searchsorted(bins[::-1], x, side=side, method=method))
+
+
+# --- distinct values -------------------------------------------------------------------------------------------------
+
+
+def unique(ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: int | None = None) -> Any:
+    """The distinct elements in ascending order, and on request the first position of each, the number of the distinct one for every
+    element, and how often each occurs.
+
+    How many there are depends on values: a ConcretizationTypeError for a traced array.
+    """
+    check_arraylike("unique", ar)
+    if isinstance(ar, core.Tracer):
+        raise errors.ConcretizationTypeError(
+            ar, "The error arose in jnp.unique(): the number of distinct values is not known while tracing.")
+    result = np.unique(np.asarray(ar), return_index=return_index, return_inverse=return_inverse, return_counts=return_counts, axis=axis)
+    return tuple(map(asarray, result)) if isinstance(result, tuple) else asarray(result)

@@ -1,0 +1,317 @@
+"""The elementwise functions: promote the operands, then one primitive, or a few.
+
+Most of them differ only in the primitive and in the dtype they promote to, and are rows of a table. `inexact` rows turn integers
+into floats (`sin(1)`), plain ones keep the dtype (`negative`, `maximum`), `numeric` ones only turn bool into int. Each is
+`fused`: one compiled program when it is called eagerly, equations without a frame around them when it is traced.
+
+JAX: jax/_src/numpy/ufuncs.py:sin
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, lax
+from ..pjit import fused, jit
+from .util import (
+    as_array,
+    check_arraylike,
+    ensure_arraylike,
+    promote,
+    promote_inexact,
+    promote_numeric,
+    where,
+)
+
+Operation = Callable[..., Any]
+
+
+def _unary(name: str, operation: Operation, promotion: Operation, doc: str) -> Any:
+    def function(x: Any, /) -> Any:
+        return operation(*promotion(name, x)[1])
+
+    return fused(_named(function, name, doc))
+
+
+def _binary(name: str, operation: Operation, promotion: Operation, doc: str) -> Any:
+    def function(x: Any, y: Any, /) -> Any:
+        return operation(*promotion(name, x, y)[1])
+
+    return fused(_named(function, name, doc))
+
+
+def _binary_or_bool(name: str, operation: Operation, of_bools: Operation, doc: str) -> Any:
+    """Addition and multiplication: of two bools they are `or` and `and`."""
+
+    def function(x: Any, y: Any, /) -> Any:
+        dtype, operands = promote(name, x, y)
+        return of_bools(*operands) if dtype == np.bool_ else operation(*operands)
+
+    return fused(_named(function, name, doc))
+
+
+def _comparison(name: str, operation: Operation, doc: str) -> Any:
+    """An order. Complex numbers are ordered by their real, then by their imaginary parts."""
+
+    def function(x: Any, y: Any, /) -> Any:
+        dtype, (x, y) = promote(name, x, y)
+        if not dtypes.issubdtype(dtype, np.complexfloating):
+            return operation(x, y)
+        same_real = lax.eq(lax.real(x), lax.real(y))
+        by_imag = operation(lax.imag(x), lax.imag(y))
+        return lax.select(same_real, by_imag, operation(lax.real(x), lax.real(y)))
+
+    return fused(_named(function, name, doc))
+
+
+def _logical(name: str, operation: Operation, doc: str) -> Any:
+    """An operation on truth values: anything but zero is true."""
+
+    def function(*args: Any) -> Any:
+        return operation(*[_to_bool(x) for x in promote(name, *args)[1]])
+
+    def unary(x: Any, /) -> Any:
+        return function(x)
+
+    def binary(x: Any, y: Any, /) -> Any:
+        return function(x, y)
+
+    return fused(_named(unary if name == "logical_not" else binary, name, doc))
+
+
+def _named(function: Operation, name: str, doc: str) -> Operation:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+def _to_bool(x: Any) -> Any:
+    x = as_array(x)
+    return x if x.dtype == np.bool_ else lax.ne(x, constant(x, 0))
+
+
+def constant(like: Any, value: Any) -> Any:
+    """A scalar of the dtype of `like`, to be a literal in an equation; weakly typed when `like` is a weakly typed scalar."""
+    dtype = dtypes.dtype(like)
+    if not dtypes.is_weakly_typed(like) or np.ndim(like) != 0:
+        return dtype.type(value)
+    weak = dtypes.scalar_type_of(dtype)(value)
+    return weak if dtypes.dtype(weak) == dtype else lax._convert_element_type(value, dtype, weak_type=True)
+
+
+# --- one operand -----------------------------------------------------------------------------------------------------
+
+negative = _unary("negative", lax.neg, promote, "-x.")
+sign = _unary("sign", lax.sign, promote, "-1, 0 or 1; x / |x| for complex x; nan for nan.")
+invert = _unary("invert", lax.bitwise_not, promote, "Each bit flipped; of a bool, its negation.")
+bitwise_not = _unary("bitwise_not", lax.bitwise_not, promote, "Each bit flipped; of a bool, its negation.")
+bitwise_invert = _unary("bitwise_invert", lax.bitwise_not, promote, "Each bit flipped; of a bool, its negation.")
+
+exp = _unary("exp", lax.exp, promote_inexact, "e ** x.")
+exp2 = _unary("exp2", lax.exp2, promote_inexact, "2 ** x.")
+expm1 = _unary("expm1", lax.expm1, promote_inexact, "e ** x - 1, accurate near 0.")
+log = _unary("log", lax.log, promote_inexact, "The natural logarithm.")
+log1p = _unary("log1p", lax.log1p, promote_inexact, "log(1 + x), accurate near 0.")
+sqrt = _unary("sqrt", lax.sqrt, promote_inexact, "The square root; nan for negative x.")
+cbrt = _unary("cbrt", lax.cbrt, promote_inexact, "The cube root, negative for negative x.")
+sin = _unary("sin", lax.sin, promote_inexact, "The sine of x in radians.")
+cos = _unary("cos", lax.cos, promote_inexact, "The cosine of x in radians.")
+tan = _unary("tan", lax.tan, promote_inexact, "The tangent of x in radians.")
+arcsin = _unary("arcsin", lax.asin, promote_inexact, "The angle in [-pi/2, pi/2] whose sine is x.")
+arccos = _unary("arccos", lax.acos, promote_inexact, "The angle in [0, pi] whose cosine is x.")
+arctan = _unary("arctan", lax.atan, promote_inexact, "The angle in [-pi/2, pi/2] whose tangent is x.")
+asin = _unary("asin", lax.asin, promote_inexact, "The angle in [-pi/2, pi/2] whose sine is x.")
+acos = _unary("acos", lax.acos, promote_inexact, "The angle in [0, pi] whose cosine is x.")
+atan = _unary("atan", lax.atan, promote_inexact, "The angle in [-pi/2, pi/2] whose tangent is x.")
+sinh = _unary("sinh", lax.sinh, promote_inexact, "The hyperbolic sine.")
+cosh = _unary("cosh", lax.cosh, promote_inexact, "The hyperbolic cosine.")
+tanh = _unary("tanh", lax.tanh, promote_inexact, "The hyperbolic tangent.")
+arcsinh = _unary("arcsinh", lax.asinh, promote_inexact, "The inverse of the hyperbolic sine.")
+arctanh = _unary("arctanh", lax.atanh, promote_inexact, "The inverse of the hyperbolic tangent.")
+asinh = _unary("asinh", lax.asinh, promote_inexact, "The inverse of the hyperbolic sine.")
+atanh = _unary("atanh", lax.atanh, promote_inexact, "The inverse of the hyperbolic tangent.")
+
+# --- two operands ----------------------------------------------------------------------------------------------------
+
+add = _binary_or_bool("add", lax.add, lax.bitwise_or, "x + y; of two bools, `or`.")
+multiply = _binary_or_bool("multiply", lax.mul, lax.bitwise_and, "x * y; of two bools, `and`.")
+subtract = _binary("subtract", lax.sub, promote, "x - y.")
+true_divide = _binary("true_divide", lax.div, promote_inexact, "x / y, of integers as floats.")
+float_power = _binary("float_power", lax.pow, promote_inexact, "x ** y, of integers as floats.")
+arctan2 = _binary("arctan2", lax.atan2, promote_inexact, "The angle of the point (y, x), in [-pi, pi].")
+nextafter = _binary("nextafter", lax.nextafter, promote_inexact, "The float next to x in the direction of y.")
+minimum = _binary("minimum", lax.min, promote, "The smaller of x and y; nan where one is nan.")
+maximum = _binary("maximum", lax.max, promote, "The larger of x and y; nan where one is nan.")
+bitwise_and = _binary("bitwise_and", lax.bitwise_and, promote, "x & y, bit by bit.")
+bitwise_or = _binary("bitwise_or", lax.bitwise_or, promote, "x | y, bit by bit.")
+bitwise_xor = _binary("bitwise_xor", lax.bitwise_xor, promote, "x ^ y, bit by bit.")
+left_shift = _binary("left_shift", lax.shift_left, promote_numeric, "x * 2 ** y, by moving bits.")
+bitwise_left_shift = _binary("bitwise_left_shift", lax.shift_left, promote_numeric, "x * 2 ** y, by moving bits.")
+
+equal = _binary("equal", lax.eq, promote, "x == y.")
+not_equal = _binary("not_equal", lax.ne, promote, "x != y.")
+less = _comparison("less", lax.lt, "x < y.")
+less_equal = _comparison("less_equal", lax.le, "x <= y.")
+greater = _comparison("greater", lax.gt, "x > y.")
+greater_equal = _comparison("greater_equal", lax.ge, "x >= y.")
+
+logical_and = _logical("logical_and", lax.bitwise_and, "Whether x and y are true (not zero).")
+logical_or = _logical("logical_or", lax.bitwise_or, "Whether x or y is true (not zero).")
+logical_xor = _logical("logical_xor", lax.bitwise_xor, "Whether exactly one of x and y is true (not zero).")
+logical_not = _logical("logical_not", lax.bitwise_not, "Whether x is zero.")
+
+# --- a few primitives, or one that depends on the dtype --------------------------------------------------------------
+
+
+def divide(x1: Any, x2: Any, /) -> Any:
+    """x1 / x2, of integers as floats."""
+    return true_divide(x1, x2)
+
+
+def _is_whole(dtype: Any) -> bool:
+    return bool(dtype == np.bool_ or dtypes.issubdtype(dtype, np.integer))
+
+
+@fused
+def atan2(x1: Any, x2: Any, /) -> Any:
+    """The angle of the point (x2, x1), in [-pi, pi]."""
+    return arctan2(*promote("atan2", x1, x2)[1])
+
+
+@fused
+def positive(x: Any, /) -> Any:
+    """+x, which is x."""
+    return as_array(promote("positive", x)[1][0])
+
+
+@fused
+def absolute(x: Any, /) -> Any:
+    """|x|: real and of the parts' dtype for complex x."""
+    x = ensure_arraylike("absolute", x)
+    return x if x.dtype == np.bool_ or dtypes.issubdtype(x.dtype, np.unsignedinteger) else lax.abs(x)
+
+
+@fused
+def abs(x: Any, /) -> Any:  # numpy's name
+    """|x|: real and of the parts' dtype for complex x."""
+    return absolute(x)
+
+
+@fused
+def fabs(x: Any, /) -> Any:
+    """|x| as a float. TypeError for complex x."""
+    x = ensure_arraylike("fabs", x)
+    if dtypes.issubdtype(x.dtype, np.complexfloating):
+        raise TypeError("ufunc 'fabs' does not support complex dtypes")
+    return lax.abs(*promote_inexact("fabs", x)[1])
+
+
+@fused
+def floor(x: Any, /) -> Any:
+    """The largest whole number <= x, of x's dtype."""
+    x = ensure_arraylike("floor", x)
+    return x if _is_whole(x.dtype) else lax.floor(x)
+
+
+@fused
+def ceil(x: Any, /) -> Any:
+    """The smallest whole number >= x, of x's dtype."""
+    x = ensure_arraylike("ceil", x)
+    return x if _is_whole(x.dtype) else lax.ceil(x)
+
+
+@jit
+def trunc(x: Any) -> Any:
+    """x without its fractional part, of x's dtype."""
+    x = ensure_arraylike("trunc", x)
+    if _is_whole(x.dtype):
+        return x
+    return where(lax.lt(x, constant(x, 0)), ceil(x), floor(x))
+
+
+@jit
+def rint(x: Any, /) -> Any:
+    """x rounded to the nearest whole number, halves to even ones; integers as floats."""
+    x = ensure_arraylike("rint", x)
+    if _is_whole(x.dtype):
+        return lax.convert_element_type(x, dtypes.default_float_dtype())
+    if dtypes.issubdtype(x.dtype, np.complexfloating):
+        return lax.complex(rint(lax.real(x)), rint(lax.imag(x)))
+    return lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
+
+
+@fused
+def square(x: Any, /) -> Any:
+    """x * x."""
+    return lax.square(*promote_numeric("square", x)[1])
+
+
+@fused
+def reciprocal(x: Any, /) -> Any:
+    """1 / x, of integers as floats."""
+    return lax.integer_pow(as_array(promote_inexact("reciprocal", x)[1][0]), -1)
+
+
+@fused
+def real(val: Any, /) -> Any:
+    """The real part; a real array itself."""
+    val = ensure_arraylike("real", val)
+    return lax.real(val) if dtypes.issubdtype(val.dtype, np.complexfloating) else val
+
+
+@fused
+def imag(val: Any, /) -> Any:
+    """The imaginary part; zeros for a real array."""
+    val = ensure_arraylike("imag", val)
+    return lax.imag(val) if dtypes.issubdtype(val.dtype, np.complexfloating) else lax.full_like(val, 0)
+
+
+@fused
+def conjugate(x: Any, /) -> Any:
+    """The complex conjugate; a real array itself."""
+    x = ensure_arraylike("conjugate", x)
+    return lax.conj(x) if dtypes.issubdtype(x.dtype, np.complexfloating) else x
+
+
+def conj(x: Any, /) -> Any:
+    """The complex conjugate; a real array itself."""
+    return conjugate(x)
+
+
+@fused
+def right_shift(x1: Any, x2: Any, /) -> Any:
+    """x1 // 2 ** x2, by moving bits; the sign of signed integers stays."""
+    dtype, operands = promote_numeric("right_shift", x1, x2)
+    unsigned = dtypes.issubdtype(dtype, np.unsignedinteger)
+    return lax.shift_right_logical(*operands) if unsigned else lax.shift_right_arithmetic(*operands)
+
+
+@fused
+def bitwise_right_shift(x1: Any, x2: Any, /) -> Any:
+    """x1 // 2 ** x2, by moving bits; the sign of signed integers stays."""
+    return right_shift(x1, x2)
+
+
+@jit
+def bitwise_count(x: Any, /) -> Any:
+    """The number of ones among the bits of |x|, as uint8."""
+    return lax.convert_element_type(lax.population_count(absolute(*promote_numeric("bitwise_count", x)[1])), np.uint8)
+
+
+@jit
+def arccosh(x: Any, /) -> Any:
+    """The inverse of the hyperbolic cosine; nan below 1."""
+    result = lax.acosh(*promote_inexact("arccosh", x)[1])
+    if dtypes.issubdtype(result.dtype, np.complexfloating):  # the branch with a positive real part
+        result = where(real(result) < 0, lax.neg(result), result)
+    return result
+
+
+@fused
+def acosh(x: Any, /) -> Any:
+    """The inverse of the hyperbolic cosine; nan below 1."""
+    check_arraylike("acosh", x)
+    return arccosh(x)
