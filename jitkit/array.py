@@ -97,6 +97,7 @@ class Array(Operators, metaclass=_ArrayMeta):
 
     def devices(self) -> set[runtime.Device]:
         """The devices that hold the array."""
+        self._check_not_deleted()
         return set(runtime.sharding_devices(self._buf.sharding))
 
     @property
@@ -108,7 +109,10 @@ class Array(Operators, metaclass=_ArrayMeta):
 
     def block_until_ready(self) -> Array:
         """Wait until the array is computed, and return it."""
-        self._buf.block_until_ready()
+        try:
+            self._buf.block_until_ready()
+        except RuntimeError as error:
+            raise runtime.explained(error) from None
         return self
 
     def is_ready(self) -> bool:
@@ -127,9 +131,12 @@ class Array(Operators, metaclass=_ArrayMeta):
 
     @property
     def _value(self) -> np.ndarray[Any, Any]:
+        self._check_not_deleted()
+        return np.asarray(self._buf)
+
+    def _check_not_deleted(self) -> None:
         if self._buf.is_deleted():
             raise runtime.deleted_error(self.aval)
-        return np.asarray(self._buf)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         value = self._value

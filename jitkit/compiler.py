@@ -16,6 +16,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from . import core, disk_cache, report, runtime
 from .array import Array, as_array
 from .core import ShapedArray
@@ -89,7 +91,7 @@ class Executable:
         self.committed = committed
         self.donates = donates
         self.keepalive = keepalive
-        self.consts = [self.place(value, core.get_aval(value)) for value in consts]
+        self.consts = [self.place_const(value) for value in consts]
         self.execute = loaded.execute_sharded
         self.host_call: Callable[..., Sequence[runtime.Buffer]] | None = None
         out_shardings = output_shardings(loaded, sharding, len(self.out_avals))
@@ -110,6 +112,11 @@ class Executable:
         if runtime.sharding_devices(x.sharding) != runtime.sharding_devices(self.sharding):
             return runtime.put(x, aval, self.sharding, False)
         return x
+
+    def place_const(self, value: Any) -> runtime.Buffer:
+        """The buffer of a constant. The memory of a numpy array is its owner's, to be changed later: we copy."""
+        own = value.copy() if isinstance(value, np.ndarray) else value
+        return self.place(own, core.get_aval(value))
 
     def __call__(self, args: Sequence[Any]) -> list[Array]:
         """Run on a flat list of arguments of any accepted kind."""
@@ -162,4 +169,4 @@ def explain_failure(error: Exception, args: Sequence[Any]) -> Exception:
         buffer = x._buf if type(x) is Array else x
         if runtime.is_buffer(buffer) and buffer.is_deleted():
             return runtime.deleted_error(as_array(x).aval)
-    return error
+    return runtime.explained(error)

@@ -233,12 +233,23 @@ _NOTHING = contextlib.nullcontext()
 
 def deleted_error(aval: Any) -> RuntimeError:
     """The error for an array whose buffer was donated or deleted."""
-    return RuntimeError(
-        f"Array has been deleted with shape={aval.str_short()}.\n"
-        "Its memory was given away: it was passed to a function with `donate_argnums`/`donate_argnames`, "
-        "or deleted by `.delete()`. "
-        "Use the result of that call instead, or do not donate an argument that is needed afterwards."
-    )
+    return RuntimeError(f"Array has been deleted with shape={aval.str_short()}.\n{_WHERE_IT_WENT}")
+
+
+_WHERE_IT_WENT = (
+    "Its memory was given away: it was passed to a function with `donate_argnums`/`donate_argnames`, or deleted by "
+    "`.delete()`. Use the result of that call instead, or do not donate an argument that is needed afterwards."
+)
+
+
+def explained(error: Exception) -> Exception:
+    """An error of XLA in our class, with the mend when an array was used that is deleted; others as they are."""
+    text = str(error)
+    if "deleted or donated" in text:
+        text = f"{text}\n{_WHERE_IT_WENT}"
+    if isinstance(error, gate().runtime_error):
+        return errors.JaxRuntimeError(text)
+    return ValueError(text) if type(error) is ValueError else error
 
 
 # --- compiling ----------------------------------------------------------------------------------------------
@@ -418,7 +429,10 @@ class _CacheKey:
 def block_until_ready(buffers: Sequence[Buffer]) -> None:
     """Wait until all of these are computed."""
     if buffers:
-        gate().ext.batched_block_until_ready(list(buffers))
+        try:
+            gate().ext.batched_block_until_ready(list(buffers))
+        except RuntimeError as error:
+            raise explained(error) from None
 
 
 def result_shardings(executable: Any, sharding: Sharding, count: int) -> list[Sharding]:
