@@ -238,6 +238,18 @@ def test_reduce_takes_trees_of_arrays_and_returns_such_a_tree():
     assert_same(program, numbers((3, 4)))
 
 
+def test_reductions_in_64_bits_agree():
+    with x64():
+        assert_same(
+            lambda lax_, x: [lax_.argmax(x, 0, np.int64), lax_.argmin(x, 0, "int32")],
+            numbers((5,), np.float64),
+        )
+        assert_same(
+            lambda lax_, x: lax_.reduce(x, 0.0, lambda a, b: lax_.mul(a, b), (0,)), numbers((5,), np.float64)
+        )
+        assert_same(lambda lax_, x: lax_.cumsum(x), numbers((5,), np.int64))
+
+
 def test_two_reductions_by_one_function_share_its_jaxpr():
     def program(lax_, x):
         def combine(a, b):
@@ -273,6 +285,28 @@ REFUSED_BY_REDUCE = {
 @pytest.mark.parametrize("name", REFUSED_BY_REDUCE)
 def test_reduce_refuses_what_does_not_fit(name):
     assert_same_error(REFUSED_BY_REDUCE[name], numbers((3, 4)))
+
+
+REFUSED_WHEN_JAX_LOWERS = {
+    "a reducer of another dtype": lambda lax_, x: lax_.reduce(
+        x, np.float32(0), lambda a, b: lax_.convert_element_type(a, np.int32), (0,)),
+    "a reducer of another shape": lambda lax_, x: lax_.reduce(x, np.float32(0), lambda a, b: lax_.broadcast(a, (2,)), (0,)),
+    "a reducer that returns two": lambda lax_, x: lax_.reduce(x, np.float32(0), lambda a, b: (a, b), (0,)),
+    "a reducer that returns nothing": lambda lax_, x: lax_.reduce(x, np.float32(0), lambda a, b: None, (0,)),
+    "operands of two shapes": lambda lax_, x: lax_.reduce(
+        (x, lax_.reduce_sum(x, (1,))), (np.float32(0), np.float32(0)), lambda a, b: (lax_.mul(a[0], b[0]), a[1]), (0,)),
+    "a negative axis": lambda lax_, x: lax_.reduce(x, np.float32(0), lambda a, b: lax_.mul(a, b), (-1,)),
+    "a negative axis of bits": lambda lax_, x: lax_.reduce_or(lax_.gt(x, x), (-1,)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED_WHEN_JAX_LOWERS)
+def test_what_jax_refuses_only_when_it_lowers_is_refused_as_early_as_it_is_seen(name):
+    program = REFUSED_WHEN_JAX_LOWERS[name]
+    theirs = error_of(jax.jit(lambda x: program(jax.lax, x)), numbers((3, 4)))
+    ours = error_of(jitkit.make_jaxpr(lambda x: program(lax, x)), numbers((3, 4)))
+    assert theirs.startswith("ValueError")
+    assert ours.startswith("ValueError")
 
 
 def test_a_reducer_that_uses_a_traced_value_from_outside_is_refused():

@@ -7,7 +7,7 @@ from __future__ import annotations
 import jax
 import numpy as np
 import pytest
-from lax_oracle import DTYPES, assert_same, assert_same_error, edge_values, error_of
+from lax_oracle import DTYPES, assert_same, assert_same_error, edge_values, error_of, x64
 
 import jitkit
 from jitkit import lax
@@ -173,6 +173,37 @@ def test_negative_corners_can_be_ruled_out_for_each_axis(allow):
     assert_same(lambda lax_, x: lax_.dynamic_slice(x, (1, 2), (2, 3), allow_negative_indices=allow), TABLE)
 
 
+def test_windows_and_indices_in_64_bits_agree():
+    table = TABLE.astype(np.float64)
+    with x64():
+        assert_same(
+            lambda lax_, x, i: [
+                lax_.dynamic_slice(x, (i, i), (2, 3)),
+                lax_.dynamic_slice(x, (1, -3), (2, 3)),
+            ],
+            table,
+            np.array(-2),
+        )
+        assert_same(
+            lambda lax_, x, i: lax_.dynamic_update_slice_in_dim(x, lax_.slice(x, (0, 0), (2, 7)), i, 0),
+            table,
+            np.array(3),
+        )
+        rows = np.array([[1], [9]])
+        assert_same(
+            lambda lax_, x, i: lax_.gather(x, i, gather_numbers(lax_, (1,), (0,), (0,)), (1, 7), mode="fill"),
+            table,
+            rows,
+        )
+        assert_same(
+            lambda lax_, x, i: lax_.scatter_add(
+                x, i, lax_.slice(x, (0, 0), (2, 7)), scatter_numbers(lax_, (1,), (0,), (0,)), mode="clip"
+            ),
+            table,
+            rows,
+        )
+
+
 def test_windows_of_empty_arrays_and_empty_windows_agree():
     empty = np.zeros((0, 3), np.float32)
     assert_same(
@@ -257,7 +288,8 @@ def test_a_fill_value_can_be_given(fill_value):
 def test_promises_about_indices_are_recorded():
     assert_same(
         lambda lax_, x, i: lax_.gather(
-            x, i, gather_numbers(lax_, (1,), (0,), (0,)), [1, 7], unique_indices=True, indices_are_sorted=True, mode=lax_.GatherScatterMode.CLIP
+            x, i, gather_numbers(lax_, (1,), (0,), (0,)), [1, 7],
+            unique_indices=True, indices_are_sorted=True, mode=lax_.GatherScatterMode.CLIP,
         ),
         TABLE, np.array([[1], [2]], np.int32),
     )  # fmt: skip

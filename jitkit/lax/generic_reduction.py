@@ -35,7 +35,8 @@ from .reduction import (
     reduce_sum,
     reduce_xor,
     sum_identity,
-)  # fmt: skip
+    without_axes,
+)
 
 # JAX prints the function too; its address is blanked out.
 reduce_p = Primitive("reduce", multiple_results=True, pure_shape_rule=False)
@@ -46,11 +47,20 @@ def _(*avals: ShapedArray, computation: Any, jaxpr: Jaxpr, dimensions: tuple[int
     operands, inits = list(avals[: len(avals) // 2]), list(avals[len(avals) // 2 :])
     if any(init.shape != () for init in inits):
         raise ValueError(f"reduce found non-scalar initial value: {[init.shape for init in inits]}")
-    shapes = [np.delete(operand.shape, dimensions).tolist() for operand in operands]
+    shapes = [without_axes(operand, dimensions) for operand in operands]
     if [operand.dtype for operand in operands] != [init.dtype for init in inits]:
         raise TypeError(
             "reduce operand dtypes should match corresponding initial value dtypes, "
             f"got operands={operands} and initial_values={inits}"
+        )
+    if len({operand.shape for operand in operands}) > 1:
+        raise ValueError(
+            f"reduce operands must have equal shapes, got {[operand.shape for operand in operands]}"
+        )
+    if [aval.strip_weak_type() for aval in jaxpr.out_avals] != [init.strip_weak_type() for init in inits]:
+        raise ValueError(
+            "reduce computation must return what it takes, "
+            f"got {jaxpr.out_avals} for initial values of types {inits}"
         )
     return [
         ShapedArray(shape, operand.dtype, operand.weak_type and init.weak_type)

@@ -67,6 +67,14 @@ def _reduced_shape(operand: ShapedArray, axes: tuple[int, ...]) -> tuple[int, ..
     return tuple(size for axis, size in enumerate(operand.shape) if axis not in axes)
 
 
+def without_axes(operand: ShapedArray, axes: tuple[int, ...]) -> list[int]:
+    """The other axes' sizes, as the older rules of JAX have them: what is beyond the end is an IndexError."""
+    if len(set(axes)) != len(axes) or any(axis < 0 for axis in axes):
+        raise ValueError(f"reduction axes must be distinct and nonnegative, got {axes}")
+    shape: list[int] = np.delete(operand.shape, axes).tolist()
+    return shape
+
+
 def _any_dtype(name: str, operand: ShapedArray, axes: tuple[int, ...]) -> ShapedArray:
     return operand.update(shape=_reduced_shape(operand, axes))
 
@@ -83,7 +91,7 @@ def _numbers_only(name: str, operand: ShapedArray, axes: tuple[int, ...]) -> Sha
 def _bits_only(name: str, operand: ShapedArray, axes: tuple[int, ...]) -> ShapedArray:
     if operand.dtype != np.bool_ and not np.issubdtype(operand.dtype, np.integer):
         raise TypeError(f"logical reduction requires operand dtype bool or int, got {operand.dtype}.")
-    return ShapedArray(np.delete(operand.shape, axes).tolist(), operand.dtype)
+    return ShapedArray(without_axes(operand, axes), operand.dtype)
 
 
 # --- reduce_sum and its kin ---------------------------------------------------------------------------------

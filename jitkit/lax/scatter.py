@@ -324,7 +324,13 @@ def scatter_apply(
     """
     aval = core.get_aval(operand)
     unused = full(tuple(update_shape), 0, aval.dtype)
-    reducer = scalar_reducer(func, aval.update(shape=()), unary=True)
+    scalar = aval.update(shape=())
+    reducer = scalar_reducer(func, scalar, unary=True)
+    [out] = reducer.out_avals
+    if out.strip_weak_type() != scalar.strip_weak_type():
+        raise ValueError(
+            f"scatter_apply: the function must return a scalar of the type it takes, got {out} for {scalar}"
+        )
     operands = operand, scatter_indices, unused
     return _bind_scatter(
         scatter_p, reducer, operands, dimension_numbers, indices_are_sorted, unique_indices, mode

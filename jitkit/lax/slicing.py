@@ -19,6 +19,7 @@ import numpy as np
 from .. import core, dtypes
 from ..core import Primitive, ShapedArray
 from ..interpreters.mlir import LoweringContext, register_lowering
+from ..util import safe_map
 from .convert import convert_element_type
 from .elementwise import add, lt
 from .jit_slot import jitted
@@ -103,7 +104,7 @@ def slice(
       TypeError: where the indices are not one per axis, or do not lie within the array in order.
     """
     starts, limits = tuple(start_indices), tuple(limit_indices)
-    if strides is None and core.trace_state_clean():
+    if strides is None and core.trace_state_clean() and core.is_array_type(type(operand)):
         # Run now, it is computed by the program that takes the corner as data: one program for all corners.
         shape = slice_p.abstract_eval(
             core.get_aval(operand), start_indices=starts, limit_indices=limits, strides=None
@@ -154,7 +155,7 @@ dynamic_slice_p = Primitive("dynamic_slice")
 
 @dynamic_slice_p.def_abstract_eval
 def _(operand: ShapedArray, *start_indices: ShapedArray, slice_sizes: tuple[int, ...]) -> ShapedArray:
-    if any(slice_size > size for slice_size, size in zip(slice_sizes, operand.shape, strict=True)):
+    if not all(safe_map(operator.ge, operand.shape, slice_sizes)):
         raise TypeError(
             "slice slice_sizes must be less than or equal to operand shape, "
             f"got slice_sizes {slice_sizes} for operand shape {operand.shape}."

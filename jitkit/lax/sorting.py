@@ -20,7 +20,7 @@ from ..interpreters.mlir import LoweringContext, register_lowering, type_of
 from .elementwise import bitwise_and, bitwise_or, eq, eq_to, imag, lt_to, ne, real
 from .reducers import inline_function
 from .selection import select
-from .utils import canonicalize_axis, is_a
+from .utils import canonicalize_axis, canonicalize_shape, is_a
 
 # --- sort ---------------------------------------------------------------------------------------------------
 
@@ -177,9 +177,11 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
       ValueError: for a negative k, or one beyond the size of the axis; for an axis out of range; for complex
         numbers.
     """
-    k = int(k)
     if k < 0:
         raise ValueError(f"k argument to top_k must be nonnegative, got {k}")
     axis = canonicalize_axis(axis, np.ndim(operand))
+    shape = list(np.shape(operand))
+    shape[axis] = k
+    k = canonicalize_shape(shape)[axis]
     found: list[Any] = top_k_p.bind(operand, k=k, axis=axis)
     return found
