@@ -29,7 +29,7 @@ from .tree_util import PyTreeDef
 TRACES, COMPILES, DISPATCHES = 2, 1, 0
 _WEIGHTS = {"jit options": COMPILES, "device": COMPILES, "host": DISPATCHES}
 
-_COMPARED = 20_000  # arguments compared in search of the closest of many records: some 10 ms
+_COMPARED = 5_000  # arguments compared in search of the closest of many records: some 10 ms
 
 
 class Argument(NamedTuple):
@@ -64,8 +64,13 @@ class CallRecord(NamedTuple):
             static = argument.static
             parts += [argument.name, argument.by_keyword, safe_repr(argument.tree)]
             parts += [] if static is None else [type(static.value).__qualname__, static.hash]
-            parts += [(repr(key), aval_of(key).weak_type) for key in argument.keys]
+            parts += [_parts_of(key) for key in argument.keys]
         return hash(tuple(parts))
+
+
+def _parts_of(key: Any) -> tuple[Any, ...]:
+    aval = aval_of(key)
+    return type(key).__name__, aval.shape, getattr(aval, "dtype", None), aval.weak_type, _sharding(key)
 
 
 def record_call(
