@@ -110,13 +110,22 @@ def _parts(x: Any) -> tuple[Any, Any, Any, Any]:
     return a, zero, div(sub(up, down), two), div(add(add(up, down), two), two)
 
 
+def _abs_dtype(x: ShapedArray) -> Any:
+    if x.dtype.name in ("int2", "int4"):
+        raise TypeError(
+            f"abs does not accept dtype {x.dtype.name}. Support for narrow-width integers is platform-dependent "
+            "and limited to a few specific operations, e.g. basic arithmetic and type casting."
+        )
+    return real_dtype(x)
+
+
 # --- the table: one operand ----------------------------------------------------------------------------
 
 neg, neg_p = unary("neg", NUMBER, "stablehlo.negate", "-x; of an unsigned integer, 2**bits - x.")
 sign, sign_p = unary("sign", NUMBER, _sign, "-1, 0 or 1; nan of nan; x / |x| of a complex number.")
 floor, floor_p = unary("floor", FLOAT, "stablehlo.floor", "The nearest integer below.")
 ceil, ceil_p = unary("ceil", FLOAT, "stablehlo.ceil", "The nearest integer above.")
-abs, abs_p = unary("abs", SIGNED + INEXACT, "stablehlo.abs", "The absolute value, a real number.", real_dtype)
+abs, abs_p = unary("abs", SIGNED + INEXACT, "stablehlo.abs", "The absolute value, a real number.", _abs_dtype)
 is_finite, is_finite_p = unary(
     "is_finite", FLOAT, "stablehlo.is_finite", "Whether x is neither infinite nor nan.", bool_dtype
 )

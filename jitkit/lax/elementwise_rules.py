@@ -176,7 +176,7 @@ def unary(
     def function(x: Any) -> Any:
         return primitive.bind(x)
 
-    return _documented(function, called or name, doc, accepts), primitive
+    return _documented(function, called or name, doc, accepts, "other dtypes"), primitive
 
 
 def binary(
@@ -193,7 +193,8 @@ def binary(
     def function(x: Any, y: Any) -> Any:
         return primitive.bind(x, y)
 
-    return _documented(function, called or name, doc, accepts), primitive
+    problems = "other dtypes, for different ones, and for shapes that do not fit"
+    return _documented(function, called or name, f"{doc} Scalars broadcast.", accepts, problems), primitive
 
 
 def nary_primitive(
@@ -225,11 +226,8 @@ _NAMES_OF_KINDS = {
 }  # fmt: skip
 
 
-def _documented(function: Any, name: str, doc: str, accepts: Kinds) -> Any:
+def _documented(function: Any, name: str, doc: str, accepts: Kinds, problems: str) -> Any:
     kinds = ", ".join(_NAMES_OF_KINDS[kind] for kind in accepts)
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = (
-        f"{doc}\n\nElementwise, for {kinds}; scalars broadcast.\n\n"
-        "Raises:\n  TypeError: for other dtypes, for different ones, and for shapes that do not fit."
-    )
+    function.__doc__ = f"{doc}\n\nElementwise, for {kinds}.\n\nRaises:\n  TypeError: for {problems}."
     return function
