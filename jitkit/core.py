@@ -427,6 +427,9 @@ class Tracer(Operators):
 
     # what is not
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"{type(self).__name__} has no attribute {name}")
+
     def __bool__(self) -> bool:
         check_bool_conversion(self)
         raise errors.TracerBoolConversionError(self)
