@@ -44,7 +44,10 @@ from .compilation_cache import clear_caches as clear_caches
 from .core import ensure_compile_time_eval as ensure_compile_time_eval
 from .core import typeof as typeof
 from .dispatch import apply_primitive as apply_primitive
+from .explain import explain as explain
+from .explain import explain_cache_misses as explain_cache_misses
 from .pjit import jit as jit
+from .report import log_compiles as log_compiles
 from .stages import ShapeDtypeStruct as ShapeDtypeStruct
 
 __version__ = "0.1.0"

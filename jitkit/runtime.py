@@ -81,6 +81,14 @@ def default_backend() -> str:
     return platform
 
 
+def lowering_platform() -> str:
+    """The platform to lower for: the default one, or "cpu" with no jax, since writing text needs no device."""
+    try:
+        return default_backend()
+    except ModuleNotFoundError:
+        return "cpu"
+
+
 @functools.lru_cache(maxsize=1024)
 def single_device_sharding(device: Device) -> Sharding:
     """The sharding that puts a whole array on one device."""

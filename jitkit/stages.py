@@ -367,7 +367,7 @@ def lower_program(
     )
     paths, _ = tree_flatten_with_path(tree_unflatten(program.out_tree, jaxpr.out_avals))
     labels = [f"result{keystr(path)}" for path, _ in paths]
-    module = mlir.lower_main(program.name, jaxpr, platform or runtime.default_backend(), attributes, labels)
+    module = mlir.lower_main(program.name, jaxpr, platform or runtime.lowering_platform(), attributes, labels)
     report.log_stage("lowering", program.name, time.perf_counter() - start)
     return module, kept
 

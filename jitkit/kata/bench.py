@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-_COLUMNS = "  {:<25}{:>10}{:>10}  {:>5} {:<12} {:>7}  {}"
+_COLUMNS = "  {:<24}{:>8}{:>10}  {:>5} {:<11} {:>6}  {}"
 
 
 def show_head(screen: Screen, effort: Effort) -> None:

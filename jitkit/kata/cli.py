@@ -69,10 +69,11 @@ VERBS = {
 
 _EPILOG = """\
 examples:
-  jitkit tour                   signature, jaxpr, StableHLO, HLO, cache; then the clock (under a minute)
+  jitkit tour                   every stage, then the clock, in under a minute
   jitkit bench peers --quick    is it as fast as jax.jit? measured here, now
 
-exit status: 0 done, 1 failed or something is missing, 2 wrong usage, 3 a bug in jitkit
+exit status:
+  0 done, 1 failed or something is missing here, 2 wrong usage, 3 a bug in jitkit
 """
 
 

@@ -56,6 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     with screen.progress("plotting"):
         tour_plot.save(plot, times, loops, f"jitkit {jitkit.__version__}, {device}")
     screen.line(f"  plot    {plot.resolve()}")
-    screen.line(f"  texts   {', '.join(sorted(path.name for path in folder.glob('[0-9]-*')))}, beside it")
+    for path in sorted(folder.glob("[0-9]-*")):
+        screen.line(f"  text    {path.resolve()}")
     screen.text("Next: read jitkit/pjit.py, where the arrows meet; or measure: jitkit bench peers --quick", 2)
     return 0

@@ -22,6 +22,7 @@ from ..core import Primitive, ShapedArray
 from ..interpreters.mlir import LoweringContext, register_lowering
 from .convolution_shapes import (
     ConvDimensionNumbers,
+    check_groups,
     conv_dimension_numbers,
     conv_shape_tuple,
     dilate,
@@ -56,7 +57,7 @@ def _(
     preferred_element_type: Any,
     out_sharding: None,
 ) -> ShapedArray:
-    _check_groups(lhs, rhs, dimension_numbers, feature_group_count, batch_group_count)
+    check_groups(lhs, rhs, dimension_numbers, feature_group_count, batch_group_count)
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     if len(rhs_spec) - 2 != len(window_strides):
         raise ValueError(
@@ -74,56 +75,6 @@ def _(
         _check_preferred_element_type(dtype, preferred_element_type)
         dtype = preferred_element_type
     return ShapedArray(shape, dtype, lhs.weak_type and rhs.weak_type)
-
-
-def _check_groups(
-    lhs: ShapedArray, rhs: ShapedArray, dnums: ConvDimensionNumbers, feature_groups: int, batch_groups: int
-) -> None:
-    if lhs.ndim != rhs.ndim:
-        raise ValueError(
-            "conv_general_dilated lhs and rhs must have the same number of dimensions, "
-            f"but got {lhs.shape} and {rhs.shape}."
-        )
-    if feature_groups <= 0:
-        raise ValueError(
-            f"conv_general_dilated feature_group_count must be a positive integer, got {feature_groups}."
-        )
-    batch, features = lhs.shape[dnums.lhs_spec[0]], lhs.shape[dnums.lhs_spec[1]]
-    out_features, in_features = rhs.shape[dnums.rhs_spec[0]], rhs.shape[dnums.rhs_spec[1]]
-    if features % feature_groups:
-        raise ValueError(
-            "conv_general_dilated feature_group_count must divide lhs feature dimension size, "
-            f"but {feature_groups} does not divide {features}."
-        )
-    if features // feature_groups != in_features:
-        raise ValueError(
-            "conv_general_dilated lhs feature dimension size divided by feature_group_count must equal the rhs input "
-            f"feature dimension size, but {features} // {feature_groups} != {in_features}."
-        )
-    if out_features % feature_groups:
-        raise ValueError(
-            "conv_general_dilated rhs output feature dimension size must be a multiple of feature_group_count, "
-            f"but {out_features} is not a multiple of {feature_groups}."
-        )
-    if batch_groups <= 0:
-        raise ValueError(
-            f"conv_general_dilated batch_group_count must be a positive integer, got {batch_groups}."
-        )
-    if batch % batch_groups:
-        raise ValueError(
-            "conv_general_dilated batch_group_count must divide lhs batch dimension size, "
-            f"but {batch_groups} does not divide {batch}."
-        )
-    if out_features % batch_groups:
-        raise ValueError(
-            "conv_general_dilated rhs output feature dimension size must be a multiple of batch_group_count, "
-            f"but {out_features} is not a multiple of {batch_groups}."
-        )
-    if batch_groups > 1 and feature_groups > 1:
-        raise ValueError(
-            "At most one of batch_group_count and feature_group_count may be > 1, "
-            f"got batch_group_count={batch_groups} and feature_group_count={feature_groups}"
-        )
 
 
 def _check_preferred_element_type(dtype: Any, preferred: Any) -> None:

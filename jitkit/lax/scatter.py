@@ -206,18 +206,10 @@ def _lower_scatter(
 
 def _clamped(operand: Any, indices: Any, updates: Any, *, dnums: ScatterDimensionNumbers) -> list[Any]:
     """The indices, moved so far that every window fits. XLA itself would drop those that do not."""
-    window = dict.fromkeys(range(operand.ndim), 1)
     left_out = {*dnums.inserted_window_dims, *dnums.operand_batching_dims}
-    window.update(
-        zip(
-            (axis for axis in window if axis not in left_out),
-            (updates.shape[i] for i in dnums.update_window_dims),
-            strict=True,
-        )
-    )
-    last = np.array(
-        [operand.shape[axis] - window[axis] for axis in dnums.scatter_dims_to_operand_dims], np.int64
-    )
+    sizes = iter([updates.shape[axis] for axis in dnums.update_window_dims])
+    room = [size - (1 if axis in left_out else next(sizes)) for axis, size in enumerate(operand.shape)]
+    last = np.array([room[axis] for axis in dnums.scatter_dims_to_operand_dims], np.int64)
     last = np.minimum(last, np.iinfo(indices.dtype).max).astype(indices.dtype)
     return [clamp(indices.dtype.type(0), indices, broadcast_in_dim(last, indices.shape, (indices.ndim - 1,)))]
 
