@@ -1,0 +1,93 @@
+"""Small helpers on lists that every stage uses.
+
+`safe_map` and `safe_zip` are `map` and `zip` that return lists and refuse arguments of different lengths: a
+lost operand is an error here, not a wrong program three stages later.
+
+JAX: jax/_src/util.py:safe_map
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar, overload
+
+T = TypeVar("T")
+T1 = TypeVar("T1")
+T2 = TypeVar("T2")
+T3 = TypeVar("T3")
+
+
+@overload
+def safe_map(f: Callable[[T1], T], xs: Iterable[T1], /) -> list[T]: ...
+@overload
+def safe_map(f: Callable[[T1, T2], T], xs: Iterable[T1], ys: Iterable[T2], /) -> list[T]: ...
+@overload
+def safe_map(f: Callable[..., T], xs: Iterable[Any], /, *rest: Iterable[Any]) -> list[T]: ...
+def safe_map(f: Callable[..., T], xs: Iterable[Any], /, *rest: Iterable[Any]) -> list[T]:
+    """`map` as a list; ValueError when the arguments differ in length."""
+    columns = [list(column) for column in (xs, *rest)]
+    for position, column in enumerate(columns[1:], start=2):
+        if len(column) != len(columns[0]):
+            comparison = "longer" if len(column) > len(columns[0]) else "shorter"
+            raise ValueError(f"safe_map() argument {position} is {comparison} than argument 1")
+    return list(map(f, *columns))
+
+
+@overload
+def safe_zip(xs: Iterable[T1], /) -> list[tuple[T1]]: ...
+@overload
+def safe_zip(xs: Iterable[T1], ys: Iterable[T2], /) -> list[tuple[T1, T2]]: ...
+@overload
+def safe_zip(xs: Iterable[T1], ys: Iterable[T2], zs: Iterable[T3], /) -> list[tuple[T1, T2, T3]]: ...
+@overload
+def safe_zip(xs: Iterable[Any], /, *rest: Iterable[Any]) -> list[tuple[Any, ...]]: ...
+def safe_zip(xs: Iterable[Any], /, *rest: Iterable[Any]) -> Any:
+    """`zip` as a list; ValueError when the arguments differ in length."""
+    columns = [list(column) for column in (xs, *rest)]
+    lengths = tuple(len(column) for column in columns)
+    for position, length in enumerate(lengths):
+        if length != lengths[0]:
+            raise ValueError(
+                f"safe_zip() argument {position} has length {length} but argument 0 has length {lengths[0]}. "
+                f"All lengths: {lengths}"
+            )
+    return list(zip(*columns, strict=True))
+
+
+def unzip2(pairs: Iterable[tuple[T1, T2]]) -> tuple[tuple[T1, ...], tuple[T2, ...]]:
+    """Split pairs into firsts and seconds. Unlike `zip(*pairs)`, gives two tuples for no pairs too."""
+    firsts: list[T1] = []
+    seconds: list[T2] = []
+    for first, second in pairs:
+        firsts.append(first)
+        seconds.append(second)
+    return tuple(firsts), tuple(seconds)
+
+
+def partition_list(mask: Sequence[bool], items: Sequence[T]) -> tuple[list[T], list[T]]:
+    """Split `items` into those whose mask is False and those whose mask is True."""
+    assert len(mask) == len(items), f"a mask of {len(mask)} for {len(items)} items"
+    parts: tuple[list[T], list[T]] = ([], [])
+    for chosen, item in zip(mask, items, strict=True):
+        parts[chosen].append(item)
+    return parts
+
+
+def merge_lists(mask: Sequence[bool], unchosen: Sequence[T1], chosen: Sequence[T2]) -> list[T1 | T2]:
+    """The inverse of `partition_list`."""
+    count = sum(mask)
+    assert (len(mask) - count, count) == (len(unchosen), len(chosen)), (
+        f"a mask of {len(mask) - count} False and {count} True for {len(unchosen)} and {len(chosen)} items"
+    )
+    falses, trues = iter(unchosen), iter(chosen)
+    return [next(trues) if flag else next(falses) for flag in mask]
+
+
+def split_list(items: Sequence[T], sizes: Sequence[int]) -> list[list[T]]:
+    """Cut `items` into lists of the given sizes, and one of what is left."""
+    rest = list(items)
+    parts = []
+    for size in sizes:
+        parts.append(rest[:size])
+        rest = rest[size:]
+    return [*parts, rest]
