@@ -73,7 +73,7 @@ examples:
   jitkit bench peers --quick    is it as fast as jax.jit? measured here, now
 
 exit status:
-  0 done, 1 failed or something is missing here, 2 wrong usage, 3 a bug in jitkit
+  0 done, 1 failed or something is missing, 2 wrong usage, 3 a bug in jitkit
 """
 
 

@@ -63,7 +63,7 @@ def show(screen: Screen, times: Times) -> None:
     )
     screen.line()
     slowest = max(times.numpy.median, times.eager.median, times.jitted.median)
-    room = screen.width - 48
+    room = screen.width - 51
     for label, spread in (
         ("numpy", times.numpy),
         ("jitkit, op by op", times.eager),
