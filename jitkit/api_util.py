@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, SupportsIndex
 
 from .jaxpr import DebugInfo
-from .tree_util import keystr, tree_flatten_with_path
+from .tree_util import PyTreeDef, keystr, tree_flatten_with_path, tree_structure
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _KEYWORD = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -93,6 +93,39 @@ class Arguments(NamedTuple):
         return full, kwargs | {name: value for name, value in at.items() if isinstance(name, str)}
 
 
+class CallForm(NamedTuple):
+    """How a call looks from outside: which positional arguments and keywords it has, and which of them are
+    static.
+
+    `tree` is the tree of `(args, kwargs)` without the static ones, in case that every argument is a leaf.
+    """
+
+    positions: tuple[int, ...]
+    names: tuple[str, ...]
+    static_positions: tuple[int, ...]
+    static_names: tuple[str, ...]
+    tree: PyTreeDef
+
+    def leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """The dynamic arguments, in the order of the tree's leaves."""
+        return [*[args[i] for i in self.positions], *[kwargs[name] for name in self.names]]
+
+    def static_key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """The static arguments as part of a cache key; see `static_key`."""
+        key: list[Any] = []
+        for i in self.static_positions:
+            key += (i, type(args[i]), args[i])
+        for name in self.static_names:
+            key += (name, type(kwargs[name]), kwargs[name])
+        return tuple(key)
+
+
+def static_key(statics: tuple[tuple[int | str, Static], ...]) -> tuple[Any, ...]:
+    """Static arguments as part of a cache key: where, exact type and value of each. Tuples compare faster
+    than `Static`s, which is what a warm call needs."""
+    return tuple(part for where, static in statics for part in (where, type(static.value), static.value))
+
+
 # --- once per jit: which arguments are static ---------------------------------------------------------------
 
 
@@ -158,7 +191,9 @@ def _infer_missing(
     become others, unless the function takes any number of arguments.
     """
     parameters = list(signature.parameters.values())
-    named = [(i, p.name) for i, p in enumerate(parameters) if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+    named = [
+        (i, p.name) for i, p in enumerate(parameters) if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    ]
     if nums is None:
         return tuple(i for i, name in named if names and name in names), names or ()
     if not any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters):
@@ -277,6 +312,16 @@ def _hashable_instead(value: Any) -> str:
     if hasattr(value, "shape"):
         return "Do not mark arrays as static: pass them as ordinary arguments."
     return "Give its class `__hash__` and `__eq__`, for example with `@dataclass(frozen=True)`."
+
+
+def form_of(spec: ArgumentSpec, arity: int, names: Sequence[str]) -> CallForm:
+    """The form of a call with `arity` positional arguments and these keywords."""
+    static_positions = tuple(sorted({i % arity for i in spec.static_argnums if -arity <= i < arity}))
+    static_names = tuple(sorted(name for name in names if name in spec.static_argnames))
+    positions = tuple(i for i in range(arity) if i not in static_positions)
+    dynamic = tuple(sorted(name for name in names if name not in spec.static_argnames))
+    tree = tree_structure(((0,) * len(positions), dict.fromkeys(dynamic, 0)))
+    return CallForm(positions, dynamic, static_positions, static_names, tree)
 
 
 def donated_leaves(spec: ArgumentSpec, arguments: Arguments) -> tuple[bool, ...]:

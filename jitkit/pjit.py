@@ -31,7 +31,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from . import api_util, array, config, core, jaxpr_printer, report, stages, traceback_util
-from .api_util import Arguments, ArgumentSpec
+from .api_util import Arguments, ArgumentSpec, CallForm
 from .array import Array
 from .call_record import CallRecord, record_call
 from .compilation_cache import Entry, FunctionCache, Table, TracedCall, cache_of, run_entry
@@ -127,6 +127,7 @@ class Jitted:
         self.name = api_util.name_of(fun)
         self.cache: FunctionCache = cache_of(fun)
         self.table: Table = self.cache.table(options)
+        self.forms: dict[tuple[Any, ...], CallForm] = {}  # of the calls so far, by arity and keywords
 
     def make_dispatcher(self, staged: bool) -> Wrapped:
         """The function that `jit` returns. `staged=False` runs `fun` itself under a trace."""
@@ -178,22 +179,42 @@ class Jitted:
     # --- calls ----------------------------------------------------------------------------------------------
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """An eager call that the dispatcher did not find in its table: arguments in containers or by keyword, or
-        a first call.
+        """An eager call that the dispatcher did not find in its table: keywords, static arguments,
+        containers, or a first call."""
+        entry, leaves = self.find(config.local.state.key, args, kwargs)
+        if entry is None:
+            return self.call_by_signature(args, kwargs)
+        return run_entry(entry, leaves)
+
+    def find(
+        self, options: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Entry | None, Sequence[Any]]:
+        """The entry and the leaves of a warm call, as fast as they can be had; None whenever anything is
+        unusual.
         """
-        state = config.local.state
-        if not self.options.spec.has_statics:  # a warm call of a function of trees, the most frequent kind
-            leaves, tree = tree_flatten((args, kwargs))
+        call = (len(args), *kwargs)
+        form = self.forms.get(call)
+        if form is None:
+            if len(self.forms) > 256:
+                self.forms.clear()
+            form = self.forms[call] = api_util.form_of(self.options.spec, len(args), tuple(kwargs))
+        leaves, tree = form.leaves(args, kwargs), form.tree
+        functions = array.key_functions
+        try:
             try:
-                keys = [x._key if type(x) is Array else array.key_of(x) for x in leaves]
-                entry = self.table.entries[state.key, tree, (), *keys]
-            except (KeyError, TypeError, OverflowError):
-                pass
-            else:
-                if self.table.crowded:
-                    return self.call_by_signature(args, kwargs)
-                return run_entry(entry, leaves)
-        return self.call_by_signature(args, kwargs)
+                keys = [x._key if type(x) is Array else functions[type(x)](x) for x in leaves]
+            except KeyError:  # a container
+                values = tuple(leaves[: len(form.positions)])
+                rest = dict(zip(form.names, leaves[len(form.positions) :], strict=True))
+                leaves, tree = tree_flatten((values, rest))
+                keys = [x._key if type(x) is Array else functions[type(x)](x) for x in leaves]
+            key = (options, tree, form.static_key(args, kwargs), *keys)
+            entry = self.table.entries[key]
+        except (KeyError, TypeError, ValueError, OverflowError):
+            return None, leaves
+        if self.table.crowded:
+            self.table.touch(key, entry)
+        return entry, leaves
 
     def call_by_signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The general call: find the entry for these arguments, make it if there is none, and run it."""
@@ -205,7 +226,7 @@ class Jitted:
         if not arguments.statics and tree is flat_tree(len(leaves)):
             key = (state.key, *keys)
         else:
-            key = (state.key, tree, arguments.statics, *keys)
+            key = (state.key, tree, api_util.static_key(arguments.statics), *keys)
         entry = self.table.entries.get(key)
         if entry is None:
             entry = self.first_call(key, arguments, leaves, tree, keys)

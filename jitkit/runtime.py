@@ -456,6 +456,13 @@ def result_shardings(executable: Any, sharding: Sharding, count: int) -> list[Sh
 # --- what XLA says about a program --------------------------------------------------------------------------
 
 
+def hlo_of_text(text: str) -> str:
+    """StableHLO text as HLO text, before optimisation."""
+    convert = gate().ext.mlir.mlir_module_to_xla_computation
+    hlo: str = convert(text, use_tuple_args=False, return_tuple=False).as_hlo_text()
+    return hlo
+
+
 def cost_of_text(text: str) -> dict[str, float]:
     """XLA's cost estimate for StableHLO text, before optimisation."""
     g = gate()

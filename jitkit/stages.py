@@ -9,17 +9,25 @@ JAX: jax/_src/stages.py:Traced
 
 from __future__ import annotations
 
+import dataclasses
 import time
 import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from . import core, dtypes, report, runtime, traceback_util
-from .compiler import CompilerOptions, Executable, compile_module
+from .compiler import CompilerOptions, Executable, compile_module, explain_failure
 from .core import ShapedArray
 from .interpreters import mlir
 from .jaxpr import Jaxpr, dce_jaxpr
-from .tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+from .tree_util import (
+    PyTreeDef,
+    equality_errors_pytreedef,
+    keystr,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_unflatten,
+)
 
 
 class ShapeDtypeStruct:
@@ -64,28 +72,34 @@ class ShapeDtypeStruct:
     def _parts(self) -> tuple[Any, ...]:
         return self.shape, self.dtype, self.sharding, self.weak_type
 
+    def update(self, **changes: Any) -> ShapeDtypeStruct:
+        """The same with some parts replaced: `shape`, `dtype`, `sharding`, `weak_type`."""
+        parts = {name: getattr(self, name) for name in ShapeDtypeStruct.__slots__} | changes
+        return ShapeDtypeStruct(parts.pop("shape"), parts.pop("dtype"), **parts)
+
     def __repr__(self) -> str:
         sharding = f", sharding={self.sharding}" if self.sharding is not None else ""
         weak = f", weak_type={self.weak_type}" if self.weak_type else ""
         return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{sharding}{weak})"
 
 
-class ArgInfo(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class ArgInfo:
     """What is known of one argument: its aval, and whether its buffer is given away."""
 
-    aval: Any
+    _aval: Any
     donated: bool
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The argument's shape."""
-        shape: tuple[int, ...] = self.aval.shape
+        shape: tuple[int, ...] = self._aval.shape
         return shape
 
     @property
     def dtype(self) -> Any:
         """The argument's dtype."""
-        return self.aval.dtype
+        return self._aval.dtype
 
 
 class Program(NamedTuple):
@@ -108,6 +122,12 @@ class Placement(NamedTuple):
 
     sharding: runtime.Sharding
     committed: bool
+
+    @property
+    def platform(self) -> str:
+        """The platform of its devices."""
+        platform: str = runtime.sharding_devices(self.sharding)[0].platform
+        return platform
 
 
 def default_placement() -> Placement:
@@ -187,10 +207,8 @@ class _Stage:
 
     @property
     def out_info(self) -> Any:
-        """A `ShapeDtypeStruct` per result, in the result's tree."""
-        infos = [
-            ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in self._program.jaxpr.out_avals
-        ]
+        """A `ShapeDtypeStruct` per result, in the result's tree. From `Lowered` on, nothing is weakly typed."""
+        infos = [ShapeDtypeStruct(a.shape, a.dtype) for a in self._program.jaxpr.out_avals]
         return tree_unflatten(self._program.out_tree, infos)
 
     @property
@@ -202,10 +220,27 @@ class _Stage:
 class Traced(_Stage):
     """A function traced for one signature: its jaxpr."""
 
+    def __init__(self, program: Program, placement: Placement | None = None) -> None:
+        super().__init__(program)
+        self._placement = placement
+
     @property
     def jaxpr(self) -> Jaxpr:
         """The program that the function performs on arguments of this signature."""
         return self._program.jaxpr
+
+    @property
+    def out_avals(self) -> Any:
+        """The avals of the results, in the result's tree."""
+        return tree_unflatten(self._program.out_tree, self._program.jaxpr.out_avals)
+
+    @property
+    def out_info(self) -> Any:
+        """A `ShapeDtypeStruct` per result, in the result's tree."""
+        infos = [
+            ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in self._program.jaxpr.out_avals
+        ]
+        return tree_unflatten(self._program.out_tree, infos)
 
     @property
     def fun_name(self) -> str:
@@ -214,29 +249,41 @@ class Traced(_Stage):
 
     def lower(self, *, lowering_platforms: tuple[str, ...] | None = None) -> Lowered:
         """Write the program as StableHLO, for the default platform or the one given."""
-        platform = lowering_platforms[0] if lowering_platforms else None
-        return Lowered(self._program, *lower_program(self._program, platform))
+        placement = self._placement
+        platform = lowering_platforms[0] if lowering_platforms else placement and placement.platform
+        sharding = placement and placement.sharding
+        return Lowered(self._program, *lower_program(self._program, platform, sharding), placement)
 
 
 class Lowered(_Stage):
     """A program in StableHLO, not yet compiled."""
 
-    def __init__(self, program: Program, module: mlir.Module, kept: list[int]) -> None:
+    def __init__(
+        self, program: Program, module: mlir.Module, kept: list[int], placement: Placement | None = None
+    ) -> None:
         super().__init__(program)
         self._module = module
         self._kept = kept
+        self._placement = placement
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
-        """The StableHLO text; with `debug_info`, every line ends in the Python line it came from."""
+        """The StableHLO text; with `debug_info`, every line ends in the Python line it came from.
+
+        With `dialect="hlo"`, the same program as XLA takes it, before optimisation.
+        """
+        if dialect == "hlo":
+            return runtime.hlo_of_text(self._module.text(debug_info))
         if dialect not in (None, "stablehlo"):
-            raise ValueError(f"jitkit lowers to the dialect 'stablehlo', not {dialect!r}")
+            raise ValueError(f"unknown dialect: {dialect}\nThe dialects are 'stablehlo' and 'hlo'.")
         return self._module.text(debug_info)
 
     @traceback_util.api_boundary
     def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled:
-        """Compile for the default device. `compiler_options` are XLA's debug options by name."""
+        """Compile for the device that the arguments were committed to, or the default one. `compiler_options`
+        are XLA's debug options by name.
+        """
         options = (*self._program.options, *(compiler_options or {}).items())
-        placement = default_placement()
+        placement = self._placement or default_placement()
         return Compiled(
             self._program, build_executable(self._program, self._module, self._kept, placement, options)
         )
@@ -270,6 +317,16 @@ class Compiled(_Stage):
         return self._executable.loaded
 
     @property
+    def out_info(self) -> Any:
+        """A `ShapeDtypeStruct` per result, in the result's tree, with its sharding."""
+        shardings = self._executable.out_shardings
+        infos = [
+            ShapeDtypeStruct(a.shape, a.dtype, sharding=s)
+            for a, s in zip(self._program.jaxpr.out_avals, shardings, strict=True)
+        ]
+        return tree_unflatten(self._program.out_tree, infos)
+
+    @property
     def input_shardings(self) -> Any:
         """Where the arguments have to be, as `(args, kwargs)`."""
         count = len(self._program.jaxpr.in_avals)
@@ -278,8 +335,7 @@ class Compiled(_Stage):
     @property
     def output_shardings(self) -> Any:
         """Where the results are."""
-        count = len(self._program.jaxpr.out_avals)
-        return tree_unflatten(self._program.out_tree, [self._executable.sharding] * count)
+        return tree_unflatten(self._program.out_tree, self._executable.out_shardings)
 
     @traceback_util.api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -288,7 +344,11 @@ class Compiled(_Stage):
         if tree is not self._program.in_tree:
             raise TypeError(_tree_mismatch(self._program, tree))
         _check_avals(self._program, (args, kwargs), leaves)
-        return tree_unflatten(self._program.out_tree, self._executable(leaves))
+        try:
+            results = self._executable(leaves)
+        except (RuntimeError, ValueError) as error:
+            raise explain_failure(error, leaves) from None
+        return tree_unflatten(self._program.out_tree, results)
 
 
 class Wrapped(Protocol):
@@ -313,18 +373,31 @@ class Wrapped(Protocol):
 
 
 def _tree_mismatch(program: Program, tree: PyTreeDef) -> str:
-    return (
-        f"Function compiled with input pytree does not match the input pytree it was called with. "
-        f"Compiled for {program.in_tree}, called with {tree}.\n"
-        f"The function is {program.jaxpr.debug_info.func_src_info}."
+    found = list(equality_errors_pytreedef(tree, program.in_tree))
+    lines = [
+        "Function compiled with input pytree does not match the input pytree it was called with. "
+        f"There are {len(found)} mismatches, including:"
+    ]
+    for (first, *rest), now, then, explanation in found:
+        where = ("args", "kwargs")[first.idx] + keystr(tuple(rest))
+        lines.append(f"    * at {where}, seen {then} but now given {now}, so {explanation}")
+    lines.append(
+        f"The function is {program.jaxpr.debug_info.func_src_info}. A compiled function takes arguments of the "
+        "signature that it was compiled for, and no static ones; call the jitted function itself for another one."
     )
+    return "\n".join(lines)
 
 
 def _check_avals(program: Program, tree: Any, leaves: Sequence[Any]) -> None:
     from_names = program.jaxpr.debug_info.safe_arg_names(len(leaves))
     wrong = []
     for i, (x, expected) in enumerate(zip(leaves, program.jaxpr.in_avals, strict=True)):
-        actual = aval_of_argument(x)
+        if isinstance(x, core.Tracer):
+            raise TypeError(
+                "Cannot apply JAX transformations to a function lowered and compiled for a particular signature. "
+                f"Detected argument of Tracer type {type(x)}.\nCall the jitted function itself here."
+            )
+        actual = _aval_of_value(x)
         if actual.shape != expected.shape or actual.dtype != expected.dtype:
             name = from_names[i] or keystr(tree_flatten_with_path(tree)[0][i][0])
             wrong.append(
@@ -332,16 +405,38 @@ def _check_avals(program: Program, tree: Any, leaves: Sequence[Any]) -> None:
             )
     if wrong:
         raise TypeError(
-            "Argument types differ from the types for which this computation was compiled. The mismatches "
+            "Argument types differ from the types for which this computation was compiled. Perhaps you are calling "
+            "the compiled executable with a different enable_x64 mode than when it was AOT compiled? The mismatches "
             "are:\n" + "\n".join(wrong)
         )
 
 
+def _aval_of_value(x: Any) -> Any:
+    try:
+        return core.get_aval(x)
+    except TypeError as error:
+        raise TypeError(f"Argument '{x}' of type {type(x)} is not a valid JAX type\n{error}") from None
+
+
 def aval_of_argument(x: Any) -> Any:
-    """The aval of an argument, which may be a `ShapeDtypeStruct` where no value is needed."""
-    if isinstance(x, ShapeDtypeStruct):
-        return ShapedArray(x.shape, dtypes.canonicalize_dtype(x.dtype), x.weak_type)
+    """The aval of an argument where no value is needed: a `ShapeDtypeStruct`, or whatever has a shape and a
+    dtype, will do.
+    """
+    if not core.is_array_type(type(x)) and hasattr(x, "shape") and dtypes.is_array_dtype(getattr(x, "dtype", None)):
+        return ShapedArray(x.shape, dtypes.canonicalize_dtype(x.dtype), getattr(x, "weak_type", False))
     return core.get_aval(x)
+
+
+def committed_placement(leaves: Sequence[Any], function: str, names: Sequence[str]) -> Placement | None:
+    """Where a call on these leaves would run, if any of them is committed to a place."""
+    keys = [_key_of_argument(x) for x in leaves]
+    return placement_of(keys, function, names) if any(isinstance(k, runtime.Placed) for k in keys) else None
+
+
+def _key_of_argument(x: Any) -> Any:
+    if isinstance(x, ShapeDtypeStruct) and x.sharding is not None:
+        return runtime.placed(aval_of_argument(x), x.sharding)
+    return runtime.key_of_buffer(x) if runtime.is_buffer(x) else getattr(x, "_key", None)
 
 
 # --- the work between them ----------------------------------------------------------------------------------
