@@ -65,6 +65,7 @@ class Executable:
         "name",
         "out_avals",
         "out_keys",
+        "out_shardings",
         "sharding",
     )
 
@@ -94,11 +95,11 @@ class Executable:
         self.consts = [self.place_const(value) for value in consts]
         self.execute = loaded.execute_sharded
         self.host_call: Callable[..., Sequence[runtime.Buffer]] | None = None
-        out_shardings = output_shardings(loaded, sharding, len(self.out_avals))
-        self.handlers = runtime.result_handlers(out_avals, out_shardings, committed)
+        self.out_shardings = output_shardings(loaded, sharding, len(self.out_avals))
+        self.handlers = runtime.result_handlers(out_avals, self.out_shardings, committed)
         self.out_keys = [
             runtime.placed(aval, s) if committed else aval
-            for aval, s in zip(out_avals, out_shardings, strict=True)
+            for aval, s in zip(out_avals, self.out_shardings, strict=True)
         ]
 
     def place(self, x: Any, aval: ShapedArray) -> runtime.Buffer:

@@ -262,6 +262,12 @@ class Jitted:
                 f"{type(x)} with value {x}\nIt does not fit the 32-bit integers that are the default. Pass "
                 "a float, or enable 64-bit types."
             )
+        if isinstance(x, stages.ShapeDtypeStruct):
+            return TypeError(
+                f"Argument '{name}' of shape {core.ShapedArray(x.shape, x.dtype).str_short()} of type {type(x)} is "
+                "not a valid JAX type.\nIt stands for an array without values, and is an argument for `trace`, "
+                "`lower`, `eval_shape` and `make_jaxpr`; to call the function, pass an array."
+            )
         if isinstance(x, np.generic) and not isinstance(x, np.str_):
             return TypeError(
                 f"Argument '{x}' of type {type(x)} is not a valid JAX type.\n"
@@ -397,7 +403,11 @@ class Jitted:
         """Trace for the signature of these arguments, which may be `ShapeDtypeStruct`s."""
         arguments, tree, avals = self.signature(args, kwargs)
         donated = api_util.donated_leaves(self.options.spec, arguments)
-        return stages.Traced(self.program(self.traced_alone(arguments, tree, avals), tree, donated))
+        leaves, _ = tree_flatten((arguments.args, arguments.kwargs))
+        names = api_util.argument_names(self.fun, arguments)
+        placement = stages.committed_placement(leaves, self.name, names)
+        traced = self.traced_alone(arguments, tree, avals)
+        return stages.Traced(self.program(traced, tree, donated), placement)
 
     def signature(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
