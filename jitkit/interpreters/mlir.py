@@ -218,6 +218,7 @@ class Function:
         self.symbol = symbol
         self.visibility = visibility
         self.arguments: list[str] = []  # `%arg0: tensor<f32>`, with attributes
+        self.argument_names: Sequence[str] = ()  # what the user calls them: shown where locations are
         self.results: list[str] = []
         self.hoisted: dict[int, tuple[str, str]] = {}  # id of the constant -> name and type of the argument
         self.lines: list[str] = []
@@ -245,7 +246,11 @@ class Function:
 
     def text(self, numbers: dict[str, int] | None) -> list[str]:
         """The lines of the function. With `numbers`, lines carry locations, which are entered there."""
-        arguments = ", ".join([*(f"{name}: {t}" for name, t in self.hoisted.values()), *self.arguments])
+        own = self.arguments
+        if numbers is not None and self.argument_names:
+            located_names = zip(own, self.argument_names, strict=True)
+            own = [f'{argument} loc("{_unquoted(name)}")' if name else argument for argument, name in located_names]
+        arguments = ", ".join([*(f"{name}: {t}" for name, t in self.hoisted.values()), *own])
         results = ", ".join(self.results)
         if len(self.results) != 1 or "{" in results:
             results = f"({results})"
@@ -520,6 +525,7 @@ def lower_main(
         f"{n}: {type_of(v.aval)}{f' {{{a}}}' if a else ''}"
         for n, v, a in zip(names, jaxpr.invars, attributes, strict=True)
     ]
+    function.argument_names = jaxpr.debug_info.safe_arg_names(len(names))
     labels = result_names or ["result"] * len(jaxpr.outvars)
     function.results = [
         f'{type_of(aval)} {{jax.result_info = "{_quoted(label)}"}}'
