@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, SupportsIndex
 
 from .jaxpr import DebugInfo
-from .tree_util import PyTreeDef, keystr, tree_flatten_with_path, tree_structure
+from .tree_util import keystr, tree_flatten_with_path
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _KEYWORD = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -94,30 +94,28 @@ class Arguments(NamedTuple):
 
 
 class CallForm(NamedTuple):
-    """How a call looks from outside: which positional arguments and keywords it has, and which of them are
-    static.
-
-    `tree` is the tree of `(args, kwargs)` without the static ones, in case that every argument is a leaf.
+    """How a call with static arguments looks from outside: which of its arguments are static, and which
+    are not.
     """
 
     positions: tuple[int, ...]
     names: tuple[str, ...]
     static_positions: tuple[int, ...]
     static_names: tuple[str, ...]
-    tree: PyTreeDef
 
-    def leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """The dynamic arguments, in the order of the tree's leaves."""
-        return [*[args[i] for i in self.positions], *[kwargs[name] for name in self.names]]
-
-    def static_key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """The static arguments as part of a cache key; see `static_key`."""
+    def split(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]]:
+        """The dynamic arguments as `(args, kwargs)`, and the static ones as part of a cache key; see
+        `static_key`.
+        """
         key: list[Any] = []
         for i in self.static_positions:
             key += (i, type(args[i]), args[i])
         for name in self.static_names:
             key += (name, type(kwargs[name]), kwargs[name])
-        return tuple(key)
+        dynamic = tuple([args[i] for i in self.positions]), {name: kwargs[name] for name in self.names}
+        return dynamic, tuple(key)
 
 
 def static_key(statics: tuple[tuple[int | str, Static], ...]) -> tuple[Any, ...]:
@@ -319,9 +317,8 @@ def form_of(spec: ArgumentSpec, arity: int, names: Sequence[str]) -> CallForm:
     static_positions = tuple(sorted({i % arity for i in spec.static_argnums if -arity <= i < arity}))
     static_names = tuple(sorted(name for name in names if name in spec.static_argnames))
     positions = tuple(i for i in range(arity) if i not in static_positions)
-    dynamic = tuple(sorted(name for name in names if name not in spec.static_argnames))
-    tree = tree_structure(((0,) * len(positions), dict.fromkeys(dynamic, 0)))
-    return CallForm(positions, dynamic, static_positions, static_names, tree)
+    dynamic = tuple(name for name in names if name not in spec.static_argnames)
+    return CallForm(positions, dynamic, static_positions, static_names)
 
 
 def donated_leaves(spec: ArgumentSpec, arguments: Arguments) -> tuple[bool, ...]:

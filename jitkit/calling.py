@@ -24,7 +24,8 @@ from .array import Array
 from .compiler import Executable
 from .core import ShapedArray
 from .runtime import OnHost
-from .tree_util import PyTreeDef, tree_structure, tree_unflatten
+from .tree_compile import compile_put_together
+from .tree_util import PyTreeDef, tree_structure
 
 LEAF = tree_structure(0)
 Leaves = Sequence[Any]
@@ -39,7 +40,8 @@ def runner(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]
     avals, keys = executable.out_avals, executable.out_keys
     if out_tree is not LEAF:
         run = _buffers_runner(executable, leaf_keys)
-        return lambda leaves: tree_unflatten(out_tree, [*map(Array, run(leaves), avals, keys)])
+        put_together = compile_put_together(out_tree)
+        return lambda leaves: put_together(map(Array, run(leaves), avals, keys))
     (aval,), (key,) = avals, keys
     if len(leaf_keys) == 1 and _takes_buffers_as_they_are(executable, leaf_keys):
         execute, handlers = executable.execute, executable.handlers

@@ -40,6 +40,7 @@ from .core import Primitive, Tracer
 from .interpreters import mlir, partial_eval
 from .jaxpr import Jaxpr, JaxprEqn, convert_constvars_jaxpr, dce_jaxpr, dce_rules, eval_jaxpr
 from .stages import Program, Wrapped
+from .tree_compile import Flattener
 from .tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
 
 _flat_trees: list[PyTreeDef] = []  # the trees of `((*, *, ...), {})`: calls whose arguments are all arrays
@@ -127,6 +128,7 @@ class Jitted:
         self.name = api_util.name_of(fun)
         self.cache: FunctionCache = cache_of(fun)
         self.table: Table = self.cache.table(options)
+        self.flatten = Flattener()
         self.forms: dict[tuple[Any, ...], CallForm] = {}  # of the calls so far, by arity and keywords
 
     def make_dispatcher(self, staged: bool) -> Wrapped:
@@ -192,29 +194,30 @@ class Jitted:
         """The entry and the leaves of a warm call, as fast as they can be had; None whenever anything is
         unusual.
         """
-        call = (len(args), *kwargs)
-        form = self.forms.get(call)
-        if form is None:
-            if len(self.forms) > 256:
-                self.forms.clear()
-            form = self.forms[call] = api_util.form_of(self.options.spec, len(args), tuple(kwargs))
-        leaves, tree = form.leaves(args, kwargs), form.tree
+        dynamic: tuple[tuple[Any, ...], dict[str, Any]] = (args, kwargs)
+        statics: tuple[Any, ...] = ()
+        if self.options.spec.has_statics:
+            dynamic, statics = self.form(len(args), *kwargs).split(args, kwargs)
+        leaves, tree = self.flatten(dynamic)
         functions = array.key_functions
         try:
-            try:
-                keys = [x._key if type(x) is Array else functions[type(x)](x) for x in leaves]
-            except KeyError:  # a container
-                values = tuple(leaves[: len(form.positions)])
-                rest = dict(zip(form.names, leaves[len(form.positions) :], strict=True))
-                leaves, tree = tree_flatten((values, rest))
-                keys = [x._key if type(x) is Array else functions[type(x)](x) for x in leaves]
-            key = (options, tree, form.static_key(args, kwargs), *keys)
+            keys = [x._key if type(x) is Array else functions[type(x)](x) for x in leaves]
+            key = (options, tree, statics, *keys)
             entry = self.table.entries[key]
         except (KeyError, TypeError, ValueError, OverflowError):
             return None, leaves
         if self.table.crowded:
             self.table.touch(key, entry)
         return entry, leaves
+
+    def form(self, arity: int, *names: str) -> CallForm:
+        """The form of calls with these arguments, worked out once."""
+        form = self.forms.get((arity, *names))
+        if form is None:
+            if len(self.forms) >= 256:
+                self.forms.clear()
+            form = self.forms[arity, *names] = api_util.form_of(self.options.spec, arity, names)
+        return form
 
     def call_by_signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The general call: find the entry for these arguments, make it if there is none, and run it."""

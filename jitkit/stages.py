@@ -341,7 +341,7 @@ class Compiled(_Stage):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run. TypeError when the tree or a type of the arguments is not the one compiled for."""
         leaves, tree = tree_flatten((args, kwargs))
-        if tree is not self._program.in_tree:
+        if tree != self._program.in_tree:
             raise TypeError(_tree_mismatch(self._program, tree))
         _check_avals(self._program, (args, kwargs), leaves)
         try:

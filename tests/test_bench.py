@@ -15,7 +15,7 @@ from jitkit.bench.timing import Spread
 from jitkit.kata import bench
 from jitkit.kata.terminal import Screen
 
-LEAST = Effort(rounds=1, batch=1e-4, processes=1)
+LEAST = Effort(rounds=1, batch=1e-4, once=1, processes=1)
 
 
 @pytest.mark.parametrize("program", [programs.selu, programs.add_one, programs.step_all, programs.network])
@@ -54,7 +54,7 @@ def test_warm_rows_do_not_compile_while_they_are_measured(count):
 def test_first_calls_compile_in_every_round(count):
     (row,) = [row for row in peers.ROWS if row.name == "in a warm process"]
     with count("network") as n:
-        row.measure(LEAST._replace(rounds=3))
+        row.measure(LEAST._replace(once=3))
     assert (n.traces, n.compiles) == (4, 4)  # the first turn is for warming up
 
 

@@ -5,6 +5,7 @@ Imports, and the first call of a first function, leave a process that is no long
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -41,7 +42,10 @@ def import_seconds(library: str) -> float:
 
 
 def _run(program: str) -> str:
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    # Both libraries from compiled modules: without this an installed JAX would have them and a clone of jitkit not.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     if done.returncode:
         raise RuntimeError(f"the measured program failed:\n{done.stderr}")
     return done.stdout

@@ -47,17 +47,20 @@ LIBRARIES = (OURS, THEIRS)
 
 
 class Effort(NamedTuple):
-    """How long to measure: rounds in this process, seconds of a batch, and fresh processes for each
-    library.
+    """How long to measure: rounds of batches of so many seconds, rounds of what is done once a round, and fresh
+    processes for each library.
+
+    Many short batches are better than few long ones: most of them are not interrupted.
     """
 
     rounds: int
     batch: float
+    once: int
     processes: int
 
 
-FULL = Effort(rounds=61, batch=0.01, processes=11)
-QUICK = Effort(rounds=15, batch=0.005, processes=3)
+FULL = Effort(rounds=151, batch=0.002, once=31, processes=11)
+QUICK = Effort(rounds=41, batch=0.002, once=9, processes=3)
 
 Measured = dict[str, list[float]]  # by library, one number of seconds a round
 
@@ -200,7 +203,7 @@ def _trace_per_equation(effort: Effort) -> Measured:
         _, equations, seconds = _trace(library)
         return seconds / equations
 
-    return _once_a_round(act, effort.rounds)
+    return _once_a_round(act, effort.once)
 
 
 def _lower_per_equation(effort: Effort) -> Measured:
@@ -209,7 +212,7 @@ def _lower_per_equation(effort: Effort) -> Measured:
         _, seconds = _clocked(traced.lower)
         return seconds / equations
 
-    return _once_a_round(act, effort.rounds)
+    return _once_a_round(act, effort.once)
 
 
 def _first_call_in_a_warm_process(effort: Effort) -> Measured:
@@ -219,7 +222,7 @@ def _first_call_in_a_warm_process(effort: Effort) -> Measured:
         jitted = library.jit(programs.network(library.np))
         return _clocked(lambda: library.wait(jitted(arrays, batch)))[1]
 
-    return _once_a_round(act, effort.rounds)
+    return _once_a_round(act, effort.once)
 
 
 def _first_call_in_a_fresh_process(effort: Effort) -> Measured:
@@ -268,7 +271,13 @@ def machine() -> dict[str, Any]:
         "jax": jax.__version__,
         "device": str(jax.devices()[0].device_kind),
         "date": time.strftime("%Y-%m-%d"),
+        "load": _load(),
     }
+
+
+def _load() -> float | None:
+    """How many processes wanted to run in the last minute, on the average, where the system tells."""
+    return round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
 
 
 def _processor() -> str:

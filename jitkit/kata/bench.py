@@ -64,8 +64,12 @@ def show_head(screen: Screen, effort: Effort) -> None:
     screen.line(f"{m['processor']}, {m['cores']} cores, {m['system']}, device {m['device']}")
     screen.line(
         f"Python {m['python']}, jitkit {m['jitkit']}, jax {m['jax']}, {m['date']}; medians of "
-        f"{effort.rounds} rounds ({effort.processes} processes)"
+        f"{effort.processes} to {effort.rounds} rounds"
     )
+    if m["load"] is not None and m["load"] > m["cores"]:
+        screen.text(
+            f"The machine is busy (load {m['load']} on {m['cores']} cores): what follows is rough.", 0, "yellow"
+        )
     screen.line()
     screen.line(_COLUMNS.format("", "jitkit", "jax", "ratio", "quartiles", "target", "").rstrip(), "dim")
 

@@ -275,10 +275,13 @@ def quantile(a: Any, q: Any, axis: Any = None, out: None = None, overwrite_input
 
 
 def _merge_axes(a: Any, axes: tuple[int, ...]) -> tuple[Any, int]:
-    """Several axes as one, the last."""
+    """Several axes as one, the last; in which order does not matter to a quantile."""
     others = [i for i in range(a.ndim) if i not in axes]
+    order = list(range(a.ndim))
+    for i, axis in enumerate(others):
+        order[i], order[axis] = order[axis], order[i]
     shape = tuple(a.shape[i] for i in others)
-    return lax.reshape(a, (*shape, math.prod(a.shape[i] for i in axes)), [*others, *axes]), len(shape)
+    return lax.reshape(a, (*shape, math.prod(a.shape[i] for i in axes)), order), len(shape)
 
 
 def _quantile(a: Any, q: Any, axis: int, method: str, keepdims: bool) -> Any:
