@@ -37,6 +37,9 @@ def make_jaxpr(
         traced = jitted.trace(*args, **kwargs)
         return (traced.jaxpr, traced.out_info) if return_shape else traced.jaxpr
 
+    for attribute in ("__name__", "__qualname__"):
+        if hasattr(fun, attribute):
+            setattr(jaxpr_of_call, attribute, f"make_jaxpr({getattr(fun, attribute)})")
     return jaxpr_of_call
 
 

@@ -93,12 +93,18 @@ def _host_runner(executable: Executable, leaf_keys: Sequence[Any]) -> Callable[[
     execute, handlers, consts = executable.execute, executable.handlers, executable.consts
     dispatcher = executable.host_dispatcher()
     plan = [(i, executable.arg_avals[i], isinstance(leaf_keys[i], OnHost)) for i in executable.kept]
+    taken = [(i, aval.dtype if on_host and not aval.weak_type else None) for i, aval, on_host in plan]
 
     def copy_and_run(leaves: Leaves) -> Buffers:
-        values = [
-            _host_value(leaves[i], aval) if on_host else _buffer(leaves[i]) for i, aval, on_host in plan
-        ]
-        return dispatcher(*consts, *values)
+        values = list(consts)
+        for i, dtype in taken:
+            x = leaves[i]
+            if type(x) is Array:
+                x = x._buf
+            elif dtype is not None and (type(x) is not np.ndarray or x.dtype is not dtype):
+                x = _in_dtype(x, dtype)
+            values.append(x)
+        return dispatcher(*values)
 
     if any(on_host and not aval.weak_type for _, aval, on_host in plan) or executable.donates:
         return copy_and_run
@@ -121,13 +127,9 @@ def _host_runner(executable: Executable, leaf_keys: Sequence[Any]) -> Callable[[
     return run
 
 
-def _host_value(x: Any, aval: ShapedArray) -> Any:
+def _in_dtype(x: Any, dtype: np.dtype[Any]) -> Any:
     """A host value in the dtype of the program: nobody else checks what an executable is given."""
-    if aval.weak_type:
-        return x  # a Python scalar, which jaxlib converts as we would
-    if type(x) is np.ndarray and x.dtype == aval.dtype:
-        return x
-    return np.asarray(x, aval.dtype) if isinstance(x, np.ndarray) else aval.dtype.type(x)
+    return np.asarray(x, dtype) if isinstance(x, np.ndarray) else dtype.type(x)
 
 
 class _Scalars:

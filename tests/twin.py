@@ -67,7 +67,7 @@ def difference(ours, theirs, where="the result"):
     return None if ours == theirs else f"{where} is\n{ours}\nand in JAX\n{theirs}"
 
 
-def outcome(program, *modules, **kwargs):
+def outcome(program, /, *modules, **kwargs):
     """What the program returns, as plain data; what it raises is no result."""
     return plain(program(*modules, **kwargs))
 

@@ -252,9 +252,10 @@ class Function:
             own = [f'{argument} loc("{_unquoted(name)}")' if name else argument for argument, name in located_names]
         arguments = ", ".join([*(f"{name}: {t}" for name, t in self.hoisted.values()), *own])
         results = ", ".join(self.results)
-        if len(self.results) != 1 or "{" in results:
+        if len(self.results) > 1 or "{" in results:
             results = f"({results})"
-        head = f"  func.func {self.visibility} @{self.symbol}({arguments}) -> {results} {{"
+        arrow = " -> " if results else ""
+        head = f"  func.func {self.visibility} @{self.symbol}({arguments}){arrow}{results} {{"
         if numbers is None:
             return [head, *self.lines, "  }"]
         located = [
