@@ -70,7 +70,7 @@ def test_everyone_has_a_turn_in_every_round_and_the_first_one_changes(clock):
 
 
 def test_waiting_for_the_result_is_inside_of_the_measured_time(clock):
-    seconds = timing.measure({"a": lambda: 5.0}, rounds=2, batch=0.1, wait={"a": clock.sleep})
+    seconds = timing.measure({"a": lambda: 5.0}, rounds=2, batch=0.1, wait=clock.sleep)
     assert all(value > 0 for value in seconds["a"])
 
 

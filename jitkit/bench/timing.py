@@ -83,37 +83,30 @@ def loops_for(action: Action, seconds: float, wait: Callable[[Any], Any] = no_wa
 
 
 def measure(
-    actions: Mapping[str, Action],
-    *,
-    rounds: int = 15,
-    batch: float = 0.01,
-    wait: Mapping[str, Callable[[Any], Any]] | Callable[[Any], Any] = no_wait,
-    warm: bool = True,
+    actions: Mapping[str, Action], *, rounds: int, batch: float, wait: Callable[[Any], Any] = no_wait
 ) -> dict[str, list[float]]:
     """Seconds per call of several actions, measured in turns: one value a round for each.
 
-    Args: actions: what to measure, by name. Each is called without arguments. rounds: how many times everyone
-      has a turn; who begins changes from round to round. batch: about how many seconds one turn takes; an
-      action that takes longer is called once a turn. wait: called on the last result of a turn, in the
-      measured time: `block_until_ready`, say. One for all, or one for each. warm: call each action once
-      before.
+    Args:
+      actions: what to measure, by name. Each is called without arguments; the first calls are not measured.
+      rounds: how many times everyone has a turn; who begins changes from round to round.
+      batch: about how many seconds one turn takes; an action that takes longer is called once a turn.
+      wait: called on the last result of a turn, inside of the measured time: `block_until_ready`, say.
     """
-    waits = wait if isinstance(wait, Mapping) else dict.fromkeys(actions, wait)
-    if warm:
-        for name, action in actions.items():
-            waits[name](action())
+    for action in actions.values():
+        wait(action())
     with quiet_collector():
         loops = {  # the most of three: an interruption makes a call look longer than it is
-            name: max(loops_for(action, batch, waits[name]) for _ in range(3))
-            for name, action in actions.items()
+            name: max(loops_for(action, batch, wait) for _ in range(3)) for name, action in actions.items()
         }
         seconds: dict[str, list[float]] = {name: [] for name in actions}
         names = list(actions)
         for i in range(rounds):
-            turn = names[i % len(names) :] + names[: i % len(names)]
-            for name in turn:
-                seconds[name].append(batch_seconds(actions[name], loops[name], waits[name]))
-            gc.collect()
+            first = i % len(names)
+            for name in names[first:] + names[:first]:
+                seconds[name].append(batch_seconds(actions[name], loops[name], wait))
+            if i % 50 == 49:
+                gc.collect()
     return seconds
 
 
