@@ -133,6 +133,21 @@ def test_asarray_and_stage_give_arrays_of_the_dtype_that_jax_gives(x):
     assert_same(program)
 
 
+def test_arrays_of_jax_are_taken_and_never_handed_back():
+    theirs = jax.numpy.ones((2, 3))
+    lax = jitkit.lax
+    same = [
+        lambda x: lax.stage(x), lambda x: lax.asarray(x), lambda x: lax.broadcast(x, ()), lambda x: lax.squeeze(x, ()),
+        lambda x: lax.reshape(x, (2, 3)), lambda x: lax.transpose(x, (0, 1)), lambda x: lax.concatenate([x], 0),
+        lambda x: lax.convert_element_type(x, np.float32), lambda x: lax.broadcast_to(x, (2, 3)),
+    ]  # fmt: skip
+    for function in same:
+        assert type(function(theirs)) is jitkit.Array
+        jaxpr = jitkit.make_jaxpr(lambda function=function: lax.neg(function(theirs)))()
+        assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["neg"]
+    assert np.asarray(lax.add(theirs, 1.0)).tolist() == [[2.0] * 3] * 2
+
+
 def test_asarray_refuses_lists():
     with pytest.raises(TypeError, match=r"asarray: expected ArrayLike, got \[1\] of type <class 'list'>"):
         jitkit.lax.asarray([1])

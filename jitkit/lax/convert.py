@@ -20,6 +20,7 @@ from ..core import Primitive, ShapedArray
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..interpreters.partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, staging_rules
 from ..jaxpr import Literal
+from ..operators import Operators
 from .elementwise_rules import COMPLEX, FLOAT, check_operand, compare, real_dtype
 from .utils import is_a, is_array
 
@@ -84,7 +85,7 @@ def _convert_element_type(
     operand: Any, new_dtype: Any = None, weak_type: bool = False, warn_on_complex_to_real_cast: bool = True
 ) -> Any:
     """`operand` as an array of this dtype (None: its own) and weak type; itself, where it is that already."""
-    if hasattr(operand, "__jax_array__") and not is_array(operand) and not core.is_array_type(type(operand)):
+    if hasattr(operand, "__jax_array__") and not is_array(operand):
         operand = operand.__jax_array__()
     old_dtype, old_weak_type = dtypes.dtype(operand), dtypes.is_weakly_typed(operand)
     new_dtype = old_dtype if new_dtype is None else np.dtype(new_dtype)
@@ -102,7 +103,7 @@ def _convert_element_type(
             except OverflowError:
                 pass  # a float beyond the integers of NumPy: XLA clamps it
     elif is_array(operand) and (old_dtype, old_weak_type) == (new_dtype, weak_type):
-        return operand
+        return stage(operand)
     return convert_element_type_p.bind(operand, new_dtype=new_dtype, weak_type=weak_type)
 
 
@@ -121,7 +122,7 @@ def asarray(x: Any) -> Any:
       OverflowError: for a Python int that does not fit.
     """
     if is_array(x):
-        return x
+        return stage(x)
     if type(x) in dtypes.python_scalar_types:
         return _convert_element_type(dtypes.coerce_to_array(x)[()], weak_type=type(x) is not bool)
     if core.is_array_type(type(x)):
@@ -146,6 +147,8 @@ def _(ctx: LoweringContext, x: str) -> str:
 
 def stage(x: Any, /) -> Any:
     """x as a value of the current trace: a tracer, or an Array without a trace. No equation is written."""
+    if isinstance(x, Operators):
+        return x
     return array.as_array(x) if core.current_trace() is None else stage_p.bind(x)
 
 

@@ -68,7 +68,7 @@ def concatenate(operands: Any, dimension: int) -> Any:
     if len(operands) == 0:
         raise ValueError("concatenate requires a non-empty sequences of arrays")
     if len(operands) == 1 and is_array(operands[0]):
-        return operands[0]
+        return asarray(operands[0])
     return concatenate_p.bind(*operands, dimension=dimension)
 
 

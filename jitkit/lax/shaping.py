@@ -91,7 +91,7 @@ def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: S
       TypeError: where they do not fit together.
     """
     if np.ndim(operand) == len(shape) and not len(broadcast_dimensions) and is_array(operand):
-        return operand
+        return asarray(operand)
     dimensions = tuple(broadcast_dimensions)
     return broadcast_in_dim_p.bind(operand, shape=tuple(shape), broadcast_dimensions=dimensions)
 
@@ -171,7 +171,7 @@ def reshape(operand: Any, new_sizes: Any, dimensions: Sequence[int] | None = Non
         if dimensions == tuple(range(np.ndim(operand))):
             dimensions = None
     if sizes and np.shape(operand) == sizes and dimensions is None and is_array(operand):
-        return operand
+        return asarray(operand)
     return reshape_p.bind(operand, new_sizes=sizes, dimensions=dimensions, sharding=None)
 
 
@@ -213,7 +213,7 @@ def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
     ndim = np.ndim(array)
     axes = tuple(sorted(canonicalize_axis(axis, ndim) for axis in dimensions))
     if not axes and is_array(array):
-        return array
+        return asarray(array)
     return squeeze_p.bind(array, dimensions=axes)
 
 
@@ -265,7 +265,7 @@ def transpose(operand: Any, permutation: Sequence[int] | np.ndarray[Any, Any]) -
     """
     axes = tuple(operator.index(axis) for axis in permutation)
     if axes == tuple(range(np.ndim(operand))) and is_array(operand):
-        return operand
+        return asarray(operand)
     return transpose_p.bind(operand, permutation=axes)
 
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..array import Array
 from ..core import ShapedArray, Tracer
-from ..operators import Operators
 
 Shape = tuple[int, ...]
 
@@ -25,8 +25,8 @@ Shape = tuple[int, ...]
 
 
 def is_array(x: Any) -> bool:
-    """Whether x is an Array or a Tracer: something that an operation may hand back as it is."""
-    return isinstance(x, Operators)
+    """Whether x is an Array, a Tracer or a `jax.Array`, and no scalar or NumPy array."""
+    return isinstance(x, Array)
 
 
 # --- shapes and axes -----------------------------------------------------------------------------------
