@@ -79,6 +79,15 @@ def test_colour_can_be_refused(environment):
     assert not Screen.of(Stream(terminal=True), environment).color
 
 
+def test_a_line_without_a_style_has_no_escape_sequences():
+    shown, stream = screen(color=True)
+    shown.line("plain")
+    shown.text("also plain")
+    assert "\x1b" not in stream.getvalue()
+    shown.line("bold", "bold")
+    assert stream.getvalue().endswith("\x1b[1mbold\x1b[0m\n")
+
+
 def test_colour_can_be_forced():
     assert Screen.of(Stream(terminal=False), {"FORCE_COLOR": "1"}).color
 
@@ -126,8 +135,9 @@ def test_a_bar_is_as_long_as_its_fraction_and_never_empty():
     assert shown.bar(7.0, 10) == "█" * 10
 
 
-def test_what_is_quick_has_no_progress_line():
-    shown, stream = screen()
+@pytest.mark.parametrize("interactive", [False, True])
+def test_what_is_quick_has_no_progress_line(interactive):
+    shown, stream = screen(interactive=interactive)
     with shown.progress("working", after=60):
         pass
     assert stream.getvalue() == ""
@@ -150,9 +160,10 @@ def test_the_progress_line_of_a_terminal_is_gone_afterwards():
 
 def test_an_error_during_progress_passes_and_ends_it():
     shown, stream = screen(interactive=True)
-    with pytest.raises(ZeroDivisionError), shown.progress("working", after=60):
+    with pytest.raises(ZeroDivisionError), shown.progress("working", after=0.001):
+        wait_for(stream.getvalue)
         raise ZeroDivisionError
-    assert stream.getvalue().endswith("\x1b[K")
+    assert stream.getvalue().endswith("\r\x1b[K")
 
 
 def wait_for(condition):

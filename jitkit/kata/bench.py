@@ -68,7 +68,9 @@ def show_head(screen: Screen, effort: Effort) -> None:
     )
     if m["load"] is not None and m["load"] > m["cores"]:
         screen.text(
-            f"The machine is busy (load {m['load']} on {m['cores']} cores): what follows is rough.", 0, "yellow"
+            f"The machine is busy (load {m['load']} on {m['cores']} cores): what follows is rough.",
+            0,
+            "yellow",
         )
     screen.line()
     screen.line(_COLUMNS.format("", "jitkit", "jax", "ratio", "quartiles", "target", "").rstrip(), "dim")

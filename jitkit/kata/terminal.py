@@ -54,7 +54,7 @@ class Screen:
 
     def style(self, text: str, *styles: str) -> str:
         """The text in these styles, or as it is where there is no colour."""
-        if not self.color or not text:
+        if not (self.color and text and styles):
             return text
         codes = ";".join(_STYLES[name] for name in styles)
         return f"\x1b[{codes}m{text}\x1b[0m"
@@ -123,7 +123,7 @@ class Screen:
         """Say what is being done once the block has taken that many seconds: on a terminal, with the seconds
         counted.
         """
-        over = threading.Event()
+        over, drawn = threading.Event(), threading.Event()
 
         def show() -> None:
             start = time.monotonic()
@@ -135,6 +135,7 @@ class Screen:
                 wait = 0.25
                 text = f"  {doing}, {time.monotonic() - start:.0f} s"[: self.width - 1]
                 self._write("\r" + self.style(text, "dim") + "\x1b[K")
+                drawn.set()
 
         thread = threading.Thread(target=show, daemon=True)
         thread.start()
@@ -143,7 +144,7 @@ class Screen:
         finally:
             over.set()
             thread.join()
-            if self.interactive:
+            if drawn.is_set():
                 self._write("\r\x1b[K")
 
 
