@@ -101,6 +101,33 @@ class Array(Operators, metaclass=_ArrayMeta):
         return set(runtime.sharding_devices(self._buf.sharding))
 
     @property
+    def is_fully_addressable(self) -> bool:
+        """Whether this process reaches every part of the array: with one process, always."""
+        return bool(self._buf.is_fully_addressable)
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether every device holds the whole array."""
+        return bool(self._buf.is_fully_replicated)
+
+    @property
+    def addressable_shards(self) -> list[Any]:
+        """The parts of the array, as jax has them: each with its `device`, `index` and `data`."""
+        return list(self._buf.addressable_shards)
+
+    def on_device_size_in_bytes(self) -> int:
+        """The memory that the array takes on its device."""
+        return int(self._buf.on_device_size_in_bytes())
+
+    def unsafe_buffer_pointer(self) -> int:
+        """The address of the array's memory, which is valid as long as the array."""
+        return int(self._buf.unsafe_buffer_pointer())
+
+    def copy_to_host_async(self) -> None:
+        """Begin to copy the array to the host, for a later `np.asarray`."""
+        self._buf.copy_to_host_async()
+
+    @property
     def committed(self) -> bool:
         """Whether the array was put on its device on purpose; computations follow committed arrays."""
         return self._key is not self.aval
@@ -151,6 +178,12 @@ class Array(Operators, metaclass=_ArrayMeta):
     def __dlpack_device__(self) -> Any:
         return self._buf.__dlpack_device__()
 
+    def __buffer__(self, flags: int) -> memoryview:
+        return memoryview(self._value)  # Python asks for it from 3.12 on
+
+    def __bytes__(self) -> bytes:
+        return self.tobytes()
+
     def tolist(self) -> Any:
         """Nested lists of Python scalars."""
         return self._value.tolist()
@@ -196,20 +229,13 @@ class Array(Operators, metaclass=_ArrayMeta):
     def __hash__(self) -> int:
         raise TypeError(f"unhashable type: {type(self).__name__!r}")
 
-    def __copy__(self) -> Array:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Array:
-        return self
-
     def __reduce__(self) -> Any:
         return _unpickle, (np.asarray(self), self.aval.weak_type)
 
     # printing
 
     def __format__(self, spec: str) -> str:
-        # numpy formats scalars by their value, and refuses a spec for anything else: so do we
-        return format(self._value[()], spec) if self.aval.ndim == 0 else format(str(self), spec)
+        return format(self._value if self.aval.ndim else self._value[()], spec)
 
     def __str__(self) -> str:
         return str(self._value)
@@ -224,7 +250,7 @@ class Array(Operators, metaclass=_ArrayMeta):
         width = np.get_printoptions()["linewidth"]
         text = np.array2string(self._value, prefix="Array(", suffix=",", separator=", ", max_line_width=width)
         last_line = len(text) - text.rfind("\n") + 1
-        separator = "\n" + " " * len("Array(") if last_line + len(kind) + 1 > width else " "
+        separator = " " * len("Array(") if last_line + len(kind) + 1 > width else " "
         return f"Array({text},{separator}{kind}"
 
 
@@ -264,7 +290,7 @@ def as_array(x: Any) -> Any:
 def device_put_leaf(x: Any, device: Any = None) -> Any:
     """One array to a device or sharding; with `None`, to the default device unless it is on one already."""
     x = as_array(x)
-    if device is None:
+    if device is None or isinstance(x, Tracer):
         return x
     sharding = device if hasattr(device, "device_set") else runtime.single_device_sharding(device)
     return Array(runtime.put(x._buf, x.aval, sharding, True), x.aval, runtime.placed(x.aval, sharding))

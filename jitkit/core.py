@@ -22,6 +22,7 @@ JAX: jax/_src/core.py:Primitive
 
 from __future__ import annotations
 
+import functools
 import operator
 import threading
 import weakref
@@ -102,6 +103,9 @@ class ShapedArray:
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
         return f"ShapedArray({self.str_short()}{weak})"
+
+    def __str__(self) -> str:
+        return ("~" if self.weak_type else "") + self.str_short()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ShapedArray, (self.shape, self.dtype, self.weak_type)
@@ -425,9 +429,28 @@ class Tracer(Operators):
             raise TypeError("iteration over a 0-d array")
         return (operator.getitem(cast(Any, self), i) for i in range(self.aval.shape[0]))
 
+    def __reversed__(self) -> Iterator[Any]:
+        return iter(operator.getitem(cast(Any, self), slice(None, None, -1)))
+
     # what is not
 
     def __getattr__(self, name: str) -> Any:
+        """The error for an attribute that only a concrete array has, or that nothing has."""
+        if name in _METHODS_OF_VALUES:
+            return functools.partial(_refuse_method, self, name)
+        if name in _ATTRIBUTES_OF_VALUES:
+            raise errors.ConcretizationTypeError(
+                self, f"The '{name}' attribute is not available on {self._error_repr()}.{self._origin_msg()}"
+            )
+        if name in ("block_until_ready", "copy_to_host_async"):
+            raise AttributeError(
+                f"The '{name}' method is not available on {self._error_repr()}.{self._origin_msg()}"
+            )
+        if name == "sharding":
+            raise AttributeError(
+                f"The 'sharding' attribute is not available on {self._error_repr()}. To query sharding information "
+                f"on tracers, use `jax.typeof(x)`.{self._origin_msg()}"
+            )
         raise AttributeError(f"{type(self).__name__} has no attribute {name}")
 
     def __bool__(self) -> bool:
@@ -460,29 +483,6 @@ class Tracer(Operators):
             "serialize/pickle a traced value.",
         )
 
-    def tolist(self) -> Any:
-        """A ConcretizationTypeError: there are no values to list."""
-        raise errors.ConcretizationTypeError(
-            self, f"The tolist() method was called on {self._error_repr()}.{self._origin_msg()}"
-        )
-
-    def item(self) -> Any:
-        """A ConcretizationTypeError: there is no value to hand out."""
-        raise errors.ConcretizationTypeError(
-            self, f"The item() method was called on {self._error_repr()}.{self._origin_msg()}"
-        )
-
-    @property
-    def sharding(self) -> Any:
-        """An AttributeError: a traced value is nowhere yet."""
-        raise AttributeError(
-            f"The 'sharding' attribute is not available on {self._error_repr()}.{self._origin_msg()}"
-        )
-
-    def block_until_ready(self) -> Tracer:
-        """Itself: nothing is being computed."""
-        return self
-
     # how it shows itself
 
     def _conversion_context(self, function: str) -> str:
@@ -500,8 +500,25 @@ class Tracer(Operators):
         return ""
 
     def __repr__(self) -> str:
-        weak = "~" if self.aval.weak_type else ""
-        return f"{type(self).__name__}({weak}{self.aval.str_short()})"
+        return f"{type(self).__name__}({self.aval})"
+
+
+# What `Array` has and a traced value cannot have. `hasattr` is true of the methods, as in JAX.
+_METHODS_OF_VALUES = frozenset(
+    (
+        "__dlpack__", "addressable_data", "delete", "devices", "is_deleted", "item", "on_device_size_in_bytes",
+        "tobytes", "tolist", "unsafe_buffer_pointer",
+    )
+)  # fmt: skip
+_ATTRIBUTES_OF_VALUES = frozenset(
+    ("addressable_shards", "committed", "is_fully_addressable", "is_fully_replicated")
+)
+
+
+def _refuse_method(tracer: Tracer, name: str, *args: Any, **kwargs: Any) -> Any:
+    raise errors.ConcretizationTypeError(
+        tracer, f"The {name}() method was called on {tracer._error_repr()}.{tracer._origin_msg()}"
+    )
 
 
 def check_scalar_conversion(x: Any) -> None:

@@ -11,7 +11,7 @@ JAX: jax/_src/numpy/array_methods.py:_set_array_base_attributes
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 
 class Operators:
@@ -20,6 +20,12 @@ class Operators:
     """
 
     __slots__ = ()
+
+    def __copy__(self) -> Any:
+        return cast(Any, self).copy()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return cast(Any, self).copy()
 
 
 # Whether `x <op> other` is ours to answer, by the exact type of `other`; `core` says so for a type that is

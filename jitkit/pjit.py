@@ -39,6 +39,7 @@ from .compiler import explain_failure
 from .core import Primitive, Tracer
 from .interpreters import mlir, partial_eval
 from .jaxpr import Jaxpr, JaxprEqn, convert_constvars_jaxpr, dce_jaxpr, dce_rules, eval_jaxpr
+from .lax import jit_slot
 from .stages import Program, Wrapped
 from .tree_compile import Flattener
 from .tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
@@ -117,6 +118,9 @@ def fused(fun: Callable[..., Any] | None = None, /, *, static_argnames: Iterable
         return cast(Wrapped, functools.partial(fused, static_argnames=static_argnames))
     spec = api_util.resolve_spec(fun, None, tuple(static_argnames), None, None)
     return Jitted(fun, JitOptions(spec, False, True, ())).make_dispatcher(staged=False)
+
+
+jit_slot.slot.jit = jit  # `lax` stands below this module, and two of its functions are jitted
 
 
 class Jitted:

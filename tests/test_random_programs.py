@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import hypothesis
@@ -14,6 +15,8 @@ from random_programs import arguments, programs, run
 import jitkit
 import jitkit.numpy
 
+# jitkit prints jaxprs as jax 0.10 does, to the letter.
+JAX_IS_REFERENCE = jax.__version_info__ < (0, 11)
 JITKIT = (jitkit, jitkit.numpy)
 JAX = (jax, jax.numpy)
 
@@ -37,7 +40,19 @@ def outcome(library, program, args):
             return type(error).__name__, str(error).split("\n")[0]
         traces = len(log)
         jaxpr = str(lib.make_jaxpr(f)(*args))
-    return outs, jaxpr, traces
+    return outs, jaxpr if JAX_IS_REFERENCE else unfolded(jaxpr), traces
+
+
+def unfolded(jaxpr):
+    """A printed jaxpr without line breaks, and without the parameter that jax 0.11 added to reductions, which is always None."""
+    return re.sub(r"\s+", " ", re.sub(r"\s*out_sharding=None", "", jaxpr)).replace("[ ", "[").replace(" ]", "]")
+
+
+def same_error(ours, theirs):
+    """Whether two errors are the same. Where JAX stumbles over a shape, ours may say what was wrong; later versions reword."""
+    if theirs == ("IndexError", "tuple index out of range"):
+        return ours[0] == "ValueError" and "out of bounds for array of dimension" in ours[1]
+    return ours == theirs if JAX_IS_REFERENCE else ours[0] == theirs[0]
 
 
 def same_values(ours, theirs):
@@ -58,7 +73,7 @@ def test_a_random_program_is_the_same_on_jitkit_and_on_jax(data):
     program = data.draw(programs(len(args)), label="program")
     ours, theirs = outcome(JITKIT, program, args), outcome(JAX, program, args)
     if len(theirs) == 2:
-        assert ours == theirs
+        assert same_error(ours, theirs), f"jitkit: {ours}\nJAX: {theirs}"
         return
     assert len(ours) == 3, f"jitkit raised {ours}"
     assert ours[1] == theirs[1]

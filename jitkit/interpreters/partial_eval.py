@@ -55,8 +55,7 @@ class DynamicJaxprTracer(Tracer):
         self.source_info = source
 
     def __repr__(self) -> str:
-        weak = "~" if self.aval.weak_type else ""
-        return f"JitTracer({weak}{self.aval.str_short()})"
+        return f"JitTracer({self.aval})"
 
     def _origin_msg(self) -> str:
         return describe_origin(self)

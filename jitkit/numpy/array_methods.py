@@ -104,7 +104,7 @@ def _view(x: Any, dtype: Any = None, type: None = None) -> Any:
     if x.dtype == np.bool_:
         return _view(x.astype("uint8"), dtype)
     if dtypes.issubdtype(x.dtype, np.complexfloating):
-        parts = zeros((*x.shape[:-1], x.shape[-1] * 2), x.real.dtype)
+        parts = zeros((*x.shape[:-1], x.shape[-1] * 2), dtypes.finfo(x.dtype).dtype)
         return _view(parts.at[..., 0::2].set(x.real).at[..., 1::2].set(x.imag), dtype)
     if dtype == np.bool_:
         return _view(x, np.uint8).astype(bool)

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from .. import core, dtypes, lax
-from ..pjit import fused
+from ..pjit import fused, jit
 from .shaping import moveaxis
 from .ufuncs import conj
-from .util import canonicalize_axis, check_arraylike, ensure_arraylikes, promote_dtypes
+from .util import broadcast_shapes, broadcast_to, canonicalize_axis, check_arraylike, ensure_arraylikes, promote_dtypes
 
 _STATIC = ("precision", "preferred_element_type")
 
@@ -148,8 +148,12 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, prefer
     x1, x2 = moveaxis(x1, axis, -1), moveaxis(x2, axis, -1)
     if dtypes.issubdtype(x1.dtype, np.complexfloating):
         x1 = conj(x1)
-    product = matmul(x1[..., None, :], x2[..., :, None], precision=precision, preferred_element_type=preferred_element_type)
-    return lax.squeeze(product, (product.ndim - 2, product.ndim - 1))
+    dtype, weak_type = result_type_of("vecdot", preferred_element_type, x1, x2)
+    batch = broadcast_shapes(x1.shape[:-1], x2.shape[:-1])
+    x1, x2 = (broadcast_to(x, (*batch, x.shape[-1])) for x in (x1, x2))
+    axes = tuple(range(len(batch)))
+    result = lax.dot_general(x1, x2, (((len(batch),), (len(batch),)), (axes, axes)), precision=precision, preferred_element_type=dtype)
+    return lax._convert_element_type(result, dtype, weak_type)
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
@@ -202,6 +206,7 @@ def outer(a: Any, b: Any, out: None = None) -> Any:
     return a.ravel()[:, None] * b.ravel()[None, :]
 
 
+@jit
 def kron(a: Any, b: Any) -> Any:
     """The Kronecker product: every element of `a` times the whole of `b`, in one array."""
     check_arraylike("kron", a, b)

@@ -62,7 +62,8 @@ def _einsum(operands: list[Any], inputs: tuple[str, ...], result: str, path: _Pa
         chosen = [terms[i] for i in step]
         terms = [term for i, term in enumerate(terms) if i not in step]
         needed = set(result).union(*[labels for _, labels in terms])
-        kept = "".join(sorted(needed & set("".join(labels for _, labels in chosen)))) if terms else result
+        met = "".join(labels for _, labels in reversed(chosen))  # in this order, as opt_einsum does
+        kept = "".join(label for label in dict.fromkeys(met) if label in needed) if terms else result
         terms.append((_contract(chosen, kept, dtype, precision), kept))
     [(total, _)] = terms
     return lax._convert_element_type(total, dtype, weak_type)

@@ -25,6 +25,7 @@ from .util import (
     concrete_index,
     ensure_arraylike,
     ensure_arraylikes,
+    index_tuple,
     is_array,
     promote_dtypes,
 )
@@ -158,14 +159,14 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: int) -> list[Any
     size = ary.shape[axis]
     if isinstance(indices_or_sections, tuple | list) or np.ndim(indices_or_sections) > 0:
         cuts = [concrete_index(cut, f"in jax.numpy.{name} argument 1") for cut in indices_or_sections]
-        sizes = np.diff([0, *cuts, size]).tolist()
+        sizes = list(np.diff([0, *cuts, size]))
     else:
         sections = core.concrete_or_error(int, indices_or_sections, f"in jax.numpy.{name} argument 1")
         part, rest = divmod(size, sections)
         if rest and name != "array_split":
             raise ValueError(f"array split does not result in an equal division: rest is {rest}")
         sizes = [part + 1] * rest + [part] * (sections - rest)
-    return list(lax.split(ary, sizes, axis=axis))
+    return list(lax.split(ary, [np.int64(n) for n in sizes], axis=axis))
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
@@ -253,15 +254,11 @@ def _repeat_all(a: Any, times: int, axis: int) -> Any:
     return spread.reshape((*a.shape[:axis], a.shape[axis] * times, *a.shape[axis + 1 :]))
 
 
+@jit(static_argnames=("new_shape",))
 def resize(a: Any, new_shape: Any) -> Any:
     """The elements in row-major order, as often as needed to fill `new_shape`."""
     check_arraylike("resize", a)
-    shape = (new_shape,) if isinstance(new_shape, int) else tuple(new_shape)
-    return _resize(a, shape)
-
-
-@jit(static_argnames=("new_shape",))
-def _resize(a: Any, new_shape: tuple[int, ...]) -> Any:
+    new_shape = index_tuple(new_shape)
     if any(n < 0 for n in new_shape):
         raise ValueError("all elements of `new_shape` must be non-negative")
     flat = ravel(a)

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ..pjit import jit
+from .. import dtypes
+from ..pjit import fused, jit
 from . import reductions
+from .arithmetic import power
 from .ufuncs import abs as abs_
-from .ufuncs import conj, real, sqrt
+from .ufuncs import conj, constant, real, sqrt
 from .util import canonicalize_axis, ensure_arraylike, promote_dtypes_inexact
 
 
@@ -44,24 +46,26 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
                      "matrix-norm.")
 
 
-@jit(static_argnames=("axis", "keepdims", "ord"))
+@fused(static_argnames=("axis", "keepdims", "ord"))
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """The norm of vectors along `axis`, or of all elements; `ord` as for `norm`."""
     x = ensure_arraylike("jnp.linalg.vector_norm", x)
     if ord is None or ord == 2:
         return sqrt(reductions.sum(real(x * conj(x)), axis=axis, keepdims=keepdims))
     if ord == np.inf:
-        return reductions.amax(abs_(x), axis=axis, keepdims=keepdims)
+        return reductions.amax(abs_(x), axis=axis, keepdims=keepdims, initial=0)
     if ord == -np.inf:
         return reductions.amin(abs_(x), axis=axis, keepdims=keepdims)
     if ord == 0:
-        return reductions.sum(x != 0, dtype=abs_(x).dtype, axis=axis, keepdims=keepdims)
+        return reductions.sum(x != 0, dtype=dtypes.finfo(x.dtype).dtype, axis=axis, keepdims=keepdims)
     if ord == 1:  # |x|**1 has no derivative at 0 that is a number
         return reductions.sum(abs_(x), axis=axis, keepdims=keepdims)
     if isinstance(ord, str):
         raise ValueError(f"Invalid order '{ord}' for vector norm.")
-    total = reductions.sum(abs_(x) ** ord, axis=axis, keepdims=keepdims)
-    return total ** (1.0 / ord)
+    sizes = abs_(x)
+    exponent = constant(sizes, ord)
+    total = reductions.sum(sizes**exponent, axis=axis, keepdims=keepdims)
+    return power(total, constant(sizes, 1.0 / exponent))
 
 
 def _matrix_norm(x: Any, ord: Any, row_axis: int, column_axis: int, keepdims: bool) -> Any:
@@ -76,7 +80,8 @@ def _matrix_norm(x: Any, ord: Any, row_axis: int, column_axis: int, keepdims: bo
     if not keepdims and compared > summed:
         compared -= 1
     sums = reductions.sum(abs_(x), axis=summed, keepdims=keepdims)
-    choose = reductions.amax if ord > 0 else reductions.amin
-    return choose(sums, axis=compared, keepdims=keepdims)
+    if ord > 0:
+        return reductions.amax(sums, axis=compared, keepdims=keepdims, initial=0)
+    return reductions.amin(sums, axis=compared, keepdims=keepdims)
 
 

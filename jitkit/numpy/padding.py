@@ -91,8 +91,9 @@ def _pad(array: Any, pad_width: Pairs, mode: str, constant_values: Any, stat_len
             array = _mirror(array, axis, int(before), mode, reflect_type, at_start=True)
             array = _mirror(array, axis, int(after), mode, reflect_type, at_start=False)
         elif mode == "edge":
-            ends = _slice(array, axis, 0, 1), _slice(array, axis, array.shape[axis] - 1, array.shape[axis])
-            array = _surround(array, axis, repeat(ends[0], int(before), axis=axis), repeat(ends[1], int(after), axis=axis))
+            first = repeat(_slice(array, axis, 0, 1), int(before), axis=axis)
+            last = repeat(_slice(array, axis, array.shape[axis] - 1, array.shape[axis]), int(after), axis=axis)
+            array = _surround(array, axis, first, last)
         elif mode == "linear_ramp":
             array = _surround(array, axis, *_ramps(array, axis, (int(before), int(after)), end_values[axis]))
         elif mode == "empty":
@@ -180,17 +181,14 @@ def _ramps(array: Any, axis: int, widths: tuple[int, int], ends: tuple[Any, Any]
 def _statistics(array: Any, axis: int, lengths: tuple[Any, Any] | None, statistic: Callable[..., Any]) -> tuple[Any, Any]:
     """The values of the two margins: of the whole axis, or of so many elements at its ends."""
     if lengths is None:
-        whole = _of_dtype(statistic(array, axis=axis, keepdims=True), array)
-        return whole, whole
-    if lengths[0] == 0 or lengths[1] == 0:
+        before = after = statistic(array, axis=axis, keepdims=True)
+    elif lengths[0] == 0 or lengths[1] == 0:
         raise ValueError("stat_length of 0 yields no value for padding")
-    first, last = (min(int(length), array.shape[axis]) for length in lengths)
-    before = statistic(_slice(array, axis, 0, first), axis=axis, keepdims=True)
-    after = statistic(_slice(array, axis, -last, None), axis=axis, keepdims=True)
-    return _of_dtype(before, array), _of_dtype(after, array)
-
-
-def _of_dtype(value: Any, array: Any) -> Any:
+    else:
+        first, last = (min(int(length), array.shape[axis]) for length in lengths)
+        at_start, at_end = _slice(array, axis, 0, first), _slice(array, axis, -last, None)
+        before, after = statistic(at_start, axis=axis, keepdims=True), statistic(at_end, axis=axis, keepdims=True)
     if dtypes.issubdtype(array.dtype, np.integer):
-        value = round_(value)
-    return convert(value, array.dtype, array.aval.weak_type)
+        before, after = round_(before), round_(after)
+    dtype, weak_type = array.dtype, array.aval.weak_type
+    return convert(before, dtype, weak_type), convert(after, dtype, weak_type)

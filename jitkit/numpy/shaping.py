@@ -255,9 +255,11 @@ def _roll_dynamic(a: Any, shift: Any, axis: Sequence[int]) -> Any:
     shape = lax.broadcast_shapes(shift.shape, np.shape(axis))
     if len(shape) != 1:
         raise ValueError("'shift' and 'axis' arguments to roll must be scalars or 1D arrays")
-    for x, i in zip(broadcast_to(shift, shape), np.broadcast_to(axis, shape), strict=True):
+    shifts = broadcast_to(shift, shape)
+    for number, i in enumerate(np.broadcast_to(axis, shape)):
         size = np.int32(a.shape[i])
-        x = lax.convert_element_type(x, np.dtype("int32")) % lax.max(size, np.int32(1))
+        x = lax.convert_element_type(lax.index_in_dim(shifts, number, keepdims=False), np.dtype("int32"))
+        x = x % lax.max(size, np.int32(1))
         a = lax.dynamic_slice_in_dim(lax.concatenate((a, a), i), size - x, a.shape[i], axis=i)
     return a
 
