@@ -179,7 +179,7 @@ class Array(Operators, metaclass=_ArrayMeta):
         return self._buf.__dlpack_device__()
 
     def __buffer__(self, flags: int) -> memoryview:
-        return memoryview(self._value)  # Python asks for it from 3.12 on
+        return memoryview(cast(Any, self._value))  # Python asks for it from 3.12 on
 
     def __bytes__(self) -> bytes:
         return self.tobytes()
