@@ -26,13 +26,15 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from . import config
+import numpy as np
+
+from . import config, dtypes
 from .call_record import CallRecord
 from .calling import runner
 from .compiler import Executable, explain_failure
 from .explain import MissLog
 from .jaxpr import Jaxpr
-from .tree_util import PyTreeDef
+from .tree_util import PyTreeDef, tree_leaves
 
 _EXACT_LRU_SIZE = 64  # a table this small orders its entries at every hit; a larger one from half its size on
 
@@ -61,7 +63,21 @@ class Entry:
 
     def __init__(self, executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]) -> None:
         self.executable = executable
-        self.run = runner(executable, out_tree, leaf_keys)
+        run = runner(executable, out_tree, leaf_keys)
+        self.run = _checked(run, executable.name) if config.local.state.options.debug_nans else run
+
+
+def _checked(run: Callable[[Sequence[Any]], Any], name: str) -> Callable[[Sequence[Any]], Any]:
+    """With `debug_nans`: the same, but FloatingPointError when a result holds a nan."""
+
+    def run_and_check(leaves: Sequence[Any]) -> Any:
+        result = run(leaves)
+        for x in tree_leaves(result):
+            if dtypes.issubdtype(x.dtype, np.inexact) and bool(np.isnan(np.asarray(x)).any()):
+                raise FloatingPointError(f"invalid value (nan) encountered in {name}")
+        return result
+
+    return run_and_check
 
 
 class Table:

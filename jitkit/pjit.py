@@ -141,6 +141,7 @@ class Jitted:
         key_functions = array.key_functions
         call_cold = self.call
         under_trace = self.call_under_trace if staged else fun
+        find_nan = self.find_nan
 
         @functools.wraps(fun)
         def dispatch(*args: Any, **kwargs: Any) -> Any:
@@ -169,6 +170,8 @@ class Jitted:
                 except (RuntimeError, ValueError) as error:
                     raise explain_failure(error, args) from None
             except BaseException as error:
+                if type(error) is FloatingPointError:
+                    find_nan(args, kwargs)
                 traceback_util.filter_traceback(error)
                 raise
 
@@ -240,6 +243,13 @@ class Jitted:
         elif self.table.crowded:
             self.table.touch(key, entry)
         return run_entry(entry, leaves)
+
+    def find_nan(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """With `debug_nans`, after a result held a nan: run the function by operations, so that the one that
+        makes the nan raises, in the user's line."""
+        if config.local.state.options.debug_nans and not config.local.state.options.disable_jit:
+            with config.override(disable_jit=True):
+                self.fun(*args, **kwargs)
 
     def call_under_trace(self, *args: Any, **kwargs: Any) -> Any:
         """A call while a trace is active, or while `jit` is switched off."""

@@ -328,3 +328,13 @@ def test_numpy_of_jax_on_our_tracer_says_what_to_import():
         jitkit.jit(f)(1.0)
     shown = str(caught.value) + "".join(getattr(caught.value, "__notes__", []))
     assert "jitkit.numpy" in shown
+
+
+@same_as_jax
+def test_debug_nans_names_the_operation(jax, jnp):
+    def f(x):
+        return jnp.sqrt(x) + 1
+
+    with jax.debug_nans(True):
+        ours = [raised(jnp.log, -1.0), raised(jax.jit(f), -1.0), raised(lambda: jnp.zeros(2) / jnp.zeros(2))]
+        return ours, jax.jit(f)(4.0)
