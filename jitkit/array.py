@@ -292,6 +292,12 @@ def device_put_leaf(x: Any, device: Any = None) -> Any:
     x = as_array(x)
     if device is None or isinstance(x, Tracer):
         return x
+    if not hasattr(device, "device_set") and not hasattr(device, "client"):
+        raise ValueError(
+            "`jax.device_put` only accepts `None`, `jax.sharding.Sharding`, `jax.Device`, `Format`, `jax.memory.Space` "
+            f"or a pytree of these values. Received invalid value: {device}\n"
+            "Pass one of `jitkit.devices()`, or a Sharding."
+        )
     sharding = device if hasattr(device, "device_set") else runtime.single_device_sharding(device)
     return Array(runtime.put(x._buf, x.aval, sharding, True), x.aval, runtime.placed(x.aval, sharding))
 

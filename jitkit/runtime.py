@@ -445,12 +445,42 @@ def block_until_ready(buffers: Sequence[Buffer]) -> None:
 
 def result_shardings(executable: Any, sharding: Sharding, count: int) -> list[Sharding]:
     """Where the partitioner put the results of a program for several devices."""
-    parse = importlib.import_module("jax._src.sharding_impls").GSPMDSharding
-    owners = sharding_devices(sharding)
     found = executable.get_output_shardings()
     if found is None:
         return [sharding] * count
-    return [parse(owners, hlo_sharding) for hlo_sharding in found]
+    parse = importlib.import_module("jax._src.sharding_impls").parse_flatten_op_sharding
+    named = gate().jax.sharding.NamedSharding
+    return [named(sharding.mesh, parse(each, sharding.mesh)[0]) for each in found]
+
+
+def replicated(sharding: Sharding) -> Sharding:
+    """The sharding that puts a whole array on each device of a sharding.
+
+    NotImplementedError for shardings of several devices without a mesh, which Shardy's text cannot express.
+    """
+    owners = sharding_devices(sharding)
+    if len(owners) == 1:
+        return single_device_sharding(owners[0])
+    if not hasattr(sharding, "mesh"):
+        raise NotImplementedError(
+            f"arrays sharded by {type(sharding).__name__}: jitkit knows `jax.sharding.NamedSharding` only"
+        )
+    jax = gate().jax
+    return jax.sharding.NamedSharding(sharding.mesh, jax.sharding.PartitionSpec())
+
+
+def mesh_text(sharding: Sharding) -> str:
+    """The mesh of a sharding in Shardy's text: `<["x"=4, "y"=2]>`."""
+    axes = ", ".join(f'"{name}"={size}' for name, size in sharding.mesh.shape.items())
+    return f"<[{axes}]>"
+
+
+def sharding_text(sharding: Sharding, ndim: int) -> str:
+    """A sharding of an array in Shardy's text: for each axis the axes of the mesh that it is spread over."""
+    axes = [axis if isinstance(axis, tuple) else () if axis is None else (axis,) for axis in sharding.spec]
+    axes += [()] * (ndim - len(axes))
+    listed = ", ".join("{" + ", ".join(f'"{name}"' for name in names) + "}" for names in axes)
+    return f"#sdy.sharding<@mesh, [{listed}]>"
 
 
 # --- what XLA says about a program --------------------------------------------------------------------------

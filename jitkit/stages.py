@@ -122,11 +122,17 @@ class Placement(NamedTuple):
 
     sharding: runtime.Sharding
     committed: bool
+    spread: tuple[runtime.Sharding | None, ...] = ()  # how each argument is, when there are several devices
+
+    @property
+    def devices(self) -> tuple[runtime.Device, ...]:
+        """Its devices."""
+        return runtime.sharding_devices(self.sharding)
 
     @property
     def platform(self) -> str:
         """The platform of its devices."""
-        platform: str = runtime.sharding_devices(self.sharding)[0].platform
+        platform: str = self.devices[0].platform
         return platform
 
 
@@ -150,7 +156,15 @@ def placement_of(keys: Sequence[Any], function: str, names: Sequence[str]) -> Pl
             chosen, first = key, i
         elif runtime.sharding_devices(key.sharding) != runtime.sharding_devices(chosen.sharding):
             raise ValueError(_incompatible_devices(function, (first, chosen), (i, key), names))
-    return default_placement() if chosen is None else Placement(chosen.sharding, True)
+    if chosen is None:
+        return default_placement()
+    sharding = runtime.replicated(chosen.sharding)
+    if len(runtime.sharding_devices(sharding)) == 1:
+        return Placement(sharding, True)
+    spread = tuple(key.sharding if isinstance(key, runtime.Placed) else sharding for key in keys)
+    if any(s.mesh.shape != sharding.mesh.shape for s in spread):
+        raise NotImplementedError(f"the arguments of {function} are spread over meshes of different shapes")
+    return Placement(sharding, True, spread)
 
 
 def _incompatible_devices(
@@ -161,13 +175,12 @@ def _incompatible_devices(
         owners = runtime.sharding_devices(key.sharding)
         name = names[i] if i < len(names) and names[i] else f"#{i}"
         return (
-            f"argument {name} of {function} with shape {key.aval.str_short()} and device ids "
-            f"{[d.id for d in owners]} "
-            f"on platform {owners[0].platform.upper()}"
+            f"argument {name} of {function} with shape {key.aval.str_short()} and with device ids "
+            f"{[d.id for d in owners]} on platform {owners[0].platform.upper()}"
         )
 
     return (
-        f"Received incompatible devices for jitted computation. Got {describe(a)} and {describe(b)}.\n"
+        f"Received incompatible devices for jitted computation. Got {describe(a)} and {describe(b)}\n"
         "Both were put there on purpose. Move one of them with `jitkit.device_put(x, device)`."
     )
 
@@ -251,8 +264,7 @@ class Traced(_Stage):
         """Write the program as StableHLO, for the default platform or the one given."""
         placement = self._placement
         platform = lowering_platforms[0] if lowering_platforms else placement and placement.platform
-        sharding = placement and placement.sharding
-        return Lowered(self._program, *lower_program(self._program, platform, sharding), placement)
+        return Lowered(self._program, *lower_program(self._program, platform, placement), placement)
 
 
 class Lowered(_Stage):
@@ -284,9 +296,8 @@ class Lowered(_Stage):
         """
         options = (*self._program.options, *(compiler_options or {}).items())
         placement = self._placement or default_placement()
-        return Compiled(
-            self._program, build_executable(self._program, self._module, self._kept, placement, options)
-        )
+        executable = build_executable(self._program, self._module, self._kept, placement, options)
+        return Compiled(self._program, executable, placement)
 
     def cost_analysis(self) -> dict[str, float]:
         """XLA's estimate for the program before optimisation: flops, bytes accessed, transcendentals."""
@@ -296,9 +307,10 @@ class Lowered(_Stage):
 class Compiled(_Stage):
     """An executable: call it with arguments of exactly the signature that it was made for."""
 
-    def __init__(self, program: Program, executable: Executable) -> None:
+    def __init__(self, program: Program, executable: Executable, placement: Placement) -> None:
         super().__init__(program)
         self._executable = executable
+        self._placement = placement
 
     def as_text(self) -> str:
         """The HLO text after XLA's optimisation."""
@@ -329,8 +341,11 @@ class Compiled(_Stage):
     @property
     def input_shardings(self) -> Any:
         """Where the arguments have to be, as `(args, kwargs)`."""
+        return tree_unflatten(self._program.in_tree, self._shardings())
+
+    def _shardings(self) -> list[Any]:
         count = len(self._program.jaxpr.in_avals)
-        return tree_unflatten(self._program.in_tree, [self._executable.sharding] * count)
+        return list(self._placement.spread) or [self._placement.sharding] * count
 
     @property
     def output_shardings(self) -> Any:
@@ -344,11 +359,30 @@ class Compiled(_Stage):
         if tree != self._program.in_tree:
             raise TypeError(_tree_mismatch(self._program, tree))
         _check_avals(self._program, (args, kwargs), leaves)
+        self._check_placement(leaves)
         try:
             results = self._executable(leaves)
         except (RuntimeError, ValueError) as error:
             raise explain_failure(error, leaves) from None
         return tree_unflatten(self._program.out_tree, results)
+
+
+    def _check_placement(self, leaves: Sequence[Any]) -> None:
+        """ValueError when an argument is committed to another place than the one compiled for."""
+        names = self._program.jaxpr.debug_info.safe_arg_names(len(leaves))
+        wrong = []
+        for name, x, required in zip(names, leaves, self._shardings(), strict=True):
+            key = _key_of_argument(x)
+            if isinstance(key, runtime.Placed) and key.sharding != required:
+                wrong.append(
+                    f"Argument {name} with shape {key.aval.str_short()}:\n  Passed sharding: {key.sharding}\n"
+                    f"  Required sharding: {required}"
+                )
+        if wrong:
+            raise ValueError(
+                "Computation was compiled for input shardings that disagree with the shardings of arguments passed to "
+                f"it. Here are the {len(wrong)} mismatches:\n" + "\n".join(wrong)
+            )
 
 
 class Wrapped(Protocol):
@@ -443,12 +477,12 @@ def _key_of_argument(x: Any) -> Any:
 
 
 def lower_program(
-    program: Program, platform: str | None = None, sharding: Any = None
+    program: Program, platform: str | None = None, placement: Placement | None = None
 ) -> tuple[mlir.Module, list[int]]:
     """Lower a traced program. Returns the module, and the positions of the arguments that it takes.
 
     Unless `keep_unused`, what no result depends on is left out, and so are arguments that nothing reads.
-    `sharding` is where the arguments will be, if they are committed; it is only logged.
+    `placement` is where the arguments will be, if they are committed.
     """
     start = time.perf_counter()
     jaxpr = program.jaxpr
@@ -456,13 +490,18 @@ def lower_program(
     if not program.keep_unused:
         jaxpr, used = dce_jaxpr(jaxpr, True)
         kept = [i for i, is_used in enumerate(used) if is_used]
-    report.log_compiling(program.name, jaxpr.in_avals, sharding)
+    report.log_compiling(program.name, jaxpr.in_avals, placement.sharding if placement else None)
     attributes = _donation_attributes(
         jaxpr, [program.donated[i] for i in kept] if any(program.donated) else []
     )
+    spread = [placement.spread[i] for i in kept] if placement and placement.spread else []
+    if spread:
+        attributes = _sharding_attributes(jaxpr, spread, attributes)
     paths, _ = tree_flatten_with_path(tree_unflatten(program.out_tree, jaxpr.out_avals))
     labels = [f"result{keystr(path)}" for path, _ in paths]
     module = mlir.lower_main(program.name, jaxpr, platform or runtime.lowering_platform(), attributes, labels)
+    if placement and placement.spread:
+        module.partitions, module.mesh = len(placement.devices), runtime.mesh_text(placement.sharding)
     report.log_stage("lowering", program.name, time.perf_counter() - start)
     return module, kept
 
@@ -492,6 +531,16 @@ def _donation_attributes(jaxpr: Jaxpr, donated: Sequence[bool]) -> list[str] | N
     return attributes
 
 
+def _sharding_attributes(jaxpr: Jaxpr, spread: Sequence[Any], donation: list[str] | None) -> list[str]:
+    """How each argument is spread over the devices. Whether a donated one fits a result is then for XLA to see."""
+    attributes = [
+        f"sdy.sharding = {runtime.sharding_text(sharding, aval.ndim)}"
+        for sharding, aval in zip(spread, jaxpr.in_avals, strict=True)
+    ]
+    given_away = donation or [""] * len(attributes)
+    return [f"{a}, jax.buffer_donor = true" if d else a for a, d in zip(attributes, given_away, strict=True)]
+
+
 def build_executable(
     program: Program,
     module: mlir.Module,
@@ -500,8 +549,7 @@ def build_executable(
     options: CompilerOptions = (),
 ) -> Executable:
     """Compile a lowered program for a placement."""
-    owners = runtime.sharding_devices(placement.sharding)
-    loaded = compile_module(program.name, module, owners, options)
+    loaded = compile_module(program.name, module, placement.devices, options)
     return Executable(
         program.name,
         loaded,
@@ -518,7 +566,5 @@ def build_executable(
 
 def compile_program(program: Program, placement: Placement) -> Executable:
     """Lower and compile."""
-    owner = runtime.sharding_devices(placement.sharding)[0]
-    prescribed = placement.sharding if placement.committed else None
-    module, kept = lower_program(program, owner.platform, prescribed)
+    module, kept = lower_program(program, placement.platform, placement if placement.committed else None)
     return build_executable(program, module, kept, placement, program.options)

@@ -190,22 +190,28 @@ class Module:
         self.function_of_jaxpr: dict[Any, Function] = {}
         self.hoisted: dict[int, Any] = {}  # id -> constant, in the order of the arguments of main
         self.keepalive: list[Any] = []  # host callbacks that the compiled program calls
+        self.partitions = 1  # devices that the program is spread over
+        self.mesh = ""  # how they are arranged, as Shardy has it
 
     def symbol(self, name: str) -> str:
         """A function name that is not taken: `f`, then `f_0`, `f_1`."""
         clean = re.sub(r"[^\w.]", "", name.replace("<lambda>", "_lambda").replace(" ", "_")) or "function"
-        count = self.symbols.get(clean)
-        self.symbols[clean] = 0 if count is None else count + 1
-        return clean if count is None else f"{clean}_{count}"
+        found = clean
+        while found in self.symbols:
+            found = f"{clean}_{self.symbols[clean]}"
+            self.symbols[clean] += 1
+        self.symbols[found] = 0
+        return found
 
     def text(self, debug_info: bool = False) -> str:
         """The whole module. With `debug_info` every line ends in the Python line that it came from."""
-        attributes = "mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32"
+        attributes = f"mhlo.num_partitions = {self.partitions} : i32, mhlo.num_replicas = 1 : i32"
         head = f"module @{self.name} attributes {{{attributes}}} {{"
+        mesh = [f"  sdy.mesh @mesh = {self.mesh}"] if self.mesh else []
         numbers: dict[str, int] | None = {} if debug_info else None  # of the locations, each written once
         body = [line for function in self.functions for line in function.text(numbers)]
         tail = [f"#loc{n} = {text}" for text, n in (numbers or {}).items()]
-        return "\n".join([head, *body, "}", *tail]) + "\n"
+        return "\n".join([head, *mesh, *body, "}", *tail]) + "\n"
 
 
 class Function:
