@@ -21,6 +21,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, SupportsIndex
 
+from . import argument_errors
 from .jaxpr import DebugInfo
 from .tree_util import keystr, tree_flatten_with_path
 
@@ -174,7 +175,8 @@ def _complete(
     if signature is None:
         if names is not None and kind == "donate":
             raise ValueError(
-                f"Getting the signature of function {fun} failed. Pass donate_argnums instead of donate_argnames."
+                f"Getting the signature of function {fun} failed. Pass donate_argnums instead of "
+                "donate_argnames."
             )
         return nums or (), names or ()
     _check_positions(fun, signature, nums or (), f"{kind}_argnums")
@@ -276,8 +278,10 @@ def split_call(spec: ArgumentSpec, args: tuple[Any, ...], kwargs: dict[str, Any]
     count = len(args)
     if spec.static_argnums and min(spec.static_argnums) < -count:
         raise ValueError(
-            "Positional argument indices, e.g. for `static_argnums`, must have value greater than or equal to "
-            f"-len(args) and less than len(args), but got value {min(spec.static_argnums)} for len(args) == {count}."
+            "Positional argument indices, e.g. for `static_argnums`, must have value greater than or equal "
+            "to "
+            f"-len(args) and less than len(args), but got value {min(spec.static_argnums)} for len(args) "
+            f"== {count}."
         )
     positions = {i % count for i in spec.static_argnums if i < count}
     statics: list[tuple[int | str, Static]] = [(i, _hashed(args[i])) for i in sorted(positions)]
@@ -291,25 +295,7 @@ def _hashed(value: Any) -> Static:
     try:
         return Static(value)
     except TypeError as error:
-        raise ValueError(
-            "Non-hashable static arguments are not supported. An error occurred while trying to hash an "
-            "object of type "
-            f"{type(value)}, {value}. The error was:\nTypeError: {error}\n\n"
-            "A static argument is part of the key under which compiled code is found, so it needs a hash. "
-            f"{_hashable_instead(value)}"
-        ) from None
-
-
-def _hashable_instead(value: Any) -> str:
-    if isinstance(value, list):
-        return "Pass a tuple instead of a list."
-    if isinstance(value, dict):
-        return "Pass a tuple of its items, or a frozen dataclass, instead of a dict."
-    if isinstance(value, set):
-        return "Pass a frozenset instead of a set."
-    if hasattr(value, "shape"):
-        return "Do not mark arrays as static: pass them as ordinary arguments."
-    return "Give its class `__hash__` and `__eq__`, for example with `@dataclass(frozen=True)`."
+        raise argument_errors.unhashable_static(value, error) from None
 
 
 def form_of(spec: ArgumentSpec, arity: int, names: Sequence[str]) -> CallForm:

@@ -137,6 +137,10 @@ aval_of_type: dict[type, Callable[[Any], Any]] = {}
 foreign_types: list[Callable[[type], Callable[[Any], Any] | None]] = []
 
 
+class NotAnArrayError(TypeError):
+    """A value of a type that no array has. `bind` says which operand of which primitive it was."""
+
+
 def get_aval(x: Any) -> Any:
     """The aval of a value: of a Tracer, an Array, a `jax.Array`, a numpy array, a numpy or Python scalar.
     TypeError otherwise.
@@ -145,7 +149,7 @@ def get_aval(x: Any) -> Any:
         return x.aval
     find = aval_of_type.get(type(x)) or _find_aval_function(type(x))
     if find is None:
-        raise TypeError(f"Value {x!r} with type {type(x)} is not a valid JAX type")
+        raise NotAnArrayError(f"Value {x!r} with type {type(x)} is not a valid JAX type")
     return find(x)
 
 
@@ -279,12 +283,23 @@ class Primitive:
     def bind(self, *args: Any, **params: Any) -> Any:
         """Apply the primitive under the current trace: run it, record it, or whatever that trace does."""
         trace = config.local.state.trace
-        if trace is None:
-            return eager.apply(self, args, params)
-        return trace.process_primitive(self, args, params)
+        try:
+            if trace is None:
+                return eager.apply(self, args, params)
+            return trace.process_primitive(self, args, params)
+        except NotAnArrayError:
+            raise _refused_operand(self, args) from None
 
     def __repr__(self) -> str:
         return self.name
+
+
+def _refused_operand(primitive: Primitive, args: tuple[Any, ...]) -> TypeError:
+    position, value = next((i, x) for i, x in enumerate(args) if not is_array_type(type(x)))
+    return TypeError(
+        f"Error interpreting argument to {primitive.name} as a JAX value. The problematic value is of type "
+        f"{type(value)} and was passed to {primitive.name} at position {position}."
+    )
 
 
 def _is_hashable(x: Any) -> bool:
@@ -374,6 +389,15 @@ def trace_state_clean() -> bool:
 # --- tracers ------------------------------------------------------------------------------------------------
 
 
+class _Unstacking:
+    """Slot for `lax.index_in_dim`, which iteration over a tracer is made of."""
+
+    index_in_dim: Callable[..., Any]
+
+
+unstacking = _Unstacking()
+
+
 class Tracer(Operators):
     """Stands for an array while a function is traced: it has an aval and no value."""
 
@@ -427,7 +451,7 @@ class Tracer(Operators):
     def __iter__(self) -> Iterator[Any]:
         if not self.aval.shape:
             raise TypeError("iteration over a 0-d array")
-        return (operator.getitem(cast(Any, self), i) for i in range(self.aval.shape[0]))
+        return (unstacking.index_in_dim(self, i, 0, keepdims=False) for i in range(self.aval.shape[0]))
 
     def __reversed__(self) -> Iterator[Any]:
         return iter(operator.getitem(cast(Any, self), slice(None, None, -1)))

@@ -1,22 +1,19 @@
 """function -> Wrapped
 
 `jit`. The function it returns is the dispatcher below: a warm call looks up the key of its arguments in a
-table and runs what it finds. All else happens on the way to filling that table:
+table and runs what it finds. All else happens on the way to filling that table, in `Jitted.first_call`:
 
-    split_call, tree_flatten      which arguments are static; the leaves and the tree of the others
-    (api_util, tree_util)
-    trace_to_jaxpr                run the Python function once, on tracers
-    (partial_eval)
-    lower_program                 write the jaxpr as StableHLO
-    (mlir)
-    build_executable              let XLA compile it
-    (compiler)
-    Table.insert                  remember it under the key
-    (compilation_cache)
+    api_util        split_call          which arguments are static
+    tree_util       tree_flatten        the leaves and the tree of the others
+    partial_eval    trace_to_jaxpr      run the Python function once, on tracers
+    mlir            lower_main          write the jaxpr as StableHLO
+    compiler        compile_module      let XLA compile it
+    calling         runner              gather buffers, execute, wrap the results
+    compilation_cache   Table.insert    remember all that under the key
 
-Under a trace, a call of a jitted function is recorded as one equation of the primitive `jit`, whose parameter
-is the inner jaxpr. The inner function is traced once per signature, so two calls share one jaxpr, and later
-one private function of the StableHLO module.
+Under a trace, a call of a jitted function is recorded as one equation (`jit_call`). The inner function is
+traced once per signature, so two calls share one jaxpr, and later one private function of the StableHLO
+module.
 
 JAX: jax/_src/pjit.py:make_jit
 """
@@ -28,17 +25,15 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, cast
 
-import numpy as np
-
-from . import api_util, array, config, core, jaxpr_printer, report, stages, traceback_util
+from . import api_util, argument_errors, array, config, core, report, stages, traceback_util
 from .api_util import Arguments, ArgumentSpec, CallForm
 from .array import Array
 from .call_record import CallRecord, record_call
 from .compilation_cache import Entry, FunctionCache, Table, TracedCall, cache_of, run_entry
 from .compiler import explain_failure
-from .core import Primitive, Tracer
-from .interpreters import mlir, partial_eval
-from .jaxpr import Jaxpr, JaxprEqn, convert_constvars_jaxpr, dce_jaxpr, dce_rules, eval_jaxpr
+from .core import Tracer
+from .interpreters import partial_eval
+from .jit_call import jit_p, separate_tracers
 from .lax import jit_slot
 from .stages import Program, Wrapped
 from .tree_compile import Flattener
@@ -75,13 +70,13 @@ def jit(
     compiles and runs; later ones run.
 
     Args:
-      fun: a function of arrays, or trees of arrays, that has no side effects. Without it, `jit(...)` is a
-      decorator. static_argnums, static_argnames: arguments that are Python values at trace time. They must be
-      hashable; each new value compiles anew.
-        Given one of the two, the other is inferred from the function's signature.
-      donate_argnums, donate_argnames: arguments whose memory may be reused for results; they cannot be used
-      afterwards. keep_unused: pass arguments to the executable even where the result does not depend on them.
-      inline: when called while tracing, add the equations to the outer jaxpr instead of one `jit` equation.
+      fun: a function of arrays, or of trees of arrays, without side effects. Left out, `jit(...)` is a
+      decorator. static_argnums, static_argnames: arguments that are Python values while tracing. They must be
+      hashable, and each
+        new value compiles anew. Given one of the two, the other is inferred from the function's signature.
+      donate_argnums, donate_argnames: arguments whose memory may be reused for results. They cannot be used
+      afterwards. keep_unused: pass arguments to the executable even where no result depends on them. inline:
+      called while tracing, add the equations to the outer jaxpr instead of one `jit` equation.
       compiler_options: XLA's debug options, by name.
 
     Returns:
@@ -89,7 +84,8 @@ def jit(
       `__wrapped__`.
 
     Raises:
-      TypeError: `fun` is not callable. ValueError: a static or donated argument does not exist.
+      TypeError: `fun` is not callable.
+      ValueError: a static or donated argument does not exist.
     """
     if fun is None:
         return cast(
@@ -264,40 +260,21 @@ class Jitted:
             try:
                 keys.append(x._key if type(x) is Array else array.key_of(x))
             except (TypeError, OverflowError) as error:
-                raise self.bad_argument(arguments, i, x, error) from None
+                raise self.refusal(arguments, i, x, error) from None
         return keys
 
-    def bad_argument(self, arguments: Arguments, i: int, x: Any, error: Exception) -> Exception:
-        """The error for an argument that is not an array: which one, by its path."""
+    def refusal(self, arguments: Arguments, i: int, x: Any, error: Exception) -> Exception:
+        """The error for the i-th leaf, which is not an array that can be computed with now."""
         if isinstance(x, Tracer):
             return error
         name = api_util.argument_name(self.fun, arguments, i)
-        if isinstance(error, OverflowError):
-            return OverflowError(
-                "An overflow was encountered while parsing an argument to a jitted computation, whose "
-                f"argument path is {name}. Got "
-                f"{type(x)} with value {x}\nIt does not fit the 32-bit integers that are the default. Pass "
-                "a float, or enable 64-bit types."
-            )
         if isinstance(x, stages.ShapeDtypeStruct):
             return TypeError(
                 f"Argument '{name}' of shape {core.ShapedArray(x.shape, x.dtype).str_short()} of type {type(x)} is "
                 "not a valid JAX type.\nIt stands for an array without values, and is an argument for `trace`, "
                 "`lower`, `eval_shape` and `make_jaxpr`; to call the function, pass an array."
             )
-        if isinstance(x, np.generic) and not isinstance(x, np.str_):
-            return TypeError(
-                f"Argument '{x}' of type {type(x)} is not a valid JAX type.\n"
-                f"It was passed to {self.name} as {name}. {_instead_of(x, name)}"
-            )
-        return TypeError(
-            f"Error interpreting argument to {self.fun} as an abstract array. The problematic value is of "
-            f"type {type(x)} and was passed "
-            f"to the function at path {name}.\n"
-            "This typically means that a jit-wrapped function was called with a non-array argument, and "
-            "this argument was not marked as "
-            f"static using the static_argnums or static_argnames parameters of jit.\n{_instead_of(x, name)}"
-        )
+        return argument_errors.not_an_array(self.fun, name, x, error)
 
     def first_call(
         self,
@@ -359,20 +336,11 @@ class Jitted:
         return record
 
     def check_statics(self, arguments: Arguments) -> None:
-        """ValueError when a static value that a cached signature refers to has changed since: its
-        executable would be wrong.
-        """
+        """ValueError when a static value that a cached signature refers to has changed since."""
         for record in list(self.table.records.values()):
             for (where, old), (_, new) in zip(record.statics, arguments.statics, strict=False):
                 if old.value is new.value and old.hash != new.hash:
-                    raise ValueError(
-                        f"Static argument {where!r} of {self.name} was mutated: {new.value!r} has another "
-                        "hash than when it was first "
-                        "passed. A static argument is part of the key under which compiled code is found, "
-                        "so it must not change. "
-                        "Make a new object instead, for example with `dataclasses.replace` on a frozen "
-                        "dataclass."
-                    )
+                    raise argument_errors.mutated_static(self.name, where, new.value)
 
     # --- stages ---------------------------------------------------------------------------------------------
 
@@ -437,7 +405,7 @@ class Jitted:
             try:
                 avals.append(stages.aval_of_argument(x))
             except (TypeError, OverflowError) as error:
-                raise self.bad_argument(arguments, i, x, error) from None
+                raise self.refusal(arguments, i, x, error) from None
         return arguments, tree, avals
 
     @traceback_util.api_boundary
@@ -500,84 +468,8 @@ def trace_call(
     return TracedCall(jaxpr, out_trees[0])
 
 
-def separate_tracers(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Any]]:
-    """When a jaxpr closed over tracers of an enclosing trace, make its constants arguments, and return
-    them to be passed.
-    """
-    if any(isinstance(const, Tracer) for const in jaxpr.consts):
-        return convert_constvars_jaxpr(jaxpr), jaxpr.consts
-    return jaxpr, []
-
-
 def flat_tree(count: int) -> PyTreeDef:
     """The tree of a call with `count` positional arguments that are all leaves."""
     while len(_flat_trees) <= count:
         _flat_trees.append(tree_structure(((0,) * len(_flat_trees), {})))
     return _flat_trees[count]
-
-
-def _instead_of(x: Any, name: str) -> str:
-    if isinstance(x, str):
-        return f"A string is not an array. If {name} selects a variant of the function, make it static."
-    if isinstance(x, (set, frozenset)):
-        return f"A set is not a pytree, because it has no order. Pass {name} as a sorted list or a tuple."
-    if callable(x):
-        return f"A function is not an array. Make {name} static, or close over it."
-    return f"If {name} holds arrays, register its class as a pytree; if it is a setting, make it static."
-
-
-# --- the primitive: a call inside of a traced function ------------------------------------------------------
-
-jit_p = Primitive("jit", multiple_results=True, pure_shape_rule=False)
-jit_p.effects = lambda params: params["jaxpr"].effects
-
-
-@jit_p.def_abstract_eval
-def _(*avals: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
-    return jaxpr.out_avals
-
-
-@mlir.register_lowering(jit_p)
-def _(ctx: mlir.LoweringContext, *args: str, jaxpr: Jaxpr, name: str, **params: Any) -> list[str]:
-    return ctx.call_jaxpr(name, jaxpr, args)
-
-
-def _stage(trace: Any, tracers: list[Any], params: dict[str, Any]) -> Any:
-    """Record a nested call; with `inline`, record the equations of the function instead."""
-    if params["inline"]:
-        jaxpr = params["jaxpr"]
-        return eval_jaxpr(jaxpr, jaxpr.consts, *tracers)
-    return NotImplemented
-
-
-partial_eval.staging_rules[jit_p] = _stage
-
-
-def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """Dead code inside of a nested call is dropped with the results that nobody reads."""
-    if not any(used_results) and not eqn.effects:
-        return [False] * len(eqn.invars), None
-    jaxpr, used_inputs = dce_jaxpr(eqn.params["jaxpr"], used_results)
-    kept = [x for x, is_used in zip(eqn.invars, used_inputs, strict=True) if is_used]
-    donated = tuple(
-        d for d, is_used in zip(eqn.params["donated_invars"], used_inputs, strict=True) if is_used
-    )
-    outs = [x for x, is_used in zip(eqn.outvars, used_results, strict=True) if is_used]
-    params = eqn.params | {"jaxpr": jaxpr, "donated_invars": donated}
-    return used_inputs, eqn.replace(invars=kept, outvars=outs, params=params, effects=jaxpr.effects)
-
-
-dce_rules[jit_p] = _dce
-
-
-def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
-    """Show only what is not as usual."""
-    params = {
-        k: v
-        for k, v in eqn.params.items()
-        if k != "inline" and v is not False and not (k == "donated_invars" and not any(v))
-    }
-    return jaxpr_printer.pp_call(eqn, context, settings, params)
-
-
-jaxpr_printer.pp_eqn_rules[jit_p] = _pp

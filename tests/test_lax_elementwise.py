@@ -312,3 +312,14 @@ def test_stop_gradient_takes_pytrees():
     stopped = jitkit.lax.stop_gradient(tree)
     assert np.asarray(stopped["a"]).tolist() == [1.0]
     assert stopped["b"][1] is None
+
+
+@pytest.mark.parametrize("other", ["one", [1.0], None, {1: 2}], ids=repr)
+def test_operands_that_are_no_arrays_are_refused_in_jax_words(other):
+    assert_same_error(lambda lax, x: lax.add(x, other), np.float32([1]))
+    assert_same_error(lambda lax, x: lax.add(other, x), np.float32([1]))
+    assert_same_error(lambda lax: lax.sin(other))
+
+
+def test_a_python_int_that_does_not_fit_is_refused():
+    assert_same_error(lambda lax, x: lax.add(x, 2**40), np.int32([1]))

@@ -45,7 +45,7 @@ LAYERS = (
         "core",
     ),
     # 2: programs, and calls
-    ("jaxpr", "jaxpr_printer", "jaxpr_check", "api_util"),
+    ("jaxpr", "jaxpr_printer", "jaxpr_check", "argument_errors", "api_util"),
     # 3: the stages
     ("interpreters", "runtime", "array", "disk_cache", "compiler"),
     # 4: the stages joined
@@ -63,7 +63,7 @@ LAYERS = (
     # 6: primitives
     ("lax",),
     # 7: the transformation
-    ("pjit", "api"),
+    ("jit_call", "pjit", "api"),
     # 8: the user's vocabulary
     ("numpy", "nn", "random", "debug", "tree"),
     # 9: `jitkit` itself

@@ -163,7 +163,10 @@ def _literal_value(x: Any) -> Any:
     """
     t = type(x)
     if t in dtypes.python_scalar_types:
-        return np.asarray(x, dtypes.canonical_scalar_dtype(t))[()]
+        dtype = dtypes.canonical_scalar_dtype(t)
+        if t is int:
+            dtypes.check_int_fits(x, dtype)
+        return np.asarray(x, dtype)[()]
     if isinstance(x, np.generic) or (isinstance(x, np.ndarray) and x.ndim == 0):
         return np.asarray(x, dtypes.canonicalize_dtype(x.dtype))[()]
     return None

@@ -45,7 +45,7 @@ def measure() -> list[Loop]:
     start_value = jnp.asarray(np.int32(0)).block_until_ready()
     for name, code, run in _LOOPS:
         jitkit.clear_caches()
-        before = _misses()
+        before = {id(miss): miss for miss in explain()}  # by identity: the oldest may go meanwhile
         with report.listen() as events:
             start = time.perf_counter()
             run(start_value, TURNS).block_until_ready()
@@ -58,14 +58,10 @@ def measure() -> list[Loop]:
                 stages.count("tracing"),
                 stages.count("compilation"),
                 seconds,
-                [miss.lines() for miss in _misses()[len(before) :]],
+                [miss.lines() for miss in explain() if id(miss) not in before],
             )
         )
     return loops
-
-
-def _misses() -> list[Any]:
-    return list(explain().misses)
 
 
 def show(screen: Screen, loops: list[Loop]) -> None:

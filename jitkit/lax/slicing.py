@@ -148,6 +148,9 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
     return result if keepdims else squeeze(result, (axis,))
 
 
+core.unstacking.index_in_dim = index_in_dim
+
+
 # --- dynamic_slice: a window whose corner is data, and whose size is not ------------------------------------
 
 dynamic_slice_p = Primitive("dynamic_slice")

@@ -214,7 +214,7 @@ def kron(a: Any, b: Any) -> Any:
     rank = max(a.ndim, b.ndim)
     a = lax.expand_dims(a, range(rank - a.ndim)) if a.ndim < rank else a
     b = lax.expand_dims(b, range(rank - b.ndim)) if b.ndim < rank else b
-    product = lax.expand_dims(a, range(1, 2 * rank, 2)) * lax.expand_dims(b, range(0, 2 * rank, 2))
+    product = lax.mul(lax.expand_dims(a, range(1, 2 * rank, 2)), lax.expand_dims(b, range(0, 2 * rank, 2)))
     return product.reshape(tuple(m * n for m, n in zip(a.shape, b.shape, strict=True)))
 
 

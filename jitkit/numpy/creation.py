@@ -166,7 +166,7 @@ def _fill(name: str, shape: Any, value: int, dtype: Any, device: Any) -> Any:
 
 def _shape(shape: Any) -> tuple[int, ...]:
     """A shape given as an int, a sequence of ints, or a scalar array."""
-    if not isinstance(shape, tuple | list) and getattr(shape, "ndim", None) == 0:
+    if not isinstance(shape, tuple | list) and (getattr(shape, "ndim", None) == 0 or np.ndim(shape) == 0):
         shape = (shape,)
     sizes: tuple[int, ...] = canonicalize_shape(shape)
     return sizes

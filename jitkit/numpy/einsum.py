@@ -99,7 +99,7 @@ def _parse(subscripts: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[str
     for term, shape in zip(terms, shapes, strict=True):
         missing = len(shape) - len(term.replace("...", ""))
         if missing < 0 or (missing > 0 and "..." not in term):
-            raise ValueError(f"Einstein sum subscript {term} does not contain the correct number of indices for operand {len(inputs)}.")
+            raise ValueError(f"Einstein sum subscript '{term}' does not contain the correct number of indices for operand {len(inputs)}.")
         inputs.append(term.replace("...", dots[len(dots) - missing :]))
     if arrow:
         return inputs, _checked_result(right.replace("...", dots), inputs)

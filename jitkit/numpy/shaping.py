@@ -56,7 +56,7 @@ def reshape_method(a: Any, *args: Any, order: str = "C") -> Any:
 
 def _new_shape(a: Any, shape: Any) -> tuple[int, ...]:
     given = shape
-    sizes = list(canonicalize_shape(shape if np.iterable(shape) else (shape,)))
+    sizes = list(canonicalize_shape(shape if np.iterable(shape) else [shape]))
     unknown = [i for i, n in enumerate(sizes) if n == -1]
     if len(unknown) > 1:
         raise TypeError(f"can only specify one unknown axis size with a `-1` value, got {given}")

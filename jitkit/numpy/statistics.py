@@ -43,7 +43,9 @@ def _mean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdim
 def number_of(a: Any, axis: Any, keepdims: bool, where: Any, dtype: Any) -> Any:
     """How many elements are reduced, as a number (with `where`, an array) of this dtype."""
     if where is None:
-        return lax.convert_element_type(math.prod(np.shape(a)[i] for i in reduced_axes(np.ndim(a), axis)), dtype)
+        shape = np.shape(a)
+        axes = range(len(shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        return lax.convert_element_type(math.prod(shape[i] for i in axes), dtype)
     return reductions.sum(broadcast_to(where, np.shape(a)), axis, dtype=dtype, keepdims=keepdims)
 
 
