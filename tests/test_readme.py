@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import pathlib
 import re
 
@@ -33,6 +34,15 @@ def test_every_option_is_in_the_table_with_its_variable():
     rows = dict(re.findall(r"^\| `(\w+)` \| `(\w+)` \|", README, re.MULTILINE))
     expected = {name: config._ENVIRONMENT.get(name, f"JITKIT_{name.upper()}") for name in config._OPTIONS}
     assert rows == expected
+
+
+def test_the_modules_of_the_reading_order_begin_as_the_readme_says():
+    rows = re.findall(r"^\| `([a-z_/]+)` \| ([^|]+) \|", README, re.MULTILINE)
+    modules = {name: line for name, line in rows if (ROOT / "jitkit" / f"{name}.py").exists()}
+    assert len(modules) == 15
+    for name, line in modules.items():
+        tree = ast.parse((ROOT / "jitkit" / f"{name}.py").read_text(encoding="utf-8"))
+        assert ast.get_docstring(tree).split("\n")[0] == line
 
 
 def test_what_the_readme_points_at_is_there():
