@@ -42,7 +42,7 @@ def test_the_modules_of_the_reading_order_begin_as_the_readme_says():
     assert len(modules) == 15
     for name, line in modules.items():
         tree = ast.parse((ROOT / "jitkit" / f"{name}.py").read_text(encoding="utf-8"))
-        assert ast.get_docstring(tree).split("\n")[0] == line
+        assert " ".join(ast.get_docstring(tree).split()).startswith(line)
 
 
 def test_what_the_readme_points_at_is_there():

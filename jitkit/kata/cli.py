@@ -50,7 +50,7 @@ def _tour_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _bench_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", choices=["peers"], help="peers: jitkit beside JAX, in one process")
-    parser.add_argument("--quick", action="store_true", help="fewer rounds: rougher figures within a minute")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds: rougher figures, sooner")
     parser.add_argument("--only", metavar="WORD", help="only rows whose name contains this")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     parser.add_argument(
