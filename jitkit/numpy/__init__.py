@@ -2,13 +2,17 @@
 
 Names, semantics and printed jaxprs are those of `jax.numpy`. Every function here ends in primitives of `jitkit.lax`. By subject:
 
-    ufuncs, arithmetic                              elementwise
+    util, promotion                                 operands of any kind made ready for a primitive
+    ufuncs, arithmetic, float_parts                 elementwise
     creation, ranges, scalar_types                  arrays from values, shapes and ranges
-    reductions, statistics                          over axes
-    shaping, joining, padding                       rearranging
+    reductions, cumulative, statistics,
+    nan_reductions, quantiles                       over axes
+    shaping, diagonals, joining, padding            rearranging
     contractions, einsum, linalg                    products of matrices
-    indexing (index_parts, index_plan), selection   reading and updating parts, choosing
+    indexing (index_parts, index_plan), taking,
+    index_update, selection                         reading and updating parts, choosing
     sorting                                         order
+    array_methods                                   all of this as operators and methods
 
 JAX: jax/_src/numpy/lax_numpy.py:where
 """
@@ -31,7 +35,6 @@ from numpy import pi as pi
 from numpy import signedinteger as signedinteger
 from numpy import unsignedinteger as unsignedinteger
 
-from ..array import Array as ndarray
 from ..dtypes import finfo as finfo
 from ..dtypes import iinfo as iinfo
 from ..dtypes import isdtype as isdtype
@@ -40,25 +43,15 @@ from ..dtypes import promote_types as promote_types
 from ..dtypes import result_type as result_type
 from . import array_methods as array_methods
 from . import linalg as linalg
-from .arithmetic import copysign as copysign
 from .arithmetic import deg2rad as deg2rad
 from .arithmetic import degrees as degrees
 from .arithmetic import divmod as divmod
 from .arithmetic import floor_divide as floor_divide
-from .arithmetic import fmax as fmax
-from .arithmetic import fmin as fmin
 from .arithmetic import fmod as fmod
-from .arithmetic import frexp as frexp
 from .arithmetic import heaviside as heaviside
 from .arithmetic import hypot as hypot
-from .arithmetic import isfinite as isfinite
-from .arithmetic import isinf as isinf
-from .arithmetic import isnan as isnan
-from .arithmetic import isneginf as isneginf
-from .arithmetic import isposinf as isposinf
-from .arithmetic import ldexp as ldexp
-from .arithmetic import log10 as log10
 from .arithmetic import log2 as log2
+from .arithmetic import log10 as log10
 from .arithmetic import logaddexp as logaddexp
 from .arithmetic import logaddexp2 as logaddexp2
 from .arithmetic import mod as mod
@@ -68,9 +61,7 @@ from .arithmetic import power as power
 from .arithmetic import rad2deg as rad2deg
 from .arithmetic import radians as radians
 from .arithmetic import remainder as remainder
-from .arithmetic import signbit as signbit
 from .arithmetic import sinc as sinc
-from .arithmetic import spacing as spacing
 from .contractions import dot as dot
 from .contractions import inner as inner
 from .contractions import kron as kron
@@ -91,9 +82,31 @@ from .creation import ones as ones
 from .creation import ones_like as ones_like
 from .creation import zeros as zeros
 from .creation import zeros_like as zeros_like
+from .cumulative import cumprod as cumprod
+from .cumulative import cumsum as cumsum
+from .cumulative import nancumprod as nancumprod
+from .cumulative import nancumsum as nancumsum
+from .diagonals import diag as diag
+from .diagonals import diagonal as diagonal
+from .diagonals import eye as eye
+from .diagonals import identity as identity
+from .diagonals import trace as trace
+from .diagonals import tri as tri
+from .diagonals import tril as tril
+from .diagonals import triu as triu
 from .einsum import einsum as einsum
-from .indexing import take as take
-from .indexing import take_along_axis as take_along_axis
+from .float_parts import copysign as copysign
+from .float_parts import fmax as fmax
+from .float_parts import fmin as fmin
+from .float_parts import frexp as frexp
+from .float_parts import isfinite as isfinite
+from .float_parts import isinf as isinf
+from .float_parts import isnan as isnan
+from .float_parts import isneginf as isneginf
+from .float_parts import isposinf as isposinf
+from .float_parts import ldexp as ldexp
+from .float_parts import signbit as signbit
+from .float_parts import spacing as spacing
 from .joining import append as append
 from .joining import array_split as array_split
 from .joining import block as block
@@ -112,7 +125,20 @@ from .joining import tile as tile
 from .joining import unstack as unstack
 from .joining import vsplit as vsplit
 from .joining import vstack as vstack
+from .nan_reductions import nanmax as nanmax
+from .nan_reductions import nanmean as nanmean
+from .nan_reductions import nanmin as nanmin
+from .nan_reductions import nanprod as nanprod
+from .nan_reductions import nanstd as nanstd
+from .nan_reductions import nansum as nansum
+from .nan_reductions import nanvar as nanvar
 from .padding import pad as pad
+from .promotion import broadcast_arrays as broadcast_arrays
+from .promotion import broadcast_shapes as broadcast_shapes
+from .promotion import broadcast_to as broadcast_to
+from .quantiles import median as median
+from .quantiles import percentile as percentile
+from .quantiles import quantile as quantile
 from .ranges import arange as arange
 from .ranges import geomspace as geomspace
 from .ranges import indices as indices
@@ -127,27 +153,21 @@ from .reductions import any as any
 from .reductions import argmax as argmax
 from .reductions import argmin as argmin
 from .reductions import count_nonzero as count_nonzero
-from .reductions import cumprod as cumprod
-from .reductions import cumsum as cumsum
 from .reductions import max as max
 from .reductions import min as min
-from .reductions import nancumprod as nancumprod
-from .reductions import nancumsum as nancumsum
 from .reductions import prod as prod
 from .reductions import ptp as ptp
 from .reductions import sum as sum
 from .scalar_types import bfloat16 as bfloat16
+from .scalar_types import bool as bool
 from .scalar_types import bool_ as bool_
 from .scalar_types import cdouble as cdouble
-from .scalar_types import complex128 as complex128
 from .scalar_types import complex64 as complex64
+from .scalar_types import complex128 as complex128
 from .scalar_types import complex_ as complex_
 from .scalar_types import csingle as csingle
 from .scalar_types import double as double
-from .scalar_types import float16 as float16
-from .scalar_types import float32 as float32
 from .scalar_types import float4_e2m1fn as float4_e2m1fn
-from .scalar_types import float64 as float64
 from .scalar_types import float6_e2m3fn as float6_e2m3fn
 from .scalar_types import float6_e3m2fn as float6_e3m2fn
 from .scalar_types import float8_e3m4 as float8_e3m4
@@ -158,22 +178,26 @@ from .scalar_types import float8_e4m3fnuz as float8_e4m3fnuz
 from .scalar_types import float8_e5m2 as float8_e5m2
 from .scalar_types import float8_e5m2fnuz as float8_e5m2fnuz
 from .scalar_types import float8_e8m0fnu as float8_e8m0fnu
+from .scalar_types import float16 as float16
+from .scalar_types import float32 as float32
+from .scalar_types import float64 as float64
 from .scalar_types import float_ as float_
-from .scalar_types import int16 as int16
 from .scalar_types import int2 as int2
-from .scalar_types import int32 as int32
 from .scalar_types import int4 as int4
-from .scalar_types import int64 as int64
 from .scalar_types import int8 as int8
+from .scalar_types import int16 as int16
+from .scalar_types import int32 as int32
+from .scalar_types import int64 as int64
 from .scalar_types import int_ as int_
+from .scalar_types import ndarray as ndarray
 from .scalar_types import single as single
 from .scalar_types import uint as uint
-from .scalar_types import uint16 as uint16
 from .scalar_types import uint2 as uint2
-from .scalar_types import uint32 as uint32
 from .scalar_types import uint4 as uint4
-from .scalar_types import uint64 as uint64
 from .scalar_types import uint8 as uint8
+from .scalar_types import uint16 as uint16
+from .scalar_types import uint32 as uint32
+from .scalar_types import uint64 as uint64
 from .selection import allclose as allclose
 from .selection import around as around
 from .selection import array_equal as array_equal
@@ -190,15 +214,11 @@ from .selection import where as where
 from .shaping import atleast_1d as atleast_1d
 from .shaping import atleast_2d as atleast_2d
 from .shaping import atleast_3d as atleast_3d
-from .shaping import diag as diag
-from .shaping import diagonal as diagonal
 from .shaping import diff as diff
 from .shaping import expand_dims as expand_dims
-from .shaping import eye as eye
 from .shaping import flip as flip
 from .shaping import fliplr as fliplr
 from .shaping import flipud as flipud
-from .shaping import identity as identity
 from .shaping import matrix_transpose as matrix_transpose
 from .shaping import moveaxis as moveaxis
 from .shaping import permute_dims as permute_dims
@@ -209,11 +229,7 @@ from .shaping import rollaxis as rollaxis
 from .shaping import rot90 as rot90
 from .shaping import squeeze as squeeze
 from .shaping import swapaxes as swapaxes
-from .shaping import trace as trace
 from .shaping import transpose as transpose
-from .shaping import tri as tri
-from .shaping import tril as tril
-from .shaping import triu as triu
 from .sorting import argsort as argsort
 from .sorting import digitize as digitize
 from .sorting import lexsort as lexsort
@@ -222,18 +238,10 @@ from .sorting import sort as sort
 from .sorting import unique as unique
 from .statistics import average as average
 from .statistics import mean as mean
-from .statistics import median as median
-from .statistics import nanmax as nanmax
-from .statistics import nanmean as nanmean
-from .statistics import nanmin as nanmin
-from .statistics import nanprod as nanprod
-from .statistics import nanstd as nanstd
-from .statistics import nansum as nansum
-from .statistics import nanvar as nanvar
-from .statistics import percentile as percentile
-from .statistics import quantile as quantile
 from .statistics import std as std
 from .statistics import var as var
+from .taking import take as take
+from .taking import take_along_axis as take_along_axis
 from .ufuncs import abs as abs
 from .ufuncs import absolute as absolute
 from .ufuncs import acos as acos
@@ -307,10 +315,9 @@ from .ufuncs import tan as tan
 from .ufuncs import tanh as tanh
 from .ufuncs import true_divide as true_divide
 from .ufuncs import trunc as trunc
-from .util import broadcast_arrays as broadcast_arrays
-from .util import broadcast_shapes as broadcast_shapes
-from .util import broadcast_to as broadcast_to
+from .util import iscomplexobj as iscomplexobj
+from .util import isrealobj as isrealobj
+from .util import isscalar as isscalar
 from .util import ndim as ndim
 from .util import shape as shape
 from .util import size as size
-from .scalar_types import bool_ as bool

@@ -15,20 +15,7 @@ import numpy as np
 from .. import core, dtypes, lax
 from ..lax import cumulative
 from ..pjit import fused, jit
-from .ufuncs import (
-    ceil,
-    constant,
-    floor,
-    logical_and,
-    maximum,
-    minimum,
-)
-from .util import (
-    as_array,
-    check_arraylike,
-    ensure_arraylike,
-    ensure_arraylikes,
-    promote,
+from .promotion import (
     promote_dtypes_inexact,
     promote_dtypes_numeric,
     promote_inexact,
@@ -36,9 +23,8 @@ from .util import (
     promote_shapes,
     where,
 )
-
-_INTEGER_OF_BITS = {16: np.dtype("int16"), 32: np.dtype("int32"), 64: np.dtype("int64")}
-
+from .ufuncs import ceil, constant, floor, logical_and, maximum, minimum
+from .util import as_array, check_arraylike, ensure_arraylike, ensure_arraylikes
 
 # --- powers and logarithms -------------------------------------------------------------------------------------------
 
@@ -56,7 +42,8 @@ def power(x1: Any, x2: Any, /) -> Any:
         except TypeError:
             pass
         else:
-            return lax.integer_pow(*promote_dtypes_numeric(x1), exponent)
+            [base] = promote_dtypes_numeric(x1)
+            return lax.integer_pow(base, exponent)
     return _power(x1, x2)
 
 
@@ -132,10 +119,12 @@ def hypot(x1: Any, x2: Any, /) -> Any:
     """sqrt(x1**2 + x2**2), without overflow. ValueError for complex operands."""
     dtype, (x1, x2) = promote_inexact("hypot", x1, x2)
     if dtypes.issubdtype(dtype, np.complexfloating):
-        raise ValueError("jnp.hypot is not well defined for complex-valued inputs. Please convert to real values first, such as by "
-                         "using abs(x)")
+        raise ValueError(
+            "jnp.hypot is not well defined for complex-valued inputs. Please convert to real values first, such as by "
+            "using abs(x)"
+        )
     x1, x2 = lax.abs(x1), lax.abs(x2)
-    either_inf = lax.bitwise_or(isposinf(x1), isposinf(x2))
+    either_inf = lax.bitwise_or(lax.eq(x1, dtype.type(np.inf)), lax.eq(x2, dtype.type(np.inf)))
     x1, x2 = maximum(x1, x2), minimum(x1, x2)
     is_zero = x1 == 0
     ratio = lax.div(x2, where(x1 == 0, lax.full_like(x1, 1), x1))
@@ -196,7 +185,9 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
     if dtypes.issubdtype(dtype, np.unsignedinteger):
         return lax.div(x1, x2)
     if dtypes.issubdtype(dtype, np.integer):
-        quotient = lax.div(x1, x2)  # rounded to zero: one too many where the signs differ and something remains
+        quotient = lax.div(
+            x1, x2
+        )  # rounded to zero: one too many where the signs differ and something remains
         too_large = logical_and(lax.sign(x1) != lax.sign(x2), lax.rem(x1, x2) != 0)
         return where(too_large, quotient - 1, quotient)
     if dtypes.issubdtype(dtype, np.complexfloating):
@@ -258,155 +249,3 @@ def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
         raise NotImplementedError("The 'out' argument to jnp.modf is not supported.")
     whole = where(lax.ge(x, lax.full_like(x, 0, shape=())), floor(x), ceil(x))
     return x - whole, whole
-
-
-# --- what a float is made of -----------------------------------------------------------------------------------------
-
-
-@fused
-def isnan(x: Any, /) -> Any:
-    """Whether x is nan: the value that differs from itself."""
-    x = ensure_arraylike("isnan", x)
-    return lax.ne(x, x)
-
-
-@fused
-def isfinite(x: Any, /) -> Any:
-    """Whether x is neither infinite nor nan."""
-    x = ensure_arraylike("isfinite", x)
-    if dtypes.issubdtype(x.dtype, np.floating):
-        return lax.is_finite(x)
-    if dtypes.issubdtype(x.dtype, np.complexfloating):
-        return lax.bitwise_and(lax.is_finite(lax.real(x)), lax.is_finite(lax.imag(x)))
-    return lax.full_like(x, True, dtype=np.bool_)
-
-
-@jit
-def isinf(x: Any, /) -> Any:
-    """Whether x is infinite."""
-    x = ensure_arraylike("isinf", x)
-    if dtypes.issubdtype(x.dtype, np.floating):
-        return lax.eq(lax.abs(x), x.dtype.type(np.inf))
-    if dtypes.issubdtype(x.dtype, np.complexfloating):
-        re, im = lax.real(x), lax.imag(x)
-        return lax.bitwise_or(lax.eq(lax.abs(re), re.dtype.type(np.inf)), lax.eq(lax.abs(im), im.dtype.type(np.inf)))
-    return lax.full_like(x, False, dtype=np.bool_)
-
-
-def _equals_infinity(name: str, infinity: float, x: Any, out: None) -> Any:
-    x = ensure_arraylike(name, x)
-    if out is not None:
-        raise NotImplementedError("The 'out' argument to isneginf/isposinf is not supported.")
-    if dtypes.issubdtype(x.dtype, np.floating):
-        return lax.eq(x, x.dtype.type(infinity))
-    if dtypes.issubdtype(x.dtype, np.complexfloating):
-        raise ValueError("isposinf/isneginf are not well defined for complex types")
-    return lax.full_like(x, False, dtype=np.bool_)
-
-
-def isposinf(x: Any, /, out: None = None) -> Any:
-    """Whether x is plus infinity. ValueError for complex x."""
-    return _equals_infinity("isposinf", np.inf, x, out)
-
-
-def isneginf(x: Any, /, out: None = None) -> Any:
-    """Whether x is minus infinity. ValueError for complex x."""
-    return _equals_infinity("isneginf", -np.inf, x, out)
-
-
-@jit
-def signbit(x: Any, /) -> Any:
-    """Whether the sign bit is set, also of -0.0 and nan. Of real numbers of 16, 32 or 64 bits."""
-    dtype, (x,) = promote("signbit", x)
-    if dtypes.issubdtype(dtype, np.integer):
-        return lax.lt(x, dtype.type(0))
-    if dtype == np.bool_:
-        return lax.full_like(x, False, dtype=np.bool_)
-    if not dtypes.issubdtype(dtype, np.floating):
-        raise ValueError(f"jax.numpy.signbit is not well defined for {dtype}")
-    info = dtypes.finfo(dtype)
-    if info.bits not in _INTEGER_OF_BITS:
-        raise NotImplementedError("jax.numpy.signbit only supports 16, 32, and 64-bit types.")
-    bits = lax.bitcast_convert_type(x, _INTEGER_OF_BITS[info.bits])
-    return lax.convert_element_type(bits >> info.nexp + info.nmant, np.bool_)
-
-
-@jit
-def copysign(x1: Any, x2: Any, /) -> Any:
-    """|x1| with the sign of x2. TypeError for complex operands."""
-    dtype, (x1, x2) = promote_inexact("copysign", x1, x2)
-    if dtypes.issubdtype(dtype, np.complexfloating):
-        raise TypeError("copysign does not support complex-valued inputs")
-    return where(signbit(x2), -lax.abs(x1), lax.abs(x1))
-
-
-@fused
-def spacing(x: Any, /) -> Any:
-    """The distance to the next float away from zero, with the sign of x. ValueError for complex x."""
-    dtype, (x,) = promote_inexact("spacing", x)
-    if dtypes.issubdtype(dtype, np.complexfloating):
-        raise ValueError("jnp.spacing is not defined for complex inputs.")
-    x = as_array(x)
-    inf = constant(x, np.inf)
-    if dtype == np.float16:
-        return lax.nextafter(x, inf) - x
-    result = lax.nextafter(x, copysign(inf, x)) - x
-    smallest = dtypes.finfo(dtype).smallest_subnormal
-    return where(result == 0, copysign(smallest, x), result)
-
-
-@jit
-def frexp(x: Any, /) -> tuple[Any, Any]:
-    """m in [0.5, 1) and an int32 e with x = m * 2 ** e. TypeError for complex x."""
-    (x,) = promote_dtypes_inexact(ensure_arraylike("frexp", x))
-    if dtypes.issubdtype(x.dtype, np.complexfloating):
-        raise TypeError("frexp does not support complex-valued inputs")
-    info = dtypes.finfo(x.dtype)
-    mask = (1 << info.nexp) - 1
-    bias = 1 - info.minexp
-    bits, exponent = _without_subnormals(x)
-    exponent = exponent + ((bits >> info.nmant & mask) - bias + 1)
-    bits = (bits & ~(mask << info.nmant)) | (bias - 1 << info.nmant)
-    mantissa = lax.bitcast_convert_type(bits, x.dtype)
-    as_it_is = isinf(x) | isnan(x) | (x == 0)
-    exponent = where(as_it_is, lax.full_like(exponent, 0), exponent)
-    return where(as_it_is, x, mantissa), lax.convert_element_type(exponent, np.int32)
-
-
-def _without_subnormals(x: Any) -> tuple[Any, Any]:
-    """The bits of x, scaled up where it is too small to have a leading one, and the exponent of that scale."""
-    info = dtypes.finfo(x.dtype)
-    integer = _INTEGER_OF_BITS[info.bits]
-    small = lax.abs(x) < info.tiny
-    scaled = where(small, x * constant(x, 1 << info.nmant), x)
-    scale = where(small, integer.type(-info.nmant), integer.type(0))
-    return lax.bitcast_convert_type(scaled, integer), scale
-
-
-@jit
-def ldexp(x1: Any, x2: Any, /) -> Any:
-    """x1 * 2 ** x2 for whole x2. ValueError for other dtypes."""
-    x1, x2 = ensure_arraylikes("ldexp", x1, x2)
-    if dtypes.issubdtype(x1.dtype, np.complexfloating) or dtypes.issubdtype(x2.dtype, np.inexact):
-        raise ValueError(f"ldexp not supported for input types {(x1.dtype, x2.dtype)}")
-    dtype, (x1,) = promote_inexact("ldexp", x1)
-    x2 = lax.convert_element_type(x2, dtype)
-    m, e = frexp(x1)
-    e = (e.astype(dtype) + x2).astype(dtype)
-    m = where(e > 0, m * 2, m)  # keeps 2 ** e in range for the largest results
-    e = where(e > 0, e - 1, e)
-    return where(isinf(x1) | (x1 == 0), x1, m * 2**e)
-
-
-@jit
-def fmin(x1: Any, x2: Any) -> Any:
-    """The smaller of x1 and x2; the other one where one is nan."""
-    return where((x1 < x2) | isnan(x2), x1, x2)
-
-
-@jit
-def fmax(x1: Any, x2: Any) -> Any:
-    """The larger of x1 and x2; the other one where one is nan."""
-    return where((x1 > x2) | isnan(x2), x1, x2)
-
-

@@ -7,7 +7,7 @@ JAX: jax/_src/numpy/array_methods.py:register_jax_array_methods
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,9 @@ from . import (
     arithmetic,
     contractions,
     creation,
+    cumulative,
+    diagonals,
+    index_update,
     indexing,
     joining,
     reductions,
@@ -25,6 +28,7 @@ from . import (
     shaping,
     sorting,
     statistics,
+    taking,
     ufuncs,
 )
 from .creation import zeros
@@ -35,8 +39,10 @@ from .util import ensure_arraylike, index_tuple
 
 def _setitem(x: Any, index: Any, value: Any) -> Any:
     """A TypeError: arrays are immutable."""
-    raise TypeError("JAX arrays are immutable and do not support in-place item assignment. Instead of x[idx] = y, use x = x.at[idx].set(y) "
-                    "or another .at[] method: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html")
+    raise TypeError(
+        "JAX arrays are immutable and do not support in-place item assignment. Instead of x[idx] = y, use x = x.at[idx].set(y) "
+        "or another .at[] method: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html"
+    )
 
 
 def _round(x: Any, ndigits: int | None = None) -> Any:
@@ -51,7 +57,9 @@ def _contains(x: Any, query: Any) -> Any:
         raise TypeError(f"Array.__contains__: unsupported operand type {type(query)}.")
     query = ensure_arraylike("Array.__contains__", query)
     if x.ndim != 1:
-        raise ValueError(f"Array.__contains__: search array must be one-dimensional, got arr.shape={x.shape}.")
+        raise ValueError(
+            f"Array.__contains__: search array must be one-dimensional, got arr.shape={x.shape}."
+        )
     if query.ndim != 0:
         raise ValueError(f"Array.__contains__: query value must be a scalar, got query.shape={query.shape}")
     return reductions.any(x == query)
@@ -97,8 +105,10 @@ def _view(x: Any, dtype: Any = None, type: None = None) -> Any:
             raise ValueError("view() of a 0d array is only supported if the itemsize is unchanged.")
         return _view(lax.expand_dims(x, (0,)), dtype).squeeze()
     if x.shape[-1] * bits_in % bits_out != 0:
-        raise ValueError("When changing to a larger dtype, its size must be a divisor of the total size in bytes of the last axis of the "
-                         "array.")
+        raise ValueError(
+            "When changing to a larger dtype, its size must be a divisor of the total size in bytes of the last axis of the "
+            "array."
+        )
     if x.dtype == dtype:
         return x
     if x.dtype == np.bool_:
@@ -137,18 +147,18 @@ _COMPARISONS = (
     ("gt", ">", ufuncs.greater), ("ge", ">=", ufuncs.greater_equal),
 )  # fmt: skip
 _UNARY = (("neg", ufuncs.negative), ("pos", ufuncs.positive), ("abs", ufuncs.abs), ("invert", ufuncs.invert))
-_METHODS = {
+_METHODS: dict[str, Callable[..., Any]] = {
     "__getitem__": indexing.getitem, "__setitem__": _setitem, "__contains__": _contains, "__round__": _round,
     "_iterate": _iterate,
     "all": reductions.all, "any": reductions.any, "argmax": reductions.argmax, "argmin": reductions.argmin,
     "argsort": sorting.argsort, "astype": _astype, "clip": selection.clip, "conj": ufuncs.conj, "conjugate": ufuncs.conjugate,
-    "copy": _copy, "cumprod": reductions.cumprod, "cumsum": reductions.cumsum, "diagonal": shaping.diagonal,
+    "copy": _copy, "cumprod": cumulative.cumprod, "cumsum": cumulative.cumsum, "diagonal": diagonals.diagonal,
     "dot": contractions.dot, "flatten": shaping.ravel, "max": reductions.max, "mean": statistics.mean, "min": reductions.min,
     "nonzero": selection.nonzero, "prod": reductions.prod, "ptp": reductions.ptp, "ravel": shaping.ravel,
     "repeat": joining.repeat, "reshape": shaping.reshape_method, "round": selection.round,
     "searchsorted": sorting.searchsorted, "sort": sorting.sort, "squeeze": shaping.squeeze, "std": statistics.std,
-    "sum": reductions.sum, "swapaxes": shaping.swapaxes, "take": indexing.take, "to_device": _to_device,
-    "trace": shaping.trace, "transpose": _transpose, "var": statistics.var, "view": _view,
+    "sum": reductions.sum, "swapaxes": shaping.swapaxes, "take": taking.take, "to_device": _to_device,
+    "trace": diagonals.trace, "transpose": _transpose, "var": statistics.var, "view": _view,
 }  # fmt: skip
 
 
@@ -157,9 +167,9 @@ def _t(x: Any) -> Any:
     return shaping.transpose(x)
 
 
-def _at(x: Any) -> indexing.IndexUpdateHelper:
+def _at(x: Any) -> index_update.IndexUpdateHelper:
     """`x.at[index].set(y)` and its like: updated copies."""
-    return indexing.IndexUpdateHelper(x)
+    return index_update.IndexUpdateHelper(x)
 
 
 def _nbytes(x: Any) -> int:
@@ -176,10 +186,12 @@ def _itemsize(x: Any) -> int:
 
 def _flat(x: Any) -> Any:
     """A NotImplementedError: an iterator over elements would write to them."""
-    raise NotImplementedError("JAX Arrays do not implement the arr.flat property: consider arr.flatten() instead.")
+    raise NotImplementedError(
+        "JAX Arrays do not implement the arr.flat property: consider arr.flatten() instead."
+    )
 
 
-_PROPERTIES = {
+_PROPERTIES: dict[str, Callable[[Any], Any]] = {
     "T": _t, "mT": shaping.matrix_transpose, "real": ufuncs.real, "imag": ufuncs.imag, "at": _at, "nbytes": _nbytes,
     "itemsize": _itemsize, "flat": _flat,
 }  # fmt: skip

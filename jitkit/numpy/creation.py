@@ -17,20 +17,22 @@ import numpy as np
 
 from .. import array as arrays
 from .. import core, dtypes, lax, traceback_util
-from .util import (
-    as_array,
-    broadcast_to,
-    canonicalize_shape,
-    check_arraylike,
-    convert,
-    is_array,
-)
-
+from ..lax.utils import canonicalize_shape
+from .promotion import broadcast_to, convert
+from .util import as_array, check_arraylike, is_array
 
 # --- from values -----------------------------------------------------------------------------------------------------
 
 
-def array(object: Any, dtype: Any = None, *, copy: bool = True, order: str | None = "K", ndmin: int = 0, device: Any = None) -> Any:
+def array(
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: bool = True,
+    order: str | None = "K",
+    ndmin: int = 0,
+    device: Any = None,
+) -> Any:
     """An array of a scalar, an array, or nested lists and tuples of them.
 
     Without `dtype`, Python numbers have no width of their own: alone they give a weakly typed array, and in a list they take the
@@ -55,7 +57,9 @@ def array(object: Any, dtype: Any = None, *, copy: bool = True, order: str | Non
     return result if device is None else arrays.device_put_leaf(result, device)
 
 
-def asarray(a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, device: Any = None) -> Any:
+def asarray(
+    a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, device: Any = None
+) -> Any:
     """`array`, but an array that is of the right dtype already is returned as it is."""
     if dtype is not None:
         dtype = dtypes.check_and_canonicalize_user_dtype(dtype, "asarray")
@@ -72,14 +76,21 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
     """`x` converted to `dtype`; None means the default float type. Floats are truncated towards zero on the way to integers."""
     check_arraylike("astype", x)
     x = as_array(x)
-    target = dtypes.default_float_dtype() if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, "astype")
+    target = (
+        dtypes.default_float_dtype()
+        if dtype is None
+        else dtypes.check_and_canonicalize_user_dtype(dtype, "astype")
+    )
     if dtypes.issubdtype(x.dtype, np.complexfloating) and not dtypes.issubdtype(target, np.complexfloating):
         if target == np.bool_:
             x = x != x.dtype.type(0)
         else:
-            warnings.warn("Casting from complex to real dtypes will soon raise a ValueError. Please first use jnp.real or jnp.imag to "
-                          "take the real/imaginary component of your input.", DeprecationWarning,
-                          stacklevel=traceback_util.stacklevel())
+            warnings.warn(
+                "Casting from complex to real dtypes will soon raise a ValueError. Please first use jnp.real or jnp.imag to "
+                "take the real/imaginary component of your input.",
+                DeprecationWarning,
+                stacklevel=traceback_util.stacklevel(),
+            )
     result = lax._convert_element_type(x, target, warn_on_complex_to_real_cast=False)
     result = lax.copy(result) if copy else result
     return result if device is None else arrays.device_put_leaf(result, device)
@@ -134,8 +145,10 @@ def _through_numpy(x: Any, dtype: Any) -> np.ndarray[Any, Any]:
         raise ValueError("None is not a valid value for jnp.array")
     value = np.asarray(x)
     if not dtypes.is_array_dtype(value.dtype):
-        raise TypeError(f"Value '{x}' with dtype {value.dtype} is not a valid JAX array type. Only arrays of numeric types are supported "
-                        "by JAX.")
+        raise TypeError(
+            f"Value '{x}' with dtype {value.dtype} is not a valid JAX array type. Only arrays of numeric types are supported "
+            "by JAX."
+        )
     return np.array(value, dtypes.canonicalize_dtype(value.dtype) if dtype is None else dtype)
 
 
@@ -158,8 +171,10 @@ def _fill(name: str, shape: Any, value: int, dtype: Any, device: Any) -> Any:
     if isinstance(shape, types.GeneratorType):
         raise TypeError("expected sequence object with len >= 0 or a single integer")
     if isinstance(dtype, int) and isinstance(shape, int) and not isinstance(dtype, bool):
-        raise TypeError(f"Cannot interpret '{dtype}' as a data type.\n\nDid you accidentally write `jax.numpy.{name}({shape}, {dtype})` "
-                        f"when you meant `jax.numpy.{name}(({shape}, {dtype}))`, i.e. with a single tuple argument for the shape?")
+        raise TypeError(
+            f"Cannot interpret '{dtype}' as a data type.\n\nDid you accidentally write `jax.numpy.{name}({shape}, {dtype})` "
+            f"when you meant `jax.numpy.{name}(({shape}, {dtype}))`, i.e. with a single tuple argument for the shape?"
+        )
     dtype = dtypes.check_and_canonicalize_user_dtype(float if dtype is None else dtype, name)
     return _placed(lax.full(_shape(shape), value, dtype), device)
 
@@ -230,5 +245,11 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, 
     check_arraylike("full_like", 0 if hasattr(a, "dtype") and hasattr(a, "shape") else a, fill_value)
     if np.ndim(fill_value) == 0:
         return _like("full_like", a, fill_value, dtype, shape, device)
-    dtype = dtypes.result_type(a) if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, "full_like")
-    return _placed(broadcast_to(asarray(fill_value, dtype=dtype), np.shape(a) if shape is None else shape), device)
+    dtype = (
+        dtypes.result_type(a)
+        if dtype is None
+        else dtypes.check_and_canonicalize_user_dtype(dtype, "full_like")
+    )
+    return _placed(
+        broadcast_to(asarray(fill_value, dtype=dtype), np.shape(a) if shape is None else shape), device
+    )

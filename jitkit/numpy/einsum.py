@@ -1,8 +1,9 @@
 """einsum: products and sums written as labels of axes.
 
-`einsum("ij,jk->ik", a, b)` names the axes of its operands; labels that are missing after the arrow are summed over. Two operands are contracted at
-a time, by one `dot_general` each, from left to right or in the order of a `path`. (JAX looks for the cheapest order of three and more operands
-with the package opt_einsum; here the order is that which does the fewest multiplications, found by trying all of them, up to five operands.)
+`einsum("ij,jk->ik", a, b)` names the axes of its operands; labels that are missing after the arrow are summed
+over. Two operands are contracted at a time, by one `dot_general` each. (In which order three and more are
+contracted, JAX asks the package opt_einsum; here it is the order with the fewest multiplications, found by trying
+all of them, for up to five operands.)
 
 JAX: jax/_src/numpy/einsum.py:_einsum
 """
@@ -24,12 +25,21 @@ from ..pjit import fused
 from .contractions import result_type_of
 from .util import as_array, check_arraylike
 
-_Path = Sequence[tuple[int, ...]]  # which operands are contracted in each step; the result of a step goes to the end of the list
+_Path = Sequence[
+    tuple[int, ...]
+]  # which operands are contracted in each step; the result of a step goes to the end of the list
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def einsum(subscripts: Any, /, *operands: Any, out: None = None, optimize: Any = "auto", precision: Any = None,
-           preferred_element_type: Any = None) -> Any:
+def einsum(
+    subscripts: Any,
+    /,
+    *operands: Any,
+    out: None = None,
+    optimize: Any = "auto",
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Any:
     """Sums of products over labelled axes.
 
     Args:
@@ -54,7 +64,14 @@ def einsum(subscripts: Any, /, *operands: Any, out: None = None, optimize: Any =
 
 
 @fused(static_argnames=("inputs", "result", "path", "precision", "preferred_element_type"))
-def _einsum(operands: list[Any], inputs: tuple[str, ...], result: str, path: _Path, precision: Any, preferred_element_type: Any) -> Any:
+def _einsum(
+    operands: list[Any],
+    inputs: tuple[str, ...],
+    result: str,
+    path: _Path,
+    precision: Any,
+    preferred_element_type: Any,
+) -> Any:
     operands = [as_array(x) for x in operands]
     dtype, weak_type = result_type_of("einsum", preferred_element_type, *operands)
     terms = list(zip(operands, inputs, strict=True))
@@ -89,18 +106,22 @@ def _parse(subscripts: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[str
     left, arrow, right = text.partition("->")
     terms = left.split(",")
     if len(terms) != len(shapes):
-        raise ValueError(f"Number of einsum subscripts, {len(terms)}, must be equal to the number of operands, {len(shapes)}.")
+        raise ValueError(
+            f"Number of einsum subscripts, {len(terms)}, must be equal to the number of operands, {len(shapes)}."
+        )
     for label in set(text) - set(_LETTERS) - set(".,->"):
         raise ValueError(f"Character '{label}' is not a valid symbol.")
     spare = [label for label in reversed(_LETTERS) if label not in text]
-    longest = max((len(shape) - len(term.replace("...", "")) for term, shape in zip(terms, shapes, strict=True) if "..." in term), default=0)
+    missing = [len(shape) - len(term.replace("...", "")) for term, shape in zip(terms, shapes, strict=True)]
+    longest = max((n for term, n in zip(terms, missing, strict=True) if "..." in term), default=0)
     dots = "".join(reversed(spare[: max(longest, 0)]))
-    inputs = []
-    for term, shape in zip(terms, shapes, strict=True):
-        missing = len(shape) - len(term.replace("...", ""))
-        if missing < 0 or (missing > 0 and "..." not in term):
-            raise ValueError(f"Einstein sum subscript '{term}' does not contain the correct number of indices for operand {len(inputs)}.")
-        inputs.append(term.replace("...", dots[len(dots) - missing :]))
+    inputs: list[str] = []
+    for term, n in zip(terms, missing, strict=True):
+        if n < 0 or (n > 0 and "..." not in term):
+            raise ValueError(
+                f"Einstein sum subscript '{term}' does not contain the correct number of indices for operand {len(inputs)}."
+            )
+        inputs.append(term.replace("...", dots[len(dots) - n :]))
     if arrow:
         return inputs, _checked_result(right.replace("...", dots), inputs)
     counts = collections.Counter("".join(terms).replace(".", ""))
@@ -125,11 +146,14 @@ def _sizes(inputs: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> dict[str
             if known == 1:
                 sizes[label] = size
             elif size not in (1, known):
-                raise ValueError(f"Size of label '{label}' for operand {number} ({known}) does not match previous terms ({size}).")
+                raise ValueError(
+                    f"Size of label '{label}' for operand {number} ({known}) does not match previous terms ({size})."
+                )
     return sizes
 
 
 # --- the order -------------------------------------------------------------------------------------------------------
+
 
 def _path(optimize: Any, inputs: Sequence[str], result: str, sizes: dict[str, int]) -> _Path:
     """The order that was asked for, or the cheapest."""
@@ -142,7 +166,9 @@ def _path(optimize: Any, inputs: Sequence[str], result: str, sizes: dict[str, in
     return _cheapest(tuple(map(frozenset, inputs)), frozenset(result), sizes)[1]
 
 
-def _cheapest(terms: tuple[frozenset[str], ...], result: frozenset[str], sizes: dict[str, int]) -> tuple[int, _Path]:
+def _cheapest(
+    terms: tuple[frozenset[str], ...], result: frozenset[str], sizes: dict[str, int]
+) -> tuple[int, _Path]:
     """The fewest multiplications for contracting these sets of labels, and the order that needs no more."""
     if len(terms) == 1:
         return 0, []
@@ -169,8 +195,10 @@ def _contract(terms: list[_Term], result: str, dtype: Any, precision: Any) -> An
         x, labels = _sum_and_take_diagonals(terms[0], set(result), dtype)
         return lax.transpose(x, [labels.index(label) for label in result]) if labels != result else x
     if len(terms) != 2:
-        raise NotImplementedError("jax.numpy.einsum does not support simultaneous contraction of 3 or more operands. Typically this means "
-                                  "you've passed an unsupported path to the einsum optimize parameter.")
+        raise NotImplementedError(
+            "jax.numpy.einsum does not support simultaneous contraction of 3 or more operands. Typically this means "
+            "you've passed an unsupported path to the einsum optimize parameter."
+        )
     (lhs, rhs) = (_without_ones(terms[i], terms[1 - i]) for i in (1, 0))
     lhs = _sum_and_take_diagonals(lhs, set(result) | set(rhs[1]), dtype)
     rhs = _sum_and_take_diagonals(rhs, set(result) | set(lhs[1]), dtype)
@@ -181,8 +209,10 @@ def _contract(terms: list[_Term], result: str, dtype: Any, precision: Any) -> An
     only_y = [label for label in labels_y if label not in (*batch, *summed)]
     if "".join([*batch, *only_y, *only_x]) == result:  # the other way round needs no transpose
         (x, labels_x, only_x), (y, labels_y, only_y) = (y, labels_y, only_y), (x, labels_x, only_x)
-    numbers = (([labels_x.index(c) for c in summed], [labels_y.index(c) for c in summed]),
-               ([labels_x.index(c) for c in batch], [labels_y.index(c) for c in batch]))
+    numbers = (
+        ([labels_x.index(c) for c in summed], [labels_y.index(c) for c in summed]),
+        ([labels_x.index(c) for c in batch], [labels_y.index(c) for c in batch]),
+    )
     out = lax.dot_general(x, y, numbers, precision=precision, preferred_element_type=dtype)
     labels = "".join([*batch, *only_x, *only_y])
     return lax.transpose(out, [labels.index(label) for label in result]) if labels != result else out
@@ -227,5 +257,3 @@ def _diagonal_mask(shape: tuple[int, ...], axes: Sequence[int]) -> Any:
     indices = [lax.broadcasted_iota(np.dtype("uint32"), part, i) for i in range(len(part))]
     equal = functools.reduce(lax.bitwise_and, map(lax.eq, indices[:-1], indices[1:]))
     return lax.broadcast_in_dim(equal, shape, axes)
-
-

@@ -1,7 +1,8 @@
 """index -> parts
 
-An index is a tuple of ints, slices, None, `...`, integer arrays and masks. It is parsed into one `Part` for each of them, with the axes that it
-consumes. Masks are then turned into the positions of their true elements. How many there are is part of the result's shape, so a traced mask is an error.
+An index is a tuple of ints, slices, None, `...`, integer arrays and masks. It is parsed into one `Part` for each of
+them, with the axes that it consumes. Masks are then turned into the positions of their true elements. How many there
+are is part of the result's shape, so a traced mask is an error.
 
 JAX: jax/_src/numpy/indexing.py:NDIndexer
 """
@@ -62,9 +63,13 @@ def _kind_of(index: Any) -> Kind:
     if isinstance(index, Sequence):
         return _kind_of_dtype(asarray(index).dtype) if index else Kind.ARRAY
     if isinstance(index, float | complex | np.generic):
-        raise TypeError(f"Indexer must have integer or boolean type, got indexer with type {np.dtype(type(index))}")
-    raise IndexError("only integers, slices (`:`), ellipsis (`...`), newaxis (`None`) and integer or boolean arrays are valid indices. "
-                     f"Got {index}")
+        raise TypeError(
+            f"Indexer must have integer or boolean type, got indexer with type {np.dtype(type(index))}"
+        )
+    raise IndexError(
+        "only integers, slices (`:`), ellipsis (`...`), newaxis (`None`) and integer or boolean arrays are valid indices. "
+        f"Got {index}"
+    )
 
 
 def _kind_of_dtype(dtype: Any) -> Kind:
@@ -87,11 +92,16 @@ def parse(index: Any, shape: tuple[int, ...]) -> list[Part]:
     """
     indices = _as_tuple(index)
     kinds = [_kind_of(i) for i in indices]
-    consumed = [np.ndim(i) if kind is Kind.BOOLEAN else _CONSUMED[kind] for i, kind in zip(indices, kinds, strict=True)]
+    consumed = [
+        np.ndim(i) if kind is Kind.BOOLEAN else _CONSUMED[kind]
+        for i, kind in zip(indices, kinds, strict=True)
+    ]
     if kinds.count(Kind.ELLIPSIS) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
     if sum(consumed) > len(shape):
-        raise IndexError(f"Too many indices: array is {len(shape)}-dimensional, but {sum(consumed)} were indexed")
+        raise IndexError(
+            f"Too many indices: array is {len(shape)}-dimensional, but {sum(consumed)} were indexed"
+        )
     if Kind.ELLIPSIS in kinds:
         consumed[kinds.index(Kind.ELLIPSIS)] = len(shape) - sum(consumed)
     parts = []
@@ -106,12 +116,19 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
     if isinstance(index, tuple):
         return index
     if isinstance(index, Sequence) and not isinstance(index, str):
-        several = any((isinstance(i, np.ndarray) or is_array(i)) and np.ndim(i) != 0
-                      or isinstance(i, Sequence | slice) or i is Ellipsis or i is None for i in index)
+        several = any(map(_has_axes_or_is_special, index))
         instead = "tuple(seq)" if several else "array(seq)"
-        raise TypeError(f"Using a non-tuple sequence for multidimensional indexing is not allowed; use `arr[{instead}]` instead of "
-                        "`arr[seq]`. See https://github.com/jax-ml/jax/issues/4564 for more information.")
+        raise TypeError(
+            f"Using a non-tuple sequence for multidimensional indexing is not allowed; use `arr[{instead}]` instead of "
+            "`arr[seq]`. See https://github.com/jax-ml/jax/issues/4564 for more information."
+        )
     return (index,)
+
+
+def _has_axes_or_is_special(i: Any) -> bool:
+    if isinstance(i, np.ndarray) or is_array(i):
+        return np.ndim(i) != 0
+    return isinstance(i, Sequence | slice) or i is Ellipsis or i is None
 
 
 def expand_ellipsis(parts: list[Part], rank: int) -> list[Part]:
@@ -141,14 +158,18 @@ def expand_masks(parts: list[Part], shape: tuple[int, ...]) -> list[Part]:
             continue
         expected = [shape[axis] for axis in part.axes]
         if not all(have in (0, want) for have, want in zip(mask.shape, expected, strict=True)):
-            raise IndexError(f"boolean index did not match shape of indexed array in index {position}: got {mask.shape}, expected {expected}")
+            raise IndexError(
+                f"boolean index did not match shape of indexed array in index {position}: got {mask.shape}, expected {expected}"
+            )
         expanded += [Part(i, Kind.ARRAY, (axis,)) for i, axis in zip(np.where(mask), part.axes, strict=True)]
     return expanded
 
 
 def is_known_slice(s: slice) -> bool:
     """Whether no entry of a slice is traced."""
-    return not (isinstance(s.start, core.Tracer) or isinstance(s.stop, core.Tracer) or isinstance(s.step, core.Tracer))
+    return not (
+        isinstance(s.start, core.Tracer) or isinstance(s.stop, core.Tracer) or isinstance(s.step, core.Tracer)
+    )
 
 
 def index_dtype(shape: Sequence[int]) -> np.dtype[Any]:

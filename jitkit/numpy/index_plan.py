@@ -13,6 +13,7 @@ JAX: jax/_src/numpy/indexing.py:_index_to_gather
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from collections.abc import Callable, Sequence
@@ -25,8 +26,8 @@ from ..lax.gather import GatherDimensionNumbers
 from ..lax.scatter import ScatterDimensionNumbers
 from .creation import asarray
 from .index_parts import Kind, Part, expand_ellipsis, expand_masks, index_dtype, is_known_slice, parse
+from .promotion import _broadcast_arrays, broadcast_to, promote_dtypes
 from .ufuncs import constant
-from .util import _broadcast_arrays, broadcast_to, promote_dtypes
 
 
 class Plan(NamedTuple):
@@ -47,7 +48,9 @@ class _Builder:
 
     def __init__(self, dtype: Any) -> None:
         self.dtype = dtype
-        self.positions: list[tuple[Any, int]] = []  # an array of starts, and the axis of `positions` where its own axes begin
+        self.positions: list[
+            tuple[Any, int]
+        ] = []  # an array of starts, and the axis of `positions` where its own axes begin
         self.position_shape: list[int] = []
         self.start_index_map: list[int] = []
         self.collapsed: list[int] = []
@@ -122,7 +125,10 @@ class _Builder:
             [(starts, _)] = self.positions
             return lax.expand_dims(starts, (starts.ndim,))
         shape = (*self.position_shape, 1)
-        columns = [lax.broadcast_in_dim(starts, shape, tuple(range(i, i + starts.ndim))) for starts, i in self.positions]
+        columns = [
+            lax.broadcast_in_dim(starts, shape, tuple(range(i, i + starts.ndim)))
+            for starts, i in self.positions
+        ]
         return lax.concatenate(columns, len(shape) - 1)
 
 
@@ -131,7 +137,7 @@ def plan(parts: list[Part], shape: tuple[int, ...], normalize: bool) -> Plan:
     _check_slices(parts)
     parts = [p._replace(index=asarray(p.index)) if isinstance(p.index, list | tuple) else p for p in parts]
     advanced = [i for i, p in enumerate(parts) if p.kind in (Kind.ARRAY, Kind.INTEGER)]
-    side_by_side = all(later - earlier == 1 for earlier, later in zip(advanced, advanced[1:], strict=False))
+    side_by_side = all(later - earlier == 1 for earlier, later in itertools.pairwise(advanced))
     parts = expand_ellipsis(parts, len(shape))
     mask_axes = tuple(i for i, p in enumerate(parts) if p.kind is Kind.BOOLEAN)
     parts, shape = _expand_scalar_masks(parts, shape)
@@ -158,17 +164,29 @@ def plan(parts: list[Part], shape: tuple[int, ...], normalize: bool) -> Plan:
             build.new_axis()
         else:
             build.slice(p.index, shape[build.axis_of_x])
-    numbers = GatherDimensionNumbers(tuple(build.offset_axes), tuple(sorted(build.collapsed)), tuple(build.start_index_map))
-    return Plan(tuple(build.result_shape), tuple(build.window_shape), build.position_array(), numbers, not together,
-                tuple(build.reversed_axes), tuple(build.new_axes), mask_axes)
+    numbers = GatherDimensionNumbers(
+        tuple(build.offset_axes), tuple(sorted(build.collapsed)), tuple(build.start_index_map)
+    )
+    return Plan(
+        tuple(build.result_shape),
+        tuple(build.window_shape),
+        build.position_array(),
+        numbers,
+        not together,
+        tuple(build.reversed_axes),
+        tuple(build.new_axes),
+        mask_axes,
+    )
 
 
 def _check_slices(parts: list[Part]) -> None:
     for position, p in enumerate(parts):
         if p.kind is Kind.SLICE and not is_known_slice(p.index):
-            raise IndexError(f"Slice entries must be static integers. Got {p.index} at position {position}\n"
-                             "The size of a result is part of its type, which must be known while tracing. Use lax.dynamic_slice_in_dim(x, "
-                             "start, size) for a window of known size at a traced position.")
+            raise IndexError(
+                f"Slice entries must be static integers. Got {p.index} at position {position}\n"
+                "The size of a result is part of its type, which must be known while tracing. Use lax.dynamic_slice_in_dim(x, "
+                "start, size) for a window of known size at a traced position."
+            )
 
 
 def _expand_scalar_masks(parts: list[Part], shape: tuple[int, ...]) -> tuple[list[Part], tuple[int, ...]]:
@@ -201,8 +219,16 @@ def _from_start(p: Part, shape: tuple[int, ...]) -> Part:
 # --- gather ----------------------------------------------------------------------------------------------------------
 
 
-def gather(x: Any, parts: list[Part], *, indices_are_sorted: bool, unique_indices: bool, mode: Any, fill_value: Any,
-           normalize_indices: bool) -> Any:
+def gather(
+    x: Any,
+    parts: list[Part],
+    *,
+    indices_are_sorted: bool,
+    unique_indices: bool,
+    mode: Any,
+    fill_value: Any,
+    normalize_indices: bool,
+) -> Any:
     """`x[index]` by the primitive `gather`."""
     how = plan(parts, x.shape, normalize_indices)
     if fill_value is not None:
@@ -215,8 +241,16 @@ def gather(x: Any, parts: list[Part], *, indices_are_sorted: bool, unique_indice
     if math.prod(how.result_shape) == 0:
         return lax.full_like(y, 0, shape=how.result_shape)
     if math.prod(how.positions.shape) != 0:
-        y = lax.gather(y, how.positions, how.dimension_numbers, how.window_shape, mode=mode, fill_value=fill_value,
-                       unique_indices=unique_indices or how.only_slices, indices_are_sorted=indices_are_sorted or how.only_slices)
+        y = lax.gather(
+            y,
+            how.positions,
+            how.dimension_numbers,
+            how.window_shape,
+            mode=mode,
+            fill_value=fill_value,
+            unique_indices=unique_indices or how.only_slices,
+            indices_are_sorted=indices_are_sorted or how.only_slices,
+        )
     if how.reversed_axes:
         y = lax.rev(y, how.reversed_axes)
     return lax.expand_dims(y, how.new_axes) if how.new_axes else y
@@ -225,20 +259,36 @@ def gather(x: Any, parts: list[Part], *, indices_are_sorted: bool, unique_indice
 # --- scatter ---------------------------------------------------------------------------------------------------------
 
 
-def scatter_update(x: Any, index: Any, y: Any, scatter: Callable[..., Any], *, indices_are_sorted: bool = False,
-                   unique_indices: bool = False, mode: Any = None, wrap_negative_indices: bool = True) -> Any:
+def scatter_update(
+    x: Any,
+    index: Any,
+    y: Any,
+    scatter: Callable[..., Any],
+    *,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: Any = None,
+    wrap_negative_indices: bool = True,
+) -> Any:
     """`x` with `y` scattered to `x[index]` by one of lax's scatter functions. The dtype stays that of x."""
     x = asarray(x)
-    if isinstance(y, int) and dtypes.issubdtype(x.dtype, np.integer) and dtypes.iinfo(x.dtype).min <= y <= dtypes.iinfo(x.dtype).max:
+    if (
+        isinstance(y, int)
+        and dtypes.issubdtype(x.dtype, np.integer)
+        and dtypes.iinfo(x.dtype).min <= y <= dtypes.iinfo(x.dtype).max
+    ):
         y = asarray(y, dtype=x.dtype)
     else:
         y = asarray(y)
     parts = expand_masks(parse(index, x.shape), x.shape)
     dtype, weak_type = x.dtype, x.aval.weak_type
     if not dtypes.safe_to_cast(y, x):
-        warnings.warn(f"scatter inputs have incompatible types: cannot safely cast value from dtype={y.dtype} to dtype={dtype} with "
-                      "jax_numpy_dtype_promotion=standard. In future JAX releases this will result in an error.", FutureWarning,
-                      stacklevel=traceback_util.stacklevel())
+        warnings.warn(
+            f"scatter inputs have incompatible types: cannot safely cast value from dtype={y.dtype} to dtype={dtype} with "
+            "jax_numpy_dtype_promotion=standard. In future JAX releases this will result in an error.",
+            FutureWarning,
+            stacklevel=traceback_util.stacklevel(),
+        )
     how = plan(parts, x.shape, wrap_negative_indices)
     if math.prod(how.result_shape) == 0:  # nothing to write
         return x
@@ -249,10 +299,20 @@ def scatter_update(x: Any, index: Any, y: Any, scatter: Callable[..., Any], *, i
         y = lax.rev(y, how.reversed_axes)
     if how.mask_axes:
         x = lax.expand_dims(x, how.mask_axes)
-    numbers = ScatterDimensionNumbers(how.dimension_numbers.offset_dims, how.dimension_numbers.collapsed_slice_dims,
-                                      how.dimension_numbers.start_index_map)
-    out = scatter(x, how.positions, y, numbers, indices_are_sorted=how.only_slices or indices_are_sorted,
-                  unique_indices=how.only_slices or unique_indices, mode=mode)
+    numbers = ScatterDimensionNumbers(
+        how.dimension_numbers.offset_dims,
+        how.dimension_numbers.collapsed_slice_dims,
+        how.dimension_numbers.start_index_map,
+    )
+    out = scatter(
+        x,
+        how.positions,
+        y,
+        numbers,
+        indices_are_sorted=how.only_slices or indices_are_sorted,
+        unique_indices=how.only_slices or unique_indices,
+        mode=mode,
+    )
     if how.mask_axes:
         out = lax.squeeze(out, how.mask_axes)
     return lax._convert_element_type(out, dtype, weak_type)

@@ -12,22 +12,21 @@ from typing import Any
 import numpy as np
 
 from .. import core, lax
+from ..lax.utils import canonicalize_axis
 from ..pjit import fused, jit
 from .creation import array, asarray, full, zeros
-from .indexing import take
-from .reductions import cumsum
+from .cumulative import cumsum
+from .promotion import broadcast_to, promote_dtypes
 from .shaping import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel, roll
+from .taking import take
 from .util import (
     as_array,
-    broadcast_to,
-    canonicalize_axis,
     check_arraylike,
     concrete_index,
     ensure_arraylike,
     ensure_arraylikes,
     index_tuple,
     is_array,
-    promote_dtypes,
 )
 
 Arrays = Any  # a sequence of arrays, or one array whose first axis is that sequence
@@ -83,7 +82,11 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
 @jit(static_argnames=("axis",))
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
     """`values` after `arr` along `axis`; both flattened when it is None."""
-    return concatenate([arr, values], axis=axis) if axis is not None else concatenate([ravel(arr), ravel(values)], 0)
+    return (
+        concatenate([arr, values], axis=axis)
+        if axis is not None
+        else concatenate([ravel(arr), ravel(values)], 0)
+    )
 
 
 def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
@@ -159,14 +162,14 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: int) -> list[Any
     size = ary.shape[axis]
     if isinstance(indices_or_sections, tuple | list) or np.ndim(indices_or_sections) > 0:
         cuts = [concrete_index(cut, f"in jax.numpy.{name} argument 1") for cut in indices_or_sections]
-        sizes = list(np.diff([0, *cuts, size]))
+        sizes: Any = np.diff([0, *cuts, size])
     else:
         sections = core.concrete_or_error(int, indices_or_sections, f"in jax.numpy.{name} argument 1")
         part, rest = divmod(size, sections)
         if rest and name != "array_split":
             raise ValueError(f"array split does not result in an equal division: rest is {rest}")
         sizes = [part + 1] * rest + [part] * (sections - rest)
-    return list(lax.split(ary, [np.int64(n) for n in sizes], axis=axis))
+    return list(lax.split(ary, list(map(np.int64, sizes)), axis=axis))  # a type that shows in jaxprs
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
@@ -207,7 +210,11 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 def tile(A: Any, reps: int | Sequence[int]) -> Any:
     """The whole array repeated `reps` times along each axis (an int, or one for each of the last axes)."""
     A = ensure_arraylike("tile", A)
-    times = tuple(map(operator.index, reps)) if isinstance(reps, Sequence | np.ndarray) else (operator.index(reps),)
+    times = (
+        tuple(map(operator.index, reps))
+        if isinstance(reps, Sequence | np.ndarray)
+        else (operator.index(reps),)
+    )
     times = (1,) * (A.ndim - len(times)) + times
     if len(times) > A.ndim:
         A = lax.expand_dims(A, tuple(range(len(times) - A.ndim)))
@@ -229,8 +236,11 @@ def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length
     axis = canonicalize_axis(concrete_index(axis, "'axis' argument of jnp.repeat()"), a.ndim)
     if total_repeat_length is None:
         repeats = core.concrete_or_error(
-            np.asarray, repeats, "When jit-compiling jnp.repeat, the total number of repeats must be static. To fix this, either specify a "
-                                 "static value for `repeats`, or pass a static value to `total_repeat_length`.")
+            np.asarray,
+            repeats,
+            "When jit-compiling jnp.repeat, the total number of repeats must be static. To fix this, either specify a "
+            "static value for `repeats`, or pass a static value to `total_repeat_length`.",
+        )
         if repeats.ndim == 0:
             return _repeat_all(a, operator.index(repeats[()]), axis)
         repeats = np.broadcast_to(np.ravel(repeats), [a.shape[axis]])

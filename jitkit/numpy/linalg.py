@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..lax.utils import canonicalize_axis
 from ..pjit import fused, jit
 from . import reductions
 from .arithmetic import power
+from .promotion import promote_dtypes_inexact
 from .ufuncs import abs as abs_
 from .ufuncs import conj, constant, real, sqrt
-from .util import canonicalize_axis, ensure_arraylike, promote_dtypes_inexact
+from .util import ensure_arraylike
 
 
 @jit(static_argnames=("ord", "axis", "keepdims"))
@@ -23,12 +25,13 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     """The norm of vectors along one axis, or of matrices along two; of all elements when neither `ord` nor `axis` is given.
 
     Args:
-      ord: for vectors a number p (sum of |x|**p, to the power 1/p; inf, -inf and 0 are the largest, the smallest, and how many are not 0), 2 by
-        default. For matrices "fro" (the default), 1, -1, inf, -inf: the root of the sum of squares, the largest and smallest sums of
-        columns and of rows.
+      ord: for vectors a number p, 2 by default: the sum of |x|**p, to the power 1/p; inf, -inf and 0 are the largest
+        |x|, the smallest, and how many are not 0. For matrices "fro" (the default), the root of the sum of squares;
+        1, -1, inf and -inf, the largest and smallest sums of |x| over columns and over rows.
 
     Raises:
-      ValueError: for another `ord`. NotImplementedError: for those that need singular values (2, -2 and "nuc" of matrices).
+      ValueError: for another `ord`.
+      NotImplementedError: for those that need singular values (2, -2 and "nuc" of matrices).
     """
     x = ensure_arraylike("jnp.linalg.norm", x)
     (x,) = promote_dtypes_inexact(x)
@@ -42,8 +45,10 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         return vector_norm(x, ord=2 if ord is None else ord, axis=axes, keepdims=keepdims)
     if len(axes) == 2:
         return _matrix_norm(x, ord, axes[0], axes[1], keepdims)
-    raise ValueError(f"Improper number of axes for norm: {axis=}. Pass one axis to compute a vector-norm, or two axes to compute a "
-                     "matrix-norm.")
+    raise ValueError(
+        f"Improper number of axes for norm: {axis=}. Pass one axis to compute a vector-norm, or two axes to compute a "
+        "matrix-norm."
+    )
 
 
 @fused(static_argnames=("axis", "keepdims", "ord"))
@@ -73,7 +78,9 @@ def _matrix_norm(x: Any, ord: Any, row_axis: int, column_axis: int, keepdims: bo
     if ord is None or ord in ("f", "fro"):
         return sqrt(reductions.sum(real(x * conj(x)), axis=axes, keepdims=keepdims))
     if ord in (2, -2, "nuc"):
-        raise NotImplementedError(f"jitkit.numpy.linalg.norm: ord={ord!r} of a matrix needs singular values, which are not implemented.")
+        raise NotImplementedError(
+            f"jitkit.numpy.linalg.norm: ord={ord!r} of a matrix needs singular values, which are not implemented."
+        )
     if ord not in (1, -1, np.inf, -np.inf):
         raise ValueError(f"Invalid order '{ord}' for matrix norm.")
     summed, compared = axes if abs(ord) == 1 else axes[::-1]
@@ -83,5 +90,3 @@ def _matrix_norm(x: Any, ord: Any, row_axis: int, column_axis: int, keepdims: bo
     if ord > 0:
         return reductions.amax(sums, axis=compared, keepdims=keepdims, initial=0)
     return reductions.amin(sums, axis=compared, keepdims=keepdims)
-
-

@@ -14,12 +14,14 @@ from .. import core, dtypes, errors, lax
 from ..pjit import jit
 from . import reductions
 from .creation import asarray
-from .ranges import linspace
 from .joining import repeat
+from .promotion import broadcast_to, convert
+from .quantiles import median
+from .ranges import linspace
 from .selection import round as round_
 from .shaping import flip, squeeze
-from .statistics import mean, median
-from .util import broadcast_to, check_arraylike, convert
+from .statistics import mean
+from .util import check_arraylike
 
 Pairs = tuple[tuple[Any, Any], ...]  # before and after, for each axis
 
@@ -28,7 +30,12 @@ _OPTIONS = {
     "mean": ("stat_length",), "median": ("stat_length",), "minimum": ("stat_length",), "reflect": ("reflect_type",),
     "symmetric": ("reflect_type",),
 }  # fmt: skip
-_STATISTICS: dict[str, Callable[..., Any]] = {"maximum": reductions.amax, "minimum": reductions.amin, "mean": mean, "median": median}
+_STATISTICS: dict[str, Callable[..., Any]] = {
+    "maximum": reductions.amax,
+    "minimum": reductions.amin,
+    "mean": mean,
+    "median": median,
+}
 
 
 def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
@@ -54,8 +61,15 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> An
         raise ValueError(f"unsupported keyword arguments for mode '{mode}': {unsupported}")
     nd = np.ndim(array)
     stat_length = kwargs.get("stat_length")
-    return _pad(array, widths, mode, kwargs.get("constant_values", 0), None if stat_length is None else _pairs(stat_length, nd, "stat_length"),
-                _pairs(kwargs.get("end_values", 0), nd, "end_values"), kwargs.get("reflect_type", "even"))
+    return _pad(
+        array,
+        widths,
+        mode,
+        kwargs.get("constant_values", 0),
+        None if stat_length is None else _pairs(stat_length, nd, "stat_length"),
+        _pairs(kwargs.get("end_values", 0), nd, "end_values"),
+        kwargs.get("reflect_type", "even"),
+    )
 
 
 def _pairs(values: Any, nd: int, name: str) -> Pairs:
@@ -67,13 +81,23 @@ def _pairs(values: Any, nd: int, name: str) -> Pairs:
     except ValueError as error:
         raise TypeError(f"`{name}` entries must be the same shape: {values}") from error
     if known.shape not in ((nd, 2), (1, 2), (2,), (1,), ()):
-        raise ValueError(f"jnp.pad: {name} with {nd=} has unsupported shape {known.shape}. Valid shapes are ({nd}, 2), (1, 2), (2,), (1,), "
-                         "or ().")
+        raise ValueError(
+            f"jnp.pad: {name} with {nd=} has unsupported shape {known.shape}. Valid shapes are ({nd}, 2), (1, 2), (2,), (1,), "
+            "or ()."
+        )
     return tuple((pair[0], pair[1]) for pair in np.broadcast_to(known, (nd, 2)))
 
 
 @jit(static_argnums=(1, 2, 4, 5, 6))
-def _pad(array: Any, pad_width: Pairs, mode: str, constant_values: Any, stat_length: Pairs | None, end_values: Pairs, reflect_type: str) -> Any:
+def _pad(
+    array: Any,
+    pad_width: Pairs,
+    mode: str,
+    constant_values: Any,
+    stat_length: Pairs | None,
+    end_values: Pairs,
+    reflect_type: str,
+) -> Any:
     array = asarray(array)
     if array.ndim == 0:
         return array
@@ -92,16 +116,27 @@ def _pad(array: Any, pad_width: Pairs, mode: str, constant_values: Any, stat_len
             array = _mirror(array, axis, int(after), mode, reflect_type, at_start=False)
         elif mode == "edge":
             first = repeat(_slice(array, axis, 0, 1), int(before), axis=axis)
-            last = repeat(_slice(array, axis, array.shape[axis] - 1, array.shape[axis]), int(after), axis=axis)
+            last = repeat(
+                _slice(array, axis, array.shape[axis] - 1, array.shape[axis]), int(after), axis=axis
+            )
             array = _surround(array, axis, first, last)
         elif mode == "linear_ramp":
             array = _surround(array, axis, *_ramps(array, axis, (int(before), int(after)), end_values[axis]))
         elif mode == "empty":
-            array = _surround(array, axis, *[lax.full_like(array, 0, shape=_with_size(array, axis, int(n))) for n in (before, after)])
+            array = _surround(
+                array,
+                axis,
+                *[lax.full_like(array, 0, shape=_with_size(array, axis, int(n))) for n in (before, after)],
+            )
         else:
             lengths = None if stat_length is None else stat_length[axis]
             values = _statistics(array, axis, lengths, _STATISTICS[mode])
-            array = _surround(array, axis, repeat(values[0], int(before), axis=axis), repeat(values[1], int(after), axis=axis))
+            array = _surround(
+                array,
+                axis,
+                repeat(values[0], int(before), axis=axis),
+                repeat(values[1], int(after), axis=axis),
+            )
     return array
 
 
@@ -124,8 +159,10 @@ def _pad_constant(array: Any, pad_width: Pairs, values: Any) -> Any:
     if values.shape == (1,):
         return lax.pad(array, squeeze(values), [(low, high, 0) for low, high in pad_width])
     if values.ndim == 1 and values.shape[-1] != 2:
-        raise ValueError(f"jnp.pad: constant_values has unsupported shape {values.shape}. If the shape is 1D or 2D, the last dimension must be "
-                         "of size 1 or 2.")
+        raise ValueError(
+            f"jnp.pad: constant_values has unsupported shape {values.shape}. If the shape is 1D or 2D, the last dimension must be "
+            "of size 1 or 2."
+        )
     values = broadcast_to(values, (array.ndim, 2))
     for axis, widths in enumerate(pad_width):
         for side, width in enumerate(widths):
@@ -178,7 +215,9 @@ def _ramps(array: Any, axis: int, widths: tuple[int, int], ends: tuple[Any, Any]
     return ramps[0], flip(ramps[1], axis)
 
 
-def _statistics(array: Any, axis: int, lengths: tuple[Any, Any] | None, statistic: Callable[..., Any]) -> tuple[Any, Any]:
+def _statistics(
+    array: Any, axis: int, lengths: tuple[Any, Any] | None, statistic: Callable[..., Any]
+) -> tuple[Any, Any]:
     """The values of the two margins: of the whole axis, or of so many elements at its ends."""
     if lengths is None:
         before = after = statistic(array, axis=axis, keepdims=True)
@@ -187,7 +226,10 @@ def _statistics(array: Any, axis: int, lengths: tuple[Any, Any] | None, statisti
     else:
         first, last = (min(int(length), array.shape[axis]) for length in lengths)
         at_start, at_end = _slice(array, axis, 0, first), _slice(array, axis, -last, None)
-        before, after = statistic(at_start, axis=axis, keepdims=True), statistic(at_end, axis=axis, keepdims=True)
+        before, after = (
+            statistic(at_start, axis=axis, keepdims=True),
+            statistic(at_end, axis=axis, keepdims=True),
+        )
     if dtypes.issubdtype(array.dtype, np.integer):
         before, after = round_(before), round_(after)
     dtype, weak_type = array.dtype, array.aval.weak_type

@@ -13,12 +13,13 @@ import numpy as np
 
 from .. import core, dtypes, lax
 from ..array import device_put_leaf
+from ..lax.utils import canonicalize_axis
 from ..pjit import jit
-from .arithmetic import power
+from .arithmetic import log10, power
 from .creation import asarray, full, zeros
+from .promotion import broadcast_to, convert
 from .ufuncs import sign as sign_
-from .arithmetic import log10
-from .util import broadcast_to, canonicalize_axis, check_arraylike_or_none, concrete_index, convert, ensure_arraylikes
+from .util import check_arraylike_or_none, concrete_index, ensure_arraylikes
 
 
 def _placed(x: Any, device: Any) -> Any:
@@ -45,7 +46,9 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
         narrow = dtypes.issubdtype(dtype, np.floating) and dtypes.finfo(dtype).bits < 32
         working = np.dtype("float32") if narrow else dtype
         steps = lax.mul(lax.convert_element_type(step, working), _count_up(working, (stop - start) / step))
-        return _placed(lax.convert_element_type(lax.add(lax.convert_element_type(start, working), steps), dtype), device)
+        return _placed(
+            lax.convert_element_type(lax.add(lax.convert_element_type(start, working), steps), dtype), device
+        )
     if start == 0:
         return _placed(_count_up(dtype, stop), device)
     return _placed(lax.add(lax.convert_element_type(start, dtype), _count_up(dtype, stop - start)), device)
@@ -58,7 +61,9 @@ def _known(x: Any, name: str) -> Any:
     if np.ndim(x) != 0:
         raise ValueError(f"jax.numpy.arange: arguments must be scalars; got {name}={x}")
     if np.iscomplexobj(x):
-        raise ValueError("Passing complex start/stop/step to jnp.arange is no longer supported starting in JAX v0.10.0.")
+        raise ValueError(
+            "Passing complex start/stop/step to jnp.arange is no longer supported starting in JAX v0.10.0."
+        )
     return x
 
 
@@ -66,8 +71,17 @@ def _count_up(dtype: Any, length: Any) -> Any:
     return lax.broadcasted_iota(dtype, (max(0, math.ceil(length)),), 0)
 
 
-def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0, *,
-             device: Any = None) -> Any:
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Any:
     """`num` values at equal distances from `start` to `stop`, which is the last one unless `endpoint` is False.
 
     Arrays of starts and stops give arrays of such rows, along a new `axis`. With `retstep`, the pair of values and distance.
@@ -81,7 +95,15 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
 
 
 @jit(static_argnames=("num", "endpoint", "retstep", "dtype", "axis"))
-def _linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0) -> Any:
+def _linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     start, stop = ensure_arraylikes("linspace", start, stop)
@@ -119,7 +141,15 @@ def _interpolate(first: Any, last: Any, intervals: int, shape: list[int], axis: 
     return first.reshape(shape) * (1 - t) + last.reshape(shape) * t
 
 
-def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0) -> Any:
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
     """`num` values from base**start to base**stop, each the same factor above the one before."""
     num = concrete_index(num, "'num' argument of jnp.logspace")
     axis = concrete_index(axis, "'axis' argument of jnp.logspace")
@@ -127,14 +157,24 @@ def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: 
 
 
 @jit(static_argnames=("num", "endpoint", "dtype", "axis"))
-def _logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0) -> Any:
+def _logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
     dtype, working = _range_dtypes("logspace", dtype, start, stop)
     start, stop = (convert(x, working) for x in ensure_arraylikes("logspace", start, stop))
     exponents = linspace(start, stop, num, endpoint=endpoint, axis=axis)
     return lax.convert_element_type(power(base, exponents), dtype)
 
 
-def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+def geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Any:
     """`num` values from `start` to `stop`, which have the same sign, each the same factor from the one before."""
     num = concrete_index(num, "'num' argument of jnp.geomspace")
     axis = concrete_index(axis, "'axis' argument of jnp.geomspace")
@@ -142,11 +182,15 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
 
 
 @jit(static_argnames=("num", "endpoint", "dtype", "axis"))
-def _geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+def _geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Any:
     dtype, working = _range_dtypes("geomspace", dtype, start, stop)
     start, stop = (convert(x, working) for x in ensure_arraylikes("geomspace", start, stop))
     sign = sign_(start)
-    sizes = logspace(log10(start / sign), log10(stop / sign), num, endpoint=endpoint, base=10.0, dtype=working, axis=0)
+    sizes = logspace(
+        log10(start / sign), log10(stop / sign), num, endpoint=endpoint, base=10.0, dtype=working, axis=0
+    )
     result = sign * sizes
     axis = canonicalize_axis(axis, result.ndim)
     if axis != 0:
@@ -182,7 +226,10 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     if exchanged:
         args[0], args[1] = args[1], args[0]
     sizes = [a.shape[0] for a in args]
-    output = [lax.broadcast_in_dim(a, [n if i == j or not sparse else 1 for j, n in enumerate(sizes)], (i,)) for i, a in enumerate(args)]
+    output = [
+        lax.broadcast_in_dim(a, [n if i == j or not sparse else 1 for j, n in enumerate(sizes)], (i,))
+        for i, a in enumerate(args)
+    ]
     if exchanged:
         output[0], output[1] = output[1], output[0]
     return output

@@ -5,11 +5,13 @@ JAX: jax/_src/numpy/scalar_types.py:_ScalarMeta
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 import numpy as np
 
 from .. import core, dtypes
+from ..array import Array
 from .creation import asarray
 
 
@@ -20,21 +22,23 @@ class ScalarMeta(type):
 
     @property
     def __numpy_dtype__(cls) -> np.dtype[Any]:
+        """What numpy asks for where it wants a dtype."""
         return cls.dtype
 
     def __hash__(cls) -> int:
         return hash(cls.dtype.type)
 
-    def __eq__(cls, other: object) -> bool:
-        return cls is other or bool(cls.dtype.type == other)
+    def __eq__(cls, other: object) -> builtins.bool:
+        return cls is other or builtins.bool(cls.dtype.type == other)
 
-    def __ne__(cls, other: object) -> bool:
+    def __ne__(cls, other: object) -> builtins.bool:
         return not cls == other
 
     def __call__(cls, x: Any) -> Any:
+        """An array of this dtype."""
         return asarray(x, dtype=cls.dtype)
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: Any) -> builtins.bool:
         return isinstance(instance, cls.dtype.type)
 
 
@@ -49,11 +53,13 @@ def _scalar_type(name: str) -> Any:
     numpy_type = dtypes.scalar_types[name]
     made = ScalarMeta(numpy_type.__name__, (object,), {"dtype": np.dtype(numpy_type)})
     made.__module__ = "jitkit.numpy"
-    made.__doc__ = f"The element type {np.dtype(numpy_type).name}; called, it makes an array of that type of anything."
+    made.__doc__ = (
+        f"The element type {np.dtype(numpy_type).name}; called, it makes an array of that type of anything."
+    )
     return made
 
 
-bool_ = _scalar_type("bool")
+bool = bool_ = _scalar_type("bool")
 uint2 = _scalar_type("uint2")
 uint4 = _scalar_type("uint4")
 uint8 = _scalar_type("uint8")
@@ -83,3 +89,5 @@ float32 = single = _scalar_type("float32")
 float64 = double = float_ = _scalar_type("float64")
 complex64 = csingle = _scalar_type("complex64")
 complex128 = cdouble = complex_ = _scalar_type("complex128")
+
+ndarray = Array  # `isinstance(x, ndarray)` is true for tracers, too

@@ -15,17 +15,21 @@ import numpy as np
 
 from .. import core, dtypes, lax
 from ..pjit import jit
-from . import util
-from .arithmetic import isfinite, isnan, isneginf, isposinf
+from . import promotion
 from .creation import array, asarray, zeros
+from .cumulative import cumsum
+from .float_parts import isfinite, isnan, isneginf, isposinf
+from .promotion import broadcast_arrays, promote, promote_dtypes, promote_inexact
 from .ranges import arange
 from .reductions import all as all_
-from .reductions import argmax, cumsum
+from .reductions import argmax
 from .ufuncs import constant, equal, logical_and, logical_or, maximum, minimum
-from .util import broadcast_arrays, check_arraylike, concrete_index, ensure_arraylike, promote, promote_dtypes, promote_inexact
+from .util import check_arraylike, concrete_index, ensure_arraylike
 
 
-def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+def where(
+    condition: Any, x: Any = None, y: Any = None, /, *, size: int | None = None, fill_value: Any = None
+) -> Any:
     """With three arguments, elements of `x` where `condition` holds and of `y` elsewhere. With one, `nonzero(condition)`.
 
     The three broadcast against each other; the dtype is that of promoting x and y. Both are computed in full, always.
@@ -36,13 +40,15 @@ def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None =
     check_arraylike("where", condition, x, y)
     if size is not None or fill_value is not None:
         raise ValueError("size and fill_value arguments cannot be used in three-term where function.")
-    return util.where(condition, x, y)
+    return promotion.where(condition, x, y)
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
     """Elements of the first of `choicelist` whose condition holds, and `default` where none does."""
     if len(condlist) != len(choicelist):
-        raise ValueError(f"condlist must have length equal to choicelist ({len(condlist)} vs {len(choicelist)})")
+        raise ValueError(
+            f"condlist must have length equal to choicelist ({len(condlist)} vs {len(choicelist)})"
+        )
     if len(condlist) == 0:
         raise ValueError("condlist must be non-empty")
     check_arraylike("select", *condlist, *choicelist, default)
@@ -59,9 +65,11 @@ def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:  # numpy'
         raise ValueError("No input was provided to the clip function.")
     check_arraylike("clip", arr)
     if any(t is not None and dtypes.issubdtype(dtypes.dtype(t), np.complexfloating) for t in (arr, min, max)):
-        raise ValueError("Clip received a complex value either through the input or the min/max keywords. Complex values have no ordering "
-                         "and cannot be clipped. Please convert to a real value or array by taking the real or imaginary components via "
-                         "jax.numpy.real/imag respectively.")
+        raise ValueError(
+            "Clip received a complex value either through the input or the min/max keywords. Complex values have no ordering "
+            "and cannot be clipped. Please convert to a real value or array by taking the real or imaginary components via "
+            "jax.numpy.real/imag respectively."
+        )
     if min is not None:
         arr = maximum(min, arr)
     if max is not None:
@@ -110,12 +118,14 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     if not dtypes.issubdtype(x.dtype, np.inexact):
         return x
     if dtypes.issubdtype(x.dtype, np.complexfloating):
-        return lax.complex(nan_to_num(lax.real(x), nan=nan, posinf=posinf, neginf=neginf),
-                           nan_to_num(lax.imag(x), nan=nan, posinf=posinf, neginf=neginf))
+        return lax.complex(
+            nan_to_num(lax.real(x), nan=nan, posinf=posinf, neginf=neginf),
+            nan_to_num(lax.imag(x), nan=nan, posinf=posinf, neginf=neginf),
+        )
     info = dtypes.finfo(x.dtype)
-    out = util.where(isnan(x), asarray(nan, dtype=x.dtype), x)
-    out = util.where(isposinf(out), asarray(info.max if posinf is None else posinf, dtype=x.dtype), out)
-    return util.where(isneginf(out), asarray(info.min if neginf is None else neginf, dtype=x.dtype), out)
+    out = promotion.where(isnan(x), asarray(nan, dtype=x.dtype), x)
+    out = promotion.where(isposinf(out), asarray(info.max if posinf is None else posinf, dtype=x.dtype), out)
+    return promotion.where(isneginf(out), asarray(info.min if neginf is None else neginf, dtype=x.dtype), out)
 
 
 # --- equality --------------------------------------------------------------------------------------------------------
@@ -178,11 +188,14 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
     """
     arr = ensure_arraylike("nonzero", a)
     if arr.ndim == 0:
-        raise ValueError("Calling nonzero on 0d arrays is not allowed. Use jnp.atleast_1d(scalar).nonzero() instead.")
+        raise ValueError(
+            "Calling nonzero on 0d arrays is not allowed. Use jnp.atleast_1d(scalar).nonzero() instead."
+        )
     mask = arr if arr.dtype == np.bool_ else arr != 0
     count = concrete_index(
         mask.sum() if size is None else size,
-        "The size argument of jnp.nonzero must be statically specified to use jnp.nonzero within JAX transformations.")
+        "The size argument of jnp.nonzero must be statically specified to use jnp.nonzero within JAX transformations.",
+    )
     if arr.size == 0 or count == 0:
         return tuple(zeros(count, int) for _ in arr.shape)
     # The number of elements up to each place tells, counted itself, where the i-th one stands.
@@ -195,7 +208,7 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
     if any(np.shape(value) != () for value in fills):
         raise ValueError(f"fill_value must be a scalar or a tuple of length {arr.ndim}; got {fill_value}")
     missing = arange(count) >= mask.sum()
-    return tuple(util.where(missing, value, entry) for value, entry in zip(fills, out, strict=True))
+    return tuple(promotion.where(missing, value, entry) for value, entry in zip(fills, out, strict=True))
 
 
 def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
@@ -215,10 +228,16 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
         raise TypeError(f"x argument to bincount must have an integer type; got {x.dtype}")
     if x.ndim != 1:
         raise ValueError("only 1-dimensional input supported.")
-    minlength = concrete_index(minlength, "The error occurred because of argument 'minlength' of jnp.bincount.")
+    minlength = concrete_index(
+        minlength, "The error occurred because of argument 'minlength' of jnp.bincount."
+    )
     if length is None:
-        known = core.concrete_or_error(np.asarray, x, "The error occurred because of argument 'x' of jnp.bincount. To avoid this error, "
-                                                      "pass a static `length` argument.")
+        known = core.concrete_or_error(
+            np.asarray,
+            x,
+            "The error occurred because of argument 'x' of jnp.bincount. To avoid this error, "
+            "pass a static `length` argument.",
+        )
         length = max(minlength, int(known.max(initial=-1)) + 1)
     else:
         length = concrete_index(length, "The error occurred because of argument 'length' of jnp.bincount.")
@@ -226,5 +245,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
         weights = np.array(1, dtypes.default_int_dtype())
     elif np.shape(weights) != x.shape:
         types = [core.get_aval(v).str_short(short_dtypes=True) for v in (x, weights)]
-        raise ValueError(f"type of weights must match type of x. Got typeof(x)={types[0]} and typeof(weights)={types[1]}")
+        raise ValueError(
+            f"type of weights must match type of x. Got typeof(x)={types[0]} and typeof(weights)={types[1]}"
+        )
     return zeros(length, dtypes.dtype(weights)).at[clip(x, 0)].add(weights, mode="drop")

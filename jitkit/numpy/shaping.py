@@ -13,22 +13,12 @@ from typing import Any
 import numpy as np
 
 from .. import core, dtypes, lax
+from ..lax.utils import canonicalize_axis, canonicalize_shape
 from ..pjit import fused, jit
-from . import reductions
-from .creation import array, asarray, zeros_like
-from .ranges import arange
-from .reductions import refuse_out, static_axes
-from .util import (
-    as_array,
-    broadcast_to,
-    canonicalize_axis,
-    canonicalize_shape,
-    check_arraylike,
-    concrete_index,
-    ensure_arraylike,
-    index_tuple,
-    where,
-)
+from .creation import array, asarray
+from .promotion import broadcast_to
+from .reductions import static_axes
+from .util import as_array, check_arraylike, concrete_index, ensure_arraylike, index_tuple
 
 # --- the same elements under other axes ------------------------------------------------------------------------------
 
@@ -63,11 +53,15 @@ def _new_shape(a: Any, shape: Any) -> tuple[int, ...]:
     if unknown:
         others = math.prod(n for n in sizes if n != -1)
         if others == 0 or a.size % others != 0:
-            raise TypeError(f"cannot reshape array of shape {a.shape} (size {a.size}) into shape {given} because the product of specified "
-                            f"axis sizes ({others}) does not evenly divide {a.size}")
+            raise TypeError(
+                f"cannot reshape array of shape {a.shape} (size {a.size}) into shape {given} because the product of specified "
+                f"axis sizes ({others}) does not evenly divide {a.size}"
+            )
         sizes[unknown[0]] = a.size // others
     elif math.prod(sizes) != a.size:
-        raise TypeError(f"cannot reshape array of shape {a.shape} (size {a.size}) into shape {given} (size {math.prod(sizes)})")
+        raise TypeError(
+            f"cannot reshape array of shape {a.shape} (size {a.size}) into shape {given} (size {math.prod(sizes)})"
+        )
     return tuple(sizes)
 
 
@@ -217,8 +211,10 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     """Turned by k * 90 degrees in the plane of two axes, from the first to the second."""
     m = ensure_arraylike("rot90", m)
     if m.ndim < 2:
-        raise ValueError("rot90 requires its first argument to have ndim at least two, but got first argument of shape "
-                         f"{m.shape}, which has ndim {m.ndim}")
+        raise ValueError(
+            "rot90 requires its first argument to have ndim at least two, but got first argument of shape "
+            f"{m.shape}, which has ndim {m.ndim}"
+        )
     ax1, ax2 = (canonicalize_axis(i, m.ndim) for i in axes)
     if ax1 == ax2:
         raise ValueError("Axes must be different")
@@ -270,7 +266,10 @@ def _roll_static(a: Any, shift: Sequence[int], axis: Sequence[int]) -> Any:
         if a.shape[i] == 0:
             continue
         cut = int(-s % a.shape[i])
-        a = lax.concatenate([lax.slice_in_dim(a, cut, a.shape[i], axis=int(i)), lax.slice_in_dim(a, 0, cut, axis=int(i))], int(i))
+        a = lax.concatenate(
+            [lax.slice_in_dim(a, cut, a.shape[i], axis=int(i)), lax.slice_in_dim(a, 0, cut, axis=int(i))],
+            int(i),
+        )
     return a
 
 
@@ -302,98 +301,3 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 def _end_piece(piece: Any, shape: tuple[int, ...], axis: int) -> Any:
     piece = ensure_arraylike("diff", piece)
     return piece if piece.ndim else broadcast_to(piece, (*shape[:axis], 1, *shape[axis + 1 :]))
-
-
-# --- triangles and diagonals -----------------------------------------------------------------------------------------
-
-
-def eye(N: int, M: int | None = None, k: Any = 0, dtype: Any = None) -> Any:
-    """An N x M matrix of zeros, with ones where column - row = k."""
-    dtype = dtypes.check_and_canonicalize_user_dtype(float if dtype is None else dtype, "eye")
-    offset = ensure_arraylike("eye", k)
-    if offset.shape != () or not dtypes.issubdtype(offset.dtype, np.integer):
-        raise ValueError(f"k must be a scalar integer; got {k}")
-    shape = canonicalize_shape((N, N if M is None else M))
-    if any(n < 0 for n in shape):
-        raise ValueError(f"negative dimensions are not allowed, got {N} and {M}")
-    i = lax.broadcasted_iota(offset.dtype, shape, 0)
-    j = lax.broadcasted_iota(offset.dtype, shape, 1)
-    return (i + offset == j).astype(dtype)
-
-
-def identity(n: int, dtype: Any = None) -> Any:
-    """An n x n matrix with ones on its diagonal."""
-    return eye(n, dtype=None if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, "identity"))
-
-
-def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
-    """An N x M matrix of ones where column - row <= k, and zeros elsewhere."""
-    dtype = np.dtype("float32") if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, "tri")
-    shape = canonicalize_shape((N, N if M is None else M))
-    rows = lax.add(lax.broadcasted_iota(np.dtype("int32"), shape, 0), np.int32(operator.index(k)))
-    mask = lax.ge(rows, lax.broadcasted_iota(np.dtype("int32"), shape, 1))
-    return lax.convert_element_type(mask, dtype)
-
-
-@jit(static_argnames=("k",))
-def tril(m: Any, k: int = 0) -> Any:
-    """The last two axes with zeros above the k-th diagonal."""
-    m = ensure_arraylike("tril", m)
-    if m.ndim < 2:
-        raise ValueError("Argument to jax.numpy.tril must be at least 2D")
-    mask = lax.broadcast(tri(*m.shape[-2:], k=k, dtype=bool), m.shape[:-2])
-    return lax.select(mask, m, zeros_like(m))
-
-
-@jit(static_argnames=("k",))
-def triu(m: Any, k: int = 0) -> Any:
-    """The last two axes with zeros below the k-th diagonal."""
-    m = ensure_arraylike("triu", m)
-    if m.ndim < 2:
-        raise ValueError("Argument to jax.numpy.triu must be at least 2D")
-    mask = lax.broadcast(tri(*m.shape[-2:], k=k - 1, dtype=bool), m.shape[:-2])
-    return lax.select(mask, zeros_like(m), m)
-
-
-@jit(static_argnames=("offset", "axis1", "axis2"))
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """The elements with index(axis2) - index(axis1) = offset, along a new last axis."""
-    a = ensure_arraylike("diagonal", a)
-    if a.ndim < 2:
-        raise ValueError("diagonal requires an array of at least two dimensions.")
-    offset = concrete_index(offset, "'offset' argument of jnp.diagonal()")
-    length = max(0, min(a.shape[axis1] + min(offset, 0), a.shape[axis2] - max(offset, 0)))
-    a = moveaxis(a, (axis1, axis2), (-2, -1))
-    i = arange(length)
-    j = arange(abs(offset), abs(offset) + length)
-    return a[..., i, j] if offset >= 0 else a[..., j, i]
-
-
-def diag(v: Any, k: int = 0) -> Any:
-    """The k-th diagonal of a matrix, or the matrix with this k-th diagonal. ValueError for other ranks."""
-    check_arraylike("diag", v)
-    return _diag(v, operator.index(k))
-
-
-@jit(static_argnames=("k",))
-def _diag(v: Any, k: int) -> Any:
-    if v.ndim == 2:
-        return diagonal(v, offset=k)
-    if v.ndim != 1:
-        raise ValueError("diag input must be 1d or 2d")
-    zero = lax.full_like(v, 0, shape=())
-    v = lax.pad(v, zero, ((max(0, -k), max(0, k), 0),))
-    return where(eye(v.shape[0], k=k, dtype=bool), v[:, None], zero)
-
-
-@jit(static_argnames=("axis1", "axis2", "dtype"))
-def trace(a: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
-    """The sum of a diagonal. ValueError where the axes are the same."""
-    a = ensure_arraylike("trace", a)
-    refuse_out("trace", out)
-    if canonicalize_axis(axis1, a.ndim) == canonicalize_axis(axis2, a.ndim):
-        raise ValueError(f"axis1 and axis2 can not be same. axis1={axis1} and axis2={axis2}")
-    shape = a.shape
-    a = moveaxis(a, (axis1, axis2), (-2, -1))
-    a = where(eye(shape[axis1], shape[axis2], k=offset, dtype=bool), a, zeros_like(a))
-    return reductions.sum(a, axis=(-2, -1), dtype=dtype)

@@ -10,21 +10,33 @@ from typing import Any
 import numpy as np
 
 from .. import core, dtypes, errors, lax
+from ..lax.utils import canonicalize_axis
 from ..pjit import jit
 from .creation import asarray
 from .index_parts import index_dtype
-from .util import canonicalize_axis, check_arraylike, ensure_arraylike, ensure_arraylikes, promote_dtypes, where
+from .promotion import promote_dtypes, where
+from .util import check_arraylike, ensure_arraylike, ensure_arraylikes
 
 
 def _refuse(name: str, kind: None, order: None) -> None:
     if kind is not None:
-        raise TypeError(f"'kind' argument to {name} is not supported. Use stable=True or stable=False to specify sort stability.")
+        raise TypeError(
+            f"'kind' argument to {name} is not supported. Use stable=True or stable=False to specify sort stability."
+        )
     if order is not None:
         raise TypeError(f"'order' argument to {name} is not supported.")
 
 
 @jit(static_argnames=("axis", "kind", "order", "stable", "descending"))
-def sort(a: Any, axis: int | None = -1, *, kind: None = None, order: None = None, stable: bool = True, descending: bool = False) -> Any:
+def sort(
+    a: Any,
+    axis: int | None = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
+) -> Any:
     """The elements along `axis` in ascending order, nan last; all of them when it is None."""
     arr = ensure_arraylike("sort", a)
     _refuse("sort", kind, order)
@@ -36,15 +48,27 @@ def sort(a: Any, axis: int | None = -1, *, kind: None = None, order: None = None
 
 
 @jit(static_argnames=("axis", "kind", "order", "stable", "descending", "dtype"))
-def argsort(a: Any, axis: int | None = -1, *, kind: None = None, order: None = None, stable: bool = True, descending: bool = False,
-            dtype: Any = None) -> Any:
+def argsort(
+    a: Any,
+    axis: int | None = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
+    dtype: Any = None,
+) -> Any:
     """The positions of the elements along `axis` in ascending order; of all of them when it is None. Equal ones keep their order."""
     arr = ensure_arraylike("argsort", a)
     _refuse("argsort", kind, order)
     if axis is None:
         arr, axis = arr.ravel(), 0
     dimension = canonicalize_axis(axis, arr.ndim)
-    chosen = dtypes.default_int_dtype() if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, "argsort")
+    chosen = (
+        dtypes.default_int_dtype()
+        if dtype is None
+        else dtypes.check_and_canonicalize_user_dtype(dtype, "argsort")
+    )
     positions = lax.broadcasted_iota(chosen, arr.shape, dimension)
     if descending and stable:  # what is equal is to come out in its order after the last `rev`
         arr, positions = lax.rev(arr, dimensions=[dimension]), lax.rev(positions, dimensions=[dimension])
@@ -72,16 +96,20 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 
 @jit(static_argnames=("side", "method"))
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan") -> Any:
-    """Where to insert each element of `v` into the sorted one-dimensional `a`, so that it stays sorted: before equal ones, or after ("right").
+    """Where to insert each element of `v` into the sorted one-dimensional `a`: before equal ones, or after ("right").
 
     All methods do a binary search here, in ceil(log2(len(a) + 1)) steps for all elements at once.
     """
     check_arraylike("searchsorted", a, v, *([] if sorter is None else [sorter]))
     if side not in ("left", "right"):
-        raise ValueError(f"{side!r} is an invalid value for keyword 'side'. Expected one of ['left', 'right'].")
+        raise ValueError(
+            f"{side!r} is an invalid value for keyword 'side'. Expected one of ['left', 'right']."
+        )
     if method not in ("scan", "scan_unrolled", "sort", "compare_all", "default"):
-        raise ValueError(f"{method!r} is an invalid value for keyword 'method'. Expected one of "
-                         "['sort', 'scan', 'scan_unrolled', 'compare_all'].")
+        raise ValueError(
+            f"{method!r} is an invalid value for keyword 'method'. Expected one of "
+            "['sort', 'scan', 'scan_unrolled', 'compare_all']."
+        )
     a, v = asarray(a), asarray(v)
     if a.ndim != 1:
         raise ValueError("a should be 1-dimensional")
@@ -123,14 +151,23 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: str = "scan") ->
     if bins.shape[0] == 0:
         return lax.full(x.shape, 0, np.dtype("int32"))
     side = "left" if right else "right"
-    return where(bins[-1] >= bins[0], searchsorted(bins, x, side=side, method=method),
-                 bins.shape[0] - searchsorted(bins[::-1], x, side=side, method=method))
+    return where(
+        bins[-1] >= bins[0],
+        searchsorted(bins, x, side=side, method=method),
+        bins.shape[0] - searchsorted(bins[::-1], x, side=side, method=method),
+    )
 
 
 # --- distinct values -------------------------------------------------------------------------------------------------
 
 
-def unique(ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: int | None = None) -> Any:
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+) -> Any:
     """The distinct elements in ascending order, and on request the first position of each, the number of the distinct one for every
     element, and how often each occurs.
 
@@ -139,6 +176,8 @@ def unique(ar: Any, return_index: bool = False, return_inverse: bool = False, re
     check_arraylike("unique", ar)
     if isinstance(ar, core.Tracer):
         raise errors.ConcretizationTypeError(
-            ar, "The error arose in jnp.unique(): the number of distinct values is not known while tracing.")
-    result = np.unique(np.asarray(ar), return_index=return_index, return_inverse=return_inverse, return_counts=return_counts, axis=axis)
+            ar, "The error arose in jnp.unique(): the number of distinct values is not known while tracing."
+        )
+    find: Any = np.unique  # its type is one of many overloads, by the flags
+    result = find(np.asarray(ar), return_index, return_inverse, return_counts, axis)
     return tuple(map(asarray, result)) if isinstance(result, tuple) else asarray(result)

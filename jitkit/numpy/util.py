@@ -1,33 +1,21 @@
-"""operands of any kind -> operands that a primitive accepts
+"""What every function of this package does first: see whether its arguments are arrays or scalars, and which axes are meant.
 
-What every function of this package does first: check that its arguments are arrays or scalars, give them one dtype, and one
-rank. The dtype is the least upper bound of the promotion lattice (`dtypes`); a rank is raised by inserting axes of size one in front, but
-a scalar beside an array stays a scalar, since the elementwise primitives take it as it is.
-
-All of this depends on the operands' types only, so it is decided once per combination of types and remembered as a *plan*: for
-each operand a conversion, or none. Under a trace an operator costs one lookup in a table of plans (0.5 us) instead of a walk
-through the lattice; when all operands agree, which is the rule, the plan is empty.
-
-JAX: jax/_src/numpy/util.py:promote_args
+JAX: jax/_src/numpy/util.py:ensure_arraylike
 """
 
 from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .. import config, core, dtypes, errors, lax, traceback_util
+from .. import core, dtypes, errors, lax
 from ..array import Array, wrap
-from ..lax.utils import canonicalize_axis, canonicalize_shape
+from ..lax.utils import canonicalize_axis
 from ..operators import Operators
-from ..pjit import fused, jit
-
-_PLAN_LIMIT = 8192
-
 
 # --- axes ------------------------------------------------------------------------------------------------------------
 
@@ -68,14 +56,18 @@ def check_arraylike(name: str, *args: Any) -> None:
     """TypeError unless all arguments are arrays or scalars; `name` is the user's function."""
     for position, x in enumerate(args):
         if not _is_arraylike(x):
-            raise TypeError(f"{name} requires ndarray or scalar arguments, got {type(x)} at position {position}.")
+            raise TypeError(
+                f"{name} requires ndarray or scalar arguments, got {type(x)} at position {position}."
+            )
 
 
 def check_arraylike_or_none(name: str, *args: Any) -> None:
     """TypeError unless all arguments are arrays, scalars or None."""
     for position, x in enumerate(args):
         if x is not None and not _is_arraylike(x):
-            raise TypeError(f"{name} requires ndarray, scalar, or None arguments, got {type(x)} at position {position}.")
+            raise TypeError(
+                f"{name} requires ndarray, scalar, or None arguments, got {type(x)} at position {position}."
+            )
 
 
 def as_array(x: Any) -> Any:
@@ -134,202 +126,28 @@ def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
 
 def _warn_unless_arraylike(name: str, a: Any) -> None:
     if not _is_arraylike(a):
-        warnings.warn(f"{name} requires ndarray or scalar arguments, got {type(a)} at position 0. In a future JAX release this "
-                      "will be an error.", DeprecationWarning, stacklevel=3)
+        warnings.warn(
+            f"{name} requires ndarray or scalar arguments, got {type(a)} at position 0. In a future JAX release this "
+            "will be an error.",
+            DeprecationWarning,
+            stacklevel=3,
+        )
 
 
-# --- promotion -------------------------------------------------------------------------------------------------------
+def isscalar(element: Any) -> bool:
+    """Whether this is a scalar of Python or numpy, or an array without axes."""
+    if np.isscalar(element):
+        return True
+    return (isinstance(element, np.ndarray) or is_array(element)) and element.ndim == 0
 
 
-def convert(x: Any, dtype: Any, weak_type: bool = False) -> Any:
-    """`x` with this dtype and weakness; itself when it has them already."""
-    aval = getattr(x, "aval", None)
-    if aval is not None and aval.dtype == dtype and aval.weak_type == weak_type and isinstance(x, Operators):
-        return x
-    return lax._convert_element_type(x, dtype, weak_type)
+def iscomplexobj(x: Any) -> bool:
+    """Whether the dtype is a complex one; of a value that is no array, that of the array that numpy makes of it."""
+    if x is None or isinstance(x, str):
+        return False
+    return dtypes.issubdtype(x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype, np.complexfloating)
 
 
-Step = Callable[[Any], Any]  # what happens to one operand
-_Plan = tuple[Any, list[Step | None] | None, list[Step | None] | None]  # dtype, conversions, new ranks
-
-
-class _Promoter:
-    """Brings operands to one dtype, which `to` may widen further, and to one rank. Remembers the plan for each combination."""
-
-    def __init__(self, to: Callable[[Any], Any] | None = None) -> None:
-        self._to = to
-        self._plans: dict[Any, _Plan] = {}
-
-    def __call__(self, name: str, *args: Any) -> tuple[Any, Sequence[Any]]:
-        """The common dtype, and the operands of that dtype, ready for one primitive. Errors are in the name of `name`."""
-        try:
-            plan = self._plans[config.local.state.options, *[_signature(x) for x in args]]
-        except (KeyError, TypeError):
-            args, plan = self._make(name, args)
-        dtype, conversions, ranks = plan
-        operands: Sequence[Any] = args
-        if conversions is not None:
-            operands = [x if step is None else step(x) for x, step in zip(operands, conversions, strict=True)]
-        if ranks is not None:
-            operands = [x if step is None else step(x) for x, step in zip(operands, ranks, strict=True)]
-        return dtype, operands
-
-    def _make(self, name: str, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], _Plan]:
-        check_arraylike(name, *args)
-        args = tuple(x.__jax_array__() if hasattr(x, "__jax_array__") and not isinstance(x, Operators) else x for x in args)
-        avals = [core.get_aval(x) for x in args]
-        dtype, weak = dtypes.lattice_result_type(*avals)
-        if self._to is not None:
-            dtype = self._to(dtype)
-        conversions = [_conversion(x, aval, dtype, weak) for x, aval in zip(args, avals, strict=True)]
-        rank = _common_rank(name, [aval.shape for aval in avals])
-        ranks = [None if rank is None or aval.ndim == rank else _rank_raiser(rank - aval.ndim) for aval in avals]
-        plan = dtype, conversions if any(conversions) else None, ranks if any(ranks) else None
-        options = config.local.state.options
-        if options.numpy_rank_promotion != "warn":  # the warning is to be given each time
-            if len(self._plans) >= _PLAN_LIMIT:
-                self._plans.clear()
-            self._plans[options, *[_signature(x) for x in args]] = plan
-        return args, plan
-
-
-def _signature(x: Any) -> Any:
-    """What a plan depends on: the type of a Python scalar, and the aval of everything else."""
-    t = type(x)
-    if t in dtypes.python_scalar_dtypes:
-        return t
-    return getattr(x, "aval") if isinstance(x, Operators) else core.get_aval(x)
-
-
-def _conversion(x: Any, aval: Any, dtype: Any, weak: bool) -> Step | None:
-    """How one operand gets its dtype and weakness. A Python scalar is converted here and now: it is to be a literal of the jaxpr."""
-    if aval.dtype == dtype and aval.weak_type == weak:
-        return None
-    if type(x) in (int, float, complex) and not weak:
-        return dtype.type if dtypes.issubdtype(dtype, np.inexact) else lambda value: np.asarray(value).astype(dtype)[()]
-    python_type = dtypes.scalar_type_of(dtype)
-    if type(x) in (bool, int, float) and dtype == dtypes.canonical_scalar_dtype(python_type) and python_type is not bool:
-        return python_type
-    return lambda value: lax._convert_element_type(value, dtype, weak)
-
-
-def _rank_raiser(missing: int) -> Step:
-    return lambda value: lax.broadcast(value, (1,) * missing)
-
-
-def _common_rank(name: str, shapes: Sequence[tuple[int, ...]]) -> int | None:
-    """The rank that all operands are brought to; None when those with axes agree already, since scalars may stay."""
-    if len({len(sizes) for sizes in shapes if sizes}) < 2:
-        return None
-    _report_rank_promotion(name, shapes)
-    return len(lax.broadcast_shapes(*shapes))
-
-
-def _report_rank_promotion(name: str, shapes: Sequence[tuple[int, ...]]) -> None:
-    option = config.local.state.options.numpy_rank_promotion
-    listed = " ".join(map(str, shapes))
-    see = "for more information, see https://docs.jax.dev/en/latest/rank_promotion_warning.html."
-    if option == "warn":
-        warnings.warn(f"Following NumPy automatic rank promotion for {name} on shapes {listed}. Set the jax_numpy_rank_promotion "
-                      f"config option to 'allow' to disable this warning; {see}", stacklevel=traceback_util.stacklevel())
-    elif option == "raise":
-        raise ValueError(f"Operands could not be broadcast together for {name} on shapes {listed} and with the config option "
-                         f"jax_numpy_rank_promotion='raise'. {see[0].upper()}{see[1:]}")
-
-
-promote = _Promoter()
-promote_inexact = _Promoter(dtypes.to_inexact_dtype)
-promote_numeric = _Promoter(dtypes.to_numeric_dtype)
-promote_complex = _Promoter(dtypes.to_complex_dtype)
-
-
-def promote_shapes(name: str, *args: Any) -> list[Any]:
-    """The operands, brought to one rank; dtypes stay as they are."""
-    shapes = [np.shape(x) for x in args]
-    rank = _common_rank(name, shapes)
-    arrays = [as_array(x) for x in args]
-    if rank is None:
-        return arrays
-    return [x if len(s) == rank else lax.broadcast(x, (1,) * (rank - len(s))) for x, s in zip(arrays, shapes, strict=True)]
-
-
-def promote_dtypes(*args: Any) -> list[Any]:
-    """The operands, converted to their common dtype; weakly typed when all of them are. Shapes stay as they are."""
-    if len(args) < 2:
-        return [as_array(x) for x in args]
-    dtype, weak = dtypes.lattice_result_type(*[core.get_aval(x) for x in args])
-    return [convert(x, dtype, weak) for x in args]
-
-
-def promote_dtypes_inexact(*args: Any) -> list[Any]:
-    """Like `promote_dtypes`, to a floating point or complex dtype."""
-    dtype, weak = dtypes.lattice_result_type(*[core.get_aval(x) for x in args])
-    return [convert(x, dtypes.to_inexact_dtype(dtype), weak) for x in args]
-
-
-def promote_dtypes_numeric(*args: Any) -> list[Any]:
-    """Like `promote_dtypes`, with bool becoming the default integer type."""
-    dtype, weak = dtypes.lattice_result_type(*[core.get_aval(x) for x in args])
-    return [convert(x, dtypes.to_numeric_dtype(dtype), weak) for x in args]
-
-
-# --- broadcasting and choosing ---------------------------------------------------------------------------------------
-
-
-def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
-    """The shape of an operation on arrays of these shapes (each a tuple or an int). ValueError when there is none."""
-    if not shapes:
-        return ()
-    result: tuple[int, ...] = lax.broadcast_shapes(*[(s,) if np.ndim(s) == 0 else tuple(s) for s in shapes])
-    return result
-
-
-def broadcast_to(array: Any, shape: Any) -> Any:
-    """`array` repeated along new leading axes, and along axes of size one, to `shape` (a tuple or an int).
-
-    Raises:
-      ValueError: where the sizes do not fit.
-    """
-    array = ensure_arraylike("broadcast_to", array)
-    sizes = canonicalize_shape(shape if np.ndim(shape) else (shape,))
-    if array.shape == sizes:
-        return array
-    missing = len(sizes) - array.ndim
-    if missing < 0:
-        raise ValueError(f"Cannot broadcast to shape with fewer dimensions: arr_shape={array.shape!r} shape={sizes!r}")
-    if any(have not in (1, want) for have, want in zip(array.shape, sizes[missing:], strict=True)):
-        wanted = core.ShapedArray(sizes, array.dtype)
-        raise ValueError(f"Incompatible types for broadcasting: input type={core.get_aval(array)} and requested type={wanted}")
-    return lax.broadcast_in_dim(array, sizes, tuple(range(missing, len(sizes))))
-
-
-@fused
-def _broadcast_arrays(*args: Any) -> list[Any]:
-    shapes = [np.shape(x) for x in args]
-    if all(s == shapes[0] for s in shapes):
-        return [as_array(x) for x in args]
-    common = lax.broadcast_shapes(*shapes)
-    return [broadcast_to(x, common) for x in args]
-
-
-def broadcast_arrays(*args: Any) -> list[Any]:
-    """All arguments, broadcast against each other to one shape. ValueError when that is impossible."""
-    arrays: list[Any] = _broadcast_arrays(*ensure_arraylikes("broadcast_arrays", *args))
-    return arrays
-
-
-@jit
-def _where(condition: Any, x: Any, y: Any) -> Any:
-    # A program of its own, so that the eager call does not spread scalars out into arrays, either.
-    condition, x, y = ensure_arraylikes("where", condition, x, y)
-    if condition.dtype != np.bool_:
-        condition = lax.ne(condition, condition.dtype.type(0))
-    x, y = promote_dtypes(x, y)
-    if condition.ndim == 0:  # `select` takes one bit for all elements
-        x, y = _broadcast_arrays(x, y)
-    else:
-        condition, x, y = _broadcast_arrays(condition, x, y)
-    return lax.select(condition, x, y) if x.size else x
-
-
-where = _where  # jaxprs show it as JAX does, under the name `_where`
+def isrealobj(x: Any) -> bool:
+    """Whether the dtype is not a complex one."""
+    return not iscomplexobj(x)

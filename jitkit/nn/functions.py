@@ -1,0 +1,313 @@
+"""Activation functions of neural networks, softmax and its like, one-hot encoding.
+
+JAX gives some of these a derivative rule of their own (`custom_jvp`), which shows in its jaxprs as an equation around
+the function; here they are plain functions of `jitkit.numpy`, named as in JAX.
+
+JAX: jax/_src/nn/functions.py:relu
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, lax, traceback_util
+from .. import numpy as jnp
+from ..lax.utils import canonicalize_axis
+from ..numpy import reductions, statistics
+from ..numpy.promotion import promote_inexact
+from ..numpy.util import check_arraylike, check_arraylike_or_none, concrete_index, ensure_arraylike
+from ..pjit import fused, jit
+
+# --- activations -----------------------------------------------------------------------------------------------------
+
+
+@jit
+def identity(x: Any) -> Any:
+    """x."""
+    return ensure_arraylike("identity", x)
+
+
+@jit
+def relu(x: Any) -> Any:
+    """max(x, 0)."""
+    return jnp.maximum(x, 0)
+
+
+@jit
+def relu6(x: Any) -> Any:
+    """x, limited to [0, 6]."""
+    return jnp.minimum(jnp.maximum(x, 0), 6.0)
+
+
+@jit
+def squareplus(x: Any, b: Any = 4) -> Any:
+    """(x + sqrt(x**2 + b)) / 2."""
+    x = ensure_arraylike("squareplus", x)
+    b = ensure_arraylike("squareplus", b)
+    return (x + jnp.sqrt(jnp.square(x) + b)) / 2
+
+
+@jit
+def softplus(x: Any) -> Any:
+    """log(1 + e**x), a smooth relu."""
+    return jnp.logaddexp(x, 0)
+
+
+@jit
+def sparse_plus(x: Any) -> Any:
+    """0 up to -1, x from 1 on, and a parabola between."""
+    x = ensure_arraylike("sparse_plus", x)
+    return jnp.where(x <= -1.0, 0.0, jnp.where(x >= 1.0, x, (x + 1.0) ** 2 / 4))
+
+
+@jit
+def soft_sign(x: Any) -> Any:
+    """x / (|x| + 1)."""
+    x = ensure_arraylike("soft_sign", x)
+    return x / (jnp.abs(x) + 1)
+
+
+@fused
+def sigmoid(x: Any) -> Any:
+    """1 / (1 + e**-x)."""
+    return lax.logistic(x)
+
+
+@jit
+def sparse_sigmoid(x: Any) -> Any:
+    """0 up to -1, 1 from 1 on, and a line between."""
+    return 0.5 * jnp.clip(x + 1.0, 0.0, 2.0)
+
+
+@jit
+def silu(x: Any) -> Any:
+    """x * sigmoid(x), also called swish."""
+    x = ensure_arraylike("silu", x)
+    return x * sigmoid(x)
+
+
+swish = silu
+
+
+@jit
+def mish(x: Any) -> Any:
+    """x * tanh(softplus(x))."""
+    x = ensure_arraylike("mish", x)
+    return x * jnp.tanh(softplus(x))
+
+
+@jit
+def log_sigmoid(x: Any) -> Any:
+    """log(sigmoid(x)), accurate where sigmoid(x) is near 0."""
+    x = ensure_arraylike("log_sigmoid", x)
+    return -softplus(-x)
+
+
+@jit
+def elu(x: Any, alpha: Any = 1.0) -> Any:
+    """x where it is positive, alpha * (e**x - 1) elsewhere."""
+    x = ensure_arraylike("elu", x)
+    is_positive = x > 0
+    return jnp.where(is_positive, x, alpha * jnp.expm1(jnp.where(x > 0, 0.0, x)))
+
+
+@jit
+def leaky_relu(x: Any, negative_slope: Any = 0.01) -> Any:
+    """x where it is positive, negative_slope * x elsewhere."""
+    x = ensure_arraylike("leaky_relu", x)
+    return jnp.where(x >= 0, x, negative_slope * x)
+
+
+@jit
+def hard_tanh(x: Any) -> Any:
+    """x, limited to [-1, 1]."""
+    x = ensure_arraylike("hard_tanh", x)
+    return jnp.where(x > 1, 1, jnp.where(x < -1, -1, x))
+
+
+@jit
+def celu(x: Any, alpha: Any = 1.0) -> Any:
+    """max(x, 0) + alpha * (e**(min(x, 0) / alpha) - 1): elu with a continuous derivative."""
+    return jnp.maximum(x, 0.0) + alpha * jnp.expm1(jnp.minimum(x, 0.0) / alpha)
+
+
+@jit
+def selu(x: Any) -> Any:
+    """A scaled elu, with the constants of "Self-Normalizing Neural Networks" (https://arxiv.org/abs/1706.02515)."""
+    alpha = 1.6732632423543772848170429916717
+    scale = 1.0507009873554804934193349852946
+    return scale * elu(x, alpha)
+
+
+def gelu(x: Any, approximate: bool = True) -> Any:
+    """x * P(X <= x) for a standard normal X; `approximate` with tanh instead of erf (https://arxiv.org/abs/1606.08415)."""
+    dtype, (x,) = promote_inexact("gelu", x)
+    x = ensure_arraylike("gelu", x)
+    if approximate:
+        sqrt_2_over_pi = np.sqrt(2 / np.pi).astype(dtype)
+        return x * (0.5 * (1.0 + jnp.tanh(sqrt_2_over_pi * (x + 0.044715 * (x**3)))))
+    sqrt_half = np.sqrt(0.5).astype(dtype)
+    return jnp.array(0.5 * x * lax.erfc(-x * sqrt_half), dtype=dtype)
+
+
+@jit(static_argnames=("axis",))
+def glu(x: Any, axis: int = -1) -> Any:
+    """The first half along `axis`, times the sigmoid of the second. ValueError where it has no halves."""
+    x = ensure_arraylike("glu", x)
+    if x.shape[axis] % 2 != 0:
+        raise ValueError("axis size must be divisible by 2")
+    x1, x2 = jnp.split(x, 2, axis)
+    return x1 * sigmoid(x2)
+
+
+@jit
+def hard_sigmoid(x: Any) -> Any:
+    """relu6(x + 3) / 6."""
+    return relu6(x + 3.0) / 6.0
+
+
+@jit
+def hard_silu(x: Any) -> Any:
+    """x * hard_sigmoid(x), also called hard_swish."""
+    x = ensure_arraylike("hard_silu", x)
+    return x * hard_sigmoid(x)
+
+
+hard_swish = hard_silu
+
+
+@jit
+def log1mexp(x: Any) -> Any:
+    """log(1 - e**-x) for positive x, accurate near 0 and far from it (https://cran.r-project.org/package=Rmpfr, log1mexp-note)."""
+    x = ensure_arraylike("log1mexp", x)
+    c = jnp.log(2.0)
+    return jnp.where(x < c, jnp.log(-jnp.expm1(-x)), jnp.log1p(-jnp.exp(-x)))
+
+
+# --- over an axis ----------------------------------------------------------------------------------------------------
+
+
+def logsumexp(
+    a: Any,
+    axis: Any = None,
+    b: Any = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
+    where: Any = None,
+) -> Any:
+    """log(sum(b * e**a)) over `axis`, without overflow: the largest element is taken out first.
+
+    With `return_sign`, the pair of the logarithm of the sum's size and its sign; without, nan where the sum is negative.
+    """
+    if where is not None:
+        a = jnp.where(where, a, 0)
+    if b is not None:
+        _, (a, b) = promote_inexact("logsumexp", a, b)
+        a, b = ensure_arraylike("logsumexp", a), ensure_arraylike("logsumexp", b)
+        a = jnp.where(b != 0, a, -np.inf)
+    else:
+        a = ensure_arraylike("logsumexp", promote_inexact("logsumexp", a)[1][0])
+    axes = reductions.reduced_axes(a.ndim, axis)
+    largest = jnp.max(jnp.real(a), axis=axes, keepdims=keepdims, where=where, initial=-np.inf)
+    largest = lax.stop_gradient(lax.select(jnp.isfinite(largest), largest, lax.full_like(largest, 0)))
+    spread = largest if keepdims else lax.expand_dims(largest, axes)
+    sizes = lax.exp(lax.sub(a, spread.astype(a.dtype)))
+    if b is not None:
+        sizes = lax.mul(sizes, b)
+    total = jnp.sum(sizes, axis=axes, keepdims=keepdims, where=where)
+    sign = lax.sign(total)
+    is_complex = dtypes.issubdtype(a.dtype, np.complexfloating)
+    if return_sign or not is_complex:
+        total = jnp.abs(total)
+    out = lax.add(lax.log(total), largest.astype(total.dtype))
+    if return_sign:
+        return out, sign
+    if b is not None and not is_complex:
+        return jnp.where(sign < 0, jnp.array(np.nan, dtype=out.dtype), out)
+    return out
+
+
+@jit(static_argnames=("axis", "keepdims"))
+def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = False) -> Any:
+    """log(mean(e**x)) over `axis`, without overflow."""
+    total = logsumexp(x, axis=axis, where=where, keepdims=keepdims)
+    return total - jnp.log(statistics.number_of(x, axis, keepdims, where, total.dtype))
+
+
+@jit(static_argnames=("axis",))
+def log_softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
+    """log(softmax(x)), without overflow."""
+    x = ensure_arraylike("log_softmax", x)
+    largest = jnp.max(x, axis, where=where, initial=-np.inf, keepdims=True)
+    safe = x if where is None else jnp.where(where, x, -np.inf)
+    shifted = safe - lax.stop_gradient(largest)
+    result = shifted - jnp.log(jnp.sum(jnp.exp(shifted), axis, where=where, keepdims=True))
+    return result if where is None else jnp.where(where, result, -np.inf)
+
+
+def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
+    """e**x, divided by its sum over `axis`, without overflow. Elements where `where` is False are 0."""
+    largest = jnp.max(x, axis, where=where, initial=-np.inf, keepdims=True)
+    safe = x if where is None else jnp.where(where, x, -np.inf)
+    sizes = jnp.exp(jnp.subtract(safe, lax.stop_gradient(largest)))
+    result = sizes / jnp.sum(sizes, axis, where=where, keepdims=True)
+    return result if where is None else jnp.where(where, result, 0)
+
+
+@jit(static_argnames=("axis", "algorithm"))
+def standardize(
+    x: Any,
+    axis: Any = -1,
+    mean: Any = None,
+    variance: Any = None,
+    epsilon: Any = 1e-5,
+    where: Any = None,
+    *,
+    algorithm: str = "fast",
+) -> Any:
+    """x minus its mean over `axis`, divided by its standard deviation there.
+
+    Args:
+      mean, variance: those of x where they are not given.
+      epsilon: added to the variance.
+      algorithm: the variance as the mean of squares minus the square of the mean ("fast"), or as the mean squared distance ("stable").
+    """
+    check_arraylike("standardize", x)
+    check_arraylike_or_none("standardize", mean, variance, where)
+    if mean is None:
+        mean = jnp.mean(x, axis, keepdims=True, where=where)
+    if variance is None:
+        if algorithm == "stable":
+            variance = jnp.mean(jnp.square(jnp.subtract(x, mean)), axis, keepdims=True, where=where)
+        elif algorithm == "fast":
+            variance = jnp.mean(jnp.square(x), axis, keepdims=True, where=where) - jnp.square(mean)
+            variance = jnp.clip(variance, 0)  # rounding may have made it negative
+        else:
+            raise ValueError(f"Unknown algorithm '{algorithm}'. Expected 'fast' or 'stable'.")
+    return jnp.subtract(x, mean) * lax.rsqrt(variance + epsilon)
+
+
+def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> Any:
+    """A new axis of size `num_classes`, with 1 at the position that `x` gives and 0 elsewhere; all 0 where there is no such position."""
+    num_classes = concrete_index(num_classes, "The error arose in jax.nn.one_hot argument `num_classes`.")
+    x = jnp.asarray(x)
+    if not dtypes.issubdtype(x.dtype, np.integer):
+        warnings.warn(
+            f"jax.nn.one_hot input should be integer-typed; got dtype={x.dtype}",
+            DeprecationWarning,
+            stacklevel=traceback_util.stacklevel(),
+        )
+    return _one_hot(x, num_classes, dtype=dtypes.default_float_dtype() if dtype is None else dtype, axis=axis)
+
+
+@jit(static_argnames=("num_classes", "dtype", "axis"))
+def _one_hot(x: Any, num_classes: int, *, dtype: Any, axis: int) -> Any:
+    position = canonicalize_axis(axis, x.ndim + 1)
+    spread = lax.expand_dims(x, (axis,))
+    classes = lax.broadcasted_iota(
+        x.dtype, [num_classes if i == position else 1 for i in range(spread.ndim)], position
+    )
+    return (spread == classes).astype(dtype)

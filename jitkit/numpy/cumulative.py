@@ -1,0 +1,72 @@
+"""Running sums and products.
+
+JAX: jax/_src/numpy/reductions.py:cumsum
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, lax
+from ..lax.utils import canonicalize_axis
+from ..pjit import jit
+from .promotion import convert
+from .promotion import where as where_
+from .reductions import promote_integer_dtype
+from .util import ensure_arraylike
+
+
+def _cumulative(
+    name: str,
+    operation: Callable[..., Any],
+    a: Any,
+    axis: int | None,
+    dtype: Any,
+    out: None,
+    nan_as: int | None = None,
+    promote_integers: bool = False,
+) -> Any:
+    a = ensure_arraylike(name, a)
+    if out is not None:
+        raise NotImplementedError(f"The 'out' argument to jnp.{name} is not supported")
+    if axis is None or a.ndim == 0:
+        a = lax.reshape(a, (a.size,))
+    axis = canonicalize_axis(0 if axis is None else axis, a.ndim)
+    if nan_as is not None:
+        a = where_(lax.ne(a, a), a.dtype.type(nan_as), a)
+    if dtype is None:
+        widens = promote_integers or a.dtype == np.bool_
+        computed = result = promote_integer_dtype(a.dtype) if widens else a.dtype
+    else:
+        computed = result = dtypes.check_and_canonicalize_user_dtype(dtype, name)
+        if result == np.bool_:
+            a = a if a.dtype == result else a != 0
+            computed = promote_integer_dtype(result)
+    return convert(operation(convert(a, computed), axis), result)
+
+
+@jit(static_argnames=("axis", "dtype"))
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """The sums of the first 1, 2, 3, ... elements along `axis`; of all elements in row-major order when it is None."""
+    return _cumulative("cumsum", lax.cumsum, a, axis, dtype, out)
+
+
+@jit(static_argnames=("axis", "dtype"))
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """The products of the first 1, 2, 3, ... elements along `axis`; of all elements in row-major order when it is None."""
+    return _cumulative("cumprod", lax.cumprod, a, axis, dtype, out)
+
+
+@jit(static_argnames=("axis", "dtype"))
+def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """`cumsum` with nan counting as 0."""
+    return _cumulative("nancumsum", lax.cumsum, a, axis, dtype, out, nan_as=0)
+
+
+@jit(static_argnames=("axis", "dtype"))
+def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """`cumprod` with nan counting as 1."""
+    return _cumulative("nancumprod", lax.cumprod, a, axis, dtype, out, nan_as=1)

@@ -1,0 +1,127 @@
+"""x.at[index]: arrays with some elements changed, as new arrays.
+
+JAX: jax/_src/ops/scatter.py:_scatter_update
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import lax
+from .arithmetic import power
+from .creation import ones_like
+from .index_plan import scatter_update
+from .indexing import take_index
+from .ufuncs import divide
+
+
+class IndexUpdateHelper:
+    """`x.at`: takes an index, and then what to do there. Nothing happens to x: each method returns a new array."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __getitem__(self, index: Any) -> IndexUpdateRef:
+        return IndexUpdateRef(self.array, index)
+
+    def __repr__(self) -> str:
+        return f"_IndexUpdateHelper({self.array!r})"
+
+
+def _update(name: str, scatter: Callable[..., Any], doc: str) -> Any:
+    def method(
+        self: IndexUpdateRef,
+        values: Any,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        wrap_negative_indices: bool = True,
+    ) -> Any:
+        return scatter_update(
+            self.array,
+            self.index,
+            values,
+            scatter,
+            indices_are_sorted=indices_are_sorted,
+            unique_indices=unique_indices,
+            mode=mode,
+            wrap_negative_indices=wrap_negative_indices,
+        )
+
+    method.__name__ = name
+    method.__qualname__ = f"IndexUpdateRef.{name}"
+    method.__doc__ = (
+        f"{doc} Values broadcast to the shape of `x[index]`, and are converted to the dtype of x."
+    )
+    return method
+
+
+class IndexUpdateRef:
+    """`x.at[index]`.
+
+    All methods take `mode`, what happens to indices out of bounds ("drop" by default, "clip", "promise_in_bounds"; for `get`: "fill"),
+    and the promises `indices_are_sorted` and `unique_indices`. With `wrap_negative_indices=False`, negative ones are out of bounds.
+    """
+
+    __slots__ = ("array", "index")
+
+    def __init__(self, array: Any, index: Any) -> None:
+        self.array = array
+        self.index = index
+
+    def __repr__(self) -> str:
+        return f"_IndexUpdateRef({self.array!r}, {self.index!r})"
+
+    def get(
+        self,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        fill_value: Any = None,
+        wrap_negative_indices: bool = True,
+    ) -> Any:
+        """`x[index]`, with a say in what happens out of bounds: "fill" gives `fill_value`, or nan."""
+        return take_index(
+            self.array,
+            self.index,
+            indices_are_sorted=indices_are_sorted,
+            unique_indices=unique_indices,
+            mode=mode,
+            fill_value=fill_value,
+            normalize_indices=wrap_negative_indices,
+        )
+
+    set = _update("set", lax.scatter, "`x[index] = values`.")
+    add = _update("add", lax.scatter_add, "`x[index] += values`, as often as an element is named.")
+    subtract = _update("subtract", lax.scatter_sub, "`x[index] -= values`, as often as an element is named.")
+    multiply = mul = _update(
+        "multiply", lax.scatter_mul, "`x[index] *= values`, as often as an element is named."
+    )
+    min = _update("min", lax.scatter_min, "`x[index] = minimum(x[index], values)`.")
+    max = _update("max", lax.scatter_max, "`x[index] = maximum(x[index], values)`.")
+
+    def divide(self, values: Any, **options: Any) -> Any:
+        """`x[index] /= values`."""
+        return divide(
+            self.array, IndexUpdateRef(ones_like(self.array), self.index).multiply(values, **options)
+        )
+
+    def power(self, values: Any, **options: Any) -> Any:
+        """`x[index] **= values`."""
+        return power(
+            self.array, IndexUpdateRef(ones_like(self.array), self.index).multiply(values, **options)
+        )
+
+    def apply(self, func: Callable[[Any], Any], **options: Any) -> Any:
+        """`x[index] = func(x[index])`, as often as an element is named. `func` takes and returns one scalar."""
+
+        def scatter(x: Any, positions: Any, y: Any, numbers: Any, **kwargs: Any) -> Any:
+            return lax.scatter_apply(x, positions, func, numbers, update_shape=y.shape, **kwargs)
+
+        zero = lax.full_like(self.array, 0, shape=())
+        return scatter_update(self.array, self.index, zero, scatter, **options)
