@@ -167,7 +167,7 @@ class Array(Operators, metaclass=_ArrayMeta):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         value = self._value
-        return np.array(value, dtype, copy=copy) if copy else np.asarray(value, dtype)
+        return np.asarray(value, dtype, copy=copy)
 
     def __jax_array__(self) -> runtime.Buffer:
         return self._buf
@@ -180,9 +180,6 @@ class Array(Operators, metaclass=_ArrayMeta):
 
     def __buffer__(self, flags: int) -> memoryview:
         return memoryview(cast(Any, self._value))  # Python asks for it from 3.12 on
-
-    def __bytes__(self) -> bytes:
-        return self.tobytes()
 
     def tolist(self) -> Any:
         """Nested lists of Python scalars."""
@@ -259,6 +256,7 @@ def _unpickle(value: np.ndarray[Any, Any], weak_type: bool) -> Array:
 
 
 core.aval_of_type[Array] = lambda x: x.aval
+runtime.buffer_holders.append(Array)
 
 
 # --- making and converting ----------------------------------------------------------------------------------

@@ -49,7 +49,22 @@ def _open() -> _Gate:
     ext = importlib.import_module("jaxlib._jax")
     xla_client = importlib.import_module("jaxlib.xla_client")
     skip = "_skip_checks" in (inspect.getdoc(ext.array_result_handler) or "")
+    for array_type in buffer_holders:
+        _introduce(array_type, ext.ArrayImpl)
     return _Gate(jax, ext, xla_client, ext.ArrayImpl, jax.errors.JaxRuntimeError, skip)
+
+
+buffer_holders: list[type] = []  # classes whose `_buf` is a buffer, to be taken by JAX like the buffer itself
+
+
+def _introduce(holder: type, array_type: type) -> None:
+    """Let `jax.numpy` and functions made by `jax.jit` take values of a class that holds a buffer."""
+    core, pxla = importlib.import_module("jax._src.core"), importlib.import_module("jax._src.interpreters.pxla")
+    core.pytype_aval_mappings[holder] = lambda x: x._buf.aval
+    shard = pxla.shard_arg_handlers[array_type]
+    pxla.shard_arg_handlers[holder] = lambda xs, *how: shard([x._buf for x in xs], *how)
+    canonicalize = getattr(importlib.import_module("jax._src.dtypes"), "canonicalize_value_handlers", {})
+    canonicalize[holder] = lambda x: x._buf  # until JAX 0.11
 
 
 def gate() -> _Gate:

@@ -85,7 +85,11 @@ ARROWS = {
 
 # What `runtime` may ask of jax: devices, placement, the types of buffers, errors. Nothing that traces,
 # compiles or computes.
-GATE_MODULES = {"jax", "jaxlib._jax", "jaxlib.xla_client", "jaxlib.version", "jax._src.sharding_impls"}
+GATE_MODULES = {
+    "jax", "jaxlib._jax", "jaxlib.xla_client", "jaxlib.version", "jax._src.sharding_impls",
+    # the tables in which JAX looks for what a type is and where its data are: Array is entered there
+    "jax._src.core", "jax._src.interpreters.pxla", "jax._src.dtypes",
+}  # fmt: skip
 GATE_NAMES = {
     "devices",
     "local_devices",

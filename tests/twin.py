@@ -130,7 +130,9 @@ def plain(x):
         return type(x).__name__, [plain(item) for item in x]
     if isinstance(x, list | tuple | collections.deque):
         return type(x)([plain(item) for item in x])
-    if isinstance(x, str | bytes | int | float | complex | bool | type(None) | types.EllipsisType | type):
+    if isinstance(x, float | complex):
+        return repr(x)  # in which nan is equal to nan, and 0.0 is not -0.0
+    if isinstance(x, str | bytes | int | bool | type(None) | types.EllipsisType | type):
         return x
     return words(repr(x))
 
