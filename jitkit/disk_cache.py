@@ -17,9 +17,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import pathlib
 import struct
-import tempfile
+import threading
 import time
 import warnings
 import zlib
@@ -40,11 +39,10 @@ def enabled() -> bool:
 def load(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...]) -> Any:
     """The executable for this text (without source lines, which change nothing) from the folder, or None."""
     path = _path(text, owners, options)
-    if path is None:
-        return None
     start = time.perf_counter()
     try:
-        content = path.read_bytes()
+        with open(path, "rb") as file:
+            content = file.read()
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -59,7 +57,7 @@ def load(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, 
         return None
     with contextlib.suppress(OSError):
         os.utime(path)  # the time of last use, which `_make_room` goes by
-    report.log_stage("disk cache hit", path.stem[:12], time.perf_counter() - start)
+    report.log_stage("disk cache hit", os.path.basename(path)[:12], time.perf_counter() - start)
     return loaded
 
 
@@ -67,39 +65,39 @@ def store(
     text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...], loaded: Any
 ) -> None:
     """Write the executable to the folder; a folder that cannot be written is a warning, not an error."""
-    path = _path(text, owners, options)
-    if path is None:
-        return
     if "xla_ffi_python" in text or "xla_python" in text:
         return  # a host callback is an address in this process
+    path = _path(text, owners, options)
+    folder = os.path.dirname(path)
     try:
-        content = _pack(runtime.serialize(loaded))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.stem[:12], suffix=".tmp")
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
-            os.replace(temporary, path)
-        except BaseException:
-            pathlib.Path(temporary).unlink(missing_ok=True)
-            raise
-        _make_room(path.parent, keep=path)
+        os.makedirs(folder, exist_ok=True)
+        _write_whole(path, _pack(runtime.serialize(loaded)))
+        _make_room(folder, keep=path)
     except (OSError, ValueError) as error:
-        warnings.warn(f"jitkit's disk cache cannot write to {path.parent}: {error}", stacklevel=2)
+        warnings.warn(f"jitkit's disk cache cannot write to {folder}: {error}", stacklevel=2)
 
 
-def _path(
-    text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...]
-) -> pathlib.Path | None:
-    folder = config.value("compilation_cache_dir")
-    if folder is None:
-        return None
+def _write_whole(path: str, content: bytes) -> None:
+    """Write beside the name, then rename: nobody reads half a file, and the last of several writers wins."""
+    temporary = f"{path}.{os.getpid()}-{threading.get_ident()}.tmp"
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _path(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...]) -> str:
     digest = hashlib.sha256()
     ids = ",".join(str(device.id) for device in owners)
     for part in (text, repr(options), ids, runtime.platform_fingerprint(owners[0])):
         digest.update(f"{len(part)}:".encode())
         digest.update(part.encode())
-    return pathlib.Path(folder).expanduser() / f"{digest.hexdigest()}{_SUFFIX}"
+    folder = os.path.expanduser(config.value("compilation_cache_dir"))
+    return os.path.join(folder, digest.hexdigest() + _SUFFIX)
 
 
 def _pack(data: bytes) -> bytes:
@@ -117,23 +115,25 @@ def _unpack(content: bytes) -> bytes:
     return data
 
 
-def _make_room(folder: pathlib.Path, keep: pathlib.Path) -> None:
-    """Delete the files that were not used for longest until the folder is within its limit; leftovers of
-    dead writers, too.
+def _make_room(folder: str, keep: str) -> None:
+    """Delete the files that were not used for longest until the folder is within its limit; leftovers of dead
+    writers, too.
     """
     limit = config.value("compilation_cache_max_size")
     files = []
-    for path in folder.iterdir():
+    for name in os.listdir(folder):
+        path = os.path.join(folder, name)
         with contextlib.suppress(OSError):
-            status = path.stat()
-            if path.suffix == ".tmp" and time.time() - status.st_mtime > 3600:
-                path.unlink(missing_ok=True)
-            elif path.suffix == _SUFFIX:
+            status = os.stat(path)
+            if name.endswith(".tmp") and time.time() - status.st_mtime > 3600:
+                os.unlink(path)
+            elif name.endswith(_SUFFIX):
                 files.append((status.st_mtime, status.st_size, path))
     total = sum(size for _, size, _ in files)
     for _, size, path in sorted(files):
         if total <= limit:
             break
         if path != keep:
-            path.unlink(missing_ok=True)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
             total -= size

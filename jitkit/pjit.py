@@ -112,7 +112,7 @@ def fused(fun: Callable[..., Any] | None = None, /, *, static_argnames: Iterable
     """For functions of the library: one compiled program when called eagerly, plain Python under a trace."""
     if fun is None:
         return cast(Wrapped, functools.partial(fused, static_argnames=static_argnames))
-    spec = api_util.resolve_spec(fun, None, tuple(static_argnames), None, None)
+    spec = api_util.resolve_spec(fun, None, tuple(static_argnames) or None, None, None)
     return Jitted(fun, JitOptions(spec, False, True, ())).make_dispatcher(staged=False)
 
 
