@@ -273,6 +273,13 @@ def from_host(x: Any, aval: ShapedArray) -> Array:
     return Array(runtime.put(x, aval, sharding, False), aval, aval)
 
 
+def from_dlpack(x: Any) -> Array:
+    """An Array on the memory of whatever speaks DLPack (torch tensors, cupy and numpy arrays, `jax.Array`s), committed
+    to its device. TypeError for other values.
+    """
+    return wrap(runtime.from_dlpack(x))
+
+
 def as_array(x: Any) -> Any:
     """Any array-like value (numpy, Python scalar, jax.Array) as an Array; Arrays and tracers as they are.
     TypeError otherwise.
@@ -352,14 +359,17 @@ def _key_of_bool(x: bool) -> Any:
 _bool_key = runtime.OnHost(ShapedArray((), np.bool_))  # Python's and numpy's True are two entries, as in JAX
 _int_keys = [runtime.on_host(ShapedArray((), dtype, weak_type=True)) for dtype in (np.int32, np.int64)]
 _float_keys = [runtime.on_host(ShapedArray((), dtype, weak_type=True)) for dtype in (np.float32, np.float64)]
-_ndarray_keys: tuple[dict[Any, Any], dict[Any, Any]] = ({}, {})  # without and with x64
+_ndarray_keys: dict[
+    Any, Any
+] = {}  # by shape and dtype; 64-bit dtypes are absent, x64 decides what they become
 
 
 def _key_of_ndarray(x: np.ndarray[Any, Any]) -> Any:
-    known = _ndarray_keys[config.local.state.options.enable_x64]
-    key = known.get((x.shape, x.dtype))
+    key = _ndarray_keys.get((x.shape, x.dtype))
     if key is None:
-        if len(known) > 4096:
-            known.clear()
-        key = known[x.shape, x.dtype] = _key_of_scalar(x)
+        key = _key_of_scalar(x)
+        if key.aval.dtype == x.dtype and x.dtype.itemsize < 8:
+            if len(_ndarray_keys) > 4096:
+                _ndarray_keys.clear()
+            _ndarray_keys[x.shape, x.dtype] = key
     return key

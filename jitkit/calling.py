@@ -35,8 +35,8 @@ Buffers = Sequence[runtime.Buffer]
 def runner(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]) -> Callable[[Leaves], Any]:
     """The function that runs `executable` on leaves whose keys are `leaf_keys`, and returns a tree of Arrays.
 
-    One array to one array has a function of its own: 1.04x jax.jit that way, 1.10x in two steps.
-    """
+    From one array to one array there is a shorter way: each Python function on the way costs 0.1 us or more,
+    of 4 us."""
     avals, keys = executable.out_avals, executable.out_keys
     if out_tree is not LEAF:
         run = _buffers_runner(executable, leaf_keys)
@@ -52,6 +52,15 @@ def runner(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]
             return Array(buffers[0], aval, key)
 
         return run_one
+    if len(leaf_keys) == 1 and _takes_one_numpy_array(executable, leaf_keys[0]):
+        dispatcher, dtype = executable.host_dispatcher(), executable.arg_avals[0].dtype
+
+        def run_one_on_host(leaves: Leaves) -> Any:
+            x = leaves[0]
+            value = x if type(x) is np.ndarray and x.dtype is dtype else _in_dtype(x, dtype)
+            return Array(dispatcher(value)[0], aval, key)
+
+        return run_one_on_host
     run = _buffers_runner(executable, leaf_keys)
     return lambda leaves: Array(run(leaves)[0], aval, key)
 
@@ -63,6 +72,15 @@ def _takes_buffers_as_they_are(executable: Executable, leaf_keys: Sequence[Any])
         and not executable.consts
         and executable.kept == list(range(len(leaf_keys)))
         and not any(isinstance(key, OnHost) for key in leaf_keys)
+    )
+
+
+def _takes_one_numpy_array(executable: Executable, key: Any) -> bool:
+    return (
+        isinstance(key, OnHost)
+        and not key.aval.weak_type
+        and executable.kept == [0]
+        and not executable.consts
     )
 
 
