@@ -254,6 +254,16 @@ _WIDE = frozenset(("int64", "uint64", "float64", "complex128"))
 _NOTHING = contextlib.nullcontext()
 
 
+def from_dlpack(x: Any) -> Buffer:
+    """A buffer on the memory of whatever speaks DLPack: torch tensors, cupy and numpy arrays, jax.Arrays.
+
+    Without a copy where alignment and dtype allow it. TypeError for other values.
+    """
+    jax = gate().jax
+    with jax.enable_x64(config.x64()):
+        return jax.dlpack.from_dlpack(x)
+
+
 def deleted_error(aval: Any) -> RuntimeError:
     """The error for an array whose buffer was donated or deleted."""
     return RuntimeError(f"Array has been deleted with shape={aval.str_short()}.\n{_WHERE_IT_WENT}")

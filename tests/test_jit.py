@@ -58,7 +58,15 @@ def test_the_same_signature_is_traced_once(jax, jnp):
 def test_a_new_shape_dtype_or_weak_type_is_traced_anew(jax, jnp):
     log = []
     f = jax.jit(logging_identity(log))
-    for x in (jnp.ones(2), jnp.ones(3), jnp.ones((3, 1)), jnp.ones(3, "int32"), jnp.float32(2), jnp.asarray(2.0), jnp.ones(2)):
+    for x in (
+        jnp.ones(2),
+        jnp.ones(3),
+        jnp.ones((3, 1)),
+        jnp.ones(3, "int32"),
+        jnp.float32(2),
+        jnp.asarray(2.0),
+        jnp.ones(2),
+    ):
         f(x)
     return log, f._cache_size()
 
@@ -70,7 +78,14 @@ class Point(NamedTuple):
 
 SEQUENCES = {
     "an array, and numpy's": lambda jnp: [jnp.ones(3), np.ones(3, np.float32), jnp.ones(3)],
-    "scalars of all kinds": lambda jnp: [1.0, jnp.array(1.0), np.float32(1), jnp.float32(1), np.float64(1), 2],
+    "scalars of all kinds": lambda jnp: [
+        1.0,
+        jnp.array(1.0),
+        np.float32(1),
+        jnp.float32(1),
+        np.float64(1),
+        2,
+    ],
     "integers": lambda jnp: [1, 2, True, np.int64(1), np.int32(1), np.bool_(True), False],
     "numpy of 64 and of 32 bits": lambda jnp: [np.ones(3), np.ones(3, np.float32), np.ones(3, np.float16)],
     "lists and tuples": lambda jnp: [[1.0, 2.0], (1.0, 2.0), [1.0, 2], [1.0, [2.0]]],
@@ -158,7 +173,11 @@ def test_star_arguments_and_keyword_only_ones(jax, jnp):
 @same_as_jax
 def test_keyword_arguments_may_come_from_a_generator(jax, jnp):
     f = jax.jit(lambda **kwargs: {k: v + 1 for k, v in kwargs.items()})
-    return [f(**{name: float(i) for i, name in enumerate("abc")}), f(**dict.fromkeys("cab", 0.0)), f._cache_size()]
+    return [
+        f(**{name: float(i) for i, name in enumerate("abc")}),
+        f(**dict.fromkeys("cab", 0.0)),
+        f._cache_size(),
+    ]
 
 
 @same_as_jax
@@ -229,7 +248,16 @@ def test_jit_decorates_a_method_with_a_static_self(jax, jnp):
             return x + x
 
     a, b = Model(2.0), Model(3.0)
-    return [a.apply(1.0), a.apply(2.0), b.apply(1.0), a.power(2.0, 3), a.power(2.0, n=3), b.double(4.0), log, Model.apply._cache_size()]
+    return [
+        a.apply(1.0),
+        a.apply(2.0),
+        b.apply(1.0),
+        a.power(2.0, 3),
+        a.power(2.0, n=3),
+        b.double(4.0),
+        log,
+        Model.apply._cache_size(),
+    ]
 
 
 @same_as_jax
@@ -279,7 +307,17 @@ def test_callables_of_other_kinds(jax, jnp):
     g = jax.jit(functools.partial(lambda a, x: log.append(a) or a + x, 1.0))
     h = jax.jit(functools.partial(lambda x, *, a: a + x, a=5.0))
     add = jax.jit(operator.add)
-    return [f(1.0), f(2.0), g(1.0), g(2.0), h(1.0), add(1.0, 2.0), add(np.ones(2, np.float32), 2.0), len(log), f._cache_size()]
+    return [
+        f(1.0),
+        f(2.0),
+        g(1.0),
+        g(2.0),
+        h(1.0),
+        add(1.0, 2.0),
+        add(np.ones(2, np.float32), 2.0),
+        len(log),
+        f._cache_size(),
+    ]
 
 
 @same_as_jax
@@ -365,7 +403,13 @@ def test_jit_of_a_jitted_function(jax, jnp):
         return x + 1
 
     g = jax.jit(jax.jit(f))
-    return g(1.0), g(2.0), len(log), g._cache_size(), str(jax.make_jaxpr(g)(1.0)) if JAX_VERSION < (0, 11) else ""
+    return (
+        g(1.0),
+        g(2.0),
+        len(log),
+        g._cache_size(),
+        str(jax.make_jaxpr(g)(1.0)) if JAX_VERSION < (0, 11) else "",
+    )
 
 
 # --- nested jits --------------------------------------------------------------------------------------------
@@ -776,7 +820,11 @@ def test_returning_what_is_no_array_is_refused(jax, jnp):
         kind, text = raised(jax.jit(lambda x: result), 1.0)
         return kind, text.split(" at ")[0], text.partition(" returned a value")[2]
 
-    return [error(r) for r in ("text", {"a": [1.0, "text"]}, object(), {1, 2}, (1, (lambda: 1,)))] if JAX_VERSION < (0, 11) else 0
+    return (
+        [error(r) for r in ("text", {"a": [1.0, "text"]}, object(), {1, 2}, (1, (lambda: 1,)))]
+        if JAX_VERSION < (0, 11)
+        else 0
+    )
 
 
 def test_recursion_without_end_names_the_function():
@@ -1068,7 +1116,10 @@ def test_donation_by_name_and_of_trees_and_by_keyword(jax, jnp):
 @same_as_jax
 def test_donating_what_no_result_can_use_is_a_warning(jax, jnp):
     f = jax.jit(lambda x, y: x.sum() + y.sum(), donate_argnums=(0, 1))
-    return [warned(f, jnp.ones(3) * 1, jnp.ones((2, 2), "int32") * 1), warned(f, jnp.ones(3) * 1, jnp.ones((2, 2), "int32") * 1)]
+    return [
+        warned(f, jnp.ones(3) * 1, jnp.ones((2, 2), "int32") * 1),
+        warned(f, jnp.ones(3) * 1, jnp.ones((2, 2), "int32") * 1),
+    ]
 
 
 @same_as_jax
@@ -1131,7 +1182,12 @@ def test_unused_arguments_are_left_out_of_the_program():
 @same_as_jax
 def test_unused_arguments_change_no_result(jax, jnp, keep_unused):
     f = jax.jit(lambda x, y, z: (x + z, z), keep_unused=keep_unused)
-    return f(1.0, jnp.ones(3), 2.0), f(1.0, np.ones(3), 2), f(jnp.ones(2), "text" if False else 3, jnp.ones(2)), f._cache_size()
+    return (
+        f(1.0, jnp.ones(3), 2.0),
+        f(1.0, np.ones(3), 2),
+        f(jnp.ones(2), "text" if False else 3, jnp.ones(2)),
+        f._cache_size(),
+    )
 
 
 @same_as_jax
@@ -1249,7 +1305,11 @@ def test_deep_trees(jax, jnp):
         tree = {"a": [tree], "b": (None, float(i))}
     f = jax.jit(lambda t: jax.tree_util.tree_map(lambda x: x + 1, t))
     out = f(tree)
-    return sum(float(x) for x in jax.tree_util.tree_leaves(out)), f._cache_size(), str(jax.tree_util.tree_structure(out))
+    return (
+        sum(float(x) for x in jax.tree_util.tree_leaves(out)),
+        f._cache_size(),
+        str(jax.tree_util.tree_structure(out)),
+    )
 
 
 # --- static arguments ---------------------------------------------------------------------------------------
@@ -1301,7 +1361,10 @@ def test_a_static_function_or_class(jax, jnp):
     return apply(jnp.sin, 1.0), apply(abs, -1.0), apply(float.__abs__ if False else (lambda x: x), 2.0)
 
 
-@pytest.mark.parametrize("value", [[1], {"a": 1}, {1}, np.ones(2), slice(1, 2) if not hasattr(slice, "__hash__") else bytearray(b"a")])
+@pytest.mark.parametrize(
+    "value",
+    [[1], {"a": 1}, {1}, np.ones(2), slice(1, 2) if not hasattr(slice, "__hash__") else bytearray(b"a")],
+)
 @same_as_jax
 def test_an_unhashable_static_value_is_refused(jax, jnp, value):
     f = jax.jit(lambda n, x: x, static_argnums=0)
@@ -1311,7 +1374,12 @@ def test_an_unhashable_static_value_is_refused(jax, jnp, value):
 
 def test_the_error_on_an_unhashable_static_value_says_what_to_do():
     f = jk.jit(lambda n, x: x, static_argnums=0)
-    for value, mend in (([1], "tuple"), ({"a": 1}, "dict"), ({1}, "frozenset"), (jnp.ones(2), "ordinary argument")):
+    for value, mend in (
+        ([1], "tuple"),
+        ({"a": 1}, "dict"),
+        ({1}, "frozenset"),
+        (jnp.ones(2), "ordinary argument"),
+    ):
         with pytest.raises(ValueError, match=mend):
             f(value, 1.0)
 
@@ -1419,7 +1487,9 @@ def test_contradictions_that_jax_lets_pass_are_refused(options):
         jk.jit(two, **options)
 
 
-negative = pytest.mark.skipif(JAX_VERSION < (0, 12), reason="needs jax >= 0.12, where negative numbers count parameters")
+negative = pytest.mark.skipif(
+    JAX_VERSION < (0, 12), reason="needs jax >= 0.12, where negative numbers count parameters"
+)
 
 
 @pytest.mark.parametrize(
@@ -1512,7 +1582,12 @@ def test_arguments_may_be_jax_arrays(jax, jnp):
 def test_a_jax_array_and_an_equal_array_share_an_entry(jax, jnp):
     log = []
     f = jax.jit(lambda x: log.append(x) or x)
-    f(__import__("jax").numpy.arange(3.0)), f(jnp.arange(3.0)), f({"a": __import__("jax").numpy.ones(2)}), f({"a": jnp.ones(2)})
+    (
+        f(__import__("jax").numpy.arange(3.0)),
+        f(jnp.arange(3.0)),
+        f({"a": __import__("jax").numpy.ones(2)}),
+        f({"a": jnp.ones(2)}),
+    )
     return len(log), f._cache_size()
 
 

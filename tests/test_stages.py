@@ -42,13 +42,21 @@ def test_each_station_tells_the_signature(jax, jnp):
             station.out_info,
         ]  # fmt: skip
     infos = jax.tree_util.tree_leaves(compiled.args_info)
-    return seen, traced.fun_name, traced.out_avals, [(i.shape, i.dtype, i.donated) for i in infos], repr(traced.args_info)
+    return (
+        seen,
+        traced.fun_name,
+        traced.out_avals,
+        [(i.shape, i.dtype, i.donated) for i in infos],
+        repr(traced.args_info),
+    )
 
 
 @same_as_jax
 def test_a_traced_function_shows_its_jaxpr(jax, jnp):
     traced = jax.jit(step).trace(*arguments(jnp))
-    return str(traced.jaxpr) if JAXPRS_ARE_OURS else len(traced.jaxpr.eqns) > 3, [plain(a) for a in traced.jaxpr.in_avals]
+    return str(traced.jaxpr) if JAXPRS_ARE_OURS else len(traced.jaxpr.eqns) > 3, [
+        plain(a) for a in traced.jaxpr.in_avals
+    ]
 
 
 @same_as_jax
@@ -70,25 +78,43 @@ def test_static_arguments_are_not_part_of_the_trees(jax, jnp):
 def test_the_stages_share_a_trace_with_the_call(jax, jnp):
     log = []
     f = jax.jit(lambda x: log.append(x) or x + 1)
-    f.trace(1.0), f.lower(1.0), f.eval_shape(1.0), f(1.0), f.trace(2.0).lower().compile()(3.0), f.lower(jnp.ones(2))
+    (
+        f.trace(1.0),
+        f.lower(1.0),
+        f.eval_shape(1.0),
+        f(1.0),
+        f.trace(2.0).lower().compile()(3.0),
+        f.lower(jnp.ones(2)),
+    )
     return len(log), f._cache_size()
 
 
 # --- StableHLO --------------------------------------------------------------------------------------------------
 
 PROGRAMS = {
-    "selu": lambda jax, jnp: ((lambda x: 1.05 * jnp.where(x > 0, x, 1.67 * jnp.exp(x) - 1.67)), (jnp.arange(5.0),)),
+    "selu": lambda jax, jnp: (
+        (lambda x: 1.05 * jnp.where(x > 0, x, 1.67 * jnp.exp(x) - 1.67)),
+        (jnp.arange(5.0),),
+    ),
     "a tree": lambda jax, jnp: (step, arguments(jnp)),
     "a network": lambda jax, jnp: (
         (lambda ws, x: jnp.sum(jnp.tanh(jnp.tanh(x @ ws[0]) @ ws[1]) ** 2)),
         ([jnp.ones((4, 8)), jnp.ones((8, 2))], jnp.ones((3, 4))),
     ),
-    "nested": lambda jax, jnp: ((lambda x: (jax.jit(jnp.sin)(x) * jax.jit(jnp.cos)(x)).sum()), (jnp.arange(100.0),)),
+    "nested": lambda jax, jnp: (
+        (lambda x: (jax.jit(jnp.sin)(x) * jax.jit(jnp.cos)(x)).sum()),
+        (jnp.arange(100.0),),
+    ),
     "nothing": lambda jax, jnp: ((lambda: ()), ()),
     "identity": lambda jax, jnp: ((lambda x: x), (jnp.ones(3),)),
     "a constant": lambda jax, jnp: ((lambda x: x + np.arange(3.0)), (jnp.ones(3),)),
     "softmax": lambda jax, jnp: (
-        (lambda x: jnp.exp(x - x.max(axis=1, keepdims=True)) / jnp.exp(x - x.max(axis=1, keepdims=True)).sum(1, keepdims=True)),
+        (
+            lambda x: (
+                jnp.exp(x - x.max(axis=1, keepdims=True))
+                / jnp.exp(x - x.max(axis=1, keepdims=True)).sum(1, keepdims=True)
+            )
+        ),
         (jnp.ones((8, 16)),),
     ),
 }
@@ -132,7 +158,11 @@ def test_the_compiled_program_gives_what_a_call_gives(jax, jnp, program):
     f, args = PROGRAMS[program](jax, jnp)
     jitted = jax.jit(f)
     called, compiled = jitted(*args), jitted.lower(*args).compile()(*args)
-    return str(jax.tree_util.tree_structure(compiled)), plain(called) == plain(compiled), compiled if program != "softmax" else 0
+    return (
+        str(jax.tree_util.tree_structure(compiled)),
+        plain(called) == plain(compiled),
+        compiled if program != "softmax" else 0,
+    )
 
 
 @same_as_jax
@@ -158,7 +188,10 @@ def test_every_operation_knows_the_line_that_it_came_from():
     assert "loc(\"x['angle']\")" in text
     assert "loc(" not in lowered.as_text()
     optimised = lowered.compile().as_text()
-    assert re.search(rf'op_name="jit\(f\)/sin" source_file=".*test_stages\.py" source_line={line_of("the sine")}', optimised)
+    assert re.search(
+        rf'op_name="jit\(f\)/sin" source_file=".*test_stages\.py" source_line={line_of("the sine")}',
+        optimised,
+    )
 
 
 def test_a_named_scope_is_part_of_the_operations_name():
@@ -178,14 +211,20 @@ def test_lowering_for_another_platform_needs_no_device_of_it(jax, jnp):
 @same_as_jax
 def test_the_dialects_of_the_text(jax, jnp):
     lowered = jax.jit(lambda x: x + 1).lower(1.0)
-    return lowered.as_text("hlo").split("{")[0], raised(lowered.as_text, "cobol"), lowered.as_text("stablehlo") == lowered.as_text()
+    return (
+        lowered.as_text("hlo").split("{")[0],
+        raised(lowered.as_text, "cobol"),
+        lowered.as_text("stablehlo") == lowered.as_text(),
+    )
 
 
 def test_donation_is_an_attribute_of_the_argument():
     lowered = jk.jit(lambda x, y: (y, x + y), donate_argnums=(0, 1)).lower(jnp.ones(3), jnp.ones(3))
     text = lowered.as_text()
     assert text.count("tf.aliasing_output") == 2
-    assert {"tf.aliasing_output = 0", "tf.aliasing_output = 1"} == set(re.findall(r"tf.aliasing_output = \d", text))
+    assert {"tf.aliasing_output = 0", "tf.aliasing_output = 1"} == set(
+        re.findall(r"tf.aliasing_output = \d", text)
+    )
 
 
 # --- calling a compiled function --------------------------------------------------------------------------------
@@ -221,7 +260,9 @@ def test_the_refusal_names_each_argument_with_both_types():
         "Argument 'params['w']' compiled with float32[3] and called with float32[2]",
         "Argument 'x' compiled with float32[3] and called with int32[3]",
     ]
-    with pytest.raises(TypeError, match=r"at args\[0\], seen <class 'dict'> .*'w'.* but now given <class 'dict'> .*'v'"):
+    with pytest.raises(
+        TypeError, match=r"at args\[0\], seen <class 'dict'> .*'w'.* but now given <class 'dict'> .*'v'"
+    ):
         compiled({"v": jnp.ones(3)}, jnp.ones(3))
 
 
@@ -252,7 +293,9 @@ def test_a_compiled_function_deletes_what_it_was_told_to_donate(jax, jnp):
 @same_as_jax
 def test_unused_arguments_are_taken_and_not_used(jax, jnp):
     f = jax.jit(lambda x, unused, y: (x + y, unused) if False else x + y)
-    return f.lower(1.0, jnp.ones(3), 2.0).compile()(3.0, jnp.ones(3), 4.0), raised(f.lower(1.0, jnp.ones(3), 2.0).compile(), 1.0, 2.0, 3.0)
+    return f.lower(1.0, jnp.ones(3), 2.0).compile()(3.0, jnp.ones(3), 4.0), raised(
+        f.lower(1.0, jnp.ones(3), 2.0).compile(), 1.0, 2.0, 3.0
+    )
 
 
 @same_as_jax
@@ -316,7 +359,13 @@ def test_make_jaxpr_with_static_arguments_and_shapes(jax, jnp):
 
     jaxpr, shape = jax.make_jaxpr(f, static_argnums=(1,), return_shape=True)(1.0, 3, jnp.ones(2), k=4)
     text = str(jaxpr) if JAXPRS_ARE_OURS else ""
-    return text, shape, [plain(a) for a in jaxpr.in_avals], [plain(a) for a in jaxpr.out_avals], jaxpr.jaxpr.eqns[0].primitive.name
+    return (
+        text,
+        shape,
+        [plain(a) for a in jaxpr.in_avals],
+        [plain(a) for a in jaxpr.out_avals],
+        jaxpr.jaxpr.eqns[0].primitive.name,
+    )
 
 
 @same_as_jax
@@ -369,7 +418,11 @@ def test_options_are_part_of_the_key():
 @same_as_jax
 def test_arguments_are_checked_when_tracing_as_when_calling(jax, jnp):
     f = jax.jit(step)
-    return [raised(stage, {"w": "text"}, 1.0) for stage in (f.trace, f.lower, f.eval_shape)], raised(f.lower), raised(f.trace, 1.0, z=2)
+    return (
+        [raised(stage, {"w": "text"}, 1.0) for stage in (f.trace, f.lower, f.eval_shape)],
+        raised(f.lower),
+        raised(f.trace, 1.0, z=2),
+    )
 
 
 def test_text_that_does_not_parse_is_shown_with_its_line():

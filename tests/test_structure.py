@@ -100,6 +100,7 @@ GATE_NAMES = {
     "errors",
     "config",
     "enable_x64",
+    "dlpack",
 }
 
 

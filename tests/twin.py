@@ -61,7 +61,9 @@ def difference(ours, theirs, where="the result"):
                 return f"{where} has the keys {list(ours)}, and in JAX {list(theirs)}"
             pairs = zip(ours.values(), theirs.values(), strict=True)
         for i, (a, b) in enumerate(pairs):
-            found = difference(a, b, f"{where}[{list(ours)[i]!r}]" if isinstance(ours, dict) else f"{where}[{i}]")
+            found = difference(
+                a, b, f"{where}[{list(ours)[i]!r}]" if isinstance(ours, dict) else f"{where}[{i}]"
+            )
             if found:
                 return found
     return None if ours == theirs else f"{where} is\n{ours}\nand in JAX\n{theirs}"
@@ -92,7 +94,12 @@ def warned(function, *args, **kwargs):
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _NAMES = [
     (re.compile(r"DynamicJaxprTracer|JitTracer"), "Tracer"),
-    (re.compile(r"jaxlib\._jax\.ArrayImpl|jaxlib\._jax\.Array|jaxlib\.xla_extension\.ArrayImpl|jitkit\.array\.Array|ArrayImpl"), "Array"),
+    (
+        re.compile(
+            r"jaxlib\._jax\.ArrayImpl|jaxlib\._jax\.Array|jaxlib\.xla_extension\.ArrayImpl|jitkit\.array\.Array|ArrayImpl"
+        ),
+        "Array",
+    ),
     (re.compile(r"PjitFunction of "), ""),
 ]
 

@@ -35,6 +35,7 @@ from numpy import pi as pi
 from numpy import signedinteger as signedinteger
 from numpy import unsignedinteger as unsignedinteger
 
+from ..array import from_dlpack as from_dlpack
 from ..dtypes import finfo as finfo
 from ..dtypes import iinfo as iinfo
 from ..dtypes import isdtype as isdtype
