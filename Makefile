@@ -36,7 +36,7 @@ lint: $(TEST)
 	@$(BIN)/python -m mypy
 
 fuzz: $(TEST)
-	@JITKIT_FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest -n auto -k random $(PYTEST_ARGS)
+	@JITKIT_FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest -n auto -m hypothesis $(PYTEST_ARGS)
 
 bench: $(USE)
 	@$(JITKIT) bench peers $(BENCH_ARGS)

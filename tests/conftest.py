@@ -11,7 +11,8 @@ import os
 # imported.
 FUZZ_EXAMPLES = os.environ.get("JITKIT_FUZZ_EXAMPLES")
 for _name in [name for name in os.environ if name.startswith(("JITKIT_", "JAX_"))]:
-    del os.environ[_name]
+    if _name != "JITKIT_FUZZ_EXAMPLES":  # the workers of pytest-xdist inherit it from here
+        del os.environ[_name]
 os.environ["JAX_PLATFORMS"] = "cpu"
 
 import hypothesis
@@ -40,11 +41,19 @@ ACCEPTED_SKIPS = (
 )
 
 
+@pytest.hookimpl(trylast=True)  # after hypothesis has marked its tests
 def pytest_collection_modifyitems(items):
-    """Refuse names of tests that hold an address: no two processes agree on them."""
+    """Refuse names of tests that hold an address, on which processes differ; let `make fuzz` have its number."""
     names = [item.nodeid for item in items if " at 0x" in item.nodeid]
     if names:
         raise pytest.UsageError(f"names of tests must be the same in every process: {names}")
+    for item in items:
+        if FUZZ_EXAMPLES and item.get_closest_marker("hypothesis"):
+            # A number of examples that a test names itself is meant for `make test`.
+            usual = item.obj._hypothesis_internal_use_settings
+            item.obj._hypothesis_internal_use_settings = hypothesis.settings(
+                usual, max_examples=int(FUZZ_EXAMPLES)
+            )
 
 
 @pytest.hookimpl(hookwrapper=True)
