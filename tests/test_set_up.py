@@ -30,11 +30,12 @@ def machine(tmp_path):
     """A machine with nothing but a few commands on its PATH, and a way to put Pythons there."""
     bin_folder = tmp_path / "bin"
     bin_folder.mkdir()
-    for command in ("rm", "mkdir", "touch", "cp", "env", "cat", "dirname"):
+    for command in ("rm", "mkdir", "cp", "dirname", "mktemp", "tee", "tail", "grep"):
         (bin_folder / command).symlink_to(shutil.which(command))
 
     class Machine:
         folder = tmp_path / "a clone"
+        bin = bin_folder
 
         def python(self, name, script):
             path = bin_folder / name
@@ -200,3 +201,24 @@ def test_the_version_is_the_same_everywhere():
     ).stdout.strip()
     assert f'\nversion = "{version}"\n' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert f"\n## [{version}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("status", [0, 2])
+def test_ci_ends_with_the_closing_line_of_pytest_and_its_status(machine, clone, status):
+    machine.python(
+        "make",
+        "echo 'Found 3 errors.'\n"
+        "echo '=== 1 failed, 4419 passed in 255.25s (0:04:15) ==='\n"
+        f"echo 'make: *** [test] Error 1' >&2\nexit {status}",
+    )
+    bash = shutil.which("bash")
+    done = subprocess.run(
+        [bash, str(clone / ".ci" / "run")],
+        env={"PATH": str(machine.bin), "PYENV_ROOT": "/nowhere", "HOME": "/nowhere"},
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == status
+    assert "Python 3.13" in done.stdout
+    assert done.stdout.splitlines()[-1] == "=== 1 failed, 4419 passed in 255.25s (0:04:15) ==="
