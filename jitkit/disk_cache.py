@@ -73,7 +73,7 @@ def store(
         os.makedirs(folder, exist_ok=True)
         _write_whole(path, _pack(runtime.serialize(loaded)))
         _make_room(folder, keep=path)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: PJRT cannot serialise on every platform
         warnings.warn(f"jitkit's disk cache cannot write to {folder}: {error}", stacklevel=2)
 
 
