@@ -209,12 +209,8 @@ _all_misses: deque[Miss] = deque(maxlen=_KEPT)
 
 
 def _call_site() -> str:
-    """The user's line that is running now, as JAX writes it: the column is left out where a line begins."""
-    position = source_info.current().position
-    if position is None:
-        return "unknown"
-    column = f":{position.column - 1}" if position.column > 1 else ""
-    return f"{position.file}:{position.line}{column} ({position.function})"
+    """The user's line that is running now, as JAX writes it."""
+    return source_info.summarize(source_info.current())
 
 
 def _log_text(miss: Miss) -> str:

@@ -90,8 +90,9 @@ def _positions(code: CodeType) -> list[tuple[int | None, int | None, int | None,
 
 
 def summarize(source: SourceInfo) -> str:
-    """`/path/file.py:12:8 (function)`, as JAX writes it in jaxprs printed with `source_info=True`."""
+    """`/path/file.py:12:8 (function)`, as JAX writes it: columns count from 0, which is left out."""
     position = source.position
     if position is None:
         return "unknown"
-    return f"{position.file}:{position.line}:{position.column} ({position.function})"
+    column = f":{position.column - 1}" if position.column > 1 else ""
+    return f"{position.file}:{position.line}{column} ({position.function})"
