@@ -435,6 +435,24 @@ class LoweringContext:
         finally:
             self.primitive, self.avals_in, self.avals_out, self.origin, self._inlining = before
 
+    def lower_region(
+        self, jaxpr: Jaxpr, args: Sequence[str], scope: str = "", own_lines: bool | None = None
+    ) -> list[str]:
+        """Write a jaxpr that a function of the user became, such as the body of a loop. With `own_lines`, its
+        lines keep the places that they come from; without, they belong to the rule's equation; None leaves it
+        at what holds around. `scope` goes into the names of the lines. The context is the equation's again
+        afterwards."""
+        before = self.primitive, self.avals_in, self.avals_out, self.origin, self._inlining, self.name_stack
+        if scope:
+            scopes = self.origin[1].source_info.name_stack if self.origin and not self._inlining else ()
+            self.name_stack = "/".join([self.name_stack, *scopes, scope])
+        if own_lines is not None:
+            self._inlining = not own_lines
+        try:
+            return self.lower_jaxpr(jaxpr, args)
+        finally:
+            self.primitive, self.avals_in, self.avals_out, self.origin, self._inlining, self.name_stack = before
+
     def array_constant(self, value: Any, aval: Any) -> str:
         """A captured array: written into the text when small, an argument of the function otherwise."""
         if aval.size * aval.dtype.itemsize > HOISTED_BYTES:

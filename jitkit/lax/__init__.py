@@ -9,6 +9,16 @@ JAX: jax/_src/lax/lax.py:add
 from __future__ import annotations
 
 from ..dtypes import dtype as dtype
+from .control_flow import associative_scan as associative_scan
+from .control_flow import cond as cond
+from .control_flow import cond_p as cond_p
+from .control_flow import fori_loop as fori_loop
+from .control_flow import map as map
+from .control_flow import scan as scan
+from .control_flow import scan_p as scan_p
+from .control_flow import switch as switch
+from .control_flow import while_loop as while_loop
+from .control_flow import while_p as while_p
 from .convert import _convert_element_type as _convert_element_type
 from .convert import asarray as asarray
 from .convert import bitcast_convert_type as bitcast_convert_type

@@ -1,0 +1,190 @@
+"""A function of the user, as a jaxpr in a parameter of an equation: what `cond`, `while_loop` and `scan`
+share.
+
+Such a jaxpr closes over nothing. Whatever the function took from around it, arrays and tracers of the traces
+outside, becomes its first inputs, and the values become operands of the equation: they are *hoisted*. So the
+equation says all that it depends on.
+
+A function is traced once for each combination of types, as long as it lives; equal questions get the same
+jaxpr, which is how two equations share one, and how an eager loop finds its compiled program again. What is
+made of jaxprs here is remembered for the same reason.
+
+JAX: jax/_src/interpreters/partial_eval.py:trace_to_jaxpr
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from ... import api_util, compilation_cache, config, core
+from ...api_util import Arguments
+from ...core import Primitive
+from ...interpreters import partial_eval
+from ...interpreters.mlir import LoweringContext, register_lowering
+from ...jaxpr import DebugInfo, Jaxpr, Var, convert_constvars_jaxpr
+from ...tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_leaves
+
+_T = TypeVar("_T")
+
+
+# --- tracing ------------------------------------------------------------------------------------------------
+
+
+def _as_they_are(*args: Any) -> tuple[Any, ...]:
+    return args
+
+
+class Body(NamedTuple):
+    """A function to be traced for an equation.
+
+    `fun` is called on trees; `user` is what the user wrote, `fun` itself or a function inside of it: messages
+    name it, and what is traced is remembered as long as it lives. `view` takes the arguments of `fun` and
+    gives those of `user`.
+    """
+
+    fun: Callable[..., Any]
+    user: Callable[..., Any]
+    traced_for: str
+    view: Callable[..., tuple[Any, ...]] = _as_they_are
+
+
+class Traced(NamedTuple):
+    """What tracing a function gave: its jaxpr, whose first inputs stand for `consts`, and the tree of its
+    result.
+    """
+
+    jaxpr: Jaxpr
+    consts: tuple[Any, ...]
+    out_tree: PyTreeDef
+
+    def is_current(self) -> bool:
+        """Whether the tracers that the function closed over, if any, still live."""
+        return all(x._trace.alive for x in self.consts if isinstance(x, core.Tracer))
+
+
+class _Memory:
+    """What was traced so far, by the user's function."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all of it."""
+        self.known: weakref.WeakKeyDictionary[Any, dict[Any, Traced]] = weakref.WeakKeyDictionary()
+
+    def of(self, user: Callable[..., Any]) -> dict[Any, Traced]:
+        """What was traced of this function."""
+        try:
+            return self.known.setdefault(user, {})
+        except TypeError:  # it has no hash, or no weak references
+            return {}
+
+
+_memory = _Memory()
+compilation_cache.register_clearable(_memory)
+
+
+def trace_body(body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> Traced:
+    """The function as a jaxpr, for arguments of this tree and of these types: traced now, or remembered.
+
+    `in_tree` is the tree of the tuple of arguments.
+    """
+    known = _memory.of(body.user)
+    key = (body.traced_for, in_tree, tuple(avals), config.local.state.options)
+    traced = known.get(key)
+    if traced is None or not traced.is_current():
+        traced = known[key] = _trace(body, in_tree, avals)
+    return traced
+
+
+def _trace(body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> Traced:
+    out_trees: list[PyTreeDef] = []
+    info = DebugInfo(body.traced_for, api_util.source_of(body.user), _argument_names(body, in_tree))
+
+    def flat_fun(*leaves: Any) -> list[Any]:
+        result = body.fun(*in_tree.unflatten(leaves))
+        outs, out_tree = tree_flatten(result)
+        out_trees.append(out_tree)
+        if not all(core.is_array_type(type(x)) for x in outs):
+            paths = [f"result{keystr(path)}" for path, _ in tree_flatten_with_path(result)[0]]
+            partial_eval.check_results(outs, info._replace(result_paths=tuple(paths)))
+        return outs
+
+    jaxpr = partial_eval.trace_to_jaxpr(flat_fun, avals, info)
+    return Traced(convert_constvars_jaxpr(jaxpr), tuple(jaxpr.consts), out_trees[0])
+
+
+def _argument_names(body: Body, in_tree: PyTreeDef) -> tuple[str, ...]:
+    """What the user's function calls each input; empty for inputs that it does not see."""
+    args = body.view(*in_tree.unflatten(list(range(in_tree.num_leaves))))
+    names = api_util.argument_names(body.user, Arguments(args, {}, (), len(args)))
+    name_of_input = dict(zip(tree_leaves(args), names, strict=True))
+    return tuple(name_of_input.get(i, "") for i in range(in_tree.num_leaves))
+
+
+def avals_of(leaves: Sequence[Any]) -> list[Any]:
+    """The types of values; TypeError for what is no array."""
+    return [core.get_aval(x) for x in leaves]
+
+
+# --- making jaxprs of jaxprs --------------------------------------------------------------------------------
+
+
+def remembered(derive: Callable[..., _T]) -> Callable[..., _T]:
+    """Decorator: `derive(jaxpr, *args)` gives the same answer each time, for as long as the jaxpr lives."""
+    answers: weakref.WeakKeyDictionary[Jaxpr, dict[Any, _T]] = weakref.WeakKeyDictionary()
+
+    @functools.wraps(derive)
+    def answer(jaxpr: Jaxpr, *args: Any) -> _T:
+        known = answers.setdefault(jaxpr, {})
+        if args not in known:
+            known[args] = derive(jaxpr, *args)
+        return known[args]
+
+    return answer
+
+
+@remembered
+def forwarded_inputs(jaxpr: Jaxpr) -> list[int | None]:
+    """For each output, which input it is; None for one that is computed."""
+    position = {var: i for i, var in enumerate(jaxpr.invars)}
+    return [position.get(atom) if isinstance(atom, Var) else None for atom in jaxpr.outvars]
+
+
+@remembered
+def keep_outputs(jaxpr: Jaxpr, keep: tuple[bool, ...]) -> Jaxpr:
+    """The jaxpr with only some of its outputs. Its equations stay as they are."""
+    outvars = [atom for atom, kept in zip(jaxpr.outvars, keep, strict=True) if kept]
+    return jaxpr.replace(
+        outvars=outvars, debug_info=jaxpr.debug_info.filter([True] * len(jaxpr.invars), keep)
+    )
+
+
+@remembered
+def move_inputs_to_front(jaxpr: Jaxpr, move: tuple[bool, ...]) -> Jaxpr:
+    """The jaxpr with some of its inputs before the others."""
+    order = sorted(range(len(move)), key=lambda i: not move[i])
+    names = jaxpr.debug_info.safe_arg_names(len(move))
+    return jaxpr.replace(
+        invars=[jaxpr.invars[i] for i in order],
+        debug_info=jaxpr.debug_info._replace(arg_names=tuple(names[i] for i in order)),
+    )
+
+
+# --- a jaxpr, run inside of a lowering ----------------------------------------------------------------------
+
+eval_jaxpr_p = Primitive("eval_jaxpr", multiple_results=True, pure_shape_rule=False)
+eval_jaxpr_p.effects = lambda params: params["jaxpr"].effects
+
+
+@eval_jaxpr_p.def_abstract_eval
+def _(*avals: Any, jaxpr: Jaxpr) -> list[Any]:
+    return jaxpr.out_avals
+
+
+@register_lowering(eval_jaxpr_p)
+def _(ctx: LoweringContext, *args: str, jaxpr: Jaxpr) -> list[str]:
+    return ctx.lower_region(jaxpr, args, own_lines=True)

@@ -1,0 +1,246 @@
+"""cond, switch: one of several functions runs, chosen by a value that is known only when the program runs.
+
+All branches are traced, because the choice is not known then; one runs. The branches of an equation take the
+same operands: what any of them closed over is an operand of all. Results that every branch passes through
+from the same operand do not go through the equation.
+
+In StableHLO it is `case`, whose regions see the values around them and have no arguments.
+
+JAX: jax/_src/lax/control_flow/conditionals.py:cond
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import config, core, dtypes, traceback_util
+from ...core import Primitive, ShapedArray, no_effects
+from ...errors import JaxprTypeError
+from ...interpreters.mlir import LoweringContext, register_lowering, type_of
+from ...jaxpr import Jaxpr, JaxprEqn, Var, dce_jaxpr, dce_rules
+from ...tree_util import tree_flatten, tree_unflatten
+from ..convert import asarray, convert_element_type
+from ..selection import clamp
+from .agreement import check_branches, check_operands, same_type
+from .common import Body, avals_of, forwarded_inputs, keep_outputs, remembered, trace_body
+
+cond_p = Primitive("cond", multiple_results=True, pure_shape_rule=False)
+cond_p.effects = lambda params: no_effects.union(*(branch.effects for branch in params["branches"]))
+
+
+@cond_p.def_abstract_eval
+def _(index: ShapedArray, *operands: Any, branches: tuple[Jaxpr, ...]) -> list[Any]:
+    if index.shape != () or index.dtype != np.int32:
+        raise JaxprTypeError(f"cond called with index of type {index} instead of int32[]")
+    for i, branch in enumerate(branches):
+        check_operands(f"cond branch {i}", branch.in_avals, operands)
+        types, expected = branch.out_avals, branches[0].out_avals
+        if len(types) != len(expected) or not all(map(same_type, types, expected)):
+            raise JaxprTypeError(f"cond branches 0 and {i} have mismatching output types: {expected} vs {types}")
+    return branches[0].out_avals
+
+
+@register_lowering(cond_p)
+def _lower_cond(ctx: LoweringContext, index: str, *args: str, branches: tuple[Jaxpr, ...]) -> list[str]:
+    """The branches as regions of one `case`, which see the operands from inside."""
+
+    def region(i: int) -> Callable[[], list[tuple[str, Any]]]:
+        def write() -> list[tuple[str, Any]]:
+            outs = ctx.lower_region(branches[i], args, f"cond/branch_{i}_fun")
+            return list(zip(outs, out_avals, strict=True))
+
+        return write
+
+    out_avals = ctx.avals_out
+    return ctx.emit_regions(
+        f'"stablehlo.case"({index})',
+        [([], region(i)) for i in range(len(branches))],
+        f"({type_of(ctx.avals_in[0])}) -> ({', '.join(map(type_of, out_avals))})",
+        len(out_avals),
+    )
+
+
+def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
+    """Only the used results, and the operands that any branch still needs for them."""
+    if not any(used_results) and not eqn.effects:
+        return [False] * len(eqn.invars), None
+    branches = eqn.params["branches"]
+    uses = [dce_jaxpr(branch, used_results)[1] for branch in branches]
+    used = [any(column) for column in zip(*uses, strict=True)]
+    pruned = tuple(dce_jaxpr(branch, used_results, instantiate=used)[0] for branch in branches)
+    params = eqn.params | {"branches": pruned}
+    used = [True, *used]  # the index
+    left = eqn.replace(
+        invars=[x for x, kept in zip(eqn.invars, used, strict=True) if kept],
+        outvars=[x for x, kept in zip(eqn.outvars, used_results, strict=True) if kept],
+        params=params,
+        effects=cond_p.effects(params) if cond_p.effects else no_effects,
+    )
+    return used, left
+
+
+dce_rules[cond_p] = _dce
+
+
+class _NotGiven:
+    def __repr__(self) -> str:
+        return "<no operand>"
+
+
+_NOT_GIVEN = _NotGiven()
+
+
+@traceback_util.api_boundary
+def cond(
+    pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any, operand: Any = _NOT_GIVEN
+) -> Any:
+    """`true_fun(*operands)` if `pred` else `false_fun(*operands)`, where only one of the two runs.
+
+    Args:
+      pred: a scalar; a number stands for whether it is not 0.
+      true_fun, false_fun: functions of the operands, which return trees of one structure and of arrays of the
+        same types. Both are traced.
+      operands: trees of arrays. What the functions close over is passed along too.
+      operand: a single operand, by keyword.
+
+    Raises:
+      TypeError: `pred` is not a scalar, the functions are none, or return different structures or types.
+    """
+    if not callable(true_fun) or not callable(false_fun):
+        return _cond_with_two_operands(pred, true_fun, false_fun, *operands)
+    operands = _all_operands(operands, operand)
+    pred = _truth(pred)
+    if config.local.state.options.disable_jit and core.is_concrete(pred):
+        return (true_fun if pred else false_fun)(*operands)
+    index = convert_element_type(pred, np.int32)
+    return _choose("cond", index, {"true_fun": true_fun, "false_fun": false_fun}, operands)
+
+
+def _cond_with_two_operands(pred: Any, *rest: Any) -> Any:
+    """The form of the earliest versions: `cond(pred, x, true_fun, y, false_fun)`."""
+    if len(rest) == 4 and callable(rest[1]) and callable(rest[3]):
+        x, true_fun, y, false_fun = rest
+        return cond(pred, lambda x, _: true_fun(x), lambda _, y: false_fun(y), x, y)
+    raise TypeError("lax.cond: true_fun and false_fun arguments should be callable.")
+
+
+def _all_operands(operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
+    if operand is _NOT_GIVEN:
+        return operands
+    if operands:
+        raise TypeError(
+            f"if 'operand' keyword is passed then no positional operands can be passed, got operand={operand!r} "
+            f"and positional operands {operands}"
+        )
+    return (operand,)
+
+
+def _truth(pred: Any) -> Any:
+    """The predicate as a bool, a concrete or a traced one."""
+    if pred is None:
+        raise TypeError("cond predicate is None")
+    if isinstance(pred, Sequence) or np.ndim(pred) != 0:
+        kind = f"type {type(pred)}" if isinstance(pred, Sequence) else f"shape {np.shape(pred)}"
+        raise TypeError(f"Pred must be a scalar, got {pred} of {kind}.")
+    try:
+        dtype = dtypes.result_type(pred)
+    except TypeError as error:
+        raise TypeError(f"Pred type must be either boolean or number, got {pred}.") from error
+    if dtype.kind == "b":
+        return pred
+    if dtype.kind not in "iuf":
+        raise TypeError(f"Pred type must be either boolean or number, got {dtype}.")
+    return pred != 0
+
+
+@traceback_util.api_boundary
+def switch(
+    index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _NOT_GIVEN
+) -> Any:
+    """`branches[index](*operands)`, with the nearest branch where the index is out of bounds.
+
+    Args:
+      index: an integer scalar.
+      branches: functions of the operands, which return trees of one structure and of arrays of the same
+        types. All are traced, one runs.
+      operands: trees of arrays.
+      operand: a single operand, by keyword.
+
+    Raises:
+      TypeError: `index` is not an integer scalar, or the branches are no functions, or return different
+        structures or types.
+      ValueError: there are no branches.
+    """
+    if not all(callable(branch) for branch in branches):
+        raise TypeError("lax.switch: branches argument should be a sequence of callables.")
+    operands = _all_operands(operands, operand)
+    _check_index(index)
+    if len(branches) < 2:
+        if not branches:
+            raise ValueError("Empty branch sequence")
+        return branches[0](*operands)
+    last = np.array(len(branches) - 1, np.int32)
+    index = clamp(np.array(0, np.int32), convert_element_type(index, np.int32), last)
+    if config.local.state.options.disable_jit and core.is_concrete(index):
+        return branches[int(index)](*operands)
+    names = {f"branch {i}": branch for i, branch in enumerate(branches)}
+    return _choose("switch", index, names, operands)
+
+
+def _check_index(index: Any) -> None:
+    if np.ndim(index) != 0:
+        raise TypeError(f"Branch index must be scalar, got {index} of shape {np.shape(index)}.")
+    try:
+        dtype = dtypes.result_type(index)
+    except TypeError as error:
+        raise TypeError(f"Index type must be an integer, got {index}.") from error
+    if dtype.kind not in "iu":
+        raise TypeError(f"Index type must be an integer, got {index} as {dtype}")
+
+
+def _choose(what: str, index: Any, functions: dict[str, Callable[..., Any]], operands: tuple[Any, ...]) -> Any:
+    """Trace the functions, check that they agree, and write the equation that runs one of them."""
+    args, in_tree = tree_flatten(operands)
+    avals = avals_of(args)
+    bodies = [Body(function, function, what) for function in functions.values()]
+    traced = [trace_body(body, in_tree, avals) for body in bodies]
+    consts = list({id(x): x for t in traced for x in t.consts}.values())
+    branches = [
+        _with_consts_of_all(t.jaxpr, len(t.consts), _places(t.consts, consts), tuple(avals_of(consts)))
+        for t in traced
+    ]
+    check_branches(what, list(functions), bodies, traced)
+
+    inputs = [*consts, *args]
+    sources = list(zip(*map(forwarded_inputs, branches), strict=True))
+    passed = [places[0] if len(set(places)) == 1 else None for places in sources]
+    branches = [keep_outputs(branch, tuple(place is None for place in passed)) for branch in branches]
+    if what == "cond":
+        branches.reverse()  # False is 0
+    computed = iter(cond_p.bind(index, *inputs, branches=tuple(branches)))
+    outs = [next(computed) if place is None else asarray(inputs[place]) for place in passed]
+    return tree_unflatten(traced[0].out_tree, outs)
+
+
+def _places(own: Sequence[Any], consts: Sequence[Any]) -> tuple[int | None, ...]:
+    """For each constant of all branches, which one it is of this branch's."""
+    position = {id(x): i for i, x in enumerate(own)}
+    return tuple(position.get(id(x)) for x in consts)
+
+
+@remembered
+def _with_consts_of_all(
+    jaxpr: Jaxpr, count: int, places: tuple[int | None, ...], avals: tuple[Any, ...]
+) -> Jaxpr:
+    """A branch whose first inputs are the constants of all branches instead of its own `count`."""
+    consts = [
+        Var(aval) if place is None else jaxpr.invars[place] for place, aval in zip(places, avals, strict=True)
+    ]
+    names = jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))[count:]
+    return jaxpr.replace(
+        invars=consts + jaxpr.invars[count:],
+        debug_info=jaxpr.debug_info._replace(arg_names=("",) * len(consts) + names),
+    )

@@ -1,0 +1,227 @@
+"""Loops that are made of other loops: fori_loop, map, and associative_scan, which needs none.
+
+JAX: jax/_src/lax/control_flow/loops.py:fori_loop
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import config, core, dtypes, traceback_util
+from ...tree_util import tree_flatten, tree_map, tree_unflatten
+from ..convert import convert_element_type
+from ..elementwise import add, bitwise_or, lt
+from ..joining import concatenate, pad
+from ..shaping import reshape, rev
+from ..slicing import slice_in_dim
+from ..utils import canonicalize_axis
+from .common import Body
+from .loops import run_while
+from .scan import run_scan, scan
+
+# --- fori_loop ----------------------------------------------------------------------------------------------
+
+
+@traceback_util.api_boundary
+def fori_loop(
+    lower: Any,
+    upper: Any,
+    body_fun: Callable[[Any, Any], Any],
+    init_val: Any,
+    *,
+    unroll: int | bool | None = None,
+) -> Any:
+    """`val = init_val`; for `i` from `lower` up to but without `upper`: `val = body_fun(i, val)`; the last `val`.
+
+    With bounds that are known while tracing it is a `scan`, otherwise a `while_loop`.
+
+    Args:
+      lower, upper: integer scalars of one dtype. With `upper <= lower` there are no steps.
+      body_fun: takes the index and the carry, returns the carry with the same structure and types.
+      init_val: the carry, a tree of arrays.
+      unroll: as for `scan`; only for known bounds.
+
+    Raises:
+      TypeError: `body_fun` is no function, the bounds are of different types, or the carry changes its type.
+      ValueError: `unroll` is given and the bounds are traced.
+    """
+    if not callable(body_fun):
+        raise TypeError("lax.fori_loop: body_fun argument should be callable.")
+    dtype = _dtype_of_bounds(lower, upper)
+    trips = _known_trips(lower, upper)
+    if trips is not None:
+        return _count_by_scan(lower, trips, body_fun, init_val, False if unroll is None else unroll)
+    if unroll not in (None, False, 1):
+        raise ValueError("Can only use `unroll` in `fori_loop` if the loop bounds are statically known.")
+    lower, upper = (
+        bound if dtypes.dtype(bound) == dtype else convert_element_type(bound, dtype) for bound in (lower, upper)
+    )
+    return _count_by_while(lower, upper, body_fun, init_val)
+
+
+def _count_by_scan(
+    lower: Any, trips: int, body_fun: Callable[[Any, Any], Any], init_val: Any, unroll: int | bool
+) -> Any:
+    def step(carry: tuple[Any, Any], _: None) -> tuple[tuple[Any, Any], None]:
+        i, val = carry
+        return (i + 1, body_fun(i, val)), None
+
+    if trips == 0 and config.local.state.options.disable_jit:
+        return init_val
+    body = Body(step, body_fun, "fori_loop", lambda carry, _: carry)
+    (_, val), _ = run_scan(body, (int(lower), init_val), None, trips, False, unroll)
+    return val
+
+
+def _count_by_while(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
+    def step(carry: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        i, upper, val = carry
+        return add(i, np.array(1, i.dtype)), upper, body_fun(i, val)
+
+    body = Body(step, body_fun, "fori_loop", lambda carry: (carry[0], carry[2]))
+    cond = Body(_below_upper, _below_upper, "while_cond")
+    _, _, val = run_while(cond, body, (lower, upper, init_val))
+    return val
+
+
+def _below_upper(carry: tuple[Any, Any, Any]) -> Any:
+    i, upper, _ = carry
+    return lt(i, upper)
+
+
+def _dtype_of_bounds(lower: Any, upper: Any) -> Any:
+    """The dtype of the index: that of both bounds, or of the one that is not a Python int."""
+    lower_dtype, upper_dtype = dtypes.dtype(lower), dtypes.dtype(upper)
+    if lower_dtype == upper_dtype:
+        return lower_dtype
+    if all(dtypes.issubdtype(dtype, np.signedinteger) for dtype in (lower_dtype, upper_dtype)):
+        lower_weak, upper_weak = dtypes.is_weakly_typed(lower), dtypes.is_weakly_typed(upper)
+        if lower_weak != upper_weak:
+            return upper_dtype if lower_weak else lower_dtype
+    raise TypeError(
+        f"lower and upper arguments to fori_loop must have equal types, got {lower_dtype.name} and "
+        f"{upper_dtype.name}"
+    )
+
+
+def _known_trips(lower: Any, upper: Any) -> int | None:
+    """How often the loop runs, if both bounds are known."""
+    if not (core.is_concrete(lower) and core.is_concrete(upper)):
+        return None
+    try:
+        return max(0, int(upper) - int(lower))
+    except TypeError:
+        return None
+
+
+# --- map ----------------------------------------------------------------------------------------------------
+
+
+@traceback_util.api_boundary
+def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
+    """`f` of each element of arrays along their leading axes, and the results stacked; `f` is compiled once.
+
+    Args:
+      f: takes a tree of elements, returns a tree of arrays.
+      xs: a tree of arrays with leading axes of one size.
+      batch_size: how many elements one step of the loop takes; 0 for all. The elements of a batch are done one
+        after the other, too, so here this decides no more than how the work is grouped.
+    """
+    if batch_size is None:
+        return scan(lambda _, x: ((), f(x)), (), xs)[1]
+    leaves, tree = tree_flatten(xs)
+    size = leaves[0].shape[0] if leaves else 0
+    batches = size // batch_size if batch_size else 0
+    batched = batches * (batch_size or 0)
+    parts = []
+    if batches:
+        blocks = [
+            reshape(slice_in_dim(x, 0, batched), (batches, batch_size, *x.shape[1:])) for x in leaves
+        ]
+        done = scan(lambda _, batch: ((), map(f, batch)), (), tree_unflatten(tree, blocks))[1]
+        parts.append(tree_map(lambda y: reshape(y, (batched, *y.shape[2:])), done))
+    if batched < size or not parts:
+        parts.append(map(f, tree_unflatten(tree, [slice_in_dim(x, batched, size) for x in leaves])))
+    return parts[0] if len(parts) == 1 else tree_map(lambda a, b: concatenate([a, b], 0), *parts)
+
+
+# --- associative_scan ---------------------------------------------------------------------------------------
+
+
+@traceback_util.api_boundary
+def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+    """All prefixes of `elems`, combined by an associative function: `x0`, `fn(x0, x1)`, `fn(fn(x0, x1), x2)`, ...
+
+    Neighbours are combined, the prefixes of these pairs are found by the same method, and every second prefix
+    follows from one of them by one more combination. So the depth is logarithmic, and the work linear.
+
+    Args:
+      fn: takes two trees like `elems`, returns one; elementwise along `axis`.
+      elems: a tree of arrays that have one size along `axis`.
+      reverse: combine from the end.
+      axis: the axis along which to go.
+
+    Returns:
+      A tree like `elems`.
+
+    Raises:
+      TypeError: `fn` is no function.
+      ValueError: the sizes along `axis` differ.
+
+    Source: G. E. Blelloch, Prefix Sums and Their Applications, CMU-CS-90-190, 1990.
+    """
+    if not callable(fn):
+        raise TypeError("lax.associative_scan: fn argument should be callable.")
+    leaves, tree = tree_flatten(elems)
+    if reverse:
+        leaves = [rev(x, [axis]) for x in leaves]
+    axis = canonicalize_axis(axis, leaves[0].ndim)
+    size = leaves[0].shape[axis]
+    if any(x.shape[axis] != size for x in leaves):
+        raise ValueError(
+            "Array inputs to associative_scan must have the same first dimension. "
+            f"(saw: {[x.shape for x in leaves]})"
+        )
+
+    def combine(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
+        return tree_flatten(fn(tree_unflatten(tree, first), tree_unflatten(tree, second)))[0]
+
+    prefixes = _prefixes(combine, leaves, axis)
+    return tree_unflatten(tree, [rev(x, [axis]) for x in prefixes] if reverse else prefixes)
+
+
+def _prefixes(
+    combine: Callable[[Sequence[Any], Sequence[Any]], list[Any]], elems: Sequence[Any], axis: int
+) -> list[Any]:
+    """The prefixes of `elems` along the axis."""
+    size = elems[0].shape[axis]
+    if size < 2:
+        return list(elems)
+
+    def cut(arrays: Sequence[Any], start: int, stop: int | None, step: int = 1) -> list[Any]:
+        return [slice_in_dim(x, start, stop, step, axis) for x in arrays]
+
+    pairs = combine(cut(elems, 0, -1, 2), cut(elems, 1, None, 2))
+    odd = _prefixes(combine, pairs, axis)
+    before = cut(odd, 0, -1) if size % 2 == 0 else odd
+    even = combine(before, cut(elems, 2, None, 2))
+    even = [concatenate([first, rest], axis) for first, rest in zip(cut(elems, 0, 1), even, strict=True)]
+    return [_interleave(a, b, axis) for a, b in zip(even, odd, strict=True)]
+
+
+def _interleave(even: Any, odd: Any, axis: int) -> Any:
+    """The elements of both in turn, beginning with `even`, which may have one more: each is spread with zeros
+    in between, and they are added.
+    """
+    extra = even.shape[axis] - odd.shape[axis]
+
+    def spread(x: Any, low: int, high: int) -> Any:
+        padding = [(0, 0, 0)] * x.ndim
+        padding[axis] = (low, high, 1)
+        return pad(x, np.array(0, x.dtype), padding)
+
+    join = bitwise_or if even.dtype == np.bool_ else add
+    return join(spread(even, 0, 1 - extra), spread(odd, 1, extra))
