@@ -19,7 +19,7 @@ TEST := .venv/.installed-for-tests
 
 help:
 	@echo "make tour    one function through every stage of the JIT, on this machine (under a minute; first sets up .venv)"
-	@echo "make test    lint, and every test, against real JAX"
+	@echo "make test    every test, against real JAX (about five minutes on two cores)"
 	@echo "make lint    ruff and mypy only"
 	@echo "make fuzz    the random programs, many more of them (FUZZ_EXAMPLES=$(FUZZ_EXAMPLES))"
 	@echo "make bench   jitkit measured beside JAX (BENCH_ARGS=--quick for a short look)"
@@ -28,7 +28,7 @@ help:
 tour: $(USE)
 	@$(JITKIT) tour
 
-test: lint
+test: $(TEST)
 	@$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
 
 lint: $(TEST)

@@ -408,10 +408,8 @@ class Wrapped(Protocol):
 
 def _tree_mismatch(program: Program, tree: PyTreeDef) -> str:
     found = list(equality_errors_pytreedef(tree, program.in_tree))
-    lines = [
-        "Function compiled with input pytree does not match the input pytree it was called with. "
-        f"There are {len(found)} mismatches, including:"
-    ]
+    headline = "Function compiled with input pytree does not match the input pytree it was called with."
+    lines = [f"{headline} There are {len(found)} mismatches, including:"]
     for (first, *rest), now, then, explanation in found:
         where = ("args", "kwargs")[first.idx] + keystr(tuple(rest))
         lines.append(f"    * at {where}, seen {then} but now given {now}, so {explanation}")

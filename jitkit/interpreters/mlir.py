@@ -8,8 +8,8 @@ primitive and looks like this:
         return ctx.emit("stablehlo.sine", [x])
 
 `x` is the name of an SSA value (`%3`, `%arg0`); `ctx.avals_in` and `ctx.avals_out` are the types; `emit`
-writes the line and returns the name of the result. Text is also what XLA's compiler parses, and writing it is
-twenty times cheaper than building MLIR objects.
+writes the line and returns the name of the result. Text is also what XLA's parser takes, and writing it costs a
+fifth of building MLIR objects.
 
 What is worth knowing:
 - StableHLO broadcasts nothing by itself. Primitives listed in `rank_polymorphic` accept scalars beside arrays
