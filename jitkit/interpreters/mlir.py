@@ -99,8 +99,8 @@ def type_of(aval: Any) -> str:
 
 
 def dense(value: np.ndarray[Any, Any]) -> str:
-    """The elements of an array as a `dense<...>` attribute: readable where that is exact, bytes in hex
-    where it is not.
+    """The elements of an array as a `dense<...>` attribute: readable where that is exact, bytes in hex where
+    it is not.
     """
     if value.dtype.name in ("int2", "int4", "uint2", "uint4"):
         value = value.astype(np.int8)
@@ -170,6 +170,20 @@ def origin_text(origin: Origin) -> str:
     return f'loc(fused["{name}", "{_unquoted(position.file)}":{position.line}:{position.column}])'
 
 
+def _symbol_text(name: str) -> str:
+    """A name after `@`: in quotes when it is not an identifier, and then with other bytes than ASCII in hex."""
+    if _IDENTIFIER.fullmatch(name):
+        return name
+    plain = range(ord(" "), 127)
+    escaped = [
+        chr(c) if c in plain and chr(c) not in '"\\' else f"\\{c:02X}" for c in name.encode(errors="replace")
+    ]
+    return f'"{"".join(escaped)}"'
+
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
+
+
 def _unquoted(text: str) -> str:
     return text.replace("\\", "/").replace('"', "'")
 
@@ -178,15 +192,16 @@ def _unquoted(text: str) -> str:
 
 
 class Module:
-    """What is shared by the functions of one program: their texts, symbol names, and the locations of
-    their lines.
+    """What is shared by the functions of one program: their texts, symbol names, and the locations of their
+    lines.
     """
 
     def __init__(self, name: str, platform: str) -> None:
         self.name = name
         self.platform = platform
         self.functions: list[Function] = []
-        self.symbols: dict[str, int] = {}
+        self.symbols: set[str] = set()
+        self.renamed = 0
         self.function_of_jaxpr: dict[Any, Function] = {}
         self.hoisted: dict[int, Any] = {}  # id -> constant, in the order of the arguments of main
         self.keepalive: list[Any] = []  # host callbacks that the compiled program calls
@@ -195,18 +210,17 @@ class Module:
 
     def symbol(self, name: str) -> str:
         """A function name that is not taken: `f`, then `f_0`, `f_1`."""
-        clean = re.sub(r"[^\w.]", "", name.replace("<lambda>", "_lambda").replace(" ", "_")) or "function"
-        found = clean
+        found = name
         while found in self.symbols:
-            found = f"{clean}_{self.symbols[clean]}"
-            self.symbols[clean] += 1
-        self.symbols[found] = 0
+            found = f"{name}_{self.renamed}"
+            self.renamed += 1
+        self.symbols.add(found)
         return found
 
     def text(self, debug_info: bool = False) -> str:
         """The whole module. With `debug_info` every line ends in the Python line that it came from."""
         attributes = f"mhlo.num_partitions = {self.partitions} : i32, mhlo.num_replicas = 1 : i32"
-        head = f"module @{self.name} attributes {{{attributes}}} {{"
+        head = f"module @{_symbol_text(self.name)} attributes {{{attributes}}} {{"
         mesh = [f"  sdy.mesh @mesh = {self.mesh}"] if self.mesh else []
         numbers: dict[str, int] | None = {} if debug_info else None  # of the locations, each written once
         body = [line for function in self.functions for line in function.text(numbers)]
@@ -261,7 +275,7 @@ class Function:
         if len(self.results) > 1 or "{" in results:
             results = f"({results})"
         arrow = " -> " if results else ""
-        head = f"  func.func {self.visibility} @{self.symbol}({arguments}){arrow}{results} {{"
+        head = f"  func.func {self.visibility} @{_symbol_text(self.symbol)}({arguments}){arrow}{results} {{"
         if numbers is None:
             return [head, *self.lines, "  }"]
         located = [
@@ -297,7 +311,8 @@ class LoweringContext:
         equation's.
 
         Operations whose operands all have the result's type write that type once; `signature=True` writes
-        `(ins) -> out`, with the types of the equation's operands."""
+        `(ins) -> out`, with the types of the equation's operands.
+        """
         result = type_of(self.avals_out[0] if out is None else out)
         types = f"({', '.join(map(type_of, self.avals_in))}) -> {result}" if signature else result
         return self.emit_text(f"{op} {', '.join(operands)}{attributes} : {types}")
@@ -330,7 +345,8 @@ class LoweringContext:
 
         `head` is everything up to the regions. Each region is `(avals of its block arguments, body)`;
         `body(*names)` writes lines and returns what it yields as pairs `(name, aval)`. Values from outside
-        may be used inside. Returns the names of the results."""
+        may be used inside. Returns the names of the results.
+        """
         name = self.function.fresh()
         function = self.function
         lead = f"{name}{f':{results}' if results != 1 else ''} = " if results else ""
@@ -415,8 +431,8 @@ class LoweringContext:
     def lower_jaxpr(
         self, jaxpr: Jaxpr, args: Sequence[str], consts: Sequence[Any] | None = None
     ) -> list[str]:
-        """Write the equations of a jaxpr in place, with these values for its invars. Used for regions and
-        for functions.
+        """Write the equations of a jaxpr in place, with these values for its invars. Used for regions and for
+        functions.
         """
         env: dict[Var, str] = dict(zip(jaxpr.invars, args, strict=True))
         for var, value in zip(jaxpr.constvars, jaxpr.consts if consts is None else consts, strict=True):
@@ -427,7 +443,8 @@ class LoweringContext:
 
     def inline(self, jaxpr: Jaxpr, args: Sequence[str]) -> list[str]:
         """Write a jaxpr that a rule is made of, such as the body of a region. Its lines belong to the rule's
-        own equation, whose types are the context's again afterwards."""
+        own equation, whose types are the context's again afterwards.
+        """
         before = self.primitive, self.avals_in, self.avals_out, self.origin, self._inlining
         self._inlining = True
         try:
@@ -441,7 +458,8 @@ class LoweringContext:
         """Write a jaxpr that a function of the user became, such as the body of a loop. With `own_lines`, its
         lines keep the places that they come from; without, they belong to the rule's equation; None leaves it
         at what holds around. `scope` goes into the names of the lines. The context is the equation's again
-        afterwards."""
+        afterwards.
+        """
         before = self.primitive, self.avals_in, self.avals_out, self.origin, self._inlining, self.name_stack
         if scope:
             scopes = self.origin[1].source_info.name_stack if self.origin and not self._inlining else ()
@@ -510,7 +528,7 @@ class LoweringContext:
         )
         types_out = [type_of(aval) for aval in jaxpr.out_avals]
         out_text = types_out[0] if len(types_out) == 1 else f"({', '.join(types_out)})"
-        text = f"call @{function.symbol}({', '.join(operands)}) : ({types_in}) -> {out_text}"
+        text = f"call @{_symbol_text(function.symbol)}({', '.join(operands)}) : ({types_in}) -> {out_text}"
         if not types_out:
             self.function.write(text, self.origin)
             return []
@@ -540,9 +558,10 @@ def lower_main(
 
     `argument_attributes` are MLIR attributes per argument (donation, sharding), `result_names` what the
     results are called in the text. The constants that became arguments of `main` are in the module's
-    `hoisted`, in order, and come first."""
-    module = Module(f"jit_{re.sub(r'[^A-Za-z0-9_.]', '', name.replace('<lambda>', '_lambda'))}", platform)
-    module.symbols["main"] = 0
+    `hoisted`, in order, and come first.
+    """
+    module = Module(re.sub(r"[^\w.-]", "_", f"jit({name})").rstrip("_"), platform)
+    module.symbols.add("main")
     function = Function(module, "main", "public")
     names = [f"%arg{i}" for i in range(len(jaxpr.invars))]
     attributes = argument_attributes or [""] * len(names)
