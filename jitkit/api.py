@@ -25,7 +25,8 @@ def make_jaxpr(
     """A function that takes the arguments of `fun` and returns the jaxpr of calling it with them.
 
     Arguments may be `ShapeDtypeStruct`s. With `return_shape`, returns a pair: the jaxpr, and the tree of
-    `ShapeDtypeStruct`s of the result."""
+    `ShapeDtypeStruct`s of the result.
+    """
     if not callable(fun):
         raise TypeError(f"the first argument must be callable\nmake_jaxpr takes a function, got {fun!r}.")
     spec = api_util.resolve_spec(fun, static_argnums, None, None, None)
@@ -69,8 +70,8 @@ def device_get(x: Any) -> Any:
 
 
 def block_until_ready(x: Any) -> Any:
-    """Wait until every array in a tree is computed, and return the tree. What a stopwatch needs: calls
-    return before that.
+    """Wait until every array in a tree is computed, and return the tree. What a stopwatch needs: calls return
+    before that.
     """
     runtime.block_until_ready([leaf._buf for leaf in tree_leaves(x) if type(leaf) is Array])
     return x

@@ -95,8 +95,8 @@ class Arguments(NamedTuple):
 
 
 class CallForm(NamedTuple):
-    """How a call with static arguments looks from outside: which of its arguments are static, and which
-    are not.
+    """How a call with static arguments looks from outside: which of its arguments are static, and which are
+    not.
     """
 
     positions: tuple[int, ...]
@@ -121,7 +121,8 @@ class CallForm(NamedTuple):
 
 def static_key(statics: tuple[tuple[int | str, Static], ...]) -> tuple[Any, ...]:
     """Static arguments as part of a cache key: where, exact type and value of each. Tuples compare faster
-    than `Static`s, which is what a warm call needs."""
+    than `Static`s, which is what a warm call needs.
+    """
     return tuple(part for where, static in statics for part in (where, type(static.value), static.value))
 
 
@@ -138,7 +139,8 @@ def resolve_spec(
     """Complete positions by names and names by positions, and check both against the signature.
 
     ValueError for a position out of range, an unknown or positional-only name, one given twice, or one that
-    is both static and donated; TypeError for values of a wrong type."""
+    is both static and donated; TypeError for values of a wrong type.
+    """
     if static_argnums is None and static_argnames is None and donate_argnums is None and donate_argnames is None:
         return ArgumentSpec((), (), (), ())  # without a look at the signature, which takes 50 us
     signature = signature_of(fun)
@@ -350,8 +352,8 @@ def source_of(fun: Callable[..., Any]) -> str:
 
 
 def debug_info(traced_for: str, fun: Callable[..., Any], arguments: Arguments) -> DebugInfo:
-    """Who is traced, and what the leaves of the dynamic arguments are called: `x`, `params['w']`,
-    `args[0]`, `kwargs['lr']`.
+    """Who is traced, and what the leaves of the dynamic arguments are called: `x`, `params['w']`, `args[0]`,
+    `kwargs['lr']`.
     """
     return DebugInfo(traced_for, source_of(fun), argument_names(fun, arguments))
 

@@ -12,8 +12,7 @@ import numpy as np
 
 
 def not_an_array(fun: Callable[..., Any], name: str, x: Any, error: Exception) -> Exception:
-    """The error for an argument, called `name`, of a type that cannot be traced, or an int that does not
-    fit.
+    """The error for an argument, called `name`, of a type that cannot be traced, or an int that does not fit.
     """
     if isinstance(error, OverflowError):
         return OverflowError(

@@ -38,7 +38,8 @@ class Array(Operators, metaclass=_ArrayMeta):
     """An array on a device: immutable, with `shape`, `dtype`, the operators of numpy, and `weak_type`.
 
     Made by `jitkit.numpy.array`, `device_put` and by every operation. `np.asarray(x)`, `jax.numpy` and
-    matplotlib accept it; on CPU numpy sees the same memory, without a copy."""
+    matplotlib accept it; on CPU numpy sees the same memory, without a copy.
+    """
 
     __slots__ = ("__weakref__", "_buf", "_key", "aval")
     __array_priority__ = 100
@@ -274,8 +275,8 @@ def from_host(x: Any, aval: ShapedArray) -> Array:
 
 
 def from_dlpack(x: Any) -> Array:
-    """An Array on the memory of whatever speaks DLPack (torch tensors, cupy and numpy arrays, `jax.Array`s), committed
-    to its device. TypeError for other values.
+    """An Array on the memory of whatever speaks DLPack (torch tensors, cupy and numpy arrays, `jax.Array`s),
+    committed to its device. TypeError for other values.
     """
     return wrap(runtime.from_dlpack(x))
 
@@ -313,8 +314,8 @@ key_functions: dict[type, Callable[[Any], Any]] = {Array: attrgetter("_key")}
 
 
 def key_of(x: Any) -> Any:
-    """What a cache must know of an argument: see `runtime.OnHost`, `runtime.Placed`. TypeError when it is
-    not an array.
+    """What a cache must know of an argument: see `runtime.OnHost`, `runtime.Placed`. TypeError when it is not
+    an array.
     """
     find = key_functions.get(type(x))
     return _first_key(x) if find is None else find(x)

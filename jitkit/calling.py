@@ -36,7 +36,8 @@ def runner(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]
     """The function that runs `executable` on leaves whose keys are `leaf_keys`, and returns a tree of Arrays.
 
     From one array to one array there is a shorter way: each Python function on the way costs 0.1 us or more,
-    of 4 us."""
+    of 4 us.
+    """
     avals, keys = executable.out_avals, executable.out_keys
     if out_tree is not LEAF:
         run = _buffers_runner(executable, leaf_keys)

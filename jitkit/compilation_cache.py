@@ -55,8 +55,8 @@ class TracedCall(NamedTuple):
 
 
 class Entry:
-    """How to run one signature: `run` takes the leaves of a call whose keys are the entry's, and returns
-    the result's tree.
+    """How to run one signature: `run` takes the leaves of a call whose keys are the entry's, and returns the
+    result's tree.
     """
 
     __slots__ = ("executable", "run")
@@ -88,9 +88,8 @@ class Table:
     def __init__(self) -> None:
         self.entries: dict[tuple[Any, ...], Entry] = {}
         self.records: dict[tuple[Any, ...], CallRecord] = {}
-        self.executables: dict[
-            Any, Executable
-        ] = {}  # by jaxpr, donation and placement: entries may share one
+        # By jaxpr, donation and placement: entries may share one.
+        self.executables: dict[Any, Executable] = {}
         self.pending: dict[tuple[Any, ...], _Pending] = {}
         self.lock = threading.Lock()
         self.crowded = False
@@ -127,8 +126,8 @@ class Table:
 
     @contextlib.contextmanager
     def first_call(self, key: tuple[Any, ...], function: str) -> Iterator[bool]:
-        """Be the one thread that makes an entry: yields True for it, False for a thread that waited until
-        it was made.
+        """Be the one thread that makes an entry: yields True for it, False for a thread that waited until it
+        was made.
         """
         mine = _Pending()
         with self.lock:
@@ -167,8 +166,8 @@ def _endless_recursion(function: str) -> RecursionError:
 
 
 class FunctionCache:
-    """Everything cached for one function: what it was traced to, a `Table` per set of `jit` options, and
-    the story of its misses.
+    """Everything cached for one function: what it was traced to, a `Table` per set of `jit` options, and the
+    story of its misses.
     """
 
     __slots__ = ("__weakref__", "being_traced", "misses", "records", "tables", "traces")

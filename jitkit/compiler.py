@@ -32,7 +32,8 @@ def compile_module(
     """Compile a module for these devices: from the disk cache if it is there, by XLA otherwise.
 
     XLA sees the text with source lines; the cache's key does not, so that moving a function does not
-    recompile it."""
+    recompile it.
+    """
     start = time.perf_counter()
     text = module.text() if disk_cache.enabled() else ""
     loaded = disk_cache.load(text, owners, options) if text else None
@@ -49,7 +50,8 @@ class Executable:
 
     `kept` are the positions of the arguments that the program uses, `consts` the buffers passed before them,
     `out_avals` the types of the results. `sharding` is where arguments have to be; results live there,
-    committed or not. `keepalive` holds what the program refers to outside of itself (host callbacks)."""
+    committed or not. `keepalive` holds what the program refers to outside of itself (host callbacks).
+    """
 
     __slots__ = (
         "arg_avals",
@@ -130,8 +132,8 @@ class Executable:
         return results
 
     def host_dispatcher(self) -> Callable[..., Sequence[runtime.Buffer]]:
-        """A function that runs the program on buffers and on host values of the right dtypes; made at
-        first use.
+        """A function that runs the program on buffers and on host values of the right dtypes; made at first
+        use.
         """
         if self.host_call is None:
             count = len(self.consts) + len(self.kept)
@@ -156,8 +158,7 @@ class Executable:
 
 
 def output_shardings(loaded: Any, sharding: runtime.Sharding, count: int) -> list[runtime.Sharding]:
-    """Where the results are: on the program's device, or as XLA's partitioner decided when there are
-    several.
+    """Where the results are: on the program's device, or as XLA's partitioner decided when there are several.
     """
     if len(runtime.sharding_devices(sharding)) == 1:
         return [sharding] * count

@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Options:
-    """The options that are part of every cache key, because they change what is traced or compiled.
-    Interned: equal means identical.
+    """The options that are part of every cache key, because they change what is traced or compiled. Interned:
+    equal means identical.
     """
 
     enable_x64: bool
@@ -190,7 +190,8 @@ def update(name: str, new_value: Any) -> None:
     `jax_enable_x64`.
 
     AttributeError for an unknown name, with the known ones; ValueError for a value that the option does not
-    take."""
+    take.
+    """
     option = _OPTIONS[_canonical_name(name)]
     _globals[option.name] = _parsed(option, new_value)
     with _lock:

@@ -229,7 +229,8 @@ class Primitive:
 
     `multiple_results` says that results come as a list. `pure_shape_rule=False` turns off the memory of the
     shape rule, for primitives whose parameters hold jaxprs: remembering those would keep them, and the arrays
-    in them, alive."""
+    in them, alive.
+    """
 
     __slots__ = (
         "__weakref__",
@@ -353,8 +354,8 @@ def current_trace() -> Trace | None:
 
 
 class set_current_trace:
-    """Make `trace` the thread's current trace inside the block; the one before comes back however the
-    block ends.
+    """Make `trace` the thread's current trace inside the block; the one before comes back however the block
+    ends.
     """
 
     __slots__ = ("_before", "_state", "_trace")
@@ -376,8 +377,7 @@ class set_current_trace:
 
 
 def ensure_compile_time_eval() -> set_current_trace:
-    """Context manager: run the operations of the block now, on concrete values, although a trace is
-    active.
+    """Context manager: run the operations of the block now, on concrete values, although a trace is active.
     """
     return set_current_trace(None)
 

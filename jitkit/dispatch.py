@@ -41,8 +41,8 @@ compilation_cache.register_clearable(_programs)
 
 
 def apply_primitive(primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """Run a primitive on concrete values: Arrays, numpy arrays, scalars, `jax.Array`s. Returns an Array,
-    or a list of them.
+    """Run a primitive on concrete values: Arrays, numpy arrays, scalars, `jax.Array`s. Returns an Array, or a
+    list of them.
     """
     keys = tuple([x._key if type(x) is Array else _key_of(x) for x in args])
     key = (

@@ -74,8 +74,8 @@ jaxpr_printer.pp_eqn_rules[jit_p] = _pp
 
 
 def separate_tracers(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Any]]:
-    """When a jaxpr closed over tracers of an enclosing trace, make its constants arguments, and return
-    them to be passed.
+    """When a jaxpr closed over tracers of an enclosing trace, make its constants arguments, and return them
+    to be passed.
     """
     if any(isinstance(const, Tracer) for const in jaxpr.consts):
         return convert_constvars_jaxpr(jaxpr), jaxpr.consts

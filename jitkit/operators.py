@@ -44,8 +44,8 @@ question = _Question()
 
 
 def takes_part(other: Any, symbol: str, left: Any, right: Any) -> bool:
-    """Whether an operand is an array or a scalar. A container is an error: numpy would convert it
-    silently, and slowly.
+    """Whether an operand is an array or a scalar. A container is an error: numpy would convert it silently,
+    and slowly.
     """
     if isinstance(other, _containers):
         raise TypeError(

@@ -185,7 +185,8 @@ class Jitted:
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An eager call that the dispatcher did not find in its table: keywords, static arguments,
-        containers, or a first call."""
+        containers, or a first call.
+        """
         entry, leaves = self.find(config.local.state.key, args, kwargs)
         if entry is None:
             return self.call_by_signature(args, kwargs)
@@ -242,7 +243,8 @@ class Jitted:
 
     def find_nan(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """With `debug_nans`, after a result held a nan: run the function by operations, so that the one that
-        makes the nan raises, in the user's line."""
+        makes the nan raises, in the user's line.
+        """
         if config.local.state.options.debug_nans and not config.local.state.options.disable_jit:
             with config.override(disable_jit=True):
                 self.fun(*args, **kwargs)
@@ -284,8 +286,7 @@ class Jitted:
         tree: PyTreeDef,
         keys: Sequence[Any],
     ) -> Entry:
-        """Make the entry for a new key: trace, lower, compile, as far as that was not done for another
-        key.
+        """Make the entry for a new key: trace, lower, compile, as far as that was not done for another key.
         """
         start = time.perf_counter()
         with self.table.first_call(key, self.name) as is_mine:
@@ -357,8 +358,8 @@ class Jitted:
         )
 
     def traced(self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any]) -> tuple[TracedCall, bool]:
-        """The function traced for these types, from the cache if it was traced for them before; and
-        whether it was traced now.
+        """The function traced for these types, from the cache if it was traced for them before; and whether
+        it was traced now.
         """
         key = self.trace_key(arguments, tree, avals)
         known = self.cache.traces.get(key)

@@ -19,8 +19,8 @@ logger = logging.getLogger("jitkit")
 
 
 class Event(NamedTuple):
-    """One stage that ran: "tracing", "lowering", "compilation" or "disk cache hit"; for which function;
-    how many seconds.
+    """One stage that ran: "tracing", "lowering", "compilation" or "disk cache hit"; for which function; how
+    many seconds.
     """
 
     stage: str

@@ -77,8 +77,8 @@ def gate() -> _Gate:
 
 
 def devices(platform: str | None = None) -> list[Device]:
-    """The devices of a platform ("cpu", "gpu", "tpu", ...), or of the default one. RuntimeError when there
-    is none.
+    """The devices of a platform ("cpu", "gpu", "tpu", ...), or of the default one. RuntimeError when there is
+    none.
     """
     found: list[Device] = gate().jax.devices(platform)
     return found
@@ -228,8 +228,7 @@ def jax_aval(aval: ShapedArray) -> Any:
 
 
 def put(x: Any, aval: ShapedArray, sharding: Sharding, committed: bool) -> Buffer:
-    """Copy a host value (numpy, Python scalar), or a buffer that is elsewhere, to the devices of a
-    sharding.
+    """Copy a host value (numpy, Python scalar), or a buffer that is elsewhere, to the devices of a sharding.
     """
     if is_buffer(x):
         return gate().jax.device_put(x, sharding) if committed or x.sharding != sharding else x
@@ -293,7 +292,8 @@ def compile_text(text: str, owners: Sequence[Device], options: tuple[tuple[str, 
     text.
 
     Several devices mean one program partitioned over all of them (SPMD, by Shardy). `options` are XLA's own
-    debug options."""
+    debug options.
+    """
     g = gate()
     compile_options = _compile_options(owners, options)
     try:
@@ -400,7 +400,8 @@ def host_dispatcher(
 
     Copying a host value from Python costs 2.8 us, half of a warm call; this dispatcher copies on its way.
     `execute` runs the program by ordinary means, at the first call of each combination of kinds of arguments.
-    Arrays must have the program's dtypes."""
+    Arrays must have the program's dtypes.
+    """
     g = gate()
     registry = g.ext.pytree.default_registry()
     _, out_tree = registry.flatten(tuple(range(len(out_avals))))

@@ -106,7 +106,8 @@ class Program(NamedTuple):
     """One function traced for one signature: what every later stage needs to know.
 
     `jaxpr` takes the leaves of `(args, kwargs)`, whose tree is `in_tree`, and returns the leaves of
-    `out_tree`. `donated` has a flag per leaf, or is empty. `options` are XLA's own."""
+    `out_tree`. `donated` has a flag per leaf, or is empty. `options` are XLA's own.
+    """
 
     name: str
     jaxpr: Jaxpr
@@ -505,8 +506,7 @@ def lower_program(
 
 
 def _donation_attributes(jaxpr: Jaxpr, donated: Sequence[bool]) -> list[str] | None:
-    """Give each donated argument's memory to the first result of the same shape and dtype that has none
-    yet.
+    """Give each donated argument's memory to the first result of the same shape and dtype that has none yet.
     """
     if not any(donated):
         return None

@@ -158,8 +158,8 @@ def check_lives(tracer: Tracer) -> None:
 
 
 def _literal_value(x: Any) -> Any:
-    """The numpy scalar to be written into an equation for x, or None when x must be a constant: an array, also
-    one without axes that is on a device.
+    """The numpy scalar to be written into an equation for x, or None when x must be a constant: an array,
+    also one without axes that is on a device.
     """
     t = type(x)
     if t in dtypes.python_scalar_types:
@@ -177,7 +177,8 @@ def trace_to_jaxpr(fun: Callable[..., Sequence[Any]], avals: Sequence[Any], debu
     it performs.
 
     The jaxpr's `consts` may hold tracers of outer traces. TypeError when a result is not an array. Whatever
-    `fun` raises passes through, and leaves the current trace as it was."""
+    `fun` raises passes through, and leaves the current trace as it was.
+    """
     trace = DynamicJaxprTrace(core.current_trace(), debug_info)
     state = config.local.state
     name_stack, state.name_stack = state.name_stack, ()
@@ -266,8 +267,8 @@ def _listed(names: list[str]) -> str:
 
 
 def _progenitors(trace: DynamicJaxprTrace, atom: Var | Literal) -> tuple[list[int], list[JaxprEqn]]:
-    """Walk back from `atom`: the positions of the arguments it depends on, and the equations on the way
-    that read constants.
+    """Walk back from `atom`: the positions of the arguments it depends on, and the equations on the way that
+    read constants.
     """
     if isinstance(atom, Literal):
         return [], []
