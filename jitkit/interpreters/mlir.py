@@ -163,29 +163,19 @@ def origin_text(origin: Origin) -> str:
     """The location as MLIR writes it, with the name that profiles and HLO show, and the Python line."""
     name_stack, eqn = origin
     scopes = "".join(f"{scope}/" for scope in eqn.source_info.name_stack)
-    name = _unquoted(f"{name_stack}/{scopes}{eqn.primitive.name}")
+    name = _quoted(f"{name_stack}/{scopes}{eqn.primitive.name}")
     position = eqn.source_info.position
     if position is None:
         return f'loc("{name}")'
-    return f'loc(fused["{name}", "{_unquoted(position.file)}":{position.line}:{position.column}])'
+    return f'loc(fused["{name}", "{_quoted(position.file)}":{position.line}:{position.column}])'
 
 
 def _symbol_text(name: str) -> str:
-    """A name after `@`: in quotes when it is not an identifier, and then with other bytes than ASCII in hex."""
-    if _IDENTIFIER.fullmatch(name):
-        return name
-    plain = range(ord(" "), 127)
-    escaped = [
-        chr(c) if c in plain and chr(c) not in '"\\' else f"\\{c:02X}" for c in name.encode(errors="replace")
-    ]
-    return f'"{"".join(escaped)}"'
+    """A name after `@`: in quotes when it is not an identifier."""
+    return name if _IDENTIFIER.fullmatch(name) else f'"{_quoted(name)}"'
 
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
-
-
-def _unquoted(text: str) -> str:
-    return text.replace("\\", "/").replace('"', "'")
 
 
 # --- a module and its functions -----------------------------------------------------------------------------
@@ -269,7 +259,7 @@ class Function:
         own = self.arguments
         if numbers is not None and self.argument_names:
             located_names = zip(own, self.argument_names, strict=True)
-            own = [f'{argument} loc("{_unquoted(name)}")' if name else argument for argument, name in located_names]
+            own = [f'{argument} loc("{_quoted(name)}")' if name else argument for argument, name in located_names]
         arguments = ", ".join([*(f"{name}: {t}" for name, t in self.hoisted.values()), *own])
         results = ", ".join(self.results)
         if len(self.results) > 1 or "{" in results:
@@ -581,7 +571,11 @@ def lower_main(
 
 
 def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', "\\22").replace("\n", " ")
+    """What stands between quotes for a text: all that is not plain ASCII byte by byte, in hex."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return text
+    plain = frozenset(range(ord(" "), 127)) - frozenset(b'"\\')
+    return "".join([chr(c) if c in plain else f"\\{c:02X}" for c in text.encode(errors="replace")])
 
 
 def _write_body(ctx: LoweringContext, jaxpr: Jaxpr, names: Sequence[str]) -> None:
