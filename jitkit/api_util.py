@@ -18,11 +18,11 @@ import functools
 import inspect
 import operator
 import os
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, SupportsIndex
 
 from . import argument_errors
-from .jaxpr import DebugInfo
 from .tree_util import keystr, tree_flatten_with_path
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -126,6 +126,20 @@ def static_key(statics: tuple[tuple[int | str, Static], ...]) -> tuple[Any, ...]
     return tuple(part for where, static in statics for part in (where, type(static.value), static.value))
 
 
+def check_callable(fun: Any) -> None:
+    """TypeError unless `fun` is something that `jit` can call, and whose result is there when it returns."""
+    if isinstance(fun, staticmethod):
+        raise TypeError(
+            f"staticmethod arguments are not supported, got {fun}\nWrite @staticmethod above @jit."
+        )
+    if not callable(fun):
+        raise TypeError(f"Expected a callable value, got {fun}")
+    if inspect.isgeneratorfunction(fun):
+        raise TypeError(
+            f"Expected a function, got a generator function: {fun}\nReturn a list instead of yielding."
+        )
+
+
 # --- once per jit: which arguments are static ---------------------------------------------------------------
 
 
@@ -141,7 +155,12 @@ def resolve_spec(
     ValueError for a position out of range, an unknown or positional-only name, one given twice, or one that
     is both static and donated; TypeError for values of a wrong type.
     """
-    if static_argnums is None and static_argnames is None and donate_argnums is None and donate_argnames is None:
+    if (
+        static_argnums is None
+        and static_argnames is None
+        and donate_argnums is None
+        and donate_argnames is None
+    ):
         return ArgumentSpec((), (), (), ())  # without a look at the signature, which takes 50 us
     signature = signature_of(fun)
     static_nums, static_names = _complete(fun, signature, static_argnums, static_argnames, "static")
@@ -159,8 +178,21 @@ def resolve_spec(
     return ArgumentSpec(static_nums, static_names, donate_nums, donate_names)
 
 
+_signatures: weakref.WeakKeyDictionary[Any, inspect.Signature] = weakref.WeakKeyDictionary()
+
+
 def signature_of(fun: Callable[..., Any]) -> inspect.Signature | None:
-    """The function's signature, or None for callables that have none (some builtins)."""
+    """The function's signature, or None for callables that have none (some builtins). Remembered: it takes 50 us."""
+    try:
+        known = _signatures.get(fun)
+        if known is None:
+            known = _signatures[fun] = inspect.signature(fun)
+        return known
+    except (ValueError, TypeError):
+        return _uncached_signature(fun)
+
+
+def _uncached_signature(fun: Callable[..., Any]) -> inspect.Signature | None:
     try:
         return inspect.signature(fun)
     except (ValueError, TypeError):
@@ -336,8 +368,7 @@ def name_of(fun: Callable[..., Any]) -> str:
     """What a function is called in jaxprs and messages; a partial is called after its function."""
     while isinstance(fun, functools.partial):
         fun = fun.func
-    name = getattr(fun, "__name__", None)
-    return str(name) if name is not None else type(fun).__name__
+    return str(getattr(fun, "__name__", "<unnamed function>"))
 
 
 def source_of(fun: Callable[..., Any]) -> str:
@@ -349,13 +380,6 @@ def source_of(fun: Callable[..., Any]) -> str:
     code = getattr(inner, "__code__", None) or getattr(type(inner).__call__, "__code__", None)
     name = name_of(fun)
     return name if code is None else f"{name} at {os.path.normpath(code.co_filename)}:{code.co_firstlineno}"
-
-
-def debug_info(traced_for: str, fun: Callable[..., Any], arguments: Arguments) -> DebugInfo:
-    """Who is traced, and what the leaves of the dynamic arguments are called: `x`, `params['w']`, `args[0]`,
-    `kwargs['lr']`.
-    """
-    return DebugInfo(traced_for, source_of(fun), argument_names(fun, arguments))
 
 
 def argument_names(fun: Callable[..., Any], arguments: Arguments) -> tuple[str, ...]:

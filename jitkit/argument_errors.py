@@ -10,16 +10,23 @@ from typing import Any
 
 import numpy as np
 
+from . import errors
+
 
 def not_an_array(fun: Callable[..., Any], name: str, x: Any, error: Exception) -> Exception:
-    """The error for an argument, called `name`, of a type that cannot be traced, or an int that does not fit.
-    """
+    """The error for an argument, called `name`, of a type that cannot be traced, or an int that does not fit."""
     if isinstance(error, OverflowError):
         return OverflowError(
             "An overflow was encountered while parsing an argument to a jitted computation, whose argument "
             "path is "
             f"{name}. Got {type(x)} with value {x}\n"
             "It does not fit the 32-bit integers that are the default. Pass a float, or enable 64-bit types."
+        )
+    if hasattr(x, "__jax_array__") and not errors.about_jax_tracer(x):
+        return ValueError(
+            "Triggering __jax_array__() during abstractification is no longer supported. To avoid this error, either "
+            "explicitly convert your object using jax.numpy.array(), or register your object as a pytree.\n"
+            f"It was passed as {name}, and is of type {type(x)}."
         )
     if isinstance(x, np.generic) and not isinstance(x, np.str_):
         return TypeError(
@@ -38,6 +45,8 @@ def not_an_array(fun: Callable[..., Any], name: str, x: Any, error: Exception) -
 
 
 def _instead_of(x: Any, name: str) -> str:
+    if about := errors.about_jax_tracer(x):
+        return about.lstrip()
     if isinstance(x, str):
         return f"A string is not an array. If {name} selects a variant of the function, make it static."
     if isinstance(x, (set, frozenset)):

@@ -162,12 +162,14 @@ class _Scalars:
         self.seen: set[Any] = set()
 
     def notice(self, x: Any) -> None:
-        """Remember that x came; the second time, put it on the device. Not 0.0, which is equal to -0.0."""
+        """Remember that x came; the second time, put it on the device. Not 0.0, which is equal to -0.0, and no
+        complex number, which has two such parts.
+        """
         if x not in self.seen:
             if len(self.seen) >= self.LIMIT:
                 self.seen.clear()
             self.seen.add(x)
-        elif x != 0 or type(x) is int:
+        elif type(x) is int or (type(x) is float and x != 0):
             if len(self.buffers) >= self.LIMIT:
                 self.buffers.clear()
             sharding = runtime.single_device_sharding(runtime.default_device())

@@ -91,7 +91,7 @@ class Table:
         # By jaxpr, donation and placement: entries may share one.
         self.executables: dict[Any, Executable] = {}
         self.pending: dict[tuple[Any, ...], _Pending] = {}
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # what is dropped under it may run a destructor, and that this function
         self.crowded = False
 
     def touch(self, key: tuple[Any, ...], entry: Entry) -> None:

@@ -158,8 +158,7 @@ class Executable:
 
 
 def output_shardings(loaded: Any, sharding: runtime.Sharding, count: int) -> list[runtime.Sharding]:
-    """Where the results are: on the program's device, or as XLA's partitioner decided when there are several.
-    """
+    """Where the results are: on the program's device, or as XLA's partitioner decided when there are several."""
     if len(runtime.sharding_devices(sharding)) == 1:
         return [sharding] * count
     return runtime.result_shardings(loaded, sharding, count)

@@ -153,7 +153,12 @@ def get_aval(x: Any) -> Any:
     return find(x)
 
 
-typeof = get_aval
+def typeof(x: Any) -> Any:
+    """The aval of a value; TypeError for what is not an array."""
+    try:
+        return get_aval(x)
+    except NotAnArrayError:
+        raise TypeError(f"Argument '{x}' of type '{type(x)}' is not a valid JAX type") from None
 
 
 def is_array_type(t: type) -> bool:
@@ -300,7 +305,7 @@ def _refused_operand(primitive: Primitive, args: tuple[Any, ...]) -> TypeError:
     position, value = next((i, x) for i, x in enumerate(args) if not is_array_type(type(x)))
     return TypeError(
         f"Error interpreting argument to {primitive.name} as a JAX value. The problematic value is of type "
-        f"{type(value)} and was passed to {primitive.name} at position {position}."
+        f"{type(value)} and was passed to {primitive.name} at position {position}.{errors.about_jax_tracer(value)}"
     )
 
 
@@ -377,8 +382,7 @@ class set_current_trace:
 
 
 def ensure_compile_time_eval() -> set_current_trace:
-    """Context manager: run the operations of the block now, on concrete values, although a trace is active.
-    """
+    """Context manager: run the operations of the block now, on concrete values, although a trace is active."""
     return set_current_trace(None)
 
 

@@ -29,7 +29,7 @@ class _Programs:
 
     def __init__(self) -> None:
         self.entries: dict[tuple[Any, ...], Entry] = {}
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # compiling may run a destructor of the user's, and that an operation
 
     def clear(self) -> None:
         """Forget all of them."""

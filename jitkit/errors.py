@@ -183,6 +183,17 @@ class JaxprTypeError(TypeError):
     """A jaxpr is ill-formed."""
 
 
+def about_jax_tracer(x: Any) -> str:
+    """For a tracer of jax itself, a sentence on a line of its own that says what to do with it; nothing for others."""
+    t = type(x)
+    if not t.__module__.startswith("jax.") or not t.__name__.endswith("Tracer"):
+        return ""
+    return (
+        "\nThis is a tracer of jax itself, whose transformations do not reach into jitkit. In functions that `jax.jit`, "
+        "`jax.grad` or `jax.vmap` call, use `jax.numpy`; or take jitkit's transformations."
+    )
+
+
 # --- leaks --------------------------------------------------------------------------------------------------
 
 

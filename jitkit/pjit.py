@@ -33,6 +33,7 @@ from .compilation_cache import Entry, FunctionCache, Table, TracedCall, cache_of
 from .compiler import explain_failure
 from .core import Tracer
 from .interpreters import partial_eval
+from .jaxpr import DebugInfo
 from .jit_call import jit_p, separate_tracers
 from .lax import jit_slot
 from .stages import Program, Wrapped
@@ -101,8 +102,7 @@ def jit(
                 compiler_options=compiler_options,
             ),
         )
-    if not callable(fun):
-        raise TypeError(f"Expected a callable value, got {fun}")
+    api_util.check_callable(fun)
     spec = api_util.resolve_spec(fun, static_argnums, static_argnames, donate_argnums, donate_argnames)
     options = JitOptions(spec, keep_unused, inline, tuple((compiler_options or {}).items()))
     return Jitted(fun, options).make_dispatcher(staged=True)
@@ -173,6 +173,8 @@ class Jitted:
 
         wrapped = cast(Any, dispatch)
         wrapped.__wrapped__ = fun
+        if not hasattr(fun, "__name__"):  # a partial, or an object that can be called
+            wrapped.__name__ = wrapped.__qualname__ = self.name
         wrapped.trace = self.trace
         wrapped.lower = self.lower
         wrapped.eval_shape = self.eval_shape
@@ -286,8 +288,7 @@ class Jitted:
         tree: PyTreeDef,
         keys: Sequence[Any],
     ) -> Entry:
-        """Make the entry for a new key: trace, lower, compile, as far as that was not done for another key.
-        """
+        """Make the entry for a new key: trace, lower, compile, as far as that was not done for another key."""
         start = time.perf_counter()
         with self.table.first_call(key, self.name) as is_mine:
             entry = self.table.entries.get(key)
@@ -298,7 +299,7 @@ class Jitted:
             self.check_statics(arguments)
             avals = [k if isinstance(k, core.ShapedArray) else k.aval for k in keys]
             names = api_util.argument_names(self.fun, arguments)
-            traced, was_traced = self.traced(arguments, tree, avals)
+            traced, was_traced = self.traced(arguments, tree, avals, names)
             placement = stages.placement_of(keys, self.name, names)
             donated = api_util.donated_leaves(self.options.spec, arguments)
             if config.local.state.options.debug_nans:
@@ -308,7 +309,7 @@ class Jitted:
             if executable is None:
                 executable = stages.compile_program(self.program(traced, tree, donated), placement)
             was_compiled = slot not in self.table.executables
-            record = self.note_miss(start, arguments, tree, keys, was_traced, was_compiled)
+            record = self.note_miss(start, arguments, tree, keys, names, was_traced, was_compiled)
             self.table.executables[slot] = executable
             entry = Entry(executable, traced.out_tree, keys)
             self.table.insert(key, entry, record)
@@ -320,12 +321,12 @@ class Jitted:
         arguments: Arguments,
         tree: PyTreeDef,
         keys: Sequence[Any],
+        names: tuple[str, ...],
         was_traced: bool,
         was_compiled: bool,
     ) -> CallRecord:
         """Leave the story of a call that the cache did not know. `start` is the time when it began."""
         seconds = time.perf_counter() - start
-        names = api_util.argument_names(self.fun, arguments)
         record = record_call(self.fun, self.options, config.local.state.options, arguments, tree, keys, names)
         known = self.cache.known_records(self.table)
         record = self.cache.misses.add(
@@ -357,7 +358,9 @@ class Jitted:
             self.options.compiler_options,
         )
 
-    def traced(self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any]) -> tuple[TracedCall, bool]:
+    def traced(
+        self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any], names: tuple[str, ...]
+    ) -> tuple[TracedCall, bool]:
         """The function traced for these types, from the cache if it was traced for them before; and whether
         it was traced now.
         """
@@ -367,7 +370,8 @@ class Jitted:
             return known, False
         start = time.perf_counter()
         with self.cache.tracing(key, self.name):
-            traced = trace_call(self.fun, arguments, tree, avals, "jit")
+            info = DebugInfo("jit", api_util.source_of(self.fun), names)
+            traced = trace_call(self.fun, arguments, tree, avals, info)
         report.log_stage("tracing", self.name, time.perf_counter() - start)
         self.cache.remember_trace(key, traced)
         return traced, True
@@ -379,9 +383,10 @@ class Jitted:
     def traced_alone(self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any]) -> TracedCall:
         """`traced`, where nothing is compiled at once, so that a miss leaves its story here."""
         start = time.perf_counter()
-        traced, was_traced = self.traced(arguments, tree, avals)
+        names = api_util.argument_names(self.fun, arguments)
+        traced, was_traced = self.traced(arguments, tree, avals, names)
         if was_traced:
-            self.note_miss(start, arguments, tree, avals, True, False)
+            self.note_miss(start, arguments, tree, avals, names, True, False)
         return traced
 
     @traceback_util.api_boundary
@@ -445,7 +450,11 @@ class Jitted:
 
 
 def trace_call(
-    fun: Callable[..., Any], arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any], traced_for: str
+    fun: Callable[..., Any],
+    arguments: Arguments,
+    tree: PyTreeDef,
+    avals: Sequence[Any],
+    debug_info: DebugInfo,
 ) -> TracedCall:
     """Trace `fun` for these arguments: their tree, the avals of the leaves, and the values of static
     arguments.
@@ -464,7 +473,6 @@ def trace_call(
             partial_eval.check_results(outs, info)
         return outs
 
-    debug_info = api_util.debug_info(traced_for, fun, arguments)
     jaxpr = partial_eval.trace_to_jaxpr(flat_fun, avals, debug_info)
     return TracedCall(jaxpr, out_trees[0])
 

@@ -228,11 +228,11 @@ def jax_aval(aval: ShapedArray) -> Any:
 
 
 def put(x: Any, aval: ShapedArray, sharding: Sharding, committed: bool) -> Buffer:
-    """Copy a host value (numpy, Python scalar), or a buffer that is elsewhere, to the devices of a sharding.
-    """
+    """Copy a host value (numpy, Python scalar), or a buffer that is elsewhere, to the devices of a sharding."""
     if is_buffer(x):
         return gate().jax.device_put(x, sharding) if committed or x.sharding != sharding else x
-    value = np.asarray(x, aval.dtype)
+    with np.errstate(over="ignore"):  # what does not fit is inf, as in JAX
+        value = np.asarray(x, aval.dtype)
     owners = sharding_devices(sharding)
     with _x64_of(aval.dtype):
         if len(owners) > 1:

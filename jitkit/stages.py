@@ -506,8 +506,7 @@ def lower_program(
 
 
 def _donation_attributes(jaxpr: Jaxpr, donated: Sequence[bool]) -> list[str] | None:
-    """Give each donated argument's memory to the first result of the same shape and dtype that has none yet.
-    """
+    """Give each donated argument's memory to the first result of the same shape and dtype that has none yet."""
     if not any(donated):
         return None
     free: dict[tuple[Any, ...], list[int]] = {}
