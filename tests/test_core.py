@@ -574,12 +574,7 @@ def test_a_leaked_tracer_keeps_no_constant_alive():
     kept = []
     tables = [jnp.arange(1000.0) * 1]
     watched = weakref.ref(tables[0])
-
-    def f(x):
-        kept.append(x + tables[0])
-        return x
-
-    jk.make_jaxpr(f)(1.0)
+    jk.make_jaxpr(lambda x: kept.append(x + tables[0]) or x)(1.0)
     tables.clear()
     gc.collect()
     assert len(kept) == 1
