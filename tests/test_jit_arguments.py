@@ -1,0 +1,407 @@
+"""The arguments of a jitted function: donated ones, static ones, and those that cannot be taken, as in JAX."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+
+import numpy as np
+import pytest
+from twin import JAX_VERSION, raised, same_as_jax, warned
+
+import jitkit as jk
+import jitkit.numpy as jnp
+
+# --- donation -----------------------------------------------------------------------------------------------
+
+
+@same_as_jax
+def test_a_donated_argument_is_deleted_and_its_memory_used(jax, jnp):
+    f = jax.jit(lambda x, y: (x + y, y * 2), donate_argnums=0)
+    x, y = jnp.arange(3.0) * 1, jnp.ones(3) * 1
+    before = np.asarray(x).ctypes.data
+    out, _ = f(x, y)
+    after = np.asarray(out).ctypes.data
+    deleted = x.is_deleted(), y.is_deleted()
+    g = jax.jit(lambda y: (x + y, y.sum()))
+    uses = [
+        lambda: x + 1, lambda: np.asarray(x), lambda: jax.jit(lambda x: x)(x), lambda: jax.jit(lambda x: x + 2)([x]), lambda: x[0],
+        lambda: str(x), lambda: x.tolist(), lambda: jnp.sin(x), lambda: x.at[0].set(1), lambda: list(x), lambda: x.block_until_ready(),
+        lambda: jax.block_until_ready(x), lambda: g(1.0), lambda: x.devices(),
+        lambda: x.item(), lambda: x.shape, lambda: len(x), lambda: x.dtype, lambda: hash(x), lambda: float(x), lambda: x == x,
+    ]  # fmt: skip
+    return out, before == after, deleted, [raised(use) for use in uses], out + 1
+
+
+def test_negative_numbers_of_donated_arguments_count_the_parameters():
+    f = jk.jit(lambda x, y=2.0: (x + y, x * y), donate_argnums=-2)
+    x, z = jnp.ones(3) * 1, jnp.ones(3) * 1
+    f(x)
+    f(z, 3.0)
+    assert x.is_deleted()
+    assert z.is_deleted()
+
+
+def test_the_error_on_a_donated_array_says_what_to_do():
+    f = jk.jit(lambda x: x + 1, donate_argnums=0)
+    x = jnp.ones(3) * 1
+    f(x)
+    with pytest.raises(RuntimeError) as error:
+        x + 1
+    text = str(error.value)
+    assert text.startswith("Array has been deleted with shape=float32[3].\n")
+    assert "donate_argnums" in text
+    assert repr(x) == "Array(float32[3], deleted)" or "deleted" in repr(x)
+
+
+@same_as_jax
+def test_donation_by_name_and_of_trees_and_by_keyword(jax, jnp):
+    def make():
+        return {"w": jnp.ones((2, 2)) * 1, "b": [jnp.ones(2) * 1]}
+
+    def deleted(tree):
+        return [leaf.is_deleted() for leaf in jax.tree_util.tree_leaves(tree)]
+
+    def step(params, x):
+        return jax.tree_util.tree_map(lambda p: p - x[0], params), x * 2
+
+    log = []
+    for options, by_name in [
+        ({"donate_argnums": 0}, False), ({"donate_argnums": 0}, True), ({"donate_argnames": "params"}, False),
+        ({"donate_argnames": "params"}, True), ({"donate_argnums": (0, 1)}, False), ({}, False),
+    ]:  # fmt: skip
+        f = jax.jit(step, **options)
+        params, x = make(), jnp.ones((2, 2)) * 1
+        out = f(params=params, x=x) if by_name else f(params, x)
+        log.append((deleted(params), x.is_deleted(), out))
+    return log
+
+
+@same_as_jax
+def test_donating_what_no_result_can_use_is_a_warning(jax, jnp):
+    f = jax.jit(lambda x, y: x.sum() + y.sum(), donate_argnums=(0, 1))
+    return [
+        warned(f, jnp.ones(3) * 1, jnp.ones((2, 2), "int32") * 1),
+        warned(f, jnp.ones(3) * 1, jnp.ones((2, 2), "int32") * 1),
+    ]
+
+
+@same_as_jax
+def test_donating_python_and_numpy_values_is_harmless(jax, jnp):
+    f = jax.jit(lambda x: x + 1, donate_argnums=0)
+    value = np.ones(3, np.float32)
+    return f(value), f(value), f(1.0), value
+
+
+@same_as_jax
+def test_donating_one_buffer_twice(jax, jnp):
+    f = jax.jit(lambda x, y: (x + 1, y + 1), donate_argnums=(0, 1))
+    x = jnp.ones(3) * 1
+    return raised(f, x, x)[0]
+
+
+@same_as_jax
+def test_donating_an_argument_that_is_not_used(jax, jnp):
+    f = jax.jit(lambda x, y: y + 1, donate_argnums=0)
+    x = jnp.ones(3) * 1
+    with contextlib.suppress(UserWarning):
+        messages = warned(f, x, jnp.zeros(3))
+    return messages, x.is_deleted()
+
+
+@same_as_jax
+def test_donation_inside_of_a_trace_is_recorded(jax, jnp):
+    f = jax.jit(lambda x: x + 1, donate_argnums=0)
+    jaxpr = jax.make_jaxpr(lambda x: f(x) * 2)(1.0)
+    eqn = jaxpr.jaxpr.eqns[0]
+    return eqn.params["donated_invars"], str(jaxpr) if JAX_VERSION < (0, 11) else ""
+
+
+@same_as_jax
+def test_static_and_donated_may_not_overlap(jax, jnp):
+    def f(x, y):
+        return x
+
+    return [
+        raised(jax.jit, f, static_argnums=0, donate_argnums=0)[0], raised(jax.jit, f, static_argnames="x", donate_argnames="x")[0],
+        raised(jax.jit, f, static_argnums=0, donate_argnames="x")[0], raised(jax.jit, f, static_argnums=(0,), donate_argnums=(1,))[0],
+    ]  # fmt: skip
+
+
+# --- static arguments ---------------------------------------------------------------------------------------
+
+
+@same_as_jax
+def test_static_values_are_told_apart_by_value_and_type(jax, jnp):
+    log = []
+
+    def f(n, x):
+        log.append((type(n).__name__, n))
+        return x
+
+    f = jax.jit(f, static_argnums=0)
+    sizes = []
+    for n in (1, 1.0, True, 1, "1", (1,), (1.0,), None, 2, 0.0, -0.0, False):
+        f(n, 1.0)
+        sizes.append((f._cache_size(), len(log)))
+    f(n=1, x=1.0)
+    return sizes, log, f._cache_size()
+
+
+@same_as_jax
+def test_static_values_are_compared_by_their_own_eq_and_hash(jax, jnp):
+    log = []
+
+    class Mode:
+        def __init__(self, name, note):
+            self.name, self.note = name, note
+
+        def __eq__(self, other):
+            return self.name == other.name
+
+        def __hash__(self):
+            return hash(self.name)
+
+    @functools.partial(jax.jit, static_argnames="mode")
+    def f(x, mode):
+        log.append(mode.note)
+        return x
+
+    f(1.0, Mode("a", 1)), f(1.0, Mode("a", 2)), f(1.0, mode=Mode("a", 3)), f(1.0, Mode("b", 4))
+    return log
+
+
+@same_as_jax
+def test_a_static_function_or_class(jax, jnp):
+    apply = jax.jit(lambda f, x: f(x), static_argnums=0)
+    return apply(jnp.sin, 1.0), apply(abs, -1.0), apply(float.__abs__ if False else (lambda x: x), 2.0)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [[1], {"a": 1}, {1}, np.ones(2), slice(1, 2) if not hasattr(slice, "__hash__") else bytearray(b"a")],
+)
+@same_as_jax
+def test_an_unhashable_static_value_is_refused(jax, jnp, value):
+    f = jax.jit(lambda n, x: x, static_argnums=0)
+    kind, text = raised(f, value, 1.0)
+    return kind, text, f._cache_size(), raised(f, n=value, x=1.0)[0]
+
+
+def test_the_error_on_an_unhashable_static_value_says_what_to_do():
+    f = jk.jit(lambda n, x: x, static_argnums=0)
+    for value, mend in (
+        ([1], "tuple"),
+        ({"a": 1}, "dict"),
+        ({1}, "frozenset"),
+        (jnp.ones(2), "ordinary argument"),
+    ):
+        with pytest.raises(ValueError, match=mend):
+            f(value, 1.0)
+
+
+def test_a_mutated_static_value_is_found_out():
+    class Setting:
+        def __init__(self, n):
+            self.n = n
+
+        def __hash__(self):
+            return hash(self.n)
+
+        def __eq__(self, other):
+            return self.n == other.n
+
+    f = jk.jit(lambda x, s: x * s.n, static_argnums=1)
+    setting = Setting(2)
+    assert float(f(1.0, setting)) == 2.0
+    setting.n = 3
+    with pytest.raises(ValueError, match="mutated"):
+        f(1.0, setting)
+
+
+def test_a_static_value_that_equals_an_entry_with_another_hash_is_not_mixed_up():
+    class Weird:
+        def __init__(self, n):
+            self.n = n
+
+        def __hash__(self):
+            return 1
+
+        def __eq__(self, other):
+            return self.n == other.n
+
+    f = jk.jit(lambda x, s: x * s.n, static_argnums=1)
+    assert [float(f(1.0, Weird(n))) for n in (1, 2, 3, 2)] == [1.0, 2.0, 3.0, 2.0]
+    assert f._cache_size() == 3
+
+
+def no_positional(*, x):
+    return x
+
+
+def two(x, y):
+    return x
+
+
+def with_star(x, *args):
+    return x
+
+
+def with_keywords(x, **kwargs):
+    return x
+
+
+def positional_only(x, /, y):
+    return x
+
+
+BAD_SPECS = {
+    "out of range": (two, {"static_argnums": 2}),
+    "out of range, negative": (two, {"static_argnums": -3}),
+    "out of range, donated": (two, {"donate_argnums": (0, 5)}),
+    "none positional": (no_positional, {"static_argnums": 0}),
+    "star takes any": (with_star, {"static_argnums": 7}),
+    "unknown name": (two, {"static_argnames": "z"}),
+    "unknown names": (two, {"static_argnames": ("x", "z")}),
+    "unknown donated name": (two, {"donate_argnames": "z"}),
+    "keywords take any": (with_keywords, {"static_argnames": "z"}),
+    "positional-only name": (positional_only, {"static_argnames": "x"}),
+    "name of the star": (with_star, {"static_argnames": "args"}),
+    "not a number": (two, {"static_argnums": "x"}),
+    "not numbers": (two, {"static_argnums": (0, "x")}),
+    "not a name": (two, {"static_argnames": 1}),
+    "not names": (two, {"static_argnames": ("x", 1)}),
+    "a float": (two, {"static_argnums": 1.0}),
+    "both, disagreeing": (two, {"static_argnums": 0, "static_argnames": "y"}),
+    "nothing": (two, {"static_argnums": (), "static_argnames": ()}),
+    "numpy integers": (two, {"static_argnums": np.int64(1)}),
+    "a range": (two, {"static_argnums": range(2)}),
+    "a list": (two, {"static_argnums": [0, 1]}),
+    "a set of names": (two, {"static_argnames": {"x"}}),
+    "static and donated": (two, {"static_argnums": 0, "donate_argnums": 0}),
+}
+
+
+@pytest.mark.parametrize("case", BAD_SPECS)
+@same_as_jax
+def test_wrong_argument_numbers_and_names_are_refused_as_in_jax(jax, jnp, case):
+    f, options = BAD_SPECS[case]
+    outcome = raised(jax.jit, f, **options)
+    return outcome if outcome[0] != "nothing was raised" else "nothing was raised"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"static_argnums": (0, 0)}, {"static_argnames": ("x", "x")}, {"donate_argnums": (1, 1)},
+        {"static_argnums": 0, "donate_argnums": -2}, {"static_argnums": 0, "donate_argnames": "x", "static_argnames": ()},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_contradictions_that_jax_lets_pass_are_refused(options):
+    with pytest.raises(ValueError, match=r"more than once|cannot intersect"):
+        jk.jit(two, **options)
+
+
+negative = pytest.mark.skipif(
+    JAX_VERSION < (0, 12), reason="needs jax >= 0.12, where negative numbers count parameters"
+)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"static_argnums": 1}, {"static_argnames": "n"}, {"static_argnums": (1,), "static_argnames": ("n",)},
+        {"static_argnums": (1, 2)}, {"static_argnames": ("n", "mode")}, {"static_argnames": "mode"},
+        pytest.param({"static_argnums": -2}, marks=negative), pytest.param({"static_argnums": -1}, marks=negative),
+        pytest.param({"static_argnums": (-1, 1)}, marks=negative), {"static_argnums": 1, "static_argnames": "mode"},
+        {"static_argnums": (1,), "static_argnames": ()},
+    ],
+    ids=str,
+)  # fmt: skip
+@same_as_jax
+def test_numbers_and_names_of_static_arguments_are_inferred_from_each_other(jax, jnp, options):
+    def f(x, n=2, mode=3):
+        log.append((isinstance(n, jax.core.Tracer), isinstance(mode, jax.core.Tracer)))
+        return x
+
+    results = []
+    for args, kwargs in [
+        ((1.0,), {}), ((1.0, 2), {}), ((1.0,), {"n": 2}), ((1.0, 2, 4), {}), ((1.0, 2), {"mode": 4}), ((1.0,), {"n": 2, "mode": 4}),
+        ((), {"x": 1.0, "n": 2}),
+    ]:  # fmt: skip
+        log = []
+        g = jax.jit(f, **options)
+        error = raised(g, *args, **kwargs)
+        results.append((log, error if error[0] != "nothing was raised" else None))
+    return results, jax.jit(f, **options)._cache_size()
+
+
+@same_as_jax
+def test_a_static_number_beyond_the_call_is_no_error(jax, jnp):
+    f = jax.jit(lambda x, n=3: x * n, static_argnums=1)
+    g = jax.jit(lambda x, *n: x * len(n), static_argnums=(1, 2))
+    return f(2.0), f(2.0, 4), g(2.0), g(2.0, "a"), g(2.0, "a", "b"), g(2.0, "a", "b", 3.0)
+
+
+@same_as_jax
+def test_static_keywords_without_a_parameter_of_that_name(jax, jnp):
+    def f(x, **kwargs):
+        log.append(isinstance(kwargs["mode"], str))
+        return x
+
+    log = []
+    g = jax.jit(f, static_argnames="mode")
+    return g(1.0, mode="a"), g(1.0, mode="b"), g(1.0, mode="a"), log, g._cache_size()
+
+
+# --- arguments that are no arrays ---------------------------------------------------------------------------
+
+NO_ARRAYS = {
+    "a string": "text",
+    "a string in a dict": {"a": [1.0, "text"]},
+    "a set": {1, 2},
+    "an object": object(),
+    "a function": len,
+    "bytes": b"abc",
+    "an array of strings": np.array(["a", "b"]),
+    "an array of objects": np.array([None, 1]),
+    "a datetime": np.datetime64("2020-01-01"),
+    "a slice": slice(1, 2),
+    "ellipsis": ...,
+    "a range": range(3),
+    "a class": int,
+    "a large int": 2**40,
+    "a large int in a list": [1, 2**70],
+}
+
+
+@pytest.mark.parametrize("case", NO_ARRAYS)
+@same_as_jax
+def test_arguments_that_are_no_arrays_are_refused_by_path(jax, jnp, case):
+    def f(x, y):
+        return x
+
+    g = jax.jit(f)
+    value = NO_ARRAYS[case]
+    return [raised(g, 1.0, value), raised(g, 1.0, y=value), raised(jax.jit(lambda *args: 1), 1.0, value)]
+
+
+@same_as_jax
+def test_arguments_may_be_jax_arrays(jax, jnp):
+    theirs = __import__("jax").numpy.arange(3.0)
+    f = jax.jit(lambda x, y: x + y)
+    return f(theirs, 1.0), f(theirs, theirs), f(jnp.arange(3.0), theirs), f._cache_size()
+
+
+@same_as_jax
+def test_a_jax_array_and_an_equal_array_share_an_entry(jax, jnp):
+    log = []
+    f = jax.jit(lambda x: log.append(x) or x)
+    (
+        f(__import__("jax").numpy.arange(3.0)),
+        f(jnp.arange(3.0)),
+        f({"a": __import__("jax").numpy.ones(2)}),
+        f({"a": jnp.ones(2)}),
+    )
+    return len(log), f._cache_size()
