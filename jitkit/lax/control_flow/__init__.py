@@ -1,7 +1,7 @@
 """Conditionals and loops on values that are known only when the program runs.
 
 The functions of the user are traced once, to jaxprs, which are parameters of one equation. To be read in this
-order: `common`, `conditionals`, `loops`, `scan`, `derived`.
+order: `common`, `conditionals`, `loops`, `scanning`, `derived`.
 
 JAX: jax/_src/lax/control_flow/loops.py:while_loop
 """
@@ -16,5 +16,5 @@ from .derived import fori_loop as fori_loop
 from .derived import map as map
 from .loops import while_loop as while_loop
 from .loops import while_p as while_p
-from .scan import scan as scan
-from .scan import scan_p as scan_p
+from .scanning import scan as scan
+from .scanning import scan_p as scan_p

@@ -47,7 +47,9 @@ def promote_weak_inputs(
     there were any. So a loop may start from `0` and add floats to it.
     """
     promoted = [
-        convert_element_type(x, dtypes.result_type(x, out)) if aval.weak_type and not same_type(aval, out) else x
+        convert_element_type(x, dtypes.result_type(x, out))
+        if aval.weak_type and not same_type(aval, out)
+        else x
         for x, aval, out in zip(leaves, avals, out_avals, strict=True)
     ]
     return promoted, any(new is not old for new, old in zip(promoted, leaves, strict=True))
@@ -111,8 +113,7 @@ def _different_structures(body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef) -
     """A line for each place where the carry's structure changes, in terms of the user's parameters."""
     rest = in_tree.children()[1:]
     before, after = (
-        body.view(*map(_with_leaves, (carry, *rest)))
-        for carry in (in_tree.children()[0], out_tree)
+        body.view(*map(_with_leaves, (carry, *rest))) for carry in (in_tree.children()[0], out_tree)
     )
     parameters = api_util.argument_names(body.user, Arguments((0,) * len(before), {}, (), len(before)))
     return "\n".join(

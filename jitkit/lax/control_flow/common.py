@@ -127,7 +127,16 @@ def _argument_names(body: Body, in_tree: PyTreeDef) -> tuple[str, ...]:
 
 def avals_of(leaves: Sequence[Any]) -> list[Any]:
     """The types of values; TypeError for what is no array."""
-    return [core.get_aval(x) for x in leaves]
+    try:
+        return [core.get_aval(x) for x in leaves]
+    except core.NotAnArrayError:
+        bad = next(x for x in leaves if not core.is_array_type(type(x)))
+        kind = str(type(bad)) if isinstance(bad, str) else f"'{type(bad)}'"
+        raise TypeError(
+            f"Argument '{bad}' of type {kind} is not a valid JAX type\n"
+            "Carries and operands are trees of arrays. A value that is known while tracing, such as a text, can be "
+            "closed over instead."
+        ) from None
 
 
 # --- making jaxprs of jaxprs --------------------------------------------------------------------------------

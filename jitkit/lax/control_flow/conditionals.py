@@ -39,7 +39,9 @@ def _(index: ShapedArray, *operands: Any, branches: tuple[Jaxpr, ...]) -> list[A
         check_operands(f"cond branch {i}", branch.in_avals, operands)
         types, expected = branch.out_avals, branches[0].out_avals
         if len(types) != len(expected) or not all(map(same_type, types, expected)):
-            raise JaxprTypeError(f"cond branches 0 and {i} have mismatching output types: {expected} vs {types}")
+            raise JaxprTypeError(
+                f"cond branches 0 and {i} have mismatching output types: {expected} vs {types}"
+            )
     return branches[0].out_avals
 
 
@@ -95,7 +97,11 @@ _NOT_GIVEN = _NotGiven()
 
 @traceback_util.api_boundary
 def cond(
-    pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any, operand: Any = _NOT_GIVEN
+    pred: Any,
+    true_fun: Callable[..., Any],
+    false_fun: Callable[..., Any],
+    *operands: Any,
+    operand: Any = _NOT_GIVEN,
 ) -> Any:
     """`true_fun(*operands)` if `pred` else `false_fun(*operands)`, where only one of the two runs.
 
@@ -143,8 +149,8 @@ def _truth(pred: Any) -> Any:
     if pred is None:
         raise TypeError("cond predicate is None")
     if isinstance(pred, Sequence) or np.ndim(pred) != 0:
-        kind = f"type {type(pred)}" if isinstance(pred, Sequence) else f"shape {np.shape(pred)}"
-        raise TypeError(f"Pred must be a scalar, got {pred} of {kind}.")
+        kind = f"type {type(pred)}" if isinstance(pred, Sequence) else f"shape {np.shape(pred)}."
+        raise TypeError(f"Pred must be a scalar, got {pred} of {kind}")
     try:
         dtype = dtypes.result_type(pred)
     except TypeError as error:
@@ -201,7 +207,9 @@ def _check_index(index: Any) -> None:
         raise TypeError(f"Index type must be an integer, got {index} as {dtype}")
 
 
-def _choose(what: str, index: Any, functions: dict[str, Callable[..., Any]], operands: tuple[Any, ...]) -> Any:
+def _choose(
+    what: str, index: Any, functions: dict[str, Callable[..., Any]], operands: tuple[Any, ...]
+) -> Any:
     """Trace the functions, check that they agree, and write the equation that runs one of them."""
     args, in_tree = tree_flatten(operands)
     avals = avals_of(args)

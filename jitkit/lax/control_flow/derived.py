@@ -20,7 +20,7 @@ from ..slicing import slice_in_dim
 from ..utils import canonicalize_axis
 from .common import Body
 from .loops import run_while
-from .scan import run_scan, scan
+from .scanning import run_scan, scan
 
 # --- fori_loop ----------------------------------------------------------------------------------------------
 
@@ -57,7 +57,8 @@ def fori_loop(
     if unroll not in (None, False, 1):
         raise ValueError("Can only use `unroll` in `fori_loop` if the loop bounds are statically known.")
     lower, upper = (
-        bound if dtypes.dtype(bound) == dtype else convert_element_type(bound, dtype) for bound in (lower, upper)
+        bound if dtypes.dtype(bound) == dtype else convert_element_type(bound, dtype)
+        for bound in (lower, upper)
     )
     return _count_by_while(lower, upper, body_fun, init_val)
 
@@ -138,9 +139,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     batched = batches * (batch_size or 0)
     parts = []
     if batches:
-        blocks = [
-            reshape(slice_in_dim(x, 0, batched), (batches, batch_size, *x.shape[1:])) for x in leaves
-        ]
+        blocks = [reshape(slice_in_dim(x, 0, batched), (batches, batch_size, *x.shape[1:])) for x in leaves]
         done = scan(lambda _, batch: ((), map(f, batch)), (), tree_unflatten(tree, blocks))[1]
         parts.append(tree_map(lambda y: reshape(y, (batched, *y.shape[2:])), done))
     if batched < size or not parts:
@@ -208,7 +207,7 @@ def _prefixes(
     odd = _prefixes(combine, pairs, axis)
     before = cut(odd, 0, -1) if size % 2 == 0 else odd
     even = combine(before, cut(elems, 2, None, 2))
-    even = [concatenate([first, rest], axis) for first, rest in zip(cut(elems, 0, 1), even, strict=True)]
+    even = [concatenate([*cut([x], 0, 1), rest], axis) for x, rest in zip(elems, even, strict=True)]
     return [_interleave(a, b, axis) for a, b in zip(even, odd, strict=True)]
 
 

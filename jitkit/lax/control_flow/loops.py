@@ -31,9 +31,7 @@ while_p.effects = lambda params: no_effects.union(params["cond_jaxpr"].effects, 
 
 
 @while_p.def_abstract_eval
-def _(
-    *avals: Any, cond_jaxpr: Jaxpr, body_jaxpr: Jaxpr, cond_nconsts: int, body_nconsts: int
-) -> list[Any]:
+def _(*avals: Any, cond_jaxpr: Jaxpr, body_jaxpr: Jaxpr, cond_nconsts: int, body_nconsts: int) -> list[Any]:
     cond_consts, body_consts, carry = split_list(avals, [cond_nconsts, body_nconsts])
     check_operands("while_loop cond function", cond_jaxpr.in_avals, cond_consts + carry)
     check_operands("while_loop body function", body_jaxpr.in_avals, body_consts + carry)

@@ -135,7 +135,9 @@ def _loop(
     def goes_on(state: tuple[Any, ...]) -> Any:
         return lt(state[0], trips)
 
-    _, carry, ys = run_while(Body(goes_on, goes_on, "while_cond"), Body(trip, trip, "while_body"), (0, carry, ys))
+    _, carry, ys = run_while(
+        Body(goes_on, goes_on, "while_cond"), Body(trip, trip, "while_body"), (0, carry, ys)
+    )
     return carry, ys
 
 
@@ -253,8 +255,8 @@ def run_scan(body: Body, init: Any, xs: Any, length: Any, reverse: bool, unroll:
             carry_out = traced.out_tree.children()[0]
     check_carry("scan body", body, in_tree, carry_out, traced)
     outs = _bind_scan(traced, init_leaves, x_leaves, reverse, length, _trips_at_once(unroll, length))
-    carry, ys = tree_unflatten(traced.out_tree, outs)
-    return carry, ys
+    result: tuple[Any, Any] = tree_unflatten(traced.out_tree, outs)
+    return result
 
 
 def _trace_step(body: Body, in_tree: Any, avals: Sequence[Any]) -> Traced:
