@@ -7,6 +7,7 @@ import contextlib
 import functools
 import math
 import operator
+import re
 import threading
 from typing import NamedTuple
 
@@ -372,8 +373,77 @@ def test_jit_keeps_name_doc_and_function(jax, jnp):
 
 
 @same_as_jax
+def test_functions_are_called_in_jaxprs_and_programs_what_jax_calls_them(jax, jnp):
+    def f(a, x):
+        return a * x
+
+    class Add:
+        def __call__(self, x):
+            return x + 1
+
+        def method(self, x):
+            return x + 2
+
+    found = []
+    for g in (
+        functools.partial(f, 2.0),
+        functools.partial(functools.partial(f, 2.0)),
+        functools.partial(jax.jit(f), 2.0),
+        Add(),
+        Add().method,
+        functools.partial(Add().method),
+        lambda x: x,
+        operator.neg,
+    ):
+        jitted = jax.jit(g)
+        text = jitted.lower(1.0).as_text().split(" attributes")[0]
+        jaxpr = str(jax.make_jaxpr(jitted)(1.0)) if JAX_VERSION < (0, 11) else ""
+        found.append((jitted.__name__, text, jaxpr, jitted(2.0)))
+    return found
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["f_", "__x__", "é", "数", "a b", "a-b", "x.y", "_", "main", "1f", "a/b", 'a"b', "a\\b", "jit", "\n"],
+)
+@same_as_jax
+def test_functions_of_every_name_compile(jax, jnp, name):
+    def f(x):
+        return x + 1
+
+    def g(x):
+        return jax.jit(f)(x["é"][name])
+
+    f.__name__ = g.__name__ = name
+    lowered = jax.jit(g).lower({"é": {name: 1.0}})
+    symbols = re.findall(r'@"?([^\s("]*)', lowered.as_text())
+    return symbols, jax.jit(g)({"é": {name: 1.0}})
+
+
+@same_as_jax
+def test_inner_functions_of_one_name_get_names_of_their_own(jax, jnp):
+    def make(n):
+        def f(x):
+            return x * n
+
+        return jax.jit(f)
+
+    def f_0(x):
+        return x * 5.0
+
+    a, b, c = make(2.0), make(3.0), make(4.0)
+    text = jax.jit(lambda x: a(x) + b(x) + jax.jit(f_0)(x) + c(x)).lower(1.0).as_text()
+    return re.findall(r"func private @([^(]*)", text)
+
+
+@same_as_jax
 def test_what_is_not_callable_is_refused(jax, jnp):
-    return raised(jax.jit, 3), raised(jax.jit, "f"), raised(jax.make_jaxpr, 3)
+    def generator(x):
+        yield x
+
+    return [raised(jax.jit, f) for f in (3, "f", [len], generator, staticmethod(len))], raised(
+        jax.make_jaxpr, 3
+    )
 
 
 @same_as_jax

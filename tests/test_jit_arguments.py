@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 import functools
+import math
 
 import numpy as np
 import pytest
@@ -353,6 +355,95 @@ def test_static_keywords_without_a_parameter_of_that_name(jax, jnp):
     log = []
     g = jax.jit(f, static_argnames="mode")
     return g(1.0, mode="a"), g(1.0, mode="b"), g(1.0, mode="a"), log, g._cache_size()
+
+
+# --- values from the host -----------------------------------------------------------------------------------
+
+# Each value comes several times: a Python scalar that comes again stays on the device.
+HOST_VALUES = {
+    "signed zeros": (0.0, 0.0, 0.0, -0.0, -0.0, -0.0, 0.0, 0, 0, 0, -0.0),
+    "complex": (
+        1 + 0j,
+        1 + 0j,
+        1 + 0j,
+        complex(1, -0.0),
+        complex(-0.0, 1),
+        complex(-0.0, 1),
+        1j,
+        1j,
+        complex(0.0, 1),
+    ),
+    "of equal value": (
+        1,
+        1,
+        1,
+        1.0,
+        1.0,
+        1.0,
+        True,
+        True,
+        True,
+        1 + 0j,
+        np.float32(1),
+        np.int8(1),
+        np.bool_(True),
+        1,
+    ),
+    "not a number": (math.nan, math.nan, math.nan, -math.nan, math.inf, math.inf, math.inf, -math.inf),
+    "too large and too small": (1e40, 1e40, 1e40, -1e40, 1e-50, 1e-50, 1e-50, 2**31 - 1, -(2**31)),
+    "subclasses": (type("I", (int,), {})(3), type("F", (float,), {})(2.5), type("F", (float,), {})(-0.0)) * 3,
+    "an enum": tuple(enum.IntEnum("Color", "RED BLUE")) * 3,
+    "byte orders": (
+        np.ones(3, "<f4"),
+        np.array([1.5], np.float16),
+        np.arange(3, dtype="<i8"),
+        np.uint64(2**40),
+    ),
+    "layouts": (
+        np.arange(6.0).reshape(2, 3).T,
+        np.arange(6.0)[::-2],
+        np.broadcast_to(np.float32(1), (2, 2)),
+        np.zeros((0, 2)),
+    ),
+    "subclasses of ndarray": (np.ones(2).view(type("S", (np.ndarray,), {})), np.frombuffer(b"\0" * 8, np.float32), np.array(2.0)),
+}
+
+
+@pytest.mark.parametrize("values", HOST_VALUES)
+@same_as_jax
+def test_host_values_arrive_unchanged_however_often_they_come(jax, jnp, values):
+    identity, pair = jax.jit(lambda x: x), jax.jit(lambda x, y: (x, y))
+    array = jnp.ones(2)
+    with np.errstate(over="ignore"):  # numpy tells JAX what does not fit
+        return [(identity(x), pair(array, x)[1], pair(x, array)[0], pair(x, x)) for x in HOST_VALUES[values]]
+
+
+@same_as_jax
+def test_numpy_arrays_that_jax_refuses_are_refused(jax, jnp):
+    f = jax.jit(lambda x: x)
+    values = [
+        np.ma.array([1.0]),
+        np.ma.masked,
+        np.ones(3, ">f4"),
+        np.zeros(2, [("a", "f4")]),
+        np.ones(2, np.longdouble),
+        np.float128(1),
+    ]
+    return [(raised(f, x), raised(f, [x])) for x in values]
+
+
+@same_as_jax
+def test_objects_that_could_be_made_arrays_are_refused(jax, jnp):
+    class WithArray:
+        def __array__(self, dtype=None, copy=None):
+            return np.ones(2, np.float32)
+
+    class WithJaxArray:
+        def __jax_array__(self):
+            return jnp.ones(2)
+
+    f = jax.jit(lambda x: x)
+    return raised(f, WithArray()), raised(f, WithJaxArray()), raised(jnp.sin, WithArray())
 
 
 # --- arguments that are no arrays ---------------------------------------------------------------------------

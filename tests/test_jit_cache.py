@@ -234,6 +234,25 @@ def test_the_cache_of_a_function_is_found_by_identity():
     assert [e.stage for e in events if e.function == "f"] == ["tracing", "lowering", "compilation"]
 
 
+def test_a_destructor_may_call_the_function_whose_entry_is_dropped():
+    """Dropping an entry runs what its static values do at their end, in the middle of the bookkeeping."""
+    seen = []
+    f = jk.jit(lambda x, s: x + 1, static_argnums=1)
+
+    class Setting:
+        def __del__(self):
+            seen.append((float(jnp.float32(len(seen)) * 3), float(f(2.0, None))))
+
+    with config.override(jit_cache_size=1):
+        for i in range(3):
+            f(float(i), Setting())
+        f(1.0, None)
+    f.clear_cache()
+    gc.collect()
+    assert len(seen) == 3
+    assert [value for _, value in seen] == [3.0] * 3
+
+
 # --- threads ------------------------------------------------------------------------------------------------
 
 
@@ -298,6 +317,25 @@ def test_concurrent_traces_do_not_see_each_other():
 
     # the second trace of each function waits at the same barrier
     assert in_threads(4, work) == [(5, 1.0 + 5 * i) for i in range(4)]
+
+
+def test_eager_operations_of_many_threads(count):
+    x = np.arange(1237.0, dtype=np.float32) / 1000
+    with count("sinh") as n:
+        results = in_threads(8, lambda i: np.asarray(jnp.sinh(x) * i))
+    assert n.compiles == 1
+    for i, result in enumerate(results):
+        np.testing.assert_allclose(result, np.sinh(x) * i, rtol=1e-5)
+
+
+def test_threads_that_call_each_others_functions_do_not_wait_for_ever():
+    functions = [jk.jit(lambda x, i=i: x * i) for i in range(4)]
+
+    def work(i):
+        outer = jk.jit(lambda x: sum(functions[(i + k) % 4](x) for k in range(4)))
+        return float(outer(1.0)), next(float(f(2.0)) for f in functions[i:])
+
+    assert in_threads(4, work) == [(6.0, 2.0 * i) for i in range(4)]
 
 
 def test_options_of_one_thread_are_not_those_of_another():

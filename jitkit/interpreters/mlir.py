@@ -156,12 +156,15 @@ def to_numpy(x: Any) -> np.ndarray[Any, Any]:
 
 # Where a line comes from: the functions around its equation ("jit(f)/jit(g)"), and the equation. It is put into words
 # only when they are asked for.
-Origin = tuple[str, JaxprEqn]
+Origin = tuple[str, JaxprEqn | None]
+_NOWHERE: Origin = ("", None)
 
 
 def origin_text(origin: Origin) -> str:
     """The location as MLIR writes it, with the name that profiles and HLO show, and the Python line."""
     name_stack, eqn = origin
+    if eqn is None:
+        return "loc(unknown)"
     scopes = "".join(f"{scope}/" for scope in eqn.source_info.name_stack)
     name = _quoted(f"{name_stack}/{scopes}{eqn.primitive.name}")
     position = eqn.source_info.position
@@ -390,7 +393,9 @@ class LoweringContext:
         key = (text, type_text)
         if key not in self._constants:
             name = self.function.fresh()
-            self.function.write(f"{name} = stablehlo.constant {text} : {type_text}", None)
+            # Where XLA merges a constant into an operation, its line is the operation's: so it has the right one.
+            origin = self.origin or _NOWHERE
+            self.function.write(f"{name} = stablehlo.constant {text} : {type_text}", origin)
             self._constants[key] = name
         return self._constants[key]
 
@@ -574,8 +579,9 @@ def _quoted(text: str) -> str:
     """What stands between quotes for a text: all that is not plain ASCII byte by byte, in hex."""
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return text
-    plain = frozenset(range(ord(" "), 127)) - frozenset(b'"\\')
-    return "".join([chr(c) if c in plain else f"\\{c:02X}" for c in text.encode(errors="replace")])
+    plain = frozenset(range(ord(" "), 127)) - {ord('"')}
+    doubled = text.replace("\\", "\\\\").encode(errors="replace")
+    return "".join([chr(c) if c in plain else f"\\{c:02X}" for c in doubled])
 
 
 def _write_body(ctx: LoweringContext, jaxpr: Jaxpr, names: Sequence[str]) -> None:
