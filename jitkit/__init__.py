@@ -21,6 +21,7 @@ from . import core as core
 from . import dtypes as dtypes
 from . import errors as errors
 from . import lax as lax
+from . import nn as nn
 from . import numpy as numpy
 from . import stages as stages
 from . import tree as tree
@@ -51,3 +52,15 @@ from .report import log_compiles as log_compiles
 from .stages import ShapeDtypeStruct as ShapeDtypeStruct
 
 __version__ = "0.1.0"
+
+# What code written for JAX may ask for, and gets an honest answer about.
+_NOT_YET = (
+    "grad", "value_and_grad", "jvp", "vjp", "linearize", "jacfwd", "jacrev", "jacobian", "hessian", "vmap", "random",
+    "debug", "effects_barrier", "custom_jvp", "custom_vjp", "checkpoint", "pmap", "shard_map", "experimental", "sharding",
+)  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    if name in _NOT_YET:
+        raise AttributeError(f"jitkit has no `{name}`, or not yet: see \"What is not here yet\" in its README.")
+    raise AttributeError(f"module 'jitkit' has no attribute {name!r}")

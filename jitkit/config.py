@@ -18,6 +18,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import re
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -61,6 +62,17 @@ def _optional_text(value: Any) -> str | None:
     return None if value in (None, "") else str(value)
 
 
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def _bytes(value: Any) -> int:
+    """A number of bytes: an int, or text such as 1000000, 512M or "1 GiB"."""
+    match = re.fullmatch(r"(\d+)\s*([KMGT]?)(?:I?B)?", str(value).strip().upper())
+    if match is None:
+        raise ValueError(f"expected a number of bytes such as 1000000, 512M or 1GiB, got {value!r}")
+    return int(match.group(1)) * _UNITS[match.group(2)]
+
+
 def _one_of(*allowed: str) -> Callable[[Any], str]:
     def parse(value: Any) -> str:
         if value not in allowed:
@@ -95,7 +107,7 @@ _OPTIONS = {
         _Option(
             "compilation_cache_dir", None, _optional_text, "folder of executables kept between processes"
         ),
-        _Option("compilation_cache_max_size", 1 << 30, int, "bytes that the folder may hold"),
+        _Option("compilation_cache_max_size", 1 << 30, _bytes, "bytes that the folder may hold"),
         _Option("jit_cache_size", 4096, int, "signatures that one function keeps compiled"),
     )
 }

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
+from .traceback_util import filter_traceback
+
 
 class Operators:
     """Base of Array and Tracer. The methods below are set by `install_binary`, `install_unary` and
@@ -63,13 +65,21 @@ def install_binary(
     def forward(self: Any, other: Any) -> Any:
         t = type(other)
         if _takes_part[t] if t in _takes_part else takes_part(other, symbol, self, other):
-            return function(self, other)
+            try:
+                return function(self, other)
+            except BaseException as error:
+                filter_traceback(error)
+                raise
         return NotImplemented
 
     def backward(self: Any, other: Any) -> Any:
         t = type(other)
         if _takes_part[t] if t in _takes_part else takes_part(other, symbol, other, self):
-            return function(other, self)
+            try:
+                return function(other, self)
+            except BaseException as error:
+                filter_traceback(error)
+                raise
         return NotImplemented
 
     _set(f"__{name}__", forward, function)

@@ -1,19 +1,22 @@
 """function -> Wrapped
 
-`jit`. The function it returns is the dispatcher below: a warm call looks up the key of its arguments in a
-table and runs what it finds. All else happens on the way to filling that table, in `Jitted.first_call`:
+`jit`. The function it returns is `dispatch`, below: a warm call looks up the key of its arguments in a table and runs
+what it finds. What it does not find goes this way:
 
-    api_util        split_call          which arguments are static
-    tree_util       tree_flatten        the leaves and the tree of the others
-    partial_eval    trace_to_jaxpr      run the Python function once, on tracers
-    mlir            lower_main          write the jaxpr as StableHLO
-    compiler        compile_module      let XLA compile it
-    calling         runner              gather buffers, execute, wrap the results
-    compilation_cache   Table.insert    remember all that under the key
+    Jitted.call                       arguments in containers, by keyword, or static: look once more, by tree
+    Jitted.call_by_signature          a new signature
+      api_util.split_call               which arguments are static
+      tree_util.tree_flatten            the leaves and the tree of the others
+      Jitted.first_call                 one thread makes the entry, others wait
+        partial_eval.trace_to_jaxpr       run the Python function once, on tracers
+        stages.compile_program
+          mlir.lower_main                   write the jaxpr as StableHLO
+          compiler.compile_module           let XLA compile it
+        compilation_cache.Entry           how to run it: calling.runner
+        compilation_cache.Table.insert    remember it under the key
 
-Under a trace, a call of a jitted function is recorded as one equation (`jit_call`). The inner function is
-traced once per signature, so two calls share one jaxpr, and later one private function of the StableHLO
-module.
+Under a trace, `Jitted.bind` records the call as one equation (`jit_call`). The inner function is traced once per
+signature, so two calls share one jaxpr, and later one private function of the StableHLO module.
 
 JAX: jax/_src/pjit.py:make_jit
 """
@@ -25,7 +28,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, cast
 
-from . import api_util, argument_errors, array, config, core, report, stages, traceback_util
+from . import api_util, argument_errors, array, config, core, report, runtime, stages, traceback_util
 from .api_util import Arguments, ArgumentSpec, CallForm
 from .array import Array
 from .call_record import CallRecord, record_call
@@ -52,6 +55,7 @@ class JitOptions(NamedTuple):
     compiler_options: tuple[tuple[str, Any], ...]
 
 
+@traceback_util.api_boundary
 def jit(
     fun: Callable[..., Any] | None = None,
     /,
@@ -71,13 +75,18 @@ def jit(
     compiles and runs; later ones run.
 
     Args:
-      fun: a function of arrays, or of trees of arrays, without side effects. Left out, `jit(...)` is a
-      decorator. static_argnums, static_argnames: arguments that are Python values while tracing. They must be
-      hashable, and each
-        new value compiles anew. Given one of the two, the other is inferred from the function's signature.
+      fun: a function of arrays, or of trees of arrays, without side effects. Left out, `jit(...)` is a decorator.
+
+      static_argnums, static_argnames: arguments that are Python values while tracing. They must be hashable, and
+        each new value compiles anew. Given one of the two, the other is inferred from the function's signature.
+
       donate_argnums, donate_argnames: arguments whose memory may be reused for results. They cannot be used
-      afterwards. keep_unused: pass arguments to the executable even where no result depends on them. inline:
-      called while tracing, add the equations to the outer jaxpr instead of one `jit` equation.
+        afterwards.
+
+      keep_unused: pass arguments to the executable even where no result depends on them.
+
+      inline: called while tracing, add the equations to the outer jaxpr instead of one `jit` equation.
+
       compiler_options: XLA's debug options, by name.
 
     Returns:
@@ -167,7 +176,7 @@ class Jitted:
                     raise explain_failure(error, args) from None
             except BaseException as error:
                 if type(error) is FloatingPointError:
-                    find_nan(args, kwargs)
+                    error.__traceback__ = find_nan(args, kwargs, error)
                 traceback_util.filter_traceback(error)
                 raise
 
@@ -243,13 +252,20 @@ class Jitted:
             self.table.touch(key, entry)
         return run_entry(entry, leaves)
 
-    def find_nan(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """With `debug_nans`, after a result held a nan: run the function by operations, so that the one that
-        makes the nan raises, in the user's line.
+    def find_nan(self, args: tuple[Any, ...], kwargs: dict[str, Any], error: FloatingPointError) -> Any:
+        """With `debug_nans`, after a result held a nan: run the function by operations, to find the one that makes it.
+
+        The error then says which one, and has the traceback of the user's line.
         """
-        if config.local.state.options.debug_nans and not config.local.state.options.disable_jit:
-            with config.override(disable_jit=True):
-                self.fun(*args, **kwargs)
+        options = config.local.state.options
+        if options.debug_nans and not options.disable_jit:
+            try:
+                with config.override(disable_jit=True):
+                    self.fun(*args, **kwargs)
+            except FloatingPointError as found:
+                error.args = found.args
+                return found.__traceback__
+        return error.__traceback__
 
     def call_under_trace(self, *args: Any, **kwargs: Any) -> Any:
         """A call while a trace is active, or while `jit` is switched off."""
@@ -289,6 +305,7 @@ class Jitted:
         keys: Sequence[Any],
     ) -> Entry:
         """Make the entry for a new key: trace, lower, compile, as far as that was not done for another key."""
+        runtime.default_device()  # the gate opens before the clock starts
         start = time.perf_counter()
         with self.table.first_call(key, self.name) as is_mine:
             entry = self.table.entries.get(key)

@@ -271,7 +271,7 @@ def _layout(doc: Doc, width: int) -> Iterator[_Line]:
 
 def can_use_color() -> bool:
     """Whether standard output shows colours and the user has not asked for none (https://no-color.org)."""
-    if os.environ.get("NO_COLOR"):
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     get_ipython = getattr(builtins, "get_ipython", None)
     if get_ipython is not None:

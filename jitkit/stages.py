@@ -264,6 +264,11 @@ class Traced(_Stage):
     def lower(self, *, lowering_platforms: tuple[str, ...] | None = None) -> Lowered:
         """Write the program as StableHLO, for the default platform or the one given."""
         placement = self._placement
+        if lowering_platforms and len(lowering_platforms) > 1:
+            raise NotImplementedError(
+                f"jitkit lowers for one platform at a time, got lowering_platforms={lowering_platforms}. "
+                "Call `lower` once for each."
+            )
         platform = lowering_platforms[0] if lowering_platforms else placement and placement.platform
         return Lowered(self._program, *lower_program(self._program, platform, placement), placement)
 

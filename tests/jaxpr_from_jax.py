@@ -133,9 +133,9 @@ def source(original):
     position = frame and source_info.Position(
         frame.file_name,
         frame.start_line,
-        frame.start_column,
+        frame.start_column + 1,
         frame.end_line,
-        frame.end_column,
+        frame.end_column + 1,
         frame.function_name,
     )
     name_stack = str(original.name_stack)

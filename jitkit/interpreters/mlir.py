@@ -156,15 +156,12 @@ def to_numpy(x: Any) -> np.ndarray[Any, Any]:
 
 # Where a line comes from: the functions around its equation ("jit(f)/jit(g)"), and the equation. It is put into words
 # only when they are asked for.
-Origin = tuple[str, JaxprEqn | None]
-_NOWHERE: Origin = ("", None)
+Origin = tuple[str, JaxprEqn]
 
 
 def origin_text(origin: Origin) -> str:
     """The location as MLIR writes it, with the name that profiles and HLO show, and the Python line."""
     name_stack, eqn = origin
-    if eqn is None:
-        return "loc(unknown)"
     scopes = "".join(f"{scope}/" for scope in eqn.source_info.name_stack)
     name = _quoted(f"{name_stack}/{scopes}{eqn.primitive.name}")
     position = eqn.source_info.position
@@ -179,6 +176,13 @@ def _symbol_text(name: str) -> str:
 
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
+
+
+def _location_suffix(line: str, origin: Origin | None, numbers: dict[str, int]) -> str:
+    """What stands behind a line that came from an equation; other values are from nowhere, braces need nothing."""
+    if origin is not None:
+        return f" loc(#loc{numbers.setdefault(origin_text(origin), len(numbers))})"
+    return " loc(unknown)" if " = stablehlo.constant " in line else ""
 
 
 # --- a module and its functions -----------------------------------------------------------------------------
@@ -262,7 +266,9 @@ class Function:
         own = self.arguments
         if numbers is not None and self.argument_names:
             located_names = zip(own, self.argument_names, strict=True)
-            own = [f'{argument} loc("{_quoted(name)}")' if name else argument for argument, name in located_names]
+            own = [
+                f'{argument} loc("{_quoted(name)}")' if name else argument for argument, name in located_names
+            ]
         arguments = ", ".join([*(f"{name}: {t}" for name, t in self.hoisted.values()), *own])
         results = ", ".join(self.results)
         if len(self.results) > 1 or "{" in results:
@@ -272,7 +278,7 @@ class Function:
         if numbers is None:
             return [head, *self.lines, "  }"]
         located = [
-            line if origin is None else f"{line} loc(#loc{numbers.setdefault(origin_text(origin), len(numbers))})"
+            f"{line}{_location_suffix(line, origin, numbers)}"
             for line, origin in zip(self.lines, self.origins, strict=True)
         ]
         return [head, *located, "  }"]
@@ -394,8 +400,7 @@ class LoweringContext:
         if key not in self._constants:
             name = self.function.fresh()
             # Where XLA merges a constant into an operation, its line is the operation's: so it has the right one.
-            origin = self.origin or _NOWHERE
-            self.function.write(f"{name} = stablehlo.constant {text} : {type_text}", origin)
+            self.function.write(f"{name} = stablehlo.constant {text} : {type_text}", self.origin)
             self._constants[key] = name
         return self._constants[key]
 
@@ -464,7 +469,9 @@ class LoweringContext:
         try:
             return self.lower_jaxpr(jaxpr, args)
         finally:
-            self.primitive, self.avals_in, self.avals_out, self.origin, self._inlining, self.name_stack = before
+            self.primitive, self.avals_in, self.avals_out, self.origin, self._inlining, self.name_stack = (
+                before
+            )
 
     def array_constant(self, value: Any, aval: Any) -> str:
         """A captured array: written into the text when small, an argument of the function otherwise."""

@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     screen.line()
     screen.line("One call of a jitted function, from Python to machine code", "bold")
-    with screen.progress("opening the gate to XLA"):
+    with screen.progress("loading XLA"):
         x_numpy = np.random.default_rng(0).standard_normal(SIZE, dtype=np.float32)
         x = jnp.asarray(x_numpy).block_until_ready()
     device = f"{os.cpu_count()} cores, running on {', '.join(sorted(str(device) for device in x.devices()))}"

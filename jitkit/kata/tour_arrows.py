@@ -54,7 +54,7 @@ def show_arrows(screen: Screen, x: Any, folder: Path) -> None:
     _show_cache(screen, jitted, x)
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in (
-        ("2-selu.jaxpr.txt", str(traced.jaxpr)),
+        ("2-selu.jaxpr.txt", traced.jaxpr.pretty_print(use_color=False)),
         ("3-selu.stablehlo.mlir", lowered.as_text(debug_info=True)),
         ("4-selu.optimised-hlo.txt", compiled.as_text()),
     ):
@@ -82,7 +82,7 @@ def _show_jaxpr(screen: Screen, jaxpr: Jaxpr) -> None:
         "operation was written down as an equation.",
         2,
     )
-    screen.code(str(jaxpr))
+    screen.code(jaxpr.pretty_print(use_color=False))
     count = count_equations(jaxpr)
     screen.text(
         f"{count} operations. The 0.0 is float32[] and not float32[1000000]: a scalar stays one. jnp.where "
