@@ -23,7 +23,7 @@ from jitkit import core, lax, report
 from jitkit.core import Primitive
 from jitkit.errors import JaxprTypeError
 from jitkit.interpreters.mlir import register_lowering
-from jitkit.jaxpr import dce_jaxpr
+from jitkit.jaxpr import dce_jaxpr, jaxpr_as_fun
 from jitkit.jaxpr_check import check_jaxpr
 from jitkit.lax.control_flow import common
 from jitkit.lax.control_flow.conditionals import cond_p
@@ -725,7 +725,6 @@ def test_without_jit_loops_run_as_python(jax, jnp):
 # --- jaxprs -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(not JAXPRS_ARE_OURS, reason="this version prints otherwise")
 @agree({
     "a carry that nothing reads": lambda jax, jnp, x: jax.lax.scan(
         lambda c, a: ((c[0] + a, c[1] * 2), (c[1], a + 1)), (x[0], x[1]), x
@@ -756,10 +755,24 @@ def test_dead_code_is_dropped_as_in_jax(program):
     for mask in range(1 << count):
         used = [bool(mask >> i & 1) for i in range(count)]
         pruned, inputs = dce_jaxpr(ours, used)
-        their_pruned, their_inputs = jax_partial_eval.dce_jaxpr(theirs.jaxpr, used)
         check_jaxpr(pruned)
-        assert str(pruned) == str(their_pruned), used
-        assert inputs == list(their_inputs)
+        if JAXPRS_ARE_OURS:  # later versions find dead code in while loops, too
+            their_pruned, their_inputs = jax_partial_eval.dce_jaxpr(theirs.jaxpr, used)
+            assert str(pruned) == str(their_pruned), used
+            assert inputs == list(their_inputs)
+
+
+def test_what_is_left_without_dead_code_gives_the_same_values():
+    def program(x):
+        return lax.scan(lambda c, a: ((c[0] + c[1], c[1] * c[2], c[2] + a), (c[0], a * 2)), (x[0], x[1], x[2]), x)
+
+    jaxpr = jitkit.make_jaxpr(program)(TABLE)
+    whole = jaxpr_as_fun(jaxpr)(TABLE)
+    for i, expected in enumerate(whole):
+        pruned, [is_used] = dce_jaxpr(jaxpr, [k == i for k in range(len(whole))])
+        assert is_used
+        [value] = jaxpr_as_fun(pruned)(TABLE)
+        assert np.array_equal(value, expected)
 
 
 noisy_p = Primitive("noisy")
