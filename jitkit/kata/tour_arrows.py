@@ -85,8 +85,9 @@ def _show_jaxpr(screen: Screen, jaxpr: Jaxpr) -> None:
     screen.code(jaxpr.pretty_print(use_color=False))
     count = count_equations(jaxpr)
     screen.text(
-        f"{count} operations. The 0.0 is float32[] and not float32[1000000]: a scalar stays one. jnp.where "
-        "is jitted itself, so it is an equation with a jaxpr inside.",
+        f"{count} operations; f32 is float32, and 1.6699999570846558 is the float32 next to 1.67. The 0.0 is float32[] "
+        "and not float32[1000000]: a scalar stays one. jnp.where is jitted itself, so it is an equation with a "
+        "jaxpr inside, which shares the letters of its operands.",
         2,
         "dim",
     )
