@@ -8,9 +8,11 @@ import gc
 import threading
 import weakref
 
+import hypothesis
 import numpy as np
 import pytest
-from twin import same_as_jax
+from random_calls import build, call_sequences, static_names
+from twin import OURS, THEIRS, difference, plain, same_as_jax
 
 import jitkit as jk
 import jitkit.numpy as jnp
@@ -251,6 +253,36 @@ def test_a_destructor_may_call_the_function_whose_entry_is_dropped():
     gc.collect()
     assert len(seen) == 3
     assert [value for _, value in seen] == [3.0] * 3
+
+
+# --- random calls -------------------------------------------------------------------------------------------
+
+
+@hypothesis.given(call_sequences())
+@hypothesis.settings(max_examples=max(25, hypothesis.settings.default.max_examples // 4))
+def test_random_calls_are_traced_cached_and_answered_as_in_jax(sequence):
+    options, calls = sequence
+    static = static_names(options)
+
+    def outcomes(lib, jnp):
+        log, seen = [], []
+
+        def f(n, x, y=2.0, *, k=3, **rest):
+            values = {"n": n, "x": x, "y": y, "k": k}
+            log.append({name: repr(value) for name, value in values.items() if name in static})
+            dynamic = {name: value for name, value in values.items() if name not in static}
+            sums = [jnp.sum(leaf * 2) for leaf in lib.tree_util.tree_leaves(dynamic)]
+            return dynamic, rest, sums
+
+        jitted = lib.jit(f, **options)
+        for args, kwargs in calls:
+            built = [build(arg, lib, jnp) for arg in args]
+            by_name = {name: build(arg, lib, jnp) for name, arg in kwargs.items()}
+            seen.append(plain((jitted(*built, **by_name), len(log), jitted._cache_size())))
+        return seen, log
+
+    found = difference(outcomes(*OURS), outcomes(*THEIRS))
+    assert found is None, found
 
 
 # --- threads ------------------------------------------------------------------------------------------------
