@@ -263,4 +263,4 @@ def run_entry(entry: Entry, leaves: Sequence[Any]) -> Any:
     try:
         return entry.run(leaves)
     except (RuntimeError, ValueError) as error:
-        raise explain_failure(error, leaves) from None
+        raise explain_failure(error, [*leaves, *entry.executable.consts]) from None

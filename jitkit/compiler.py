@@ -164,9 +164,9 @@ def output_shardings(loaded: Any, sharding: runtime.Sharding, count: int) -> lis
     return runtime.result_shardings(loaded, sharding, count)
 
 
-def explain_failure(error: Exception, args: Sequence[Any]) -> Exception:
-    """A better error for a run that failed: an argument that had been donated, or what XLA said."""
-    for x in args:
+def explain_failure(error: Exception, values: Sequence[Any]) -> Exception:
+    """A better error for a run that failed: an argument or a constant that had been donated, or what XLA said."""
+    for x in values:
         buffer = x._buf if type(x) is Array else x
         if runtime.is_buffer(buffer) and buffer.is_deleted():
             return runtime.deleted_error(as_array(x).aval)

@@ -145,7 +145,7 @@ class Jitted:
         table, entries, fun, local = self.table, self.table.entries, self.fun, config.local
         key_functions = array.key_functions
         call_cold = self.call
-        under_trace = self.call_under_trace if staged else fun
+        under_trace = self.call_under_trace if staged else self.run_under_trace
         find_nan = self.find_nan
 
         @functools.wraps(fun)
@@ -173,7 +173,7 @@ class Jitted:
                 try:
                     return entry.run(args)
                 except (RuntimeError, ValueError) as error:
-                    raise explain_failure(error, args) from None
+                    raise explain_failure(error, [*args, *entry.executable.consts]) from None
             except BaseException as error:
                 if type(error) is FloatingPointError:
                     error.__traceback__ = find_nan(args, kwargs, error)
@@ -191,6 +191,13 @@ class Jitted:
         wrapped._cache_size = lambda: len(entries)
         wrapped._jitted = self
         return cast(Wrapped, wrapped)
+
+    def run_under_trace(self, *args: Any, **kwargs: Any) -> Any:
+        """A call of a `fused` function while another one is traced: its operations are recorded one by one."""
+        trace = core.current_trace()
+        if trace is not None:
+            trace.note(args)
+        return self.fun(*args, **kwargs)
 
     # --- calls ----------------------------------------------------------------------------------------------
 

@@ -369,7 +369,7 @@ class Compiled(_Stage):
         try:
             results = self._executable(leaves)
         except (RuntimeError, ValueError) as error:
-            raise explain_failure(error, leaves) from None
+            raise explain_failure(error, [*leaves, *self._executable.consts]) from None
         return tree_unflatten(self._program.out_tree, results)
 
 

@@ -56,6 +56,18 @@ def test_the_error_on_a_donated_array_says_what_to_do():
     assert repr(x) == "Array(float32[3], deleted)" or "deleted" in repr(x)
 
 
+def test_a_captured_array_that_was_donated_since_is_said_to_be_deleted():
+    """JAX copies what is captured into the program; a large array is not copied here."""
+    captured = jnp.ones(10_000) * 1
+    f = jk.jit(lambda x: x + captured)
+    compiled = f.lower(1.0).compile()
+    f(1.0)
+    jk.jit(lambda x: x * 2, donate_argnums=0)(captured)
+    for call in (f, compiled, jk.jit(lambda x: x - captured)):
+        with pytest.raises(RuntimeError, match=r"^Array has been deleted with shape=float32\[10000\]\."):
+            call(2.0)
+
+
 @same_as_jax
 def test_donation_by_name_and_of_trees_and_by_keyword(jax, jnp):
     def make():
