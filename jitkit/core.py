@@ -347,6 +347,9 @@ class Trace:
         """
         raise NotImplementedError(f"{type(self).__name__} does not say what to do with {primitive}")
 
+    def note(self, args: Sequence[Any]) -> None:
+        """Hear of the arguments of a library function before it runs."""
+
     def end(self) -> None:
         """Close the trace: its tracers are dead from now on."""
         self.alive = False

@@ -30,6 +30,7 @@ import numpy as np
 from .. import config, core, dtypes, errors, source_info
 from ..core import Primitive, Trace, Tracer, no_effects
 from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, Literal, Var
+from ..operators import Operators
 
 # Primitives that may leave no equation have a rule: rule(trace, operand tracers, params) returns the result, or
 # NotImplemented when the application is to be recorded like any other.
@@ -94,6 +95,16 @@ class DynamicJaxprTrace(Trace):
             self.constvar_of_id[id(x)] = var
             self.consts[var] = x  # keeps x alive, and so its id unique
         return var
+
+    def note(self, args: Sequence[Any]) -> None:
+        """Give arguments of a call that are constants their variables, in the order of the arguments: so the order
+        of constvars does not depend on which of them the function converts first."""
+        for x in args:
+            if type(x) is DynamicJaxprTracer:
+                if x._trace is not self:
+                    self.lift(x)
+            elif isinstance(x, (Operators, np.ndarray)):
+                self.lift(x)
 
     def to_tracer(self, x: Any) -> DynamicJaxprTracer:
         """A tracer of this trace for any value."""

@@ -142,6 +142,9 @@ def avals_of(leaves: Sequence[Any]) -> list[Any]:
 # --- making jaxprs of jaxprs --------------------------------------------------------------------------------
 
 
+_ANSWERS = 256  # remembered of one jaxpr
+
+
 def remembered(derive: Callable[..., _T]) -> Callable[..., _T]:
     """Decorator: `derive(jaxpr, *args)` gives the same answer each time, for as long as the jaxpr lives."""
     answers: weakref.WeakKeyDictionary[Jaxpr, dict[Any, _T]] = weakref.WeakKeyDictionary()
@@ -150,6 +153,8 @@ def remembered(derive: Callable[..., _T]) -> Callable[..., _T]:
     def answer(jaxpr: Jaxpr, *args: Any) -> _T:
         known = answers.setdefault(jaxpr, {})
         if args not in known:
+            if len(known) >= _ANSWERS:
+                known.clear()
             known[args] = derive(jaxpr, *args)
         return known[args]
 

@@ -20,12 +20,12 @@ from ... import config, core, dtypes, traceback_util
 from ...core import Primitive, ShapedArray, no_effects
 from ...errors import JaxprTypeError
 from ...interpreters.mlir import LoweringContext, register_lowering, type_of
-from ...jaxpr import Jaxpr, JaxprEqn, Var, dce_jaxpr, dce_rules
+from ...jaxpr import Atom, Jaxpr, JaxprEqn, Var, dce_jaxpr, dce_rules
 from ...tree_util import tree_flatten, tree_unflatten
 from ..convert import asarray, convert_element_type
 from ..selection import clamp
 from .agreement import check_branches, check_operands, same_type
-from .common import Body, avals_of, forwarded_inputs, keep_outputs, remembered, trace_body
+from .common import Body, Traced, avals_of, forwarded_inputs, keep_outputs, remembered, trace_body
 
 cond_p = Primitive("cond", multiple_results=True, pure_shape_rule=False)
 cond_p.effects = lambda params: no_effects.union(*(branch.effects for branch in params["branches"]))
@@ -216,10 +216,7 @@ def _choose(
     bodies = [Body(function, function, what) for function in functions.values()]
     traced = [trace_body(body, in_tree, avals) for body in bodies]
     consts = list({id(x): x for t in traced for x in t.consts}.values())
-    branches = [
-        _with_consts_of_all(t.jaxpr, len(t.consts), _places(t.consts, consts), tuple(avals_of(consts)))
-        for t in traced
-    ]
+    branches = [_with_consts_of_all(t, k, traced, consts) for k, t in enumerate(traced)]
     check_branches(what, list(functions), bodies, traced)
 
     inputs = [*consts, *args]
@@ -233,22 +230,42 @@ def _choose(
     return tree_unflatten(traced[0].out_tree, outs)
 
 
-def _places(own: Sequence[Any], consts: Sequence[Any]) -> tuple[int | None, ...]:
-    """For each constant of all branches, which one it is of this branch's."""
-    position = {id(x): i for i, x in enumerate(own)}
-    return tuple(position.get(id(x)) for x in consts)
+def _with_consts_of_all(branch: Traced, k: int, traced: Sequence[Traced], consts: Sequence[Any]) -> Jaxpr:
+    """The k-th branch, with inputs for the constants of all branches."""
+    if not consts:
+        return branch.jaxpr
+    position = {id(x): i for i, x in enumerate(branch.consts)}
+    places = tuple(position.get(id(x)) for x in consts)
+    repeated = any(branch is earlier for earlier in traced[:k])
+    return _widen(branch.jaxpr, places, tuple(avals_of(consts)), repeated, k, tuple(map(id, consts)))
 
 
 @remembered
-def _with_consts_of_all(
-    jaxpr: Jaxpr, count: int, places: tuple[int | None, ...], avals: tuple[Any, ...]
+def _widen(
+    jaxpr: Jaxpr, places: tuple[int | None, ...], avals: tuple[Any, ...], repeated: bool, *_: Any
 ) -> Jaxpr:
-    """A branch whose first inputs are the constants of all branches instead of its own `count`."""
+    """The jaxpr with one input for each constant of all branches; `places` say which of its own it is.
+
+    A branch that stands in the same equation a second time gets variables of its own for them. (What else
+    there is among the arguments decides, as in JAX, which branches share a jaxpr.)
+    """
+    count = sum(place is not None for place in places)
     consts = [
-        Var(aval) if place is None else jaxpr.invars[place] for place, aval in zip(places, avals, strict=True)
+        Var(aval) if place is None or repeated else jaxpr.invars[place]
+        for place, aval in zip(places, avals, strict=True)
     ]
+    fresh = {jaxpr.invars[place]: var for place, var in zip(places, consts, strict=True) if place is not None}
     names = jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))[count:]
+    parts: dict[str, Any] = {}
+    if repeated:
+        parts["eqns"] = [eqn.replace(invars=_renamed(eqn.invars, fresh)) for eqn in jaxpr.eqns]
+        parts["outvars"] = _renamed(jaxpr.outvars, fresh)
     return jaxpr.replace(
         invars=consts + jaxpr.invars[count:],
         debug_info=jaxpr.debug_info._replace(arg_names=("",) * len(consts) + names),
+        **parts,
     )
+
+
+def _renamed(atoms: Sequence[Atom], names: dict[Var, Var]) -> list[Atom]:
+    return [names.get(atom, atom) if isinstance(atom, Var) else atom for atom in atoms]
