@@ -9,17 +9,22 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 from hypothesis import strategies as st
 
+import jitkit
+
 
 class Instruction(NamedTuple):
-    """`op` applied to values by number; `params` are Python values; `body` is the program of a nested jit."""
+    """`op` applied to values by number; `params` are Python values; `body` is the program of a nested jit, or of the body of
+    a loop, or of a branch, and `other` that of another branch, or of what a scan collects."""
 
     op: str
     operands: tuple[int, ...]
     params: tuple[Any, ...] = ()
     body: Program | None = None
+    other: Program | None = None
 
 
 class Program(NamedTuple):
@@ -68,6 +73,58 @@ DTYPES = ("float32", "int32", "bool", "bfloat16", "uint8", "int8", "float16", "c
 SCALARS = (2, 0.5, True, -3, 1.0, 0)
 
 
+CONTROL_FLOW = ("cond", "switch", "while", "fori", "scan", "map")
+
+
+def like(jnp: Any, value: Any, model: Any) -> Any:
+    """A value of the shape and dtype of another one, made of the value: what a loop may carry on with."""
+    return jnp.broadcast_to(jnp.sum(value), jnp.shape(model)).astype(jnp.result_type(model))
+
+
+def apply_control_flow(jnp: Any, jit: Any, instruction: Instruction, xs: list[Any], log: list[str]) -> Any:
+    """Run a conditional or a loop on values, of which the first is the carry.
+
+    `params` are a number, whether the types agree by construction, and whether values are closed over or passed.
+    """
+    lax = jitkit.lax if jnp is jitkit.numpy else jax.lax
+    op, (number, agree, closed) = instruction.op, instruction.params
+    body, other = instruction.body, instruction.other
+
+    def part(name: str, program: Any, args: tuple[Any, ...], model: Any = None) -> Any:
+        log.append(name)
+        (value,) = run(jnp, jit, program, args, log)
+        return like(jnp, value, args[0] if model is None else model) if agree else value
+
+    first, rest = xs[0], tuple(xs[1:])
+    if op in ("cond", "switch"):
+        operands = () if closed else tuple(xs)
+
+        def branch(name: str, program: Any) -> Any:
+            return lambda *args: part(name, program, tuple(args or xs), first)
+
+        one, two = branch("one", body), branch("two", other)
+        if op == "cond":
+            return lax.cond(jnp.any(xs[-1]), one, two, *operands)
+        return lax.switch((xs[-1] == xs[-1]).sum() - number, [one, two, one], *operands)
+    if op == "while":
+
+        def step(state: Any) -> Any:
+            return state[0] + 1, part("while", body, (state[1], *rest))
+
+        return lax.while_loop(lambda state: state[0] < number, step, (0, first))[1]
+    if op == "fori":
+        upper = (xs[-1] == xs[-1]).sum() if closed else number
+        return lax.fori_loop(0, upper, lambda i, v: part("fori", body, (v, i, *rest)), first)
+    if op == "map":
+        return lax.map(lambda x: part("map", body, (x, *rest)), first)
+
+    def collect(carry: Any, x: Any) -> Any:
+        return part("scan", body, (carry, x)), part("collect", other, (x, carry))
+
+    carry, ys = lax.scan(collect, first, xs[-1], reverse=closed, unroll=number or 1)
+    return ys if closed else carry
+
+
 def apply(jnp: Any, jit: Any, instruction: Instruction, values: list[Any], log: list[str]) -> Any:
     """Run one instruction."""
     op, params = instruction.op, instruction.params
@@ -80,6 +137,8 @@ def apply(jnp: Any, jit: Any, instruction: Instruction, values: list[Any], log: 
             return run(jnp, jit, instruction.body, args, log)
 
         return jit(inner)(*xs)[0]
+    if op in CONTROL_FLOW:
+        return apply_control_flow(jnp, jit, instruction, xs, log)
     if op in OPERATORS:
         y = params[0] if params else xs[1]
         left, right = (y, x) if len(params) > 1 and params[1] else (x, y)
@@ -128,7 +187,15 @@ def instructions(draw: Any, known: int, depth: int) -> Instruction:
         (0, -1, slice(None, None, 2), slice(1, None), (Ellipsis, 0), None, slice(None, None, -1), [0, 1, 0])
     )
     kinds = ["unary"] * 4 + ["binary"] * 5 + ["operator"] * 6 + ["reduction"] * 2 + ["other"] * 6
-    kind = draw(st.sampled_from(kinds + ["jit"] * 3 if depth > 0 else kinds))
+    kind = draw(st.sampled_from(kinds + ["jit"] * 3 + ["control flow"] * 5 if depth > 0 else kinds))
+    if kind == "control flow":
+        op = draw(st.sampled_from(CONTROL_FLOW))
+        operands = tuple(draw(value) for _ in range(draw(st.integers(2 if op == "scan" else 1, 2 if op == "scan" else 3))))
+        arity = len(operands) + (op == "fori")
+        params = (draw(st.integers(0, 3)), draw(st.integers(0, 4)) > 0, draw(st.booleans()))
+        body = draw(programs(arity, depth - 1, single=True))
+        other = draw(programs(arity, depth - 1, single=True)) if op in ("cond", "switch", "scan") else None
+        return Instruction(op, operands, params, body, other)
     if kind == "jit":
         arity = draw(st.integers(1, 3))
         operands = tuple(draw(value) for _ in range(arity))
@@ -197,7 +264,7 @@ def instructions(draw: Any, known: int, depth: int) -> Instruction:
 
 @st.composite
 def programs(draw: Any, arity: int, depth: int = 2, single: bool = False) -> Program:
-    """A straight-line program over `arity` arguments, with nested jits up to `depth`."""
+    """A program over `arity` arguments, with jits, conditionals and loops inside of each other up to `depth`."""
     written: list[Instruction] = []
     for _ in range(draw(st.integers(1, 4 if single else 8))):
         written.append(draw(instructions(arity + len(written), depth)))

@@ -44,8 +44,11 @@ def outcome(library, program, args):
 
 
 def unfolded(jaxpr):
-    """A printed jaxpr without line breaks, and without the parameter that jax 0.11 added to reductions, which is always None."""
-    return re.sub(r"\s+", " ", re.sub(r"\s*out_sharding=None", "", jaxpr)).replace("[ ", "[").replace(" ]", "]")
+    """A printed jaxpr without line breaks, and without what later versions print otherwise: the parameter that jax 0.11
+    added to reductions, which is always None, and those in which a scan says what is constant and what is carried.
+    """
+    one_line = re.sub(r"\s+", " ", re.sub(r"\s*out_sharding=None", "", jaxpr)).replace("[ ", "[").replace(" ]", "]")
+    return re.sub(r"ft_in=.*? jaxpr=", "jaxpr=", re.sub(r"num_carry=\d+ num_consts=\d+ ", "", one_line))
 
 
 def same_error(ours, theirs):
