@@ -231,8 +231,11 @@ def put(x: Any, aval: ShapedArray, sharding: Sharding, committed: bool) -> Buffe
     """Copy a host value (numpy, Python scalar), or a buffer that is elsewhere, to the devices of a sharding."""
     if is_buffer(x):
         return gate().jax.device_put(x, sharding) if committed or x.sharding != sharding else x
-    with np.errstate(over="ignore"):  # what does not fit is inf, as in JAX
-        value = np.asarray(x, aval.dtype)
+    if type(x) is np.ndarray and x.dtype == aval.dtype:
+        value = x
+    else:
+        with np.errstate(over="ignore"):  # what does not fit is inf
+            value = np.asarray(x, aval.dtype)
     owners = sharding_devices(sharding)
     with _x64_of(aval.dtype):
         if len(owners) > 1:
@@ -243,13 +246,13 @@ def put(x: Any, aval: ShapedArray, sharding: Sharding, committed: bool) -> Buffe
 def _x64_of(dtype: np.dtype[Any]) -> contextlib.AbstractContextManager[Any]:
     """JAX halves 64-bit values on their way to a device, unless its own switch is on, which need not be ours."""
     jax = gate().jax
-    if dtype.name not in _WIDE or jax.config.jax_enable_x64:
+    if dtype not in _WIDE or jax.config.jax_enable_x64:
         return _NOTHING
     switch: contextlib.AbstractContextManager[Any] = jax.enable_x64(True)
     return switch
 
 
-_WIDE = frozenset(("int64", "uint64", "float64", "complex128"))
+_WIDE = frozenset(map(np.dtype, ("int64", "uint64", "float64", "complex128")))
 _NOTHING = contextlib.nullcontext()
 
 
