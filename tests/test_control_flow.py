@@ -131,6 +131,9 @@ def test_switch_takes_the_nearest_branch(index):
     "passed through by all": lambda jax, jnp, i: jax.lax.switch(
         i, [lambda a, b: (a, b), lambda a, b: (a, a), lambda a, b: (a, b * 2)], ROW, ROW * 2
     ),
+    "one branch twice": lambda jax, jnp, i: let(lambda v: jnp.sin(v) + i)(
+        lambda f: jax.lax.switch(i, [f, lambda v: v * 2, f, f], ROW)
+    ),
     "a tuple of branches": lambda jax, jnp, i: jax.lax.switch(i, (jnp.sin, jnp.cos), ROW),
     "recursive, by is_even": lambda jax, jnp, i: jax.lax.switch(
         jnp.mod(i, 2), [lambda: jnp.array(True), lambda: jnp.array(False)]
@@ -304,7 +307,7 @@ def test_scan_agrees(program):
         lambda c, a: (jax.lax.fori_loop(
             0, 3,
             lambda i, v: jax.lax.cond(
-                v.sum() > i, lambda w: w + i * a,
+                v.sum() > i, lambda w: w + a * i,
                 lambda w: jax.lax.while_loop(lambda u: u.sum() < 2, lambda u: u + jnp.abs(a) + 1, w), v),
             c), c * 2), x[0], x),
     "closures of every level": lambda jax, jnp, x: let(x[1] + 1)(lambda y: jax.lax.scan(
@@ -531,8 +534,7 @@ def test_branches_of_different_structure_are_told_apart():
 
     assert whole_message(lax.switch, 0, [zero, one]) == (
         "switch branch outputs must have the same pytree structure, but they differ:\n\n"
-        "  the output is a <class 'jitkit.lax.control_flow.agreement._Leaf'> in branch 0 and a <class 'tuple'> in "
-        "branch 1: their types are different\n\n"
+        "  the output is a single array in branch 0 and a <class 'tuple'> in branch 1: their types are different\n\n"
         f"Return the same structure from branch 0 (zero at {HERE}:LINE) and branch 1 (one at {HERE}:LINE)."
     )
 

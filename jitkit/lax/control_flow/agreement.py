@@ -123,11 +123,12 @@ def _different_structures(body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef) -
     )
 
 
-class _Leaf:
-    """An array, in messages about structure."""
+class _ShownAsArray(type):
+    def __repr__(cls) -> str:
+        return "single array"
 
 
-_LEAF = _Leaf()
+_LEAF = _ShownAsArray("Leaf", (), {})()  # stands for every array in a message about structure
 
 
 # --- branches -----------------------------------------------------------------------------------------------
