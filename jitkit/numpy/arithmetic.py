@@ -106,12 +106,25 @@ def logaddexp(x1: Any, x2: Any, /) -> Any:
 
 @fused
 def logaddexp2(x1: Any, x2: Any, /) -> Any:
-    """log2(2 ** x1 + 2 ** x2), without overflow. Of real numbers."""
-    _, (x1, x2) = promote_inexact("logaddexp2", x1, x2)
-    largest = lax.max(x1, x2)
+    """log2(2 ** x1 + 2 ** x2), without overflow."""
+    dtype, (x1, x2) = promote_inexact("logaddexp2", x1, x2)
+    greater = as_array(lax.max(x1, x2))
+    per_ln2 = constant(greater, 1 / np.log(2))
+    if dtypes.issubdtype(dtype, np.complexfloating):
+        delta = lax.sub(lax.add(x1, x2), lax.mul(greater, constant(greater, 2)))
+        out = lax.add(greater, lax.mul(per_ln2, lax.log1p(lax.exp2(delta))))
+        return lax.complex(lax.real(out), _wrap_between(lax.imag(out), np.pi / np.log(2)))
     delta = lax.sub(x1, x2)
-    below = lax.mul(constant(largest, 1 / np.log(2)), lax.log1p(lax.exp2(lax.neg(lax.abs(delta)))))
-    return lax.select(lax.ne(delta, delta), lax.add(x1, x2), lax.add(largest, below))
+    above = lax.mul(per_ln2, lax.log1p(lax.exp2(lax.neg(lax.abs(delta)))))
+    # delta is nan where both are the same infinity (or one is nan): their sum is right there
+    return lax.select(lax.ne(delta, delta), lax.add(x1, x2), lax.add(greater, above))
+
+
+def _wrap_between(x: Any, bound: float) -> Any:
+    """x, moved by a multiple of 2 * bound into [-bound, bound)."""
+    a, two_a = constant(x, bound), constant(x, 2 * bound)
+    rest = lax.rem(lax.add(x, a), two_a)
+    return lax.sub(lax.select(lax.lt(rest, constant(x, 0)), lax.add(rest, two_a), rest), a)
 
 
 @jit

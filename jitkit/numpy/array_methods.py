@@ -70,6 +70,11 @@ def _astype(x: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any:
     return creation.astype(x, dtype, copy=copy, device=device)
 
 
+def _clip(x: Any, min: Any = None, max: Any = None) -> Any:
+    """The array with values below `min` raised to it, and values above `max` lowered to it."""
+    return selection.clip(x, min=min, max=max)
+
+
 def _copy(x: Any) -> Any:
     """An array with the same elements in memory of its own."""
     return creation.copy(x)
@@ -151,7 +156,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "__getitem__": indexing.getitem, "__setitem__": _setitem, "__contains__": _contains, "__round__": _round,
     "_iterate": _iterate,
     "all": reductions.all, "any": reductions.any, "argmax": reductions.argmax, "argmin": reductions.argmin,
-    "argsort": sorting.argsort, "astype": _astype, "clip": selection.clip, "conj": ufuncs.conj, "conjugate": ufuncs.conjugate,
+    "argsort": sorting.argsort, "astype": _astype, "clip": _clip, "conj": ufuncs.conj, "conjugate": ufuncs.conjugate,
     "copy": _copy, "cumprod": cumulative.cumprod, "cumsum": cumulative.cumsum, "diagonal": diagonals.diagonal,
     "dot": contractions.dot, "flatten": shaping.ravel, "max": reductions.max, "mean": statistics.mean, "min": reductions.min,
     "nonzero": selection.nonzero, "prod": reductions.prod, "ptp": reductions.ptp, "ravel": shaping.ravel,

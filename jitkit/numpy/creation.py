@@ -101,6 +101,8 @@ def _from_scalar_or_array(x: Any, dtype: Any, copies: bool) -> Any:
     if isinstance(x, bool | int | float | complex | np.generic):
         if dtype is None:
             return as_array(x)
+        if type(x) is int or type(x) is float:
+            np.asarray(x, dtype)  # raises where the number does not fit, which a conversion would wrap
         if type(x) is int:
             dtypes.check_int_fits(x, dtypes.canonical_scalar_dtype(int))
         return lax._convert_element_type(x, dtype, False)

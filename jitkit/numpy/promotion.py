@@ -91,6 +91,8 @@ class _Promoter:
 def _signature(x: Any) -> Any:
     """What a plan depends on: the type of a Python scalar, and the aval of everything else."""
     t = type(x)
+    if t is int and not -(2**31) <= x < 2**31:
+        return t, "wide"  # planned anew, and refused unless 64-bit types are on
     if t in dtypes.python_scalar_dtypes:
         return t
     return core.get_aval(x)

@@ -120,7 +120,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, meth
     if a.shape[0] == 0:
         return lax.full(v.shape, 0, dtype)
     goes_left = _comes_before if side == "left" else _comes_before_or_is
-    low, high = lax.full(v.shape, -1, dtype), lax.full(v.shape, a.shape[0], dtype)
+    low, high = lax.full(v.shape, 0, dtype), lax.full(v.shape, a.shape[0], dtype)
     for _ in range(int(a.shape[0]).bit_length()):
         middle = low + (high - low) // 2
         left = goes_left(v, a[middle])

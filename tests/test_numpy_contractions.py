@@ -1,0 +1,159 @@
+"""Products of matrices, einsum and norms: `jitkit.numpy` against `jax.numpy`."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+from numpy_oracle import accepted, check, check_error, linalg_of
+
+VECTOR = np.arange(5, dtype=np.float32)
+MATRIX = np.arange(12, dtype=np.float32).reshape(3, 4)
+TURNED = MATRIX.T.copy()
+CUBE = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+TURNED_CUBE = CUBE.transpose(0, 2, 1).copy()
+INTS = np.int32([0, 2, 1, 3])
+BFLOATS = np.array([1.5, 2, -3], ml_dtypes.bfloat16)
+COMPLEX = np.complex64([1 + 2j, -3 - 1j, 0.5j, 2])
+
+PAIRS = {
+    "vectors": (VECTOR, VECTOR),
+    "matrices": (MATRIX, TURNED),
+    "matrix and vector": (MATRIX, MATRIX[0]),
+    "vector and matrix": (TURNED[0], MATRIX),
+    "integers": (INTS, INTS),
+    "integers and floats": (INTS, INTS.astype(np.float32)),
+    "batch and matrix": (CUBE, TURNED),
+    "batches": (CUBE, TURNED_CUBE),
+    "bfloat16": (BFLOATS, BFLOATS),
+    "bfloat16 and float16": (BFLOATS, np.float16([1, 2, 3])),
+    "complex numbers": (COMPLEX, COMPLEX),
+    "bools": (VECTOR > 2, VECTOR > 1),
+    "a Python float": (2.0, VECTOR),
+    "a Python int": (VECTOR, 3),
+    "batches that broadcast": (CUBE[None], TURNED_CUBE),
+    "a batch of one": (CUBE[:1], TURNED_CUBE),
+}
+
+
+@pytest.mark.parametrize("kind", PAIRS)
+def test_products_agree_with_jax(kind):
+    rows = [
+        (name, lambda jnp, x, y, name=name: getattr(jnp, name)(x, y), *PAIRS[kind])
+        for name in ("dot", "matmul", "inner", "outer", "vdot", "tensordot", "kron")
+    ]
+    good = [row for row in rows if accepted(row)]
+    check(good, eager=kind in ("matrices", "integers and floats", "a Python float"))
+    for row in rows:
+        if row not in good:
+            check_error(row)
+
+
+def test_products_by_operators_and_with_options_agree_with_jax():
+    check(
+        [
+            ("@", lambda jnp, x: x @ x.T, MATRIX),
+            ("dot as a method", lambda jnp, x: x.dot(x.T), MATRIX),
+            (
+                "dot in another dtype",
+                lambda jnp, x: jnp.dot(x, x, preferred_element_type=np.float32),
+                BFLOATS,
+            ),
+            ("matmul of a precision", lambda jnp, x: jnp.matmul(x, x.T, precision="highest"), MATRIX),
+            (
+                "tensordot over lists of axes",
+                lambda jnp, x, y: jnp.tensordot(x, y, axes=([1, 2], [0, 1])),
+                CUBE,
+                MATRIX,
+            ),
+            ("tensordot over one axis", lambda jnp, x: jnp.tensordot(x, x.T, 1), MATRIX),
+            ("tensordot over a pair", lambda jnp, x: jnp.tensordot(x, x, (0, 0)), MATRIX),
+            ("vecdot", lambda jnp, x: jnp.vecdot(x, x), MATRIX),
+            ("vecdot along the first axis", lambda jnp, x: jnp.vecdot(x, x, axis=0).sum(), MATRIX),
+        ]
+    )
+
+
+SUBSCRIPTS = [
+    ("ij,jk->ik", MATRIX, TURNED),
+    ("ij,kj->ik", MATRIX, MATRIX),
+    ("ij,ij->", MATRIX, MATRIX),
+    ("ij->ji", MATRIX),
+    ("ii->i", MATRIX[:, :3]),
+    ("ii", MATRIX[:, :3]),
+    ("ij->j", MATRIX),
+    ("ij->", MATRIX),
+    ("bij,bjk->bik", CUBE, TURNED_CUBE),
+    ("i,j->ij", VECTOR, VECTOR),
+    ("...ij,...jk", CUBE, TURNED),
+    ("ij,jk,kl->il", MATRIX, TURNED, MATRIX),
+    ("ij,j", MATRIX, MATRIX[0]),
+    ("bij->ib", CUBE),
+    ("ij,ik->jk", MATRIX, MATRIX),
+    ("i,i", INTS, INTS),
+    ("ij,jk->ki", MATRIX, TURNED),
+    ("ab,cd->abcd", MATRIX, MATRIX),
+    ("ij,kl->", MATRIX, MATRIX),
+    ("iij->j", np.ones((3, 3, 2), np.float32)),
+    ("i,i", INTS, INTS.astype(np.float32)),
+    ("ij,jk,kl,lm->im", MATRIX, TURNED, MATRIX, TURNED),
+    ("i...,i...->...", CUBE, CUBE),
+    ("ij,ij->ij", MATRIX, MATRIX[:1]),
+]
+
+
+def test_einsum_agrees_with_jax():
+    check(
+        [
+            *[
+                (f"einsum {text}", lambda jnp, *xs, text=text: jnp.einsum(text, *xs), *operands)
+                for text, *operands in SUBSCRIPTS
+            ],
+            ("einsum with lists", lambda jnp, x: jnp.einsum(x, [0, 1], x, [2, 1], [0, 2]), MATRIX),
+            (
+                "einsum from left to right",
+                lambda jnp, x: jnp.einsum("ij,jk,kl", x, x.T, x, optimize=False),
+                MATRIX,
+            ),
+            (
+                "einsum in an order",
+                lambda jnp, x: jnp.einsum("ij,jk,kl", x, x.T, x, optimize=[(1, 2), (0, 1)]),
+                MATRIX,
+            ),
+        ]
+    )
+
+
+def test_norms_agree_with_jax():
+    check(
+        [
+            ("norm", lambda jnp, x: linalg_of(jnp).norm(x), VECTOR),
+            *[
+                (f"norm {ord}", lambda jnp, x, ord=ord: linalg_of(jnp).norm(x, ord=ord), VECTOR)
+                for ord in (1, 2, np.inf, -np.inf, 0, 3)
+            ],
+            *[
+                (
+                    f"norm {ord} of rows",
+                    lambda jnp, x, ord=ord: linalg_of(jnp).norm(x, ord=ord, axis=1, keepdims=True),
+                    MATRIX,
+                )
+                for ord in (None, 1, 2, np.inf, -np.inf, 0, 3)
+            ],
+            *[
+                (f"norm {ord} of a matrix", lambda jnp, x, ord=ord: linalg_of(jnp).norm(x, ord=ord), MATRIX)
+                for ord in (None, "fro", 1, -1, np.inf, -np.inf)
+            ],
+            *[
+                (
+                    f"norm {ord} of a matrix, keeping axes",
+                    lambda jnp, x, ord=ord: linalg_of(jnp).norm(x, ord=ord, axis=(0, 1), keepdims=True),
+                    MATRIX,
+                )
+                for ord in (1, -1, np.inf, -np.inf)
+            ],
+            ("norm over two axes", lambda jnp, x: linalg_of(jnp).norm(x, axis=(0, 2)), CUBE),
+            ("norm of complex numbers", lambda jnp, x: linalg_of(jnp).norm(x), COMPLEX),
+            ("norm of integers", lambda jnp, x: linalg_of(jnp).norm(x), INTS),
+        ]
+    )
