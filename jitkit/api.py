@@ -66,7 +66,9 @@ def device_put(x: Any, device: Any = None) -> Any:
 
 def device_get(x: Any) -> Any:
     """The leaves of a tree as numpy arrays."""
-    return tree_map(lambda leaf: leaf.__array__() if type(leaf) is Array else leaf, x)
+    return tree_map(
+        lambda leaf: leaf.__array__() if type(leaf) is Array or runtime.is_buffer(leaf) else leaf, x
+    )
 
 
 def block_until_ready(x: Any) -> Any:

@@ -186,6 +186,9 @@ class Array(Operators, metaclass=_ArrayMeta):
         """Nested lists of Python scalars."""
         return self._value.tolist()
 
+    def __bytes__(self) -> bytes:
+        return self.tobytes()
+
     def tobytes(self, order: str = "C") -> bytes:
         """The elements' bytes."""
         return self._value.tobytes("F" if order == "F" else "C")
@@ -222,7 +225,11 @@ class Array(Operators, metaclass=_ArrayMeta):
     def __iter__(self) -> Iterator[Any]:
         if not self.aval.shape:
             raise TypeError("iteration over a 0-d array")
-        return (operator.getitem(cast(Any, self), i) for i in range(self.aval.shape[0]))
+        if runtime.default_backend() != "cpu" or self.committed:
+            return (operator.getitem(cast(Any, self), i) for i in range(self.aval.shape[0]))
+        # On the CPU numpy looks into the buffer, and a row is a copy: a fifth of the price of a slice on the device.
+        aval = self.aval.update(shape=self.aval.shape[1:])
+        return (from_host(row.copy(), aval) for row in self._value)
 
     def __hash__(self) -> int:
         raise TypeError(f"unhashable type: {type(self).__name__!r}")
@@ -295,7 +302,10 @@ def as_array(x: Any) -> Any:
 
 def device_put_leaf(x: Any, device: Any = None) -> Any:
     """One array to a device or sharding; with `None`, to the default device unless it is on one already."""
-    x = as_array(x)
+    try:
+        x = as_array(x)
+    except core.NotAnArrayError:
+        raise TypeError(f"Argument '{x}' of type {type(x)} is not a valid JAX type") from None
     if device is None or isinstance(x, Tracer):
         return x
     if not hasattr(device, "device_set") and not hasattr(device, "client"):

@@ -29,7 +29,7 @@ from .tree_util import PyTreeDef
 TRACES, COMPILES, DISPATCHES = 2, 1, 0
 _WEIGHTS = {"jit options": COMPILES, "device": COMPILES, "host": DISPATCHES}
 
-_COMPARED = 5_000  # arguments compared in search of the closest of many records: some 10 ms
+_COMPARED = 500  # arguments compared in search of the closest of many records: about 1 ms
 
 
 class Argument(NamedTuple):

@@ -16,8 +16,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from . import core, disk_cache, report, runtime
 from .array import Array, as_array
 from .core import ShapedArray
@@ -117,9 +115,8 @@ class Executable:
         return x
 
     def place_const(self, value: Any) -> runtime.Buffer:
-        """The buffer of a constant. The memory of a numpy array is its owner's, to be changed later: we copy."""
-        own = value.copy() if isinstance(value, np.ndarray) else value
-        return self.place(own, core.get_aval(value))
+        """The buffer of a constant."""
+        return self.place(value, core.get_aval(value))
 
     def __call__(self, args: Sequence[Any]) -> list[Array]:
         """Run on a flat list of arguments of any accepted kind."""

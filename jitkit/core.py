@@ -26,7 +26,7 @@ import functools
 import operator
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, ClassVar, cast
 
@@ -350,9 +350,25 @@ class Trace:
     def note(self, args: Sequence[Any]) -> None:
         """Hear of the arguments of a library function before it runs."""
 
+    def ancestors(self) -> Iterator[Trace]:
+        """The traces around this one, from the inside out."""
+        trace = self.parent
+        while trace is not None:
+            yield trace
+            trace = trace.parent
+
     def end(self) -> None:
         """Close the trace: its tracers are dead from now on."""
         self.alive = False
+
+
+def innermost_trace(values: Iterable[Any]) -> Trace | None:
+    """The living trace that the tracers among the values belong to; of several, the one that began last."""
+    found: Trace | None = None
+    for x in values:
+        if isinstance(x, Tracer) and x._trace.alive and (found is None or found in x._trace.ancestors()):
+            found = x._trace
+    return found
 
 
 def current_trace() -> Trace | None:

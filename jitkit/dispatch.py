@@ -16,7 +16,6 @@ from . import array, compilation_cache, config, core, stages
 from .array import Array
 from .compilation_cache import Entry
 from .core import Primitive, Tracer
-from .errors import ConcretizationTypeError
 from .jaxpr import DebugInfo, Jaxpr, JaxprEqn, Var
 from .tree_util import tree_structure
 
@@ -44,6 +43,10 @@ def apply_primitive(primitive: Primitive, args: tuple[Any, ...], params: dict[st
     """Run a primitive on concrete values: Arrays, numpy arrays, scalars, `jax.Array`s. Returns an Array, or a
     list of them.
     """
+    trace = core.innermost_trace(args)
+    if trace is not None:  # in `ensure_compile_time_eval`: what depends on a traced value has to wait for it
+        with core.set_current_trace(trace):
+            return trace.process_primitive(primitive, args, params)
     keys = tuple([x._key if type(x) is Array else _key_of(x) for x in args])
     key = (
         (config.local.state.options, primitive, keys, *params.items())
@@ -64,11 +67,7 @@ def apply_primitive(primitive: Primitive, args: tuple[Any, ...], params: dict[st
 
 def _key_of(x: Any) -> Any:
     if isinstance(x, Tracer):
-        if not x._trace.alive:
-            raise core.escaped_tracer_error(x)
-        raise ConcretizationTypeError(
-            x, "An operation was to run now, inside `ensure_compile_time_eval`, on a traced value."
-        )
+        raise core.escaped_tracer_error(x)
     return array.key_of(x)
 
 

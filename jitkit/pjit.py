@@ -34,7 +34,7 @@ from .array import Array
 from .call_record import CallRecord, record_call
 from .compilation_cache import Entry, FunctionCache, Table, TracedCall, cache_of, run_entry
 from .compiler import explain_failure
-from .core import Tracer
+from .core import NotAnArrayError, Tracer
 from .interpreters import partial_eval
 from .jaxpr import DebugInfo
 from .jit_call import jit_p, separate_tracers
@@ -114,7 +114,7 @@ def jit(
     api_util.check_callable(fun)
     spec = api_util.resolve_spec(fun, static_argnums, static_argnames, donate_argnums, donate_argnames)
     options = JitOptions(spec, keep_unused, inline, tuple((compiler_options or {}).items()))
-    return Jitted(fun, options).make_dispatcher(staged=True)
+    return Jitted(fun, options).make_dispatcher()
 
 
 def fused(fun: Callable[..., Any] | None = None, /, *, static_argnames: Iterable[str] = ()) -> Wrapped:
@@ -122,7 +122,7 @@ def fused(fun: Callable[..., Any] | None = None, /, *, static_argnames: Iterable
     if fun is None:
         return cast(Wrapped, functools.partial(fused, static_argnames=static_argnames))
     spec = api_util.resolve_spec(fun, None, tuple(static_argnames) or None, None, None)
-    return Jitted(fun, JitOptions(spec, False, True, ())).make_dispatcher(staged=False)
+    return Jitted(fun, JitOptions(spec, False, True, ()), staged=False).make_dispatcher()
 
 
 jit_slot.slot.jit = jit  # `lax` stands below this module, and two of its functions are jitted
@@ -131,8 +131,9 @@ jit_slot.slot.jit = jit  # `lax` stands below this module, and two of its functi
 class Jitted:
     """A function with its `jit` options and its caches: what the dispatcher falls back on."""
 
-    def __init__(self, fun: Callable[..., Any], options: JitOptions) -> None:
+    def __init__(self, fun: Callable[..., Any], options: JitOptions, staged: bool = True) -> None:
         self.fun = fun
+        self.staged = staged  # under a trace, is a call one equation (jit), or what its body records (fused)?
         self.options = options
         self.name = api_util.name_of(fun)
         self.cache: FunctionCache = cache_of(fun)
@@ -140,43 +141,47 @@ class Jitted:
         self.flatten = Flattener()
         self.forms: dict[tuple[Any, ...], CallForm] = {}  # of the calls so far, by arity and keywords
 
-    def make_dispatcher(self, staged: bool) -> Wrapped:
-        """The function that `jit` returns. `staged=False` runs `fun` itself under a trace."""
+    def make_dispatcher(self) -> Wrapped:
+        """The function that `jit` returns."""
         table, entries, fun, local = self.table, self.table.entries, self.fun, config.local
         key_functions = array.key_functions
         call_cold = self.call
-        under_trace = self.call_under_trace if staged else self.run_under_trace
-        find_nan = self.find_nan
+        under_trace = self.call_under_trace if self.staged else self.run_under_trace
+        better_error = self.better_error
 
         @functools.wraps(fun)
         def dispatch(*args: Any, **kwargs: Any) -> Any:
             try:
-                options = local.state.key
-                if options is None:
-                    return under_trace(*args, **kwargs)
-                if kwargs:
-                    return call_cold(args, kwargs)
-                try:  # no container among the arguments: the key needs no tree
-                    if len(args) == 1:
-                        x = args[0]
-                        key = (options, x._key if type(x) is Array else key_functions[type(x)](x))
-                    else:
-                        key = (
-                            options,
-                            *[x._key if type(x) is Array else key_functions[type(x)](x) for x in args],
-                        )
-                    entry = entries[key]
-                except (KeyError, OverflowError, TypeError):
-                    return call_cold(args, kwargs)
-                if table.crowded:
-                    table.touch(key, entry)
                 try:
-                    return entry.run(args)
-                except (RuntimeError, ValueError) as error:
-                    raise explain_failure(error, [*args, *entry.executable.consts]) from None
+                    options = local.state.key
+                    if options is None:
+                        return under_trace(*args, **kwargs)
+                    if kwargs:
+                        return call_cold(args, kwargs)
+                    try:  # no container among the arguments: the key needs no tree
+                        if len(args) == 1:
+                            x = args[0]
+                            key = (options, x._key if type(x) is Array else key_functions[type(x)](x))
+                        else:
+                            key = (
+                                options,
+                                *[x._key if type(x) is Array else key_functions[type(x)](x) for x in args],
+                            )
+                        entry = entries[key]
+                    except (KeyError, OverflowError, TypeError):
+                        return call_cold(args, kwargs)
+                    if table.crowded:
+                        table.touch(key, entry)
+                    try:
+                        return entry.run(args)
+                    except (RuntimeError, ValueError) as error:
+                        raise explain_failure(error, [*args, *entry.executable.consts]) from None
+                except (NotAnArrayError, OverflowError, FloatingPointError) as error:
+                    better = better_error(error, args, kwargs)
+                    if better is error:
+                        raise
+                    raise better from None
             except BaseException as error:
-                if type(error) is FloatingPointError:
-                    error.__traceback__ = find_nan(args, kwargs, error)
                 traceback_util.filter_traceback(error)
                 raise
 
@@ -206,9 +211,13 @@ class Jitted:
         containers, or a first call.
         """
         entry, leaves = self.find(config.local.state.key, args, kwargs)
-        if entry is None:
-            return self.call_by_signature(args, kwargs)
-        return run_entry(entry, leaves)
+        if entry is not None:
+            return run_entry(entry, leaves)
+        trace = core.innermost_trace(leaves)
+        if trace is not None:  # in `ensure_compile_time_eval`, but it depends on a traced value
+            with core.set_current_trace(trace):
+                return self.call_under_trace(*args, **kwargs)
+        return self.call_by_signature(args, kwargs)
 
     def find(
         self, options: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -259,6 +268,19 @@ class Jitted:
             self.table.touch(key, entry)
         return run_entry(entry, leaves)
 
+    def better_error(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
+        """What to raise for an error of a kind that says too little: which operation made a nan, which argument of a
+        library function is no array.
+        """
+        if isinstance(error, FloatingPointError):
+            error.__traceback__ = self.find_nan(args, kwargs, error)
+        elif not self.staged:
+            try:
+                self.signature(args, kwargs)
+            except (TypeError, OverflowError) as refusal:
+                return refusal
+        return error
+
     def find_nan(self, args: tuple[Any, ...], kwargs: dict[str, Any], error: FloatingPointError) -> Any:
         """With `debug_nans`, after a result held a nan: run the function by operations, to find the one that makes it.
 
@@ -276,7 +298,7 @@ class Jitted:
 
     def call_under_trace(self, *args: Any, **kwargs: Any) -> Any:
         """A call while a trace is active, or while `jit` is switched off."""
-        if config.local.state.options.disable_jit:
+        if config.local.state.options.disable_jit or not self.staged:
             return self.fun(*args, **kwargs)
         return self.bind(args, kwargs)
 

@@ -372,7 +372,6 @@ class Compiled(_Stage):
             raise explain_failure(error, [*leaves, *self._executable.consts]) from None
         return tree_unflatten(self._program.out_tree, results)
 
-
     def _check_placement(self, leaves: Sequence[Any]) -> None:
         """ValueError when an argument is committed to another place than the one compiled for."""
         names = self._program.jaxpr.debug_info.safe_arg_names(len(leaves))
@@ -460,7 +459,11 @@ def aval_of_argument(x: Any) -> Any:
     """The aval of an argument where no value is needed: a `ShapeDtypeStruct`, or whatever has a shape and a
     dtype, will do.
     """
-    if not core.is_array_type(type(x)) and hasattr(x, "shape") and dtypes.is_array_dtype(getattr(x, "dtype", None)):
+    if (
+        not core.is_array_type(type(x))
+        and hasattr(x, "shape")
+        and dtypes.is_array_dtype(getattr(x, "dtype", None))
+    ):
         return ShapedArray(x.shape, dtypes.canonicalize_dtype(x.dtype), getattr(x, "weak_type", False))
     return core.get_aval(x)
 
@@ -511,22 +514,32 @@ def lower_program(
 
 
 def _donation_attributes(jaxpr: Jaxpr, donated: Sequence[bool]) -> list[str] | None:
-    """Give each donated argument's memory to the first result of the same shape and dtype that has none yet."""
+    """Give each donated argument's memory to the first result of the same shape and dtype that has none yet, and
+    failing that, offer it to XLA for one of the same size.
+    """
     if not any(donated):
         return None
     free: dict[tuple[Any, ...], list[int]] = {}
     for i, aval in enumerate(jaxpr.out_avals):
         free.setdefault((aval.shape, aval.dtype), []).append(i)
-    attributes, unusable = [], []
+    attributes = []
     for aval, is_donated in zip(jaxpr.in_avals, donated, strict=True):
         results = free.get((aval.shape, aval.dtype)) if is_donated else None
         attributes.append(f"tf.aliasing_output = {results.pop(0)} : i32" if results else "")
-        if is_donated and not attributes[-1]:
-            unusable.append(aval.str_short())
+    # What is left may do for a result of as many elements; that is for XLA to see.
+    sizes = [jaxpr.out_avals[i].size for results in free.values() for i in results]
+    unusable = []
+    for i, (aval, is_donated) in enumerate(zip(jaxpr.in_avals, donated, strict=True)):
+        if is_donated and not attributes[i]:
+            if aval.size in sizes:
+                sizes.remove(aval.size)
+                attributes[i] = "jax.buffer_donor = true"
+            else:
+                unusable.append(str(aval))
     if unusable:
         warnings.warn(
             f"Some donated buffers were not usable: {', '.join(unusable)}.\n"
-            "A buffer can be reused only by a result of the same shape and dtype. "
+            "A buffer can be reused only by a result with as many elements. "
             "See an explanation at https://docs.jax.dev/en/latest/faq.html#buffer-donation.",
             stacklevel=traceback_util.stacklevel(),
         )

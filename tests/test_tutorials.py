@@ -240,7 +240,9 @@ MISTAKES = {
 
 
 # Sentences of jax 0.10, which jitkit has, that later versions say in other words.
-REWORDED = {"a slice": "Array slice indices must have static start/stop/step to be used with NumPy indexing syntax."}
+REWORDED = {
+    "a slice": "Array slice indices must have static start/stop/step to be used with NumPy indexing syntax."
+}
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
@@ -338,3 +340,50 @@ def test_debug_nans_names_the_operation(jax, jnp):
     with jax.debug_nans(True):
         ours = [raised(jnp.log, -1.0), raised(jax.jit(f), -1.0), raised(lambda: jnp.zeros(2) / jnp.zeros(2))]
         return ours, jax.jit(f)(4.0)
+
+
+@same_as_jax
+def test_numbers_that_do_not_fit_are_refused(jax, jnp):
+    x = jnp.arange(3)
+    x + 1  # an int has been seen before
+    return [
+        raised(lambda: jax.jit(lambda x: (x * 2**31, x < 2**31))(x)),
+        raised(lambda: jnp.array(300, dtype="uint8")),
+        raised(lambda: jnp.uint8(-1)),
+        raised(lambda: jnp.array(float("nan"), dtype=int)),
+        raised(lambda: jnp.array(1e20, dtype=int)),
+    ]
+
+
+@same_as_jax
+def test_what_depends_on_a_traced_value_waits_for_it(jax, jnp):
+    def f(x):
+        with jax.ensure_compile_time_eval():
+            n = jnp.arange(3).sum()
+            return x + int(n), x * 2
+
+    return jax.jit(f)(1.0), str(jax.make_jaxpr(f)(1.0))
+
+
+@same_as_jax
+def test_a_numpy_constant_is_read_when_it_is_lowered(jax, jnp):
+    constant = np.ones(100_000, np.float32)
+    lowered = jax.jit(lambda x: x + constant).lower(1.0)
+    constant[:] = 9
+    return lowered.compile()(1.0)[0]
+
+
+@same_as_jax
+def test_a_buffer_may_be_donated_to_a_result_of_the_same_size(jax, jnp):
+    x = jnp.ones(2)
+    jax.jit(lambda x: x.astype("int32"), donate_argnums=0)(x)
+    return x.is_deleted(), bytes(jnp.arange(3)), [int(i) for i in jnp.arange(3)], list(jnp.ones((2, 2)))
+
+
+@same_as_jax
+def test_library_functions_name_the_argument_that_is_no_array(jax, jnp):
+    return [
+        raised(lambda: jnp.sin("a")),
+        raised(lambda: jax.jit(lambda x: jnp.sin("a") + x)(1.0)),
+        raised(lambda: jax.device_put("a")),
+    ]

@@ -257,7 +257,8 @@ class Function:
         """The name under which a large constant arrives as an argument."""
         key = id(value)
         if key not in self.hoisted:
-            self.module.hoisted.setdefault(key, value)
+            # The memory of a numpy array is its owner's, to be changed later: we copy.
+            self.module.hoisted.setdefault(key, value.copy() if isinstance(value, np.ndarray) else value)
             self.hoisted[key] = f"%const{len(self.hoisted)}", type_text
         return self.hoisted[key][0]
 
