@@ -70,7 +70,7 @@ BINARY = (
 OPERATORS = ("+", "-", "*", "/", "<", "==", "%", "//", "&", "|")
 REDUCTIONS = ("sum", "max", "min", "prod", "any", "mean", "argmax")
 DTYPES = ("float32", "int32", "bool", "bfloat16", "uint8", "int8", "float16", "complex64")
-SCALARS = (2, 0.5, True, -3, 1.0, 0)
+SCALARS = (2, 0.5, True, -3, 1.0, 0, 0.1, 1e-6)
 
 
 CONTROL_FLOW = ("cond", "switch", "while", "fori", "scan", "map")

@@ -169,15 +169,15 @@ def check_lives(tracer: Tracer) -> None:
 
 
 def _literal_value(x: Any) -> Any:
-    """The numpy scalar to be written into an equation for x, or None when x must be a constant: an array,
-    also one without axes that is on a device.
+    """What is written into an equation for the scalar x, or None when x must be a constant: an array, also one
+    without axes that is on a device. A Python number stays as it is: `0.1` is printed as such, and becomes a float32
+    when the equation is lowered or run.
     """
     t = type(x)
     if t in dtypes.python_scalar_types:
-        dtype = dtypes.canonical_scalar_dtype(t)
         if t is int:
-            dtypes.check_int_fits(x, dtype)
-        return np.asarray(x, dtype)[()]
+            dtypes.check_int_fits(x, dtypes.canonical_scalar_dtype(t))
+        return x
     if isinstance(x, np.generic) or (isinstance(x, np.ndarray) and x.ndim == 0):
         return np.asarray(x, dtypes.canonicalize_dtype(x.dtype))[()]
     return None
