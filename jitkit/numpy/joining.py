@@ -169,7 +169,8 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: int) -> list[Any
         if rest and name != "array_split":
             raise ValueError(f"array split does not result in an equal division: rest is {rest}")
         sizes = [part + 1] * rest + [part] * (sections - rest)
-    return list(lax.split(ary, list(map(np.int64, sizes)), axis=axis))  # a type that shows in jaxprs
+    shown: Any = [np.int64(n) for n in sizes]  # of a type that shows in jaxprs
+    return list(lax.split(ary, shown, axis=axis))
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
