@@ -183,3 +183,13 @@ def test_closeness_agrees_with_jax():
             ("array_equiv", lambda jnp, x: jnp.array_equiv(x, x[:1]), SMALL),
         ]
     )
+
+
+def test_angles_and_parts_agree_with_jax():
+    check(
+        [
+            *[("angle", lambda jnp, x: jnp.angle(x), x) for x in (COMPLEX, SMALL, INTS, 0.5)],
+            ("angle in degrees", lambda jnp, x: jnp.angle(x, deg=True), COMPLEX),
+            *[("iscomplex", lambda jnp, x: (jnp.iscomplex(x), jnp.isreal(x)), x) for x in (COMPLEX, SMALL)],
+        ]
+    )

@@ -163,3 +163,19 @@ def test_counting_agrees_with_jax():
             ("flatnonzero", lambda jnp, x: jnp.flatnonzero(x, size=2), values),
         ]
     )
+
+
+def test_the_rarer_reductions_agree_with_jax():
+    nan = np.float32([[1, np.nan, 3], [np.nan, np.nan, np.nan]])
+    check(
+        [
+            *[
+                (f"{name} {axis}", lambda jnp, x, name=name, axis=axis: getattr(jnp, name)(x, axis=axis), nan)
+                for name in ("nanargmax", "nanargmin")
+                for axis in (None, 0, 1)
+            ],
+            ("nanargmax of integers", lambda jnp, x: jnp.nanargmax(x, axis=1, keepdims=True), MATRIX.astype(int)),
+            ("cumulative_sum", lambda jnp, x: jnp.cumulative_sum(x), np.int8([1, -2, 3])),
+            ("cumulative_sum from 0", lambda jnp, x: jnp.cumulative_sum(x, axis=1, include_initial=True), MATRIX),
+        ]
+    )
