@@ -5,6 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
+from lax_oracle import JAX_VERSION
 from numpy_oracle import accepted, check, check_error, linalg_of
 
 VECTOR = np.arange(5, dtype=np.float32)
@@ -157,3 +158,17 @@ def test_norms_agree_with_jax():
             ("norm of integers", lambda jnp, x: linalg_of(jnp).norm(x), INTS),
         ]
     )
+
+
+def test_cross_products_agree_with_jax():
+    vectors = np.float32([[1, 2, 3], [4, 5, 7]])
+    rows = [
+        ("cross", lambda jnp, x: jnp.cross(x, x[::-1]), vectors),
+        ("cross along the first axis", lambda jnp, x: jnp.cross(x.T, x[::-1].T, axis=0), vectors),
+    ]
+    if JAX_VERSION < (0, 11):  # later versions have given up vectors in the plane
+        rows += [
+            ("cross in the plane", lambda jnp, x: jnp.cross(x[:, :2], x[::-1, :2]), vectors),
+            ("cross of two and three", lambda jnp, x: jnp.cross(x[:, :2], x), vectors),
+        ]
+    check(rows)

@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 from numpy_oracle import check
 
+import jitkit
+import jitkit.numpy as jnp
+
 VECTOR = np.arange(5, dtype=np.float32)
 MATRIX = np.arange(12, dtype=np.float32).reshape(3, 4)
 CUBE = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
@@ -240,3 +243,21 @@ def test_iteration_and_unpacking_agree_with_jax():
             ("len", lambda jnp, x: x[len(x) - 1], VECTOR),
         ]
     )
+
+
+def test_positions_agree_with_jax():
+    counted = np.int32([0, 5, 11, -1, 20])
+    check(
+        [
+            ("unravel_index", lambda jnp, x: jnp.unravel_index(x, (3, 4)), counted),
+            ("unravel_index of one axis", lambda jnp, x: jnp.unravel_index(x, 12), counted),
+            ("diag_indices", lambda jnp: jnp.diag_indices(3)),
+        ]
+    )
+
+
+def test_argwhere_finds_the_positions_of_what_is_not_zero():
+    values = np.int32([[0, 1, 0], [2, 0, 3]])
+    assert jnp.argwhere(values).tolist() == np.argwhere(values).tolist()
+    assert jnp.argwhere(jnp.int32(3)).shape == np.argwhere(np.int32(3)).shape
+    assert jitkit.jit(lambda x: jnp.argwhere(x, size=3))(values).tolist() == np.argwhere(values).tolist()

@@ -19,12 +19,15 @@ JAX: jax/_src/numpy/lax_numpy.py:where
 
 from __future__ import annotations
 
+from numpy import can_cast as can_cast
 from numpy import complexfloating as complexfloating
 from numpy import dtype as dtype
 from numpy import e as e
 from numpy import euler_gamma as euler_gamma
 from numpy import floating as floating
 from numpy import generic as generic
+from numpy import get_printoptions as get_printoptions
+from numpy import index_exp as index_exp
 from numpy import inexact as inexact
 from numpy import inf as inf
 from numpy import integer as integer
@@ -32,6 +35,9 @@ from numpy import nan as nan
 from numpy import newaxis as newaxis
 from numpy import number as number
 from numpy import pi as pi
+from numpy import printoptions as printoptions
+from numpy import s_ as s_
+from numpy import set_printoptions as set_printoptions
 from numpy import signedinteger as signedinteger
 from numpy import unsignedinteger as unsignedinteger
 
@@ -63,6 +69,7 @@ from .arithmetic import rad2deg as rad2deg
 from .arithmetic import radians as radians
 from .arithmetic import remainder as remainder
 from .arithmetic import sinc as sinc
+from .contractions import cross as cross
 from .contractions import dot as dot
 from .contractions import inner as inner
 from .contractions import kron as kron
@@ -85,9 +92,11 @@ from .creation import zeros as zeros
 from .creation import zeros_like as zeros_like
 from .cumulative import cumprod as cumprod
 from .cumulative import cumsum as cumsum
+from .cumulative import cumulative_sum as cumulative_sum
 from .cumulative import nancumprod as nancumprod
 from .cumulative import nancumsum as nancumsum
 from .diagonals import diag as diag
+from .diagonals import diag_indices as diag_indices
 from .diagonals import diagonal as diagonal
 from .diagonals import eye as eye
 from .diagonals import identity as identity
@@ -96,15 +105,18 @@ from .diagonals import tri as tri
 from .diagonals import tril as tril
 from .diagonals import triu as triu
 from .einsum import einsum as einsum
+from .float_parts import angle as angle
 from .float_parts import copysign as copysign
 from .float_parts import fmax as fmax
 from .float_parts import fmin as fmin
 from .float_parts import frexp as frexp
+from .float_parts import iscomplex as iscomplex
 from .float_parts import isfinite as isfinite
 from .float_parts import isinf as isinf
 from .float_parts import isnan as isnan
 from .float_parts import isneginf as isneginf
 from .float_parts import isposinf as isposinf
+from .float_parts import isreal as isreal
 from .float_parts import ldexp as ldexp
 from .float_parts import signbit as signbit
 from .float_parts import spacing as spacing
@@ -126,6 +138,8 @@ from .joining import tile as tile
 from .joining import unstack as unstack
 from .joining import vsplit as vsplit
 from .joining import vstack as vstack
+from .nan_reductions import nanargmax as nanargmax
+from .nan_reductions import nanargmin as nanargmin
 from .nan_reductions import nanmax as nanmax
 from .nan_reductions import nanmean as nanmean
 from .nan_reductions import nanmin as nanmin
@@ -200,6 +214,7 @@ from .scalar_types import uint16 as uint16
 from .scalar_types import uint32 as uint32
 from .scalar_types import uint64 as uint64
 from .selection import allclose as allclose
+from .selection import argwhere as argwhere
 from .selection import around as around
 from .selection import array_equal as array_equal
 from .selection import array_equiv as array_equiv
@@ -211,6 +226,7 @@ from .selection import nan_to_num as nan_to_num
 from .selection import nonzero as nonzero
 from .selection import round as round
 from .selection import select as select
+from .selection import unravel_index as unravel_index
 from .selection import where as where
 from .shaping import atleast_1d as atleast_1d
 from .shaping import atleast_2d as atleast_2d

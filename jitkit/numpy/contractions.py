@@ -15,6 +15,7 @@ import numpy as np
 from .. import core, dtypes, lax
 from ..lax.utils import canonicalize_axis
 from ..pjit import fused, jit
+from .creation import array, zeros_like
 from .promotion import broadcast_shapes, broadcast_to, promote_dtypes
 from .shaping import moveaxis
 from .ufuncs import conj
@@ -244,3 +245,24 @@ def kron(a: Any, b: Any) -> Any:
     b = lax.expand_dims(b, range(rank - b.ndim)) if b.ndim < rank else b
     product = lax.mul(lax.expand_dims(a, range(1, 2 * rank, 2)), lax.expand_dims(b, range(0, 2 * rank, 2)))
     return product.reshape(tuple(m * n for m, n in zip(a.shape, b.shape, strict=True)))
+
+
+@jit(static_argnames=("axisa", "axisb", "axisc", "axis"))
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+    """The vector perpendicular to two vectors of two or three elements; of two in the plane, its only component.
+
+    The vectors lie along `axisa` and `axisb`, the result's along `axisc`; or all along `axis`.
+    """
+    check_arraylike("cross", a, b)
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
+    if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
+        raise ValueError("Dimension must be either 2 or 3 for cross product")
+    if a.shape[-1] == 2 and b.shape[-1] == 2:
+        return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+    a0, a1 = a[..., 0], a[..., 1]
+    a2 = a[..., 2] if a.shape[-1] == 3 else zeros_like(a0)
+    b0, b1 = b[..., 0], b[..., 1]
+    b2 = b[..., 2] if b.shape[-1] == 3 else zeros_like(b0)
+    return moveaxis(array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0]), 0, axisc)

@@ -70,3 +70,35 @@ def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = No
 def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """`cumprod` with nan counting as 1."""
     return _cumulative("nancumprod", lax.cumprod, a, axis, dtype, out, nan_as=1)
+
+
+@jit(static_argnames=("axis", "dtype"))
+def _cumsum_with_promotion(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+    return _cumulative("_cumsum_with_promotion", lax.cumsum, a, axis, dtype, None, promote_integers=True)
+
+
+def cumulative_sum(
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
+    """`cumsum`, with small integers in the default int type, and with `include_initial` a 0 in front.
+
+    ValueError for a scalar, and for several axes without `axis`.
+    """
+    x = ensure_arraylike("cumulative_sum", x)
+    if x.ndim == 0:
+        raise ValueError(
+            "The input must be non-scalar to take a cumulative sum, however a scalar value or scalar array was given."
+        )
+    if axis is None and x.ndim > 1:
+        raise ValueError(
+            f"The input array has rank {x.ndim}, however axis was not set to an explicit value. The axis argument is only "
+            "optional for one-dimensional arrays."
+        )
+    axis = canonicalize_axis(0 if axis is None else axis, x.ndim)
+    if dtype is not None:
+        dtype = dtypes.check_and_canonicalize_user_dtype(dtype)
+    out = _cumsum_with_promotion(x, axis=axis, dtype=dtype)
+    if include_initial:
+        start = lax.full((*x.shape[:axis], 1, *x.shape[axis + 1 :]), 0, dtype=out.dtype)
+        out = lax.concatenate([start, out], dimension=axis)
+    return out

@@ -116,3 +116,14 @@ def trace(
     a = moveaxis(a, (axis1, axis2), (-2, -1))
     a = where(eye(shape[axis1], shape[axis2], k=offset, dtype=bool), a, zeros_like(a))
     return reductions.sum(a, axis=(-2, -1), dtype=dtype)
+
+
+def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
+    """The positions of the diagonal of an array with `ndim` axes of size n."""
+    n = concrete_index(n, "'n' argument of jnp.diag_indices()")
+    ndim = concrete_index(ndim, "'ndim' argument of jnp.diag_indices()")
+    if n < 0:
+        raise ValueError(f"n argument to diag_indices must be nonnegative, got {n}")
+    if ndim < 0:
+        raise ValueError(f"ndim argument to diag_indices must be nonnegative, got {ndim}")
+    return (lax.iota(dtypes.default_int_dtype(), n),) * ndim

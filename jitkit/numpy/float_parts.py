@@ -11,13 +11,14 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..pjit import fused, jit
+from .arithmetic import rad2deg
 from .promotion import (
     promote,
     promote_dtypes_inexact,
     promote_inexact,
     where,
 )
-from .ufuncs import constant
+from .ufuncs import constant, imag, real
 from .util import as_array, ensure_arraylike, ensure_arraylikes
 
 _INTEGER_OF_BITS: dict[int, np.dtype[Any]] = {
@@ -174,3 +175,29 @@ def fmin(x1: Any, x2: Any) -> Any:
 def fmax(x1: Any, x2: Any) -> Any:
     """The larger of x1 and x2; the other one where one is nan."""
     return where((x1 > x2) | isnan(x2), x1, x2)
+
+
+@jit(static_argnames=("deg",))
+def angle(z: Any, deg: bool = False) -> Any:
+    """The angle of complex numbers in radians, in [-pi, pi]; in degrees with `deg`. Of a real number, 0 or pi."""
+    z = ensure_arraylike("angle", z)
+    re, im = real(z), imag(z)
+    is_real_scalar = dtypes.issubdtype(z.dtype, np.floating) and z.ndim == 0
+    if not dtypes.issubdtype(re.dtype, np.inexact) or is_real_scalar:
+        re, im = (lax.convert_element_type(x, dtypes.default_float_dtype()) for x in (re, im))
+    result = lax.atan2(im, re)
+    return rad2deg(result) if deg else result
+
+
+@jit
+def iscomplex(x: Any) -> Any:
+    """Whether the imaginary part is not 0."""
+    i = imag(x)
+    return lax.ne(i, constant(i, 0))
+
+
+@jit
+def isreal(x: Any) -> Any:
+    """Whether the imaginary part is 0."""
+    i = imag(x)
+    return lax.eq(i, constant(i, 0))

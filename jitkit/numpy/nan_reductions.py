@@ -5,6 +5,7 @@ JAX: jax/_src/numpy/reductions.py:nansum
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +19,7 @@ from .promotion import where as where_
 from .reductions import check_where, refuse_out, start_value
 from .statistics import squared_size, variance_dtypes
 from .ufuncs import constant
-from .util import as_array, ensure_arraylike
+from .util import as_array, check_arraylike, ensure_arraylike
 
 
 def _nan_reduction(
@@ -166,3 +167,37 @@ def nanstd(
     a = ensure_arraylike("nanstd", a)
     refuse_out("nanstd", out)
     return lax.sqrt(nanvar(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean))
+
+
+def nanargmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+    """The position of the first largest element along `axis` that is not nan; -1 where all are."""
+    check_arraylike("nanargmax", a)
+    refuse_out("nanargmax", out)
+    return _nanargmax(a, None if axis is None else operator.index(axis), keepdims=bool(keepdims))
+
+
+def nanargmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+    """The position of the first smallest element along `axis` that is not nan; -1 where all are."""
+    check_arraylike("nanargmin", a)
+    refuse_out("nanargmin", out)
+    return _nanargmin(a, None if axis is None else operator.index(axis), keepdims=bool(keepdims))
+
+
+@jit(static_argnames=("axis", "keepdims"))
+def _nanargmax(a: Any, axis: int | None = None, keepdims: bool = False) -> Any:
+    return _position_without_nan(a, reductions.argmax, -np.inf, axis, keepdims)
+
+
+@jit(static_argnames=("axis", "keepdims"))
+def _nanargmin(a: Any, axis: int | None = None, keepdims: bool = False) -> Any:
+    return _position_without_nan(a, reductions.argmin, np.inf, axis, keepdims)
+
+
+def _position_without_nan(
+    a: Any, position: Callable[..., Any], nan_as: float, axis: int | None, keepdims: bool
+) -> Any:
+    if not dtypes.issubdtype(a.dtype, np.inexact):
+        return position(a, axis=axis, keepdims=keepdims)
+    is_nan = lax.ne(a, a)
+    found = position(where_(is_nan, nan_as, a), axis=axis, keepdims=keepdims)
+    return where_(reductions.all(is_nan, axis=axis, keepdims=keepdims), -1, found)

@@ -249,3 +249,27 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
             f"type of weights must match type of x. Got typeof(x)={types[0]} and typeof(weights)={types[1]}"
         )
     return zeros(length, dtypes.dtype(weights)).at[clip(x, 0)].add(weights, mode="drop")
+
+
+def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """The positions of all elements that are not zero, as the rows of a matrix; `size` and `fill_value` as for `nonzero`."""
+    a = ensure_arraylike("argwhere", a)
+    rows = nonzero(a if a.ndim else a.reshape(1), size=size, fill_value=fill_value)
+    result = lax.concatenate([lax.expand_dims(row, (1,)) for row in rows], 1)
+    return result if a.ndim else result[:, :0]
+
+
+def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
+    """The position along each axis of elements that are counted in row-major order; clipped where out of bounds."""
+    left = ensure_arraylike("unravel_index", indices)
+    sizes = list(shape) if np.iterable(shape) else [shape]
+    if any(np.ndim(s) != 0 for s in sizes):
+        raise ValueError("unravel_index: shape should be a scalar or 1D sequence.")
+    positions: list[Any] = [0] * len(sizes)
+    for i, s in reversed(list(enumerate(sizes))):
+        left, positions[i] = divmod(left, s)
+    beyond = left > 0
+    unsigned = dtypes.issubdtype(left.dtype, np.unsignedinteger)
+    before = asarray(False) if unsigned else left < -1
+    clipped = zip(sizes, positions, strict=True)
+    return tuple(promotion.where(beyond, s - 1, promotion.where(before, 0, i)) for s, i in clipped)
