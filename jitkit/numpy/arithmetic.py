@@ -7,6 +7,7 @@ JAX: jax/_src/numpy/ufuncs.py:floor_divide
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -90,7 +91,7 @@ def log2(x: Any, /) -> Any:
 def log10(x: Any, /) -> Any:
     """The logarithm to base 10."""
     dtype, (x,) = promote_inexact("log10", x)
-    factor = np.array(1 / np.log(10), dtypes.finfo(dtype).dtype)[()]
+    factor = np.array(math.log10(math.e), dtypes.finfo(dtype).dtype)[()]
     if dtypes.issubdtype(dtype, np.complexfloating):
         r = lax.log(x)
         re, im = lax.real(r), lax.imag(r)

@@ -47,8 +47,9 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
     """An N x M matrix of ones where column - row <= k, and zeros elsewhere."""
     dtype = np.dtype("float32") if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, "tri")
     shape = canonicalize_shape((N, N if M is None else M))
-    rows = lax.add(lax.broadcasted_iota(np.dtype("int32"), shape, 0), np.int32(operator.index(k)))
-    mask = lax.ge(rows, lax.broadcasted_iota(np.dtype("int32"), shape, 1))
+    counted = dtypes.default_int_dtype()  # the type of k
+    rows = lax.add(lax.broadcasted_iota(counted, shape, 0), counted.type(operator.index(k)))
+    mask = lax.ge(rows, lax.broadcasted_iota(counted, shape, 1))
     return lax.convert_element_type(mask, dtype)
 
 

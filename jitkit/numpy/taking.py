@@ -15,6 +15,7 @@ from ..lax.index_checks import GatherScatterMode
 from ..lax.utils import canonicalize_axis
 from ..pjit import jit
 from .arithmetic import mod
+from .index_parts import index_dtype
 from .promotion import broadcast_shapes, where
 from .ufuncs import constant
 from .util import ensure_arraylikes
@@ -130,9 +131,10 @@ def take_along_axis(
     out_shape = broadcast_shapes(indices.shape, arr_shape)
     if size == 0:
         return lax.full(out_shape, 0, a.dtype)
-    if (
-        mode != "promise_in_bounds" if wrap_negative_indices is None else wrap_negative_indices
-    ) and not dtypes.issubdtype(indices.dtype, np.unsignedinteger):
+    if mode != "promise_in_bounds" if wrap_negative_indices is None else wrap_negative_indices:
+        indices = lax.convert_element_type(
+            indices, index_dtype((size,))
+        )  # so that adding the size cannot overflow
         indices = lax.select(indices < 0, lax.add(indices, constant(indices, size)), indices)
     return _gather_along(a, indices, axis, arr_shape, out_shape, "fill" if mode is None else mode, fill_value)
 
