@@ -47,11 +47,12 @@ class TracedCall(NamedTuple):
 
     def is_current(self) -> bool:
         """Whether the tracers of enclosing traces that the jaxpr closed over, if any, still live."""
-        return all(
-            trace.alive
-            for const in self.jaxpr.consts
-            if (trace := getattr(const, "_trace", None)) is not None
-        )
+        return all_alive(self.jaxpr.consts)
+
+
+def all_alive(values: Sequence[Any]) -> bool:
+    """Whether the traces of the tracers among the values go on."""
+    return all(trace.alive for x in values if (trace := getattr(x, "_trace", None)) is not None)
 
 
 class Entry:
@@ -83,10 +84,11 @@ def _checked(run: Callable[[Sequence[Any]], Any], name: str) -> Callable[[Sequen
 class Table:
     """The entries of one function under one set of `jit` options: an LRU."""
 
-    __slots__ = ("__weakref__", "crowded", "entries", "executables", "lock", "pending", "records")
+    __slots__ = ("__weakref__", "crowded", "entries", "executables", "lock", "nested", "pending", "records")
 
     def __init__(self) -> None:
         self.entries: dict[tuple[Any, ...], Entry] = {}
+        self.nested: dict[tuple[Any, ...], Any] = {}  # of calls under a trace: what is recorded for them
         self.records: dict[tuple[Any, ...], CallRecord] = {}
         # By jaxpr, donation and placement: entries may share one.
         self.executables: dict[Any, Executable] = {}
@@ -116,10 +118,18 @@ class Table:
             if used is not None:
                 self.executables = {k: e for k, e in self.executables.items() if id(e) in used}
 
+    def remember_nested(self, key: tuple[Any, ...], call: Any) -> None:
+        """Keep how a call under a trace is recorded; the oldest goes when there are too many."""
+        with self.lock:
+            self.nested[key] = call
+            if len(self.nested) > max(1, config.value("jit_cache_size")):
+                del self.nested[next(iter(self.nested))]
+
     def clear(self) -> None:
         """Forget all entries."""
         with self.lock:
             self.entries.clear()
+            self.nested.clear()
             self.records.clear()
             self.executables.clear()
             self.crowded = False

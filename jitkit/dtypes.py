@@ -59,16 +59,59 @@ from .element_types import (
 )
 
 __all__ = [
-    "DType", "ExtendedDType", "Node", "TypePromotionError", "bool_", "canonical_scalar_dtype",
-    "canonicalize_dtype", "check_and_canonicalize_user_dtype", "check_int_fits", "check_valid_dtype",
-    "coerce_to_array", "complex_", "default_complex_dtype", "default_float_dtype", "default_int_dtype",
-    "default_uint_dtype", "dtype", "extended", "finfo", "float0", "float_", "iinfo", "int_",
-    "is_array_dtype", "is_python_scalar", "is_weakly_typed", "isdtype", "issubdtype", "itemsize_bits",
-    "jax_dtype", "kinds", "lattice_result_type", "least_upper_bound", "numpy_names", "numpy_scalar_types",
-    "prng_key", "promote_types", "python_scalar_dtypes", "python_scalar_types", "python_type_of",
-    "result_type", "safe_to_cast", "scalar_type_of", "scalar_type_to_dtype", "scalar_types",
-    "short_dtype_name", "supports_inf", "to_complex_dtype", "to_floating_dtype", "to_inexact_dtype",
-    "to_numeric_dtype", "uint", "upper_bounds",
+    "DType",
+    "ExtendedDType",
+    "Node",
+    "TypePromotionError",
+    "bool_",
+    "canonical_scalar_dtype",
+    "canonicalize_dtype",
+    "check_and_canonicalize_user_dtype",
+    "check_int_fits",
+    "check_valid_dtype",
+    "coerce_to_array",
+    "complex_",
+    "default_complex_dtype",
+    "default_float_dtype",
+    "default_int_dtype",
+    "default_uint_dtype",
+    "dtype",
+    "extended",
+    "finfo",
+    "float0",
+    "float_",
+    "iinfo",
+    "int_",
+    "is_array_dtype",
+    "is_python_scalar",
+    "is_weakly_typed",
+    "isdtype",
+    "issubdtype",
+    "itemsize_bits",
+    "jax_dtype",
+    "kinds",
+    "lattice_result_type",
+    "least_upper_bound",
+    "numpy_names",
+    "numpy_scalar_types",
+    "prng_key",
+    "promote_types",
+    "python_scalar_dtypes",
+    "python_scalar_types",
+    "python_type_of",
+    "result_type",
+    "safe_to_cast",
+    "scalar_type_of",
+    "scalar_type_to_dtype",
+    "scalar_types",
+    "short_dtype_name",
+    "supports_inf",
+    "to_complex_dtype",
+    "to_floating_dtype",
+    "to_inexact_dtype",
+    "to_numeric_dtype",
+    "uint",
+    "upper_bounds",
 ]
 
 # A node of the lattice: a dtype, or for the weak types Python's int, float, complex.
@@ -255,10 +298,16 @@ def scalar_type_of(x: Any) -> type:
     return python_type_of(found)
 
 
+@functools.cache
+def _limits_of_integers(dtype: DType) -> tuple[int, int]:
+    limits = np.iinfo(dtype)  # each of its properties is computed anew when it is read
+    return int(limits.min), int(limits.max)
+
+
 def check_int_fits(value: int, dtype: DType) -> None:
     """OverflowError where an integer dtype cannot hold a Python int."""
-    limits = np.iinfo(dtype)
-    if not limits.min <= value <= limits.max:
+    least, greatest = _limits_of_integers(dtype)
+    if not least <= value <= greatest:
         raise OverflowError(f"Python int {value} too large to convert to {dtype}")
 
 

@@ -11,12 +11,15 @@ JAX: jax/_src/pjit.py:jit_p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from . import jaxpr_printer
-from .core import Primitive, Tracer
-from .interpreters import mlir, partial_eval
+from .compilation_cache import TracedCall, all_alive
+from .core import Primitive, Tracer, current_trace
+from .interpreters import mlir
 from .jaxpr import Jaxpr, JaxprEqn, convert_constvars_jaxpr, dce_jaxpr, dce_rules, eval_jaxpr
+from .tree_util import tree_unflatten
 
 jit_p = Primitive("jit", multiple_results=True, pure_shape_rule=False)
 jit_p.effects = lambda params: params["jaxpr"].effects
@@ -30,17 +33,6 @@ def _(*avals: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
 @mlir.register_lowering(jit_p)
 def _(ctx: mlir.LoweringContext, *args: str, jaxpr: Jaxpr, name: str, **params: Any) -> list[str]:
     return ctx.call_jaxpr(name, jaxpr, args)
-
-
-def _stage(trace: Any, tracers: list[Any], params: dict[str, Any]) -> Any:
-    """Record a nested call; with `inline`, record the equations of the function instead."""
-    if params["inline"]:
-        jaxpr = params["jaxpr"]
-        return eval_jaxpr(jaxpr, jaxpr.consts, *tracers)
-    return NotImplemented
-
-
-partial_eval.staging_rules[jit_p] = _stage
 
 
 def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
@@ -73,10 +65,45 @@ def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
 jaxpr_printer.pp_eqn_rules[jit_p] = _pp
 
 
-def separate_tracers(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Any]]:
-    """When a jaxpr closed over tracers of an enclosing trace, make its constants arguments, and return them
-    to be passed.
+class NestedCall:
+    """A traced call of a function, ready to be recorded: as often as the call occurs, the equation has this jaxpr.
+
+    A jaxpr that closed over tracers of an enclosing trace has them as arguments in the equation. Such a call is
+    `is_current` as long as that trace lasts.
     """
-    if any(isinstance(const, Tracer) for const in jaxpr.consts):
-        return convert_constvars_jaxpr(jaxpr), jaxpr.consts
-    return jaxpr, []
+
+    __slots__ = ("inline", "out_tree", "outer", "params")
+
+    def __init__(
+        self, traced: TracedCall, donated: tuple[bool, ...], inline: bool, keep_unused: bool, name: str
+    ) -> None:
+        jaxpr = traced.jaxpr
+        self.out_tree = traced.out_tree
+        self.outer: Sequence[Any] = ()
+        if any(isinstance(const, Tracer) for const in jaxpr.consts):
+            self.outer, jaxpr = jaxpr.consts, convert_constvars_jaxpr(jaxpr)
+        self.inline = inline
+        self.params: dict[str, Any] = {
+            "donated_invars": (False,) * len(self.outer) + donated,
+            "inline": inline,
+            "jaxpr": jaxpr,
+            "keep_unused": keep_unused,
+            "name": name,
+        }
+
+    def is_current(self) -> bool:
+        """Whether the trace of the tracers that the function closed over, if any, goes on."""
+        return not self.outer or all_alive(self.outer)
+
+    def bind(self, leaves: Sequence[Any]) -> Any:
+        """Record the call on these arguments, or with `inline` what the function does; return the tree of its results."""
+        if self.inline:
+            return tree_unflatten(self.out_tree, self.bind_inline(leaves))
+        return tree_unflatten(self.out_tree, jit_p.bind(*self.outer, *leaves, **self.params))
+
+    def bind_inline(self, leaves: Sequence[Any]) -> list[Any]:
+        """Record the equations of the function, one by one."""
+        trace, jaxpr = current_trace(), self.params["jaxpr"]
+        if trace is not None:
+            trace.note(leaves)
+        return eval_jaxpr(jaxpr, jaxpr.consts, *self.outer, *leaves)

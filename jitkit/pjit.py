@@ -37,7 +37,7 @@ from .compiler import explain_failure
 from .core import NotAnArrayError, Tracer
 from .interpreters import partial_eval
 from .jaxpr import DebugInfo
-from .jit_call import jit_p, separate_tracers
+from .jit_call import NestedCall
 from .lax import jit_slot
 from .stages import Program, Wrapped
 from .tree_compile import Flattener
@@ -424,7 +424,7 @@ class Jitted:
 
     def trace_key(self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any]) -> tuple[Any, ...]:
         """What decides how the function is traced."""
-        return (config.local.state.options, tree, arguments.statics, *avals)
+        return (config.local.state.options, tree, api_util.static_key(arguments.statics), *avals)
 
     def traced_alone(self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any]) -> TracedCall:
         """`traced`, where nothing is compiled at once, so that a miss leaves its story here."""
@@ -478,21 +478,33 @@ class Jitted:
         """A call under a trace: one equation that applies the traced function to the arguments and to the
         tracers it closed over.
         """
+        call, leaves = self.find_nested(args, kwargs)
+        return (call or self.nested_call(args, kwargs)).bind(leaves)
+
+    def find_nested(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[NestedCall | None, Sequence[Any]]:
+        """What a call like this one was recorded as before, and the leaves of this one."""
+        dynamic: tuple[tuple[Any, ...], dict[str, Any]] = (args, kwargs)
+        statics: tuple[Any, ...] = ()
+        if self.options.spec.has_statics:
+            dynamic, statics = self.form(len(args), *kwargs).split(args, kwargs)
+        leaves, tree = self.flatten(dynamic)
+        try:
+            avals = [x.aval if isinstance(x, Tracer) else core.get_aval(x) for x in leaves]
+            call = self.table.nested.get((config.local.state.options, tree, statics, *avals))
+        except (TypeError, ValueError, OverflowError):  # the general way says what is wrong
+            return None, leaves
+        return (call if call is not None and call.is_current() else None), leaves
+
+    def nested_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NestedCall:
+        """Trace the function for these arguments, as far as that was not done, and remember how to record the call."""
         arguments, tree, avals = self.signature(args, kwargs)
-        leaves, _ = tree_flatten((arguments.args, arguments.kwargs))
         traced = self.traced_alone(arguments, tree, avals)
-        jaxpr, consts = separate_tracers(traced.jaxpr)
-        donated = api_util.donated_leaves(self.options.spec, arguments) or (False,) * len(leaves)
-        outs = jit_p.bind(
-            *consts,
-            *leaves,
-            donated_invars=(False,) * len(consts) + donated,
-            inline=self.options.inline,
-            jaxpr=jaxpr,
-            keep_unused=self.options.keep_unused,
-            name=self.name,
-        )
-        return tree_unflatten(traced.out_tree, outs)
+        donated = api_util.donated_leaves(self.options.spec, arguments) or (False,) * len(avals)
+        call = NestedCall(traced, donated, self.options.inline, self.options.keep_unused, self.name)
+        self.table.remember_nested(self.trace_key(arguments, tree, avals), call)
+        return call
 
 
 def trace_call(
