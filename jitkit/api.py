@@ -13,7 +13,8 @@ from typing import Any
 
 from . import api_util, array, config, runtime, traceback_util
 from .array import Array
-from .pjit import JitOptions, Jitted, jit
+from .pjit import Jitted, jit
+from .tracing import JitOptions
 from .tree_util import tree_leaves, tree_map
 
 # --- looking ------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ what it finds. What it does not find goes this way:
       api_util.split_call               which arguments are static
       tree_util.tree_flatten            the leaves and the tree of the others
       Jitted.first_call                 one thread makes the entry, others wait
-        partial_eval.trace_to_jaxpr       run the Python function once, on tracers
+        Traceable.traced                  run the Python function once, on tracers (tracing)
         stages.compile_program
           mlir.lower_main                   write the jaxpr as StableHLO
           compiler.compile_module           let XLA compile it
@@ -26,33 +26,22 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
-from . import api_util, argument_errors, array, config, core, report, runtime, stages, traceback_util
-from .api_util import Arguments, ArgumentSpec, CallForm
+from . import api_util, argument_errors, array, config, core, runtime, stages, traceback_util
+from .api_util import Arguments, CallForm
 from .array import Array
-from .call_record import CallRecord, record_call
-from .compilation_cache import Entry, FunctionCache, Table, TracedCall, cache_of, run_entry
+from .compilation_cache import Entry, run_entry
 from .compiler import explain_failure
 from .core import NotAnArrayError, Tracer
-from .interpreters import partial_eval
-from .jaxpr import DebugInfo
 from .jit_call import NestedCall
 from .lax import jit_slot
-from .stages import Program, Wrapped
+from .stages import Wrapped
+from .tracing import JitOptions, Traceable, avals_of
 from .tree_compile import Flattener
-from .tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
+from .tree_util import PyTreeDef, tree_flatten, tree_structure
 
 _flat_trees: list[PyTreeDef] = []  # the trees of `((*, *, ...), {})`: calls whose arguments are all arrays
-
-
-class JitOptions(NamedTuple):
-    """What `jit` was told besides the function. Part of what keeps tables apart."""
-
-    spec: ArgumentSpec
-    keep_unused: bool
-    inline: bool
-    compiler_options: tuple[tuple[str, Any], ...]
 
 
 @traceback_util.api_boundary
@@ -128,16 +117,12 @@ def fused(fun: Callable[..., Any] | None = None, /, *, static_argnames: Iterable
 jit_slot.slot.jit = jit  # `lax` stands below this module, and two of its functions are jitted
 
 
-class Jitted:
-    """A function with its `jit` options and its caches: what the dispatcher falls back on."""
+class Jitted(Traceable):
+    """A function that can be called: what the dispatcher falls back on."""
 
     def __init__(self, fun: Callable[..., Any], options: JitOptions, staged: bool = True) -> None:
-        self.fun = fun
+        super().__init__(fun, options)
         self.staged = staged  # under a trace, is a call one equation (jit), or what its body records (fused)?
-        self.options = options
-        self.name = api_util.name_of(fun)
-        self.cache: FunctionCache = cache_of(fun)
-        self.table: Table = self.cache.table(options)
         self.flatten = Flattener()
         self.forms: dict[tuple[Any, ...], CallForm] = {}  # of the calls so far, by arity and keywords
 
@@ -312,19 +297,6 @@ class Jitted:
                 raise self.refusal(arguments, i, x, error) from None
         return keys
 
-    def refusal(self, arguments: Arguments, i: int, x: Any, error: Exception) -> Exception:
-        """The error for the i-th leaf, which is not an array that can be computed with now."""
-        if isinstance(x, Tracer):
-            return error
-        name = api_util.argument_name(self.fun, arguments, i)
-        if isinstance(x, stages.ShapeDtypeStruct):
-            return TypeError(
-                f"Argument '{name}' of shape {core.ShapedArray(x.shape, x.dtype).str_short()} of type {type(x)} is "
-                "not a valid JAX type.\nIt stands for an array without values, and is an argument for `trace`, "
-                "`lower`, `eval_shape` and `make_jaxpr`; to call the function, pass an array."
-            )
-        return argument_errors.not_an_array(self.fun, name, x, error)
-
     def first_call(
         self,
         key: tuple[Any, ...],
@@ -343,7 +315,7 @@ class Jitted:
             if not is_mine:  # the thread that we waited for failed: try ourselves
                 return self.first_call(key, arguments, leaves, tree, keys)
             self.check_statics(arguments)
-            avals = [k if isinstance(k, core.ShapedArray) else k.aval for k in keys]
+            avals = avals_of(keys)
             names = api_util.argument_names(self.fun, arguments)
             traced, was_traced = self.traced(arguments, tree, avals, names)
             placement = stages.placement_of(keys, self.name, names)
@@ -361,114 +333,12 @@ class Jitted:
             self.table.insert(key, entry, record)
         return entry
 
-    def note_miss(
-        self,
-        start: float,
-        arguments: Arguments,
-        tree: PyTreeDef,
-        keys: Sequence[Any],
-        names: tuple[str, ...],
-        was_traced: bool,
-        was_compiled: bool,
-    ) -> CallRecord:
-        """Leave the story of a call that the cache did not know. `start` is the time when it began."""
-        seconds = time.perf_counter() - start
-        record = record_call(self.fun, self.options, config.local.state.options, arguments, tree, keys, names)
-        known = self.cache.known_records(self.table)
-        record = self.cache.misses.add(
-            self.fun, record, known, traced=was_traced, compiled=was_compiled, seconds=seconds
-        )
-        if was_traced:
-            avals = [k if isinstance(k, core.ShapedArray) else k.aval for k in keys]
-            self.cache.remember_record(self.trace_key(arguments, tree, avals), record)
-        return record
-
     def check_statics(self, arguments: Arguments) -> None:
         """ValueError when a static value that a cached signature refers to has changed since."""
         for record in list(self.table.records.values()):
             for (where, old), (_, new) in zip(record.statics, arguments.statics, strict=False):
                 if old.value is new.value and old.hash != new.hash:
                     raise argument_errors.mutated_static(self.name, where, new.value)
-
-    # --- stages ---------------------------------------------------------------------------------------------
-
-    def program(self, traced: TracedCall, tree: PyTreeDef, donated: tuple[bool, ...]) -> Program:
-        """What the later stages need to know of a traced call."""
-        return Program(
-            self.name,
-            traced.jaxpr,
-            tree,
-            traced.out_tree,
-            donated,
-            self.options.keep_unused,
-            self.options.compiler_options,
-        )
-
-    def traced(
-        self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any], names: tuple[str, ...]
-    ) -> tuple[TracedCall, bool]:
-        """The function traced for these types, from the cache if it was traced for them before; and whether
-        it was traced now.
-        """
-        key = self.trace_key(arguments, tree, avals)
-        known = self.cache.traces.get(key)
-        if known is not None and known.is_current():
-            return known, False
-        start = time.perf_counter()
-        with self.cache.tracing(key, self.name):
-            info = DebugInfo("jit", api_util.source_of(self.fun), names)
-            traced = trace_call(self.fun, arguments, tree, avals, info)
-        report.log_stage("tracing", self.name, time.perf_counter() - start)
-        self.cache.remember_trace(key, traced)
-        return traced, True
-
-    def trace_key(self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any]) -> tuple[Any, ...]:
-        """What decides how the function is traced."""
-        return (config.local.state.options, tree, api_util.static_key(arguments.statics), *avals)
-
-    def traced_alone(self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any]) -> TracedCall:
-        """`traced`, where nothing is compiled at once, so that a miss leaves its story here."""
-        start = time.perf_counter()
-        names = api_util.argument_names(self.fun, arguments)
-        traced, was_traced = self.traced(arguments, tree, avals, names)
-        if was_traced:
-            self.note_miss(start, arguments, tree, avals, names, True, False)
-        return traced
-
-    @traceback_util.api_boundary
-    def trace(self, *args: Any, **kwargs: Any) -> stages.Traced:
-        """Trace for the signature of these arguments, which may be `ShapeDtypeStruct`s."""
-        arguments, tree, avals = self.signature(args, kwargs)
-        donated = api_util.donated_leaves(self.options.spec, arguments)
-        leaves, _ = tree_flatten((arguments.args, arguments.kwargs))
-        names = api_util.argument_names(self.fun, arguments)
-        placement = stages.committed_placement(leaves, self.name, names)
-        traced = self.traced_alone(arguments, tree, avals)
-        return stages.Traced(self.program(traced, tree, donated), placement)
-
-    def signature(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Arguments, PyTreeDef, list[Any]]:
-        """The split call, its tree and the avals of its leaves."""
-        arguments = api_util.split_call(self.options.spec, args, kwargs)
-        leaves, tree = tree_flatten((arguments.args, arguments.kwargs))
-        avals = []
-        for i, x in enumerate(leaves):
-            try:
-                avals.append(stages.aval_of_argument(x))
-            except (TypeError, OverflowError) as error:
-                raise self.refusal(arguments, i, x, error) from None
-        return arguments, tree, avals
-
-    @traceback_util.api_boundary
-    def lower(self, *args: Any, **kwargs: Any) -> stages.Lowered:
-        """Trace and lower for the signature of these arguments."""
-        return self.trace(*args, **kwargs).lower()
-
-    @traceback_util.api_boundary
-    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
-        """The shapes and dtypes of the result, without computing it."""
-        return self.trace(*args, **kwargs).out_info
 
     def clear_cache(self) -> None:
         """Forget everything compiled and traced for the function."""
@@ -505,34 +375,6 @@ class Jitted:
         call = NestedCall(traced, donated, self.options.inline, self.options.keep_unused, self.name)
         self.table.remember_nested(self.trace_key(arguments, tree, avals), call)
         return call
-
-
-def trace_call(
-    fun: Callable[..., Any],
-    arguments: Arguments,
-    tree: PyTreeDef,
-    avals: Sequence[Any],
-    debug_info: DebugInfo,
-) -> TracedCall:
-    """Trace `fun` for these arguments: their tree, the avals of the leaves, and the values of static
-    arguments.
-    """
-    out_trees: list[PyTreeDef] = []
-
-    def flat_fun(*leaves: Any) -> list[Any]:
-        args, kwargs = arguments.merged_with(*tree_unflatten(tree, leaves))
-        result = fun(*args, **kwargs)
-        outs, out_tree = tree_flatten(result)
-        out_trees.append(out_tree)
-        if any(not core.is_array_type(type(x)) for x in outs):
-            info = debug_info._replace(
-                result_paths=tuple(f"result{keystr(path)}" for path, _ in tree_flatten_with_path(result)[0])
-            )
-            partial_eval.check_results(outs, info)
-        return outs
-
-    jaxpr = partial_eval.trace_to_jaxpr(flat_fun, avals, debug_info)
-    return TracedCall(jaxpr, out_trees[0])
 
 
 def flat_tree(count: int) -> PyTreeDef:

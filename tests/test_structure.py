@@ -27,6 +27,7 @@ LAYERS = (
         "util",
         "report",
         "pretty_printer",
+        "rich_display",
         "element_types",
         "traceback_util",
         "errors",
@@ -45,7 +46,7 @@ LAYERS = (
         "core",
     ),
     # 2: programs, and calls
-    ("jaxpr", "jaxpr_printer", "jaxpr_check", "argument_errors", "api_util"),
+    ("jaxpr", "jaxpr_printer", "jaxpr_html", "jaxpr_check", "argument_errors", "api_util"),
     # 3: the stages
     ("interpreters", "runtime", "array", "disk_cache", "compiler"),
     # 4: the stages joined
@@ -63,7 +64,7 @@ LAYERS = (
     # 6: primitives
     ("lax",),
     # 7: the transformation
-    ("jit_call", "pjit", "api"),
+    ("jit_call", "tracing", "pjit", "custom_derivatives", "api"),
     # 8: the user's vocabulary
     ("numpy", "nn", "random", "debug", "tree"),
     # 9: `jitkit` itself
