@@ -26,6 +26,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from . import core
 from .core import Effects, Primitive, no_effects
+from .rich_display import RichDisplay
 from .source_info import UNKNOWN, SourceInfo
 
 _T = TypeVar("_T")
@@ -133,7 +134,7 @@ _UNKNOWN_FUNCTION = DebugInfo("unknown", "<unknown>")
 _PARTS = ("constvars", "invars", "outvars", "eqns", "effects", "debug_info", "consts")
 
 
-class Jaxpr:
+class Jaxpr(RichDisplay):
     """A program: `{ lambda constvars; invars. let eqns in outvars }`, with the values of its constvars when
     it is closed.
 
@@ -220,12 +221,16 @@ class Jaxpr:
     def __repr__(self) -> str:
         return self.pretty_print()
 
+    def _repr_html_(self) -> str:
+        return printer.jaxpr_to_html(self)
+
 
 class _Printer:
-    """Slot for how jaxprs and equations become text. `jaxpr_printer` fills it."""
+    """Slot for how jaxprs and equations become text. `jaxpr_printer` and `jaxpr_html` fill it."""
 
     jaxpr_to_text: Callable[..., str]
     eqn_to_text: Callable[[JaxprEqn], str]
+    jaxpr_to_html: Callable[[Jaxpr], str]
 
 
 printer = _Printer()

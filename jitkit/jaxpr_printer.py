@@ -42,6 +42,12 @@ class JaxprPpSettings(NamedTuple):
     print_effects: bool = False
 
 
+class ParamName(str):
+    """What the words `axis=` are about, for those who paint them."""
+
+    __slots__ = ()
+
+
 # A primitive's own way to be printed. Absent: `pp_eqn_plain`.
 PpEqnRule = Callable[[JaxprEqn, "JaxprPpContext", JaxprPpSettings], pp.Doc]
 pp_eqn_rules: dict[Primitive, PpEqnRule] = {}
@@ -128,12 +134,12 @@ def name_shared_jaxprs(jaxpr: Jaxpr) -> dict[Jaxpr, str]:
 def pp_atom(atom: Atom, context: JaxprPpContext) -> pp.Doc:
     """A variable's name, or a literal with its type."""
     if isinstance(atom, Var):
-        return pp.text(context.name(atom))
+        return pp.text(context.name(atom), about=atom)
     if not isinstance(atom, Literal):
         return pp.text(repr(atom))  # an ill-formed jaxpr, which a message is about to show
     value = str(np.asarray(atom.val).item()) if np.shape(atom.val) == () else "[...]"
     typed = getattr(atom.aval, "dtype", None) is not None
-    return pp.text(f"{value}:{pp_aval(atom.aval)}" if typed else value)
+    return pp.text(value) + pp.text(":" + pp_aval(atom.aval), about=atom.aval) if typed else pp.text(value)
 
 
 def pp_aval(aval: Any) -> str:
@@ -144,7 +150,9 @@ def pp_aval(aval: Any) -> str:
 
 def pp_type(atom: Atom) -> pp.Doc:
     """The type written behind a variable where it is bound."""
-    return pp.type_annotation(pp.text(":" + pp_aval(atom.aval))) if isinstance(atom, Var) else pp.nil()
+    if not isinstance(atom, Var):
+        return pp.nil()
+    return pp.type_annotation(pp.text(":" + pp_aval(atom.aval), about=atom.aval))
 
 
 def pp_vars(
@@ -169,7 +177,7 @@ def pp_param(name: str, value: Any, context: JaxprPpContext, settings: JaxprPpSe
     else:
         # Addresses differ from run to run, so they are blanked out.
         doc = pp.text(re.sub(r" at 0x([0-9a-fA-F]+)", lambda m: " at 0x" + "X" * len(m[1]), str(value)))
-    return pp.text(f"{name}=") + doc
+    return pp.text(f"{name}=", about=ParamName(name)) + doc
 
 
 def pp_block(opening: str, docs: Sequence[pp.Doc], closing: str) -> pp.Doc:
@@ -200,7 +208,7 @@ def pp_eqn_plain(
     brackets = [pp_param(name, value, context, settings) for name, value in params.items()]
     operands = pp_vars(eqn.invars, context)
     parts = [results, pp.text(" = ", annotation=position)] if eqn.outvars else []
-    parts.append(pp.text(eqn.primitive.name, annotation=scope))
+    parts.append(pp.text(eqn.primitive.name, scope, about=eqn))
     if brackets:
         parts.append(pp_block("[", brackets, "]"))
     parts += [pp.text(" "), operands]

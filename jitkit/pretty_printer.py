@@ -9,9 +9,9 @@ documents. Here every document knows how many columns it takes on one line from 
 question is one comparison, and formatting is one loop over an explicit stack: linear, and as deep as you
 like.
 
-The work is done in two steps, so that a form other than text for terminals (spans of HTML, say) is a second
-painter and no second layout: `_layout` yields lines of (text, style) pieces, and `_paint` turns the pieces
-into a string.
+The work is done in two steps, so that a form other than text for terminals is a second painter and no second
+layout: `Doc.lines` yields lines of pieces, and `_paint` turns the pieces into a string. For other painters (HTML in
+notebooks), a piece also says what it is `about`.
 
 Sources: Wadler, "A prettier printer" (1998); Lindig, "Strictly Pretty" (2000); Hafiz, "Strictly Annotated"
 (2021).
@@ -87,16 +87,21 @@ class Doc:
         `use_color=None` colours when standard output is a terminal or a notebook and the environment has no
         NO_COLOR.
         """
-        lines = list(_layout(self, width))
+        lines = list(self.lines(width))
         return _paint(lines, annotation_prefix, can_use_color() if use_color is None else use_color)
+
+    def lines(self, width: int = 80) -> Iterator[Line]:
+        """The same lines before they are painted, one after the other."""
+        return _layout(self, width)
 
 
 class _Text(Doc):
-    __slots__ = ("annotation", "text")
+    __slots__ = ("about", "annotation", "text")
 
-    def __init__(self, text: str, annotation: str | None) -> None:
+    def __init__(self, text: str, annotation: str | None, about: object) -> None:
         self.text = text
         self.annotation = annotation
+        self.about = about
         self.width = _columns(text)
 
 
@@ -167,10 +172,10 @@ def nil() -> Doc:
     return _NIL
 
 
-def text(text: str, annotation: str | None = None) -> Doc:
+def text(text: str, annotation: str | None = None, about: object = None) -> Doc:
     """Words. The annotation, a remark, goes to the end of the line, in one column with those of the other
-    lines."""
-    return _Text(text, annotation)
+    lines. What the words are `about` is for painters that show more than words."""
+    return _Text(text, annotation, about)
 
 
 def concat(children: Iterable[Doc]) -> Doc:
@@ -226,23 +231,25 @@ def join(sep: Doc, docs: Iterable[Doc]) -> Doc:
 # --- layout: where the lines end ----------------------------------------------------------------------------
 
 
-class _Line(NamedTuple):
+class Line(NamedTuple):
+    """A line: `pieces` are words, their style, and what they are about; `width` its columns, with the indentation."""
+
     indent: int
-    pieces: list[tuple[str, Style]]
+    pieces: list[tuple[str, Style, object]]
     width: int
     annotations: list[str]
 
 
-def _layout(doc: Doc, width: int) -> Iterator[_Line]:
+def _layout(doc: Doc, width: int) -> Iterator[Line]:
     start = column = 0
-    pieces: list[tuple[str, Style]] = []
+    pieces: list[tuple[str, Style, object]] = []
     annotations: list[str] = []
     # What is still to be printed, the next on top: (indentation, are breaks flat?, style, document).
     stack = [(0, False, _PLAIN, doc)]
     while stack:
         indent, flat, style, doc = stack.pop()
         if isinstance(doc, _Text):
-            pieces.append((doc.text, style))
+            pieces.append((doc.text, style, doc.about))
             column += doc.width
             if doc.annotation is not None:
                 annotations.append(doc.annotation)
@@ -250,10 +257,10 @@ def _layout(doc: Doc, width: int) -> Iterator[_Line]:
             stack.extend([(indent, flat, style, child) for child in reversed(doc.children)])
         elif isinstance(doc, _Break):
             if flat:
-                pieces.append((doc.text, style))
+                pieces.append((doc.text, style, None))
                 column += doc.width
             else:
-                yield _Line(start, pieces, column, annotations)
+                yield Line(start, pieces, column, annotations)
                 pieces, annotations = [], []
                 start = column = indent
         elif isinstance(doc, _Group):
@@ -263,7 +270,7 @@ def _layout(doc: Doc, width: int) -> Iterator[_Line]:
             stack.append((indent + doc.indent, flat, style, doc.child))
         elif isinstance(doc, _Color):
             stack.append((indent, flat, doc.over(style), doc.child))
-    yield _Line(start, pieces, column, annotations)
+    yield Line(start, pieces, column, annotations)
 
 
 # --- painting: lines as a string ----------------------------------------------------------------------------
@@ -281,14 +288,14 @@ def can_use_color() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def _paint(lines: Sequence[_Line], annotation_prefix: str, use_color: bool) -> str:
+def _paint(lines: Sequence[Line], annotation_prefix: str, use_color: bool) -> str:
     edge = max(line.width for line in lines)  # the column where annotations begin, in every line
     remark = f"\x1b[{Intensity.DIM}m%s\x1b[{Intensity.NORMAL}m" if use_color else "%s"
     out: list[str] = []
     current = _PLAIN
     for line in lines:
         parts = [" " * line.indent]
-        for words, style in line.pieces:
+        for words, style, _ in line.pieces:
             if use_color and style is not current:
                 parts.append(_escape(current, style))
                 current = style

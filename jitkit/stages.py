@@ -20,6 +20,8 @@ from .compiler import CompilerOptions, Executable, compile_module, explain_failu
 from .core import ShapedArray
 from .interpreters import mlir
 from .jaxpr import Jaxpr, dce_jaxpr
+from .jaxpr_html import jaxpr_to_html
+from .rich_display import RichDisplay, frame, hlo_lines, plain_text, stablehlo_lines
 from .tree_util import (
     PyTreeDef,
     equality_errors_pytreedef,
@@ -189,11 +191,23 @@ def _incompatible_devices(
 # --- the stations -------------------------------------------------------------------------------------------
 
 
-class _Stage:
+class _Stage(RichDisplay):
     """What Traced, Lowered and Compiled have in common: the program and its signature."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
+
+    def _headline(self, language: str) -> str:
+        """Such as `Lowered f(x: float32[3]) -> float32[3], StableHLO`."""
+        jaxpr = self._program.jaxpr
+        names = jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))
+        arguments = [
+            f"{n}: {a.str_short()}" if n else a.str_short()
+            for n, a in zip(names, jaxpr.in_avals, strict=True)
+        ]
+        results = [aval.str_short() for aval in jaxpr.out_avals]
+        signature = f"{_some(arguments)} -> {_some(results) if len(results) != 1 else results[0]}"
+        return f"{type(self).__name__} {self._program.name}{signature}, {language}"
 
     @property
     def in_tree(self) -> PyTreeDef:
@@ -229,6 +243,12 @@ class _Stage:
     def donate_argnums(self) -> tuple[int, ...]:
         """The positions, among the leaves, of arguments whose buffers are given away."""
         return tuple(i for i, donated in enumerate(self._program.donated) if donated)
+
+
+def _some(items: Sequence[str], most: int = 8) -> str:
+    """A tuple of a few items, and of how many others."""
+    more = [f"and {len(items) - most} more"] if len(items) > most else []
+    return f"({', '.join([*items[:most], *more])})"
 
 
 class Traced(_Stage):
@@ -272,6 +292,12 @@ class Traced(_Stage):
         platform = lowering_platforms[0] if lowering_platforms else placement and placement.platform
         return Lowered(self._program, *lower_program(self._program, platform, placement), placement)
 
+    def __repr__(self) -> str:
+        return f"{self._headline('jaxpr')}\n{plain_text(repr(self.jaxpr), 'print(traced.jaxpr)')}"
+
+    def _repr_html_(self) -> str:
+        return jaxpr_to_html(self.jaxpr, self._headline("jaxpr"), "print(traced.jaxpr)")
+
 
 class Lowered(_Stage):
     """A program in StableHLO, not yet compiled."""
@@ -309,6 +335,13 @@ class Lowered(_Stage):
         """XLA's estimate for the program before optimisation: flops, bytes accessed, transcendentals."""
         return runtime.cost_of_text(self._module.text())
 
+    def __repr__(self) -> str:
+        return f"{self._headline('StableHLO')}\n{plain_text(self.as_text(), 'print(lowered.as_text())')}"
+
+    def _repr_html_(self) -> str:
+        lines = stablehlo_lines(self.as_text())
+        return frame(self._headline("StableHLO"), lines, "print(lowered.as_text())")
+
 
 class Compiled(_Stage):
     """An executable: call it with arguments of exactly the signature that it was made for."""
@@ -329,6 +362,18 @@ class Compiled(_Stage):
     def memory_analysis(self) -> Any:
         """Bytes of arguments, results, temporaries and code; None where the platform does not tell."""
         return runtime.memory_of_executable(self._executable.loaded)
+
+    def __repr__(self) -> str:
+        return (
+            f"{self._headline(self._language())}\n{plain_text(self.as_text(), 'print(compiled.as_text())')}"
+        )
+
+    def _repr_html_(self) -> str:
+        lines = hlo_lines(self.as_text())
+        return frame(self._headline(self._language()), lines, "print(compiled.as_text())")
+
+    def _language(self) -> str:
+        return f"optimised HLO for {self._placement.platform}"
 
     def runtime_executable(self) -> Any:
         """The PJRT executable."""

@@ -28,6 +28,7 @@ LAYERS = (
         "report",
         "pretty_printer",
         "rich_display",
+        "rich_display",
         "element_types",
         "traceback_util",
         "errors",

@@ -1,0 +1,211 @@
+"""A program's text -> HTML for notebooks: highlighted, in a frame that scrolls, with remarks under the pointer.
+
+A notebook asks an object for `_repr_mimebundle_`, and shows the richest form that it can. `RichDisplay` is that
+protocol: the HTML, and beside it the `repr`, which stands alone wherever HTML is not shown. This module knows text
+only: StableHLO and HLO are split into tokens by regular expressions, good enough for colours; jaxprs come already
+split, from their printer (see `jaxpr_html`).
+
+The output belongs into somebody else's page. So it brings its own style and no scripts, keeps the page's font and
+background, and escapes all words. Its colours come from Okabe and Ito's palette, which colour-blind readers tell
+apart. Where the theme is known (JupyterLab, VS Code) they have at least 4.5 times the luminance of the background or
+the other way round; where it is not, tones in the middle have 4.3 against black and white alike. Operations are bold
+and parameters slanted, so that nothing is said by colour alone.
+
+Long programs are cut, and the last line says so, with the way to the rest.
+
+JAX: jax/_src/pretty_printer.py:Doc
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import NamedTuple
+
+MAX_LINES = 500
+MAX_COLUMNS = 2000  # of one piece of text, such as a long constant
+
+
+class RichDisplay:
+    """A class whose objects notebooks show as HTML, and everything else as their `repr`."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        raise NotImplementedError
+
+    def _repr_mimebundle_(
+        self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
+    ) -> dict[str, str]:
+        """IPython's protocol: the forms by MIME type, only those in `include`, without those in `exclude`."""
+        forms = {"text/plain": lambda: repr(self), "text/html": self._repr_html_}
+        return {
+            mime: form()
+            for mime, form in forms.items()
+            if (include is None or mime in include) and mime not in (exclude or ())
+        }
+
+
+def escape(text: str) -> str:
+    """Words as they stand in HTML. (The module `html` would take 1.3 ms to import.)"""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+
+
+class Piece(NamedTuple):
+    """Some words of a line: `kind` is one of `KINDS` or empty, `remark` is shown under the pointer."""
+
+    words: str
+    kind: str = ""
+    remark: str = ""
+
+
+# What a piece can be, and how it looks: a colour, by its name in `_THEMES`, and what remains without colours.
+KINDS = {
+    "keyword": "color:var(--jk-keyword)",
+    "operation": "color:var(--jk-operation);font-weight:bold",
+    "variable": "",
+    "type": "color:var(--jk-type)",
+    "parameter": "color:var(--jk-parameter);font-style:italic",
+    "text": "color:var(--jk-keyword)",
+    "aside": "opacity:.7",
+}
+
+# keyword, operation, type, parameter: green, blue, vermilion, purple. The first theme is for pages that tell nothing.
+_THEMES = {
+    ".jitkit-code": ("#008a66", "#007ec7", "#c85800", "#b25b93"),
+    "[data-jp-theme-light=true] .jitkit-code,.vscode-light .jitkit-code": (
+        "#007a5a",
+        "#0072b2",
+        "#b34e00",
+        "#a3507f",
+    ),
+    "[data-jp-theme-light=false] .jitkit-code,.vscode-dark .jitkit-code": (
+        "#2fbf96",
+        "#56b4e9",
+        "#f0913a",
+        "#dc95bd",
+    ),
+}
+_COLORS = ("keyword", "operation", "type", "parameter")
+
+
+def _style() -> str:
+    rules = [
+        ".jitkit-code pre{max-height:36em;overflow:auto;scrollbar-color:#888 transparent;white-space:pre}",
+        ".jitkit-code pre{margin:.3em 0;line-height:1.35;color:inherit;background:none}",
+        ".jitkit-code [title]:hover{text-decoration:underline dotted;cursor:help}",
+    ]
+    for selector, tones in _THEMES.items():
+        colors = ";".join(f"--jk-{name}:{tone}" for name, tone in zip(_COLORS, tones, strict=True))
+        rules.append(f"{selector}{{{colors}}}")
+    rules += [f".jitkit-code .jk-{kind}{{{look}}}" for kind, look in KINDS.items() if look]
+    return f"<style>{''.join(rules)}</style>"
+
+
+# --- the frame ----------------------------------------------------------------------------------------------
+
+
+def frame(title: str, lines: Iterable[Iterable[Piece]], whole: str) -> str:
+    """Lines as HTML: at most `MAX_LINES` of them, and under these how many there are.
+
+    `title` stands above; `whole` is the code with which the reader gets all of it. `lines` is gone through to the
+    end, so that they are counted, but only what is shown is painted.
+    """
+    shown: list[str] = []
+    count = 0
+    for line in lines:
+        count += 1
+        if count <= MAX_LINES:
+            shown.append("".join(map(_painted, line)))
+    head = f"<div><b>{escape(title)}</b></div>" if title else ""
+    tail = f"<div>{escape(cut_sentence(count, whole))}</div>" if count > MAX_LINES else ""
+    body = "\n".join(shown)
+    return f'<div class="jitkit-code">{_style()}{head}<pre>{body}</pre>{tail}</div>'
+
+
+def cut_sentence(count: int, whole: str) -> str:
+    """What stands below a text of `count` lines that was cut."""
+    return f"These are the first {MAX_LINES} of {count} lines. All of them: {whole}"
+
+
+def plain_text(text: str, whole: str) -> str:
+    """The same cut, for terminals."""
+    text = text.rstrip("\n")
+    lines = text.split("\n", MAX_LINES)
+    if len(lines) <= MAX_LINES:
+        return text
+    count = MAX_LINES + 1 + lines.pop().count("\n")
+    return "\n".join([*lines, cut_sentence(count, whole)])
+
+
+def _painted(piece: Piece) -> str:
+    words, kind, remark = piece
+    if len(words) > MAX_COLUMNS:
+        words = f"{words[:MAX_COLUMNS]}[and {len(words) - MAX_COLUMNS} more characters]"
+    words = escape(words)
+    if remark:
+        note = escape(remark).replace("\n", "&#10;")
+        return f'<span class="jk-{kind}" title="{note}">{words}</span>'
+    return f'<span class="jk-{kind}">{words}</span>' if kind and KINDS[kind] else words
+
+
+# --- text in lines: StableHLO, HLO --------------------------------------------------------------------------
+
+_STABLEHLO = r"""
+    (?P<aside>      \bloc\((?:[^()"]|"[^"]*"|\([^()]*\))*\) | ^\#loc.*$ )
+  | (?P<operation>  "?\b(?:stablehlo|chlo|sdy|func)\.\w+"? | \b(?:module|return|call)\b )
+  | (?P<text>       "(?:[^"\\]|\\.)*" )
+  | (?P<variable>   %\w+(?:\#\d+)? )
+  | (?P<keyword>    @\w+ | @"[^"]*" | \^\w+ )
+  | (?P<type>       !?\b\w*(?:tensor|token|tuple)\b(?:<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>)? | \b[if](?:1|8|16|32|64)\b )
+  | (?P<parameter>  \b[a-zA-Z][\w.]*(?=\ =\ ) )
+"""
+
+_HLO = r"""
+    (?P<aside>      ,\ (?:metadata|backend_config)=\{.*$ )
+  | (?P<keyword>    \b(?:HloModule|ENTRY|ROOT)\b )
+  | (?P<text>       "(?:[^"\\]|\\.)*" )
+  | (?P<variable>   %[\w.\-]+ )
+  | (?P<type>       \b(?:pred|token|bf16|[suc]\d+|f\d+\w*)\[[\d,<=]*\](?:\{[^{}]*\})? )
+  | (?P<parameter>  \b\w+(?==) )
+  | (?P<operation>  \b[a-z][\w\-]*(?=\() )
+"""
+
+
+def stablehlo_lines(text: str) -> Iterator[list[Piece]]:
+    """StableHLO in lines of pieces."""
+    return _lines(text, _STABLEHLO)
+
+
+def hlo_lines(text: str) -> Iterator[list[Piece]]:
+    """HLO in lines of pieces."""
+    return _lines(text, _HLO)
+
+
+def _lines(text: str, language: str) -> Iterator[list[Piece]]:
+    """Each line in pieces. The remark on a variable is the line that defined it, where it had its latest value."""
+    tokens = re.compile(language, re.VERBOSE)
+    definitions: dict[str, str] = {}
+    for number, line in enumerate(text.rstrip("\n").split("\n")):
+        if number >= MAX_LINES:
+            yield []  # counted, and not shown
+            continue
+        yield list(_pieces(line, tokens, definitions.get))
+        defined = _DEFINED.match(line)
+        if defined:
+            definitions[defined[1]] = line.strip()[:300]
+
+
+_DEFINED = re.compile(r"\s*(?:ROOT )?(%[\w.\-]+)(?::\d+)? = ")
+
+
+def _pieces(line: str, tokens: re.Pattern[str], definition: Callable[[str], str | None]) -> Iterator[Piece]:
+    end = 0
+    for token in tokens.finditer(line):
+        if token.start() > end:
+            yield Piece(line[end : token.start()])
+        kind, words = token.lastgroup or "", token[0]
+        remark = definition(words.partition("#")[0]) if kind == "variable" else None
+        yield Piece(words, kind, remark or "")
+        end = token.end()
+    yield Piece(line[end:])
