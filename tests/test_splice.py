@@ -1,0 +1,287 @@
+"""A learner's functions in the place of the reference's: whose lines run, whose decorators, and what is refused."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import sys
+import textwrap
+import traceback
+
+import pytest
+
+from jitkit.kata import splice
+from jitkit.kata.splice import LearnerFile, SpliceError, Submission, Target
+
+REFERENCE = '''
+"""A module."""
+
+import functools
+import math
+
+registry = []
+
+
+def register(name):
+    def decorate(function):
+        registry.append((name, function))
+        return function
+
+    return decorate
+
+
+def area(radius, /, *, factor=1.0):
+    """Of a circle."""
+    return math.pi * radius**2 * factor
+
+
+@register("outer")
+@functools.cache
+def volume(radius, height=1.0):
+    return area(radius) * height
+
+
+class Shape:
+    sides = 4
+
+    def __bool__(self):
+        return True
+
+    @property
+    def corners(self):
+        return self.sides
+
+    @corners.setter
+    def corners(self, value):
+        self.sides = value
+'''
+
+
+@pytest.fixture
+def load(tmp_path, monkeypatch):
+    """A package `house` with a module `house.shapes`; returns a function that imports it with a learner's source in it."""
+    package = tmp_path / "reference" / "house"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("from .shapes import area as area\n")
+    (package / "shapes.py").write_text(REFERENCE)
+    monkeypatch.syspath_prepend(str(package.parent))
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    file = tmp_path / "my lösungen.py"
+
+    def load(source, *targets, exercises=("area", "volume", "Shape.__bool__", "Shape.corners")):
+        file.write_text(textwrap.dedent(source), encoding="utf-8")
+        learner = LearnerFile.parse(file.read_text(encoding="utf-8"), str(file), exercises)
+        splice.install(Submission({Target.parse(f"house.shapes:{name}"): learner for name in targets}))
+        return importlib.import_module("house.shapes")
+
+    yield load
+    for name in ("house.shapes", "house"):
+        sys.modules.pop(name, None)
+
+
+def test_the_learners_function_is_the_one_that_everybody_gets(load):
+    shapes = load("def area(radius, /, *, factor=1.0):\n    return 100 * factor\n", "area")
+    assert shapes.area(1.0, factor=2.0) == 200
+    assert shapes.volume(3.0, 2.0) == 200
+    assert sys.modules["house"].area is shapes.area
+
+
+def test_decorators_stay_the_references(load):
+    shapes = load("def volume(radius, height=1.0):\n    return object()\n", "volume")
+    assert shapes.registry == [("outer", shapes.volume)]
+    assert shapes.volume(1.0) is shapes.volume(1.0)  # functools.cache
+    assert not [name for name in vars(shapes) if name.startswith("_decorator")]
+
+
+def test_decorators_of_the_learner_are_left_out(load):
+    shapes = load(
+        "import functools\n\n@functools.lru_cache(1)\ndef area(radius, /, *, factor=1.0):\n    return object()\n",
+        "area",
+    )
+    assert shapes.area(1) is not shapes.area(1)
+
+
+def test_a_traceback_has_the_learners_file_and_line(load, tmp_path):
+    shapes = load(
+        """
+        # a comment
+        def helper(x):
+            return 1 / x
+
+        def area(radius, /, *, factor=1.0):
+            double = lambda y: helper(y * 2)
+            return double(0)
+        """,
+        "area",
+    )
+    with pytest.raises(ZeroDivisionError) as info:
+        shapes.area(1)
+    frames = traceback.extract_tb(info.value.__traceback__)[1:]
+    assert [(frame.lineno, frame.line) for frame in frames] == [
+        (8, "return double(0)"),
+        (7, "double = lambda y: helper(y * 2)"),
+        (4, "return 1 / x"),
+    ]
+    assert {frame.filename for frame in frames} == {str(tmp_path / "my lösungen.py")}
+
+
+def test_lines_of_the_reference_stay_where_they_are(load):
+    shapes = load("def area(radius, /, *, factor=1.0):\n    raise KeyError\n", "area")
+    assert shapes.volume.__wrapped__.__code__.co_firstlineno == 1 + REFERENCE.splitlines().index(
+        '@register("outer")'
+    )
+    with pytest.raises(KeyError) as info:
+        shapes.volume(1.0)
+    assert traceback.extract_tb(info.value.__traceback__)[1].line == "return area(radius) * height"
+
+
+def test_helpers_imports_and_constants_come_along_when_they_are_used(load):
+    shapes = load(
+        """
+        import math
+        from fractions import Fraction
+        import decimal
+
+        HALF = Fraction(1, 2)
+        unused = undefined_name
+
+        def outer_helper():
+            return inner_helper() * HALF
+
+        def inner_helper():
+            return math.floor(4.5)
+
+        def area(radius, /, *, factor=1.0):
+            return outer_helper()
+
+        print("top-level statements do not run")
+        """,
+        "area",
+    )
+    assert shapes.area(1) == 2
+    assert not hasattr(shapes, "decimal")
+
+
+def test_another_exercise_of_the_file_is_not_a_helper(load):
+    shapes = load(
+        """
+        def area(radius, /, *, factor=1.0):
+            raise NotImplementedError
+
+        def volume(radius, height=1.0):
+            return area(1.0) + height
+        """,
+        "volume",
+    )
+    assert shapes.volume(1.0, 1.0) == pytest.approx(4.14159, abs=1e-4)
+
+
+def test_a_method_takes_its_place_in_the_class(load):
+    shapes = load(
+        """
+        class Shape:
+            def _count(self):
+                return super().__sizeof__() * 0 + self.sides
+
+            def __bool__(self):
+                return self._count() > 4
+        """,
+        "Shape.__bool__",
+    )
+    assert not shapes.Shape()
+    shape = shapes.Shape()
+    shape.corners = 5
+    assert shape
+
+
+def test_a_helper_may_not_hide_a_name_of_the_module(load):
+    with pytest.raises(SpliceError, match="has a `registry` of its own") as info:
+        load("registry = {}\ndef area(radius, /, *, factor=1.0):\n    return registry\n", "area")
+    assert info.value.line == 1
+
+
+@pytest.mark.parametrize(
+    "signature",
+    [
+        "radius",
+        "radius, /, factor=1.0",
+        "radius, /, *, factor",
+        "radius, /, *, factor=1.0, more=0",
+        "r, /, *, factor=1.0",
+    ],
+)
+def test_parameters_are_the_references(load, signature):
+    with pytest.raises(SpliceError, match=r"`area` is called as `area\(radius, /, \*, factor=1.0\)`") as info:
+        load(f"\n\ndef area({signature}):\n    return 1\n", "area")
+    assert info.value.line == 3
+
+
+def test_annotations_and_other_defaults_are_the_learners_affair(load):
+    shapes = load("def area(radius: float, /, *, factor: float = 3.0) -> float:\n    return factor\n", "area")
+    assert shapes.area(1) == 3.0
+
+
+def test_a_renamed_exercise_is_found_by_likeness(load):
+    with pytest.raises(SpliceError, match="Is it `volumes` now"):
+        load("def volumes(radius, height=1.0):\n    return 1\n", "volume")
+    with pytest.raises(SpliceError, match=r"no function `volume` in this file\.$"):
+        load("x = 1\n", "volume")
+
+
+@pytest.mark.parametrize("source", ["def f(:\n", "x = 'a\n", "def area(radius):\nreturn 1\n", "a\0b"])
+def test_a_syntax_error_has_its_place(source):
+    with pytest.raises(SpliceError) as info:
+        LearnerFile.parse(source, "mine.py", ())
+    assert info.value.file == "mine.py"
+    assert info.value.line >= 1
+
+
+@pytest.mark.parametrize("target", ["nothing", "Shape.nothing", "Shape", "registry", "area.inner"])
+def test_a_target_that_the_reference_does_not_have(load, target):
+    classes = "class Shape:\n    def nothing(self): pass\nclass area:\n    def inner(self): pass\n"
+    source = (
+        "def Shape(): pass\n"
+        if target == "Shape"
+        else f"{classes}def nothing(): pass\ndef registry(): pass\n"
+    )
+    with pytest.raises(SpliceError, match="reference"):
+        load(source, target, exercises=(target,))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "jitkit", "jitkit:", ":f", "jitkit:a b", "jit-kit:f", "jitkit:f.", "a:b:c"]
+)
+def test_a_target_is_a_module_and_a_name(text):
+    with pytest.raises(ValueError, match="expected a target like"):
+        Target.parse(text)
+
+
+def test_a_target_prints_as_it_is_written():
+    assert str(Target.parse("jitkit.core:Tracer.__bool__")) == "jitkit.core:Tracer.__bool__"
+
+
+def test_what_was_imported_before_is_not_spliced(load):
+    load("def area(radius, /, *, factor=1.0):\n    return 1\n", "area")
+    file = LearnerFile.parse("def area(radius): pass", "x.py", ("area",))
+    with pytest.raises(RuntimeError, match=r"house\.shapes was imported before"):
+        splice.install(Submission({Target.parse("house.shapes:area"): file}))
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("raise NotImplementedError", True),
+        ("'''Doc.'''\n    raise NotImplementedError('02.3')", True),
+        ("'''Doc.'''", False),
+        ("raise ValueError", False),
+        ("x = 1\n    raise NotImplementedError", False),
+        ("return NotImplementedError", False),
+    ],
+)
+def test_a_stub_is_recognised(body, expected):
+    assert splice.is_stub(ast.parse(f"def f():\n    {body}\n").body[0]) is expected
+
+
+def test_the_reference_on_disk_keeps_its_bytecode(load, tmp_path):
+    load("def area(radius, /, *, factor=1.0):\n    return 1\n", "area")
+    assert not list((tmp_path / "reference" / "house").glob("__pycache__/shapes*"))
