@@ -18,8 +18,10 @@ from __future__ import annotations
 
 from . import config as config
 from . import core as core
+from . import custom_derivatives as custom_derivatives
 from . import dtypes as dtypes
 from . import errors as errors
+from . import flatten_util as flatten_util
 from . import lax as lax
 from . import nn as nn
 from . import numpy as numpy
@@ -44,6 +46,7 @@ from .array import Array as Array
 from .compilation_cache import clear_caches as clear_caches
 from .core import ensure_compile_time_eval as ensure_compile_time_eval
 from .core import typeof as typeof
+from .custom_derivatives import custom_jvp as custom_jvp
 from .dispatch import apply_primitive as apply_primitive
 from .explain import explain as explain
 from .explain import explain_cache_misses as explain_cache_misses
@@ -56,7 +59,7 @@ __version__ = "0.1.0"
 # What code written for JAX may ask for, and gets an honest answer about.
 _NOT_YET = (
     "grad", "value_and_grad", "jvp", "vjp", "linearize", "jacfwd", "jacrev", "jacobian", "hessian", "vmap", "random",
-    "debug", "effects_barrier", "custom_jvp", "custom_vjp", "checkpoint", "pmap", "shard_map", "experimental", "sharding",
+    "debug", "effects_barrier", "custom_vjp", "checkpoint", "pmap", "shard_map", "experimental", "sharding",
 )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from numpy_oracle import check
+from numpy_oracle import check, check_error
 
 VECTOR = np.arange(5, dtype=np.float32)
 MATRIX = np.arange(12, dtype=np.float32).reshape(3, 4)
@@ -219,22 +219,47 @@ def test_sorting_agrees_with_jax():
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_searching_agrees_with_jax(side):
     edges = np.float32([0, 1, 1, 2, np.inf, np.nan])
-    values = np.float32([-1, 0, 0.5, 1, 2, 3, np.inf, np.nan, -np.inf])
+    values = np.float32([-1, 0, -0.0, 0.5, 1, 2, 3, np.inf, np.nan, -np.inf])
+
+    def searching(**options):
+        return lambda jnp, a, v: jnp.searchsorted(a, v, side=side, **options)
+
+    rows = [
+        (f"searchsorted {kind} by {method}", searching(method=method), a, v)
+        for method in ("scan", "scan_unrolled", "sort", "compare_all")
+        for kind, a, v in (
+            ("for floats", edges, values),
+            ("for a number", VECTOR, 2.5),
+            ("for a matrix", np.arange(7), np.int32([[0, 3], [6, 9]])),
+            ("of nothing", edges[:0], values),
+            ("for complex numbers", np.complex64([0, 1j, 1, 2 - 1j]), np.complex64([1, 1j, np.nan])),
+        )
+        if not (kind in ("for a number", "of nothing") and method == "compare_all")
+    ]
     check(
         [
-            ("searchsorted", lambda jnp, a, v: jnp.searchsorted(a, v, side=side), edges, values),
+            *rows,
+            ("searching for a number in all", searching(method="compare_all"), VECTOR, 2.5),
             (
-                "searchsorted",
-                lambda jnp, a, v: jnp.searchsorted(a, v, side=side),
-                np.arange(7),
-                np.int32([[0, 3], [6, 9]]),
+                "searchsorted by a sorter",
+                lambda jnp, a, i: jnp.searchsorted(a, 2, sorter=i),
+                VECTOR,
+                np.arange(4),
             ),
-            ("searchsorted", lambda jnp, a: jnp.searchsorted(a, 2.5, side=side), VECTOR),
             (
                 "digitize",
                 lambda jnp, x, bins: jnp.digitize(x, bins, right=side == "right"),
                 VECTOR,
                 np.float32([1, 2.5, 3]),
             ),
-        ]
+            ("digitize without bins", lambda jnp, x: jnp.digitize(x, jnp.zeros(0)), VECTOR),
+        ],
+        eager=False,
     )
+
+
+def test_searching_refuses_what_jax_refuses():
+    check_error(("a matrix", lambda jnp, x: jnp.searchsorted(x, 1), MATRIX))
+    check_error(("no such side", lambda jnp, x: jnp.searchsorted(x, 1, side="up"), VECTOR))
+    check_error(("no such method", lambda jnp, x: jnp.searchsorted(x, 1, method="guess"), VECTOR))
+    check_error(("bins in two axes", lambda jnp, x: jnp.digitize(x[0], x), MATRIX))

@@ -67,7 +67,7 @@ LAYERS = (
     # 7: the transformation
     ("jit_call", "tracing", "pjit", "custom_derivatives", "api"),
     # 8: the user's vocabulary
-    ("numpy", "nn", "random", "debug", "tree"),
+    ("numpy", "random", "nn", "debug", "tree", "flatten_util"),
     # 9: `jitkit` itself
     ("__init__",),
     # 10: what is built on jitkit

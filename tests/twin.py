@@ -21,6 +21,7 @@ import types
 import warnings
 
 import jax
+import jax.flatten_util
 import jax.numpy
 import numpy as np
 

@@ -1,7 +1,7 @@
 """Activation functions of neural networks, softmax and its like, one-hot encoding.
 
-JAX gives some of these a derivative rule of their own (`custom_jvp`), which shows in its jaxprs as an equation around
-the function; here they are plain functions of `jitkit.numpy`, named as in JAX.
+Those whose derivative is not what their equations say, at a corner or for accuracy, have a rule of their own
+(`custom_jvp`), as in JAX; it shows in jaxprs as an equation around the function.
 
 JAX: jax/_src/nn/functions.py:relu
 """
@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import dtypes, lax, traceback_util
 from .. import numpy as jnp
+from ..custom_derivatives import custom_jvp
 from ..lax.utils import canonicalize_axis
 from ..numpy import reductions, statistics
 from ..numpy.promotion import promote_inexact
@@ -30,16 +31,24 @@ def identity(x: Any) -> Any:
     return ensure_arraylike("identity", x)
 
 
+@custom_jvp
 @jit
 def relu(x: Any) -> Any:
     """max(x, 0)."""
     return jnp.maximum(x, 0)
 
 
+relu.defjvps(lambda g, ans, x: lax.select(x > 0, g, lax.full_like(g, 0)))
+
+
+@custom_jvp
 @jit
 def relu6(x: Any) -> Any:
     """x, limited to [0, 6]."""
     return jnp.minimum(jnp.maximum(x, 0), 6.0)
+
+
+relu6.defjvps(lambda g, ans, x: lax.select((x > 0) & (x < 6), g, lax.full_like(g, 0)))
 
 
 @jit
@@ -179,12 +188,16 @@ def hard_silu(x: Any) -> Any:
 hard_swish = hard_silu
 
 
+@custom_jvp
 @jit
 def log1mexp(x: Any) -> Any:
     """log(1 - e**-x) for positive x, accurate near 0 and far from it (https://cran.r-project.org/package=Rmpfr, log1mexp-note)."""
     x = ensure_arraylike("log1mexp", x)
     c = jnp.log(2.0)
     return jnp.where(x < c, jnp.log(-jnp.expm1(-x)), jnp.log1p(-jnp.exp(-x)))
+
+
+log1mexp.defjvps(lambda g, ans, x: g / jnp.expm1(x))
 
 
 # --- over an axis ----------------------------------------------------------------------------------------------------

@@ -59,8 +59,6 @@ from .arithmetic import heaviside as heaviside
 from .arithmetic import hypot as hypot
 from .arithmetic import log2 as log2
 from .arithmetic import log10 as log10
-from .arithmetic import logaddexp as logaddexp
-from .arithmetic import logaddexp2 as logaddexp2
 from .arithmetic import mod as mod
 from .arithmetic import modf as modf
 from .arithmetic import pow as pow
@@ -138,6 +136,8 @@ from .joining import tile as tile
 from .joining import unstack as unstack
 from .joining import vsplit as vsplit
 from .joining import vstack as vstack
+from .log_sums import logaddexp as logaddexp
+from .log_sums import logaddexp2 as logaddexp2
 from .nan_reductions import nanargmax as nanargmax
 from .nan_reductions import nanargmin as nanargmin
 from .nan_reductions import nanmax as nanmax
@@ -213,6 +213,8 @@ from .scalar_types import uint8 as uint8
 from .scalar_types import uint16 as uint16
 from .scalar_types import uint32 as uint32
 from .scalar_types import uint64 as uint64
+from .searching import digitize as digitize
+from .searching import searchsorted as searchsorted
 from .selection import allclose as allclose
 from .selection import argwhere as argwhere
 from .selection import around as around
@@ -248,9 +250,7 @@ from .shaping import squeeze as squeeze
 from .shaping import swapaxes as swapaxes
 from .shaping import transpose as transpose
 from .sorting import argsort as argsort
-from .sorting import digitize as digitize
 from .sorting import lexsort as lexsort
-from .sorting import searchsorted as searchsorted
 from .sorting import sort as sort
 from .sorting import unique as unique
 from .statistics import average as average

@@ -7,6 +7,7 @@ JAX: jax/_src/numpy/ufuncs.py:floor_divide
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import core, dtypes, lax
-from ..lax import cumulative
+from ..custom_derivatives import custom_jvp
 from ..pjit import fused, jit
 from .promotion import (
     promote_dtypes_inexact,
@@ -25,7 +26,7 @@ from .promotion import (
     where,
 )
 from .ufuncs import ceil, constant, floor, logical_and, maximum, minimum
-from .util import as_array, check_arraylike, ensure_arraylike, ensure_arraylikes
+from .util import check_arraylike, ensure_arraylike, ensure_arraylikes
 
 # --- powers and logarithms -------------------------------------------------------------------------------------------
 
@@ -99,35 +100,6 @@ def log10(x: Any, /) -> Any:
     return lax.mul(lax.log(x), factor)
 
 
-@fused
-def logaddexp(x1: Any, x2: Any, /) -> Any:
-    """log(exp(x1) + exp(x2)), without overflow."""
-    return cumulative.logaddexp(*map(as_array, promote_inexact("logaddexp", x1, x2)[1]))
-
-
-@fused
-def logaddexp2(x1: Any, x2: Any, /) -> Any:
-    """log2(2 ** x1 + 2 ** x2), without overflow."""
-    dtype, (x1, x2) = promote_inexact("logaddexp2", x1, x2)
-    greater = as_array(lax.max(x1, x2))
-    per_ln2 = constant(greater, 1 / np.log(2))
-    if dtypes.issubdtype(dtype, np.complexfloating):
-        delta = lax.sub(lax.add(x1, x2), lax.mul(greater, constant(greater, 2)))
-        out = lax.add(greater, lax.mul(per_ln2, lax.log1p(lax.exp2(delta))))
-        return lax.complex(lax.real(out), _wrap_between(lax.imag(out), np.pi / np.log(2)))
-    delta = lax.sub(x1, x2)
-    above = lax.mul(per_ln2, lax.log1p(lax.exp2(lax.neg(lax.abs(delta)))))
-    # delta is nan where both are the same infinity (or one is nan): their sum is right there
-    return lax.select(lax.ne(delta, delta), lax.add(x1, x2), lax.add(greater, above))
-
-
-def _wrap_between(x: Any, bound: float) -> Any:
-    """x, moved by a multiple of 2 * bound into [-bound, bound)."""
-    a, two_a = constant(x, bound), constant(x, 2 * bound)
-    rest = lax.rem(lax.add(x, a), two_a)
-    return lax.sub(lax.select(lax.lt(rest, constant(x, 0)), lax.add(rest, two_a), rest), a)
-
-
 @jit
 def hypot(x1: Any, x2: Any, /) -> Any:
     """sqrt(x1**2 + x2**2), without overflow. ValueError for complex operands."""
@@ -177,7 +149,18 @@ def sinc(x: Any, /) -> Any:
     is_zero = lax.eq(x, constant(x, 0))
     pi_x = lax.mul(constant(x, np.pi), x)
     safe = where(is_zero, constant(x, 1), pi_x)
-    return where(is_zero, pi_x * 0 + constant(x, 1), lax.div(lax.sin(safe), safe))
+    return where(is_zero, _sinc_maclaurin(0, pi_x), lax.div(lax.sin(safe), safe))
+
+
+@functools.partial(custom_jvp, nondiff_argnums=(0,))
+def _sinc_maclaurin(k: int, x: Any) -> Any:
+    """The k-th derivative of sin(x) / x at 0, with the shape and dtype of x."""
+    return x * 0 if k % 2 else x * 0 + constant(x, (-1) ** (k // 2) / (k + 1))
+
+
+@_sinc_maclaurin.defjvp
+def _sinc_maclaurin_jvp(k: int, primals: Any, tangents: Any) -> Any:
+    return _sinc_maclaurin(k, *primals), _sinc_maclaurin(k + 1, *primals) * tangents[0]
 
 
 @jit

@@ -24,6 +24,7 @@ from . import (
     indexing,
     joining,
     reductions,
+    searching,
     selection,
     shaping,
     sorting,
@@ -161,7 +162,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "dot": contractions.dot, "flatten": shaping.ravel, "max": reductions.max, "mean": statistics.mean, "min": reductions.min,
     "nonzero": selection.nonzero, "prod": reductions.prod, "ptp": reductions.ptp, "ravel": shaping.ravel,
     "repeat": joining.repeat, "reshape": shaping.reshape_method, "round": selection.round,
-    "searchsorted": sorting.searchsorted, "sort": sorting.sort, "squeeze": shaping.squeeze, "std": statistics.std,
+    "searchsorted": searching.searchsorted, "sort": sorting.sort, "squeeze": shaping.squeeze, "std": statistics.std,
     "sum": reductions.sum, "swapaxes": shaping.swapaxes, "take": taking.take, "to_device": _to_device,
     "trace": diagonals.trace, "transpose": _transpose, "var": statistics.var, "view": _view,
 }  # fmt: skip

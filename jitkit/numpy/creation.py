@@ -103,8 +103,6 @@ def _from_scalar_or_array(x: Any, dtype: Any, copies: bool) -> Any:
             return as_array(x)
         if type(x) is int or type(x) is float:
             np.asarray(x, dtype)  # raises where the number does not fit, which a conversion would wrap
-        if type(x) is int:
-            dtypes.check_int_fits(x, dtypes.canonical_scalar_dtype(int))
         return lax._convert_element_type(x, dtype, False)
     if isinstance(x, np.ndarray):
         if not dtypes.is_array_dtype(x.dtype):
@@ -158,8 +156,8 @@ def _stack(x: Any, dtype: Any) -> Any:
     """Nested sequences with arrays among their elements, joined by operations on arrays."""
     if not isinstance(x, list | tuple):
         return array(x, dtype=dtype, copy=False)
-    if not x:
-        return as_array(np.array([], dtype))
+    if not any(is_array(leaf) for leaf in _leaves(x)):
+        return as_array(np.asarray(x, dtype))
     rows = [lax.expand_dims(_stack(element, dtype), [0]) for element in x]
     while len(rows) > 16:  # operations of thousands of operands compile slowly
         rows = [lax.concatenate(rows[i : i + 16], 0) for i in range(0, len(rows), 16)]

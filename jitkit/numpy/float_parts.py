@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, lax
+from ..custom_derivatives import custom_jvp
 from ..pjit import fused, jit
 from .arithmetic import rad2deg
 from .promotion import (
@@ -128,6 +129,12 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
     (x,) = promote_dtypes_inexact(ensure_arraylike("frexp", x))
     if dtypes.issubdtype(x.dtype, np.complexfloating):
         raise TypeError("frexp does not support complex-valued inputs")
+    mantissa, exponent = _frexp(x)
+    return mantissa, exponent
+
+
+@custom_jvp
+def _frexp(x: Any) -> tuple[Any, Any]:
     info = dtypes.finfo(x.dtype)
     mask = (1 << info.nexp) - 1
     bias = 1 - info.minexp
@@ -138,6 +145,13 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
     as_it_is = isinf(x) | isnan(x) | (x == 0)
     exponent = where(as_it_is, lax.full_like(exponent, 0), exponent)
     return where(as_it_is, x, mantissa), lax.convert_element_type(exponent, np.int32)
+
+
+@_frexp.defjvp
+def _frexp_jvp(primals: Any, tangents: Any) -> Any:
+    mantissa, exponent = frexp(*primals)
+    tangent = tangents[0] * lax.exp2(-exponent.astype(tangents[0].dtype))
+    return (mantissa, exponent), (tangent, np.zeros(exponent.shape, dtypes.float0))
 
 
 def _without_subnormals(x: Any) -> tuple[Any, Any]:
@@ -162,7 +176,8 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
     e = (e.astype(dtype) + x2).astype(dtype)
     m = where(e > 0, m * 2, m)  # keeps 2 ** e in range for the largest results
     e = where(e > 0, e - 1, e)
-    return where(isinf(x1) | (x1 == 0), x1, m * 2**e)
+    product = m * 2**e
+    return where(isinf(x1) | (x1 == 0), x1, product)
 
 
 @jit

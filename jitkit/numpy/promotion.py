@@ -71,6 +71,7 @@ class _Promoter:
             for x in args
         )
         avals = [core.get_aval(x) for x in args]
+        _refuse_keys_among_others(name, avals)
         dtype, weak = dtypes.lattice_result_type(*avals)
         if self._to is not None:
             dtype = self._to(dtype)
@@ -96,6 +97,13 @@ def _signature(x: Any) -> Any:
     if t in dtypes.python_scalar_dtypes:
         return t
     return core.get_aval(x)
+
+
+def _refuse_keys_among_others(name: str, avals: Sequence[Any]) -> None:
+    """TypeError where random keys meet numbers. Keys among themselves are the business of the primitive."""
+    given = [aval.dtype for aval in avals]
+    if len(set(given)) > 1 and any(dtypes.issubdtype(dtype, dtypes.prng_key) for dtype in given):
+        raise TypeError(f"{name} does not accept dtypes {', '.join(map(str, given))}.")
 
 
 def _conversion(x: Any, aval: Any, dtype: Any, weak: bool) -> Step | None:
@@ -154,15 +162,16 @@ promote_complex = _Promoter(dtypes.to_complex_dtype)
 
 
 def promote_shapes(name: str, *args: Any) -> list[Any]:
-    """The operands, brought to one rank; dtypes stay as they are."""
+    """The operands, brought to one rank; dtypes stay as they are, and Python numbers what they are where there is no
+    other rank than theirs and one more.
+    """
     shapes = [np.shape(x) for x in args]
     rank = _common_rank(name, shapes)
-    arrays = [as_array(x) for x in args]
     if rank is None:
-        return arrays
+        return list(args)
     return [
-        x if len(s) == rank else lax.broadcast(x, (1,) * (rank - len(s)))
-        for x, s in zip(arrays, shapes, strict=True)
+        as_array(x) if len(s) == rank else lax.broadcast(as_array(x), (1,) * (rank - len(s)))
+        for x, s in zip(args, shapes, strict=True)
     ]
 
 

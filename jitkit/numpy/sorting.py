@@ -1,4 +1,4 @@
-"""Sorting, searching in what is sorted, and distinct values.
+"""Sorting, and distinct values.
 
 JAX: jax/_src/numpy/sorting.py:sort
 """
@@ -13,8 +13,6 @@ from .. import core, dtypes, errors, lax
 from ..lax.utils import canonicalize_axis
 from ..pjit import jit
 from .creation import asarray
-from .index_parts import index_dtype
-from .promotion import promote_dtypes, where
 from .util import check_arraylike, ensure_arraylike, ensure_arraylikes
 
 
@@ -89,73 +87,6 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     axis = canonicalize_axis(axis, arrays[0].ndim)
     positions = lax.broadcasted_iota(dtypes.default_int_dtype(), arrays[0].shape, axis)
     return lax.sort((*arrays[::-1], positions), dimension=axis, num_keys=len(arrays))[-1]
-
-
-# --- searching -------------------------------------------------------------------------------------------------------
-
-
-@jit(static_argnames=("side", "method"))
-def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan") -> Any:
-    """Where to insert each element of `v` into the sorted one-dimensional `a`: before equal ones, or after ("right").
-
-    All methods do a binary search here, in ceil(log2(len(a) + 1)) steps for all elements at once.
-    """
-    check_arraylike("searchsorted", a, v, *([] if sorter is None else [sorter]))
-    if side not in ("left", "right"):
-        raise ValueError(
-            f"{side!r} is an invalid value for keyword 'side'. Expected one of ['left', 'right']."
-        )
-    if method not in ("scan", "scan_unrolled", "sort", "compare_all", "default"):
-        raise ValueError(
-            f"{method!r} is an invalid value for keyword 'method'. Expected one of "
-            "['sort', 'scan', 'scan_unrolled', 'compare_all']."
-        )
-    a, v = asarray(a), asarray(v)
-    if a.ndim != 1:
-        raise ValueError("a should be 1-dimensional")
-    a, v = promote_dtypes(a, v)
-    if sorter is not None:
-        a = a[sorter]
-    dtype = index_dtype(a.shape)
-    if a.shape[0] == 0:
-        return lax.full(v.shape, 0, dtype)
-    goes_left = _comes_before if side == "left" else _comes_before_or_is
-    low, high = lax.full(v.shape, 0, dtype), lax.full(v.shape, a.shape[0], dtype)
-    for _ in range(int(a.shape[0]).bit_length()):
-        middle = low + (high - low) // 2
-        left = goes_left(v, a[middle])
-        low, high = where(left, low, middle), where(left, middle, high)
-    return high
-
-
-def _comes_before(x: Any, y: Any) -> Any:
-    """x <= y, where nan is larger than everything and equal to itself."""
-    if not dtypes.issubdtype(x.dtype, np.inexact):
-        return x <= y
-    return (x <= y) | (y != y)
-
-
-def _comes_before_or_is(x: Any, y: Any) -> Any:
-    """x < y, where nan is larger than everything."""
-    if not dtypes.issubdtype(x.dtype, np.inexact):
-        return x < y
-    return (x < y) | ((y != y) & (x == x))
-
-
-@jit(static_argnames=("right", "method"))
-def digitize(x: Any, bins: Any, right: bool = False, *, method: str = "scan") -> Any:
-    """Which bin each element of `x` is in; `bins` are the edges, in ascending or descending order."""
-    x, bins = ensure_arraylikes("digitize", x, bins)
-    if bins.ndim != 1:
-        raise ValueError(f"digitize: bins must be a 1-dimensional array; got {bins=}")
-    if bins.shape[0] == 0:
-        return lax.full(x.shape, 0, np.dtype("int32"))
-    side = "left" if right else "right"
-    return where(
-        bins[-1] >= bins[0],
-        searchsorted(bins, x, side=side, method=method),
-        bins.shape[0] - searchsorted(bins[::-1], x, side=side, method=method),
-    )
 
 
 # --- distinct values -------------------------------------------------------------------------------------------------

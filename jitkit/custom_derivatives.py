@@ -1,0 +1,205 @@
+"""Functions with a derivative rule of their own: the decorator `custom_jvp`, and its primitive.
+
+    b:f32[3] = custom_jvp_call[name=f call_jaxpr={ lambda ; c:f32[3]. let ... } jvp=f_jvp symbolic_zeros=False] a
+
+Called eagerly, such a function is what it was before it was decorated. Under a trace it is one equation, which keeps
+the function as a jaxpr and the rule as the user wrote it: transformations that differentiate read the rule, all others
+read the jaxpr. Lowering writes the equations of the jaxpr in place.
+
+JAX: jax/_src/custom_derivatives.py:custom_jvp
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import api_util, core, jaxpr_printer, traceback_util
+from .core import Primitive, Trace, Tracer
+from .interpreters import mlir, partial_eval
+from .jaxpr import DebugInfo, Jaxpr, JaxprEqn, convert_constvars_jaxpr
+from .lax import stop_gradient
+from .tree_util import PyTreeDef, tree_flatten, tree_map, tree_unflatten
+
+# --- the primitive ---------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class JvpRule:
+    """The rule of one call: `jvp(*static_args, primals, tangents)`, the two being trees like `in_tree`.
+
+    Hashed by identity: it is part of an equation, and static arguments need not be hashable.
+    """
+
+    jvp: Callable[..., Any]
+    static_args: tuple[Any, ...]
+    in_tree: PyTreeDef
+
+    def __str__(self) -> str:
+        return api_util.name_of(self.jvp)
+
+
+custom_jvp_call_p = Primitive("custom_jvp_call", multiple_results=True, pure_shape_rule=False)
+custom_jvp_call_p.effects = lambda params: params["call_jaxpr"].effects
+
+
+@custom_jvp_call_p.def_abstract_eval
+def _(*avals: Any, call_jaxpr: Jaxpr, **params: Any) -> list[Any]:
+    return call_jaxpr.out_avals
+
+
+@mlir.register_lowering(custom_jvp_call_p)
+def _(ctx: mlir.LoweringContext, *args: str, call_jaxpr: Jaxpr, **params: Any) -> list[str]:
+    return ctx.lower_region(call_jaxpr, args)
+
+
+def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
+    """The function's name first, and its rule by name only."""
+    params = {"name": eqn.params["call_jaxpr"].debug_info.func_name, "call_jaxpr": eqn.params["call_jaxpr"]}
+    params["jvp"] = eqn.params["jvp_jaxpr_fun"]
+    if eqn.params["num_consts"]:
+        params["num_consts"] = eqn.params["num_consts"]
+    params["symbolic_zeros"] = eqn.params["symbolic_zeros"]
+    return jaxpr_printer.pp_eqn_plain(eqn, context, settings, params)
+
+
+jaxpr_printer.pp_eqn_rules[custom_jvp_call_p] = _pp
+
+
+# --- the decorator ---------------------------------------------------------------------------------------------------
+
+
+class custom_jvp:
+    """Give a function a rule for its derivative: how a small change of the arguments changes the results.
+
+        @custom_jvp
+        def f(x, y):
+            return jnp.sin(x) * y
+
+        @f.defjvp
+        def f_jvp(primals, tangents):
+            (x, y), (dx, dy) = primals, tangents
+            return f(x, y), jnp.cos(x) * dx * y + jnp.sin(x) * dy
+
+    Args:
+      fun: the function. Keyword arguments of a call are passed on by position.
+      nondiff_argnums, nondiff_argnames: arguments that are not differentiated, and may be any Python values. The rule
+        gets them before the other two.
+    """
+
+    __name__: str
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        nondiff_argnums: Sequence[int] = (),
+        nondiff_argnames: Sequence[str] = (),
+    ) -> None:
+        functools.update_wrapper(self, fun)
+        self.fun = fun
+        names = list(inspect.signature(fun).parameters) if nondiff_argnames else []
+        by_name = {names.index(name) for name in nondiff_argnames if name in names}
+        self.nondiff_argnums = tuple(sorted(by_name.union(nondiff_argnums)))
+        self.jvp: Callable[..., Any] | None = None
+        self.symbolic_zeros = False
+
+    def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
+        """Set the rule: `jvp(*nondiff_args, primals, tangents)` returns the results and their tangents.
+
+        `primals` and `tangents` are tuples with an entry for each argument. With `symbolic_zeros`, a tangent that is
+        known to be zero is passed as an object that says so. Returns `jvp`: this is a decorator, too.
+        """
+        self.jvp = jvp
+        self.symbolic_zeros = symbolic_zeros
+        return jvp
+
+    def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
+        """Set the rule by parts, one for each argument: `jvp(tangent, result, *primals)` is what its tangent adds to
+        the result's; None where that is nothing. TypeError with `nondiff_argnums`.
+        """
+        if self.nondiff_argnums:
+            raise TypeError("Can't use ``defjvps`` with ``nondiff_argnums``.")
+
+        def jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+            out = self(*primals)
+            total = tree_map(lambda x: np.zeros(np.shape(x), core.get_aval(x).dtype), out)
+            for tangent, part in zip(tangents, jvps, strict=False):
+                if part is not None:
+                    total = tree_map(lambda a, b: a + b, total, part(tangent, out, *primals))
+            return out, total
+
+        self.defjvp(jvp)
+
+    @traceback_util.api_boundary
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function; under a trace, record the call with the rule.
+
+        AttributeError where there is no rule yet; TypeError for arguments that do not fit.
+        """
+        name = api_util.name_of(self.fun)
+        if self.jvp is None:
+            raise AttributeError(f"No JVP defined for custom_jvp function {name} using defjvp.")
+        try:
+            args = _by_position(self.fun, args, kwargs)
+        except TypeError as error:
+            raise TypeError(
+                f"The input arguments to the custom_jvp-decorated function {name} could not be resolved to "
+                f"positional-only arguments. Binding failed with the error:\n{error}"
+            ) from error
+        trace = core.current_trace()
+        if trace is None:
+            leaves, out_tree = tree_flatten(self.fun(*args))
+            return tree_unflatten(out_tree, leaves)  # in containers of its own, as under a trace
+        return self._bind(self.jvp, trace, args)
+
+    def _bind(self, jvp: Callable[..., Any], trace: Trace, args: tuple[Any, ...]) -> Any:
+        """A call under a trace: one equation."""
+        statics = {i: tree_map(_undifferentiated, args[i]) for i in self.nondiff_argnums if i < len(args)}
+        leaves, in_tree = tree_flatten(tuple(x for i, x in enumerate(args) if i not in statics))
+        trace.note(leaves)
+        out_trees: list[PyTreeDef] = []
+
+        def flat_fun(*leaves: Any) -> list[Any]:
+            values = iter(tree_unflatten(in_tree, leaves))
+            out = self.fun(*[statics[i] if i in statics else next(values) for i in range(len(args))])
+            outs, out_tree = tree_flatten(out)
+            out_trees.append(out_tree)
+            return outs
+
+        info = DebugInfo("custom_jvp fun", api_util.source_of(self.fun))
+        jaxpr = partial_eval.trace_to_jaxpr(flat_fun, [core.get_aval(x) for x in leaves], info)
+        outs = custom_jvp_call_p.bind(
+            *jaxpr.consts,
+            *leaves,
+            call_jaxpr=convert_constvars_jaxpr(jaxpr),
+            jvp_jaxpr_fun=JvpRule(jvp, tuple(statics.values()), in_tree),
+            num_consts=len(jaxpr.consts),
+            symbolic_zeros=self.symbolic_zeros,
+        )
+        return tree_unflatten(out_trees[0], outs)
+
+
+def _undifferentiated(x: Any) -> Any:
+    """A value that the rule does not differentiate: marked so, where it is traced."""
+    return stop_gradient(x) if isinstance(x, Tracer) else x
+
+
+def _by_position(fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """The arguments in the order of the parameters, defaults filled in. TypeError where they do not fit, or where one
+    that was passed by keyword has no position.
+    """
+    signature = None if isinstance(fun, functools.partial) else api_util.signature_of(fun)
+    if signature is None:
+        signature = inspect.signature(lambda *args, **kwargs: None)
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    unplaced = [name for name in bound.kwargs if name in kwargs]
+    if unplaced:
+        names = ", ".join(unplaced)
+        raise TypeError(f"The following keyword arguments could not be resolved to positions: {names}")
+    return bound.args

@@ -1,0 +1,70 @@
+"""tree of arrays -> one long vector, and back
+
+JAX: jax/_src/flatten_util.py:ravel_pytree
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import dtypes, lax
+from .lax.convert import _convert_element_type
+from .tree_util import PyTreeDef, tree_flatten, tree_unflatten
+
+
+def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """The leaves of a tree one after the other, in a vector of the dtype that they promote to.
+
+    Returns:
+      The vector, float32 and empty where the tree has no leaves; and a function that makes a tree of such a vector, with
+      leaves of the shapes and dtypes that these had. When all dtypes were the same, it takes and gives any other dtype.
+      Two such functions are equal when they do the same, so that one can be a static argument.
+
+    Raises, in that function:
+      TypeError: for a vector of another dtype, where dtypes were different.
+      ValueError: for a vector of another length.
+    """
+    leaves, treedef = tree_flatten(pytree)
+    if not leaves:
+        return lax.full([0], 0, np.float32), Unravel(treedef, (), None, None)
+    shapes = tuple(tuple(np.shape(x)) for x in leaves)
+    leaf_dtypes = tuple(dtypes.dtype(x) for x in leaves)
+    common = dtypes.result_type(*leaf_dtypes)
+    if all(dtype == common for dtype in leaf_dtypes):
+        parts = [lax.reshape(x, (np.size(x),)) for x in leaves]
+        unravel = Unravel(treedef, shapes, None, None)
+    else:
+        parts = [lax.convert_element_type(x, common).ravel() for x in leaves]
+        unravel = Unravel(treedef, shapes, leaf_dtypes, common)
+    return lax.concatenate(parts, dimension=0), unravel
+
+
+@dataclasses.dataclass(frozen=True)
+class Unravel:
+    """vector -> tree: the way back from `ravel_pytree`. The dtypes are None where the leaves keep the vector's."""
+
+    treedef: PyTreeDef
+    shapes: tuple[tuple[int, ...], ...]
+    leaf_dtypes: tuple[Any, ...] | None
+    common: Any
+
+    def __call__(self, flat: Any) -> Any:
+        """The tree with the elements of `flat`."""
+        if not self.shapes:
+            return tree_unflatten(self.treedef, [])
+        if self.leaf_dtypes is not None and dtypes.dtype(flat) != self.common:
+            raise TypeError(
+                f"unravel function given array of dtype {dtypes.dtype(flat)}, but expected dtype {self.common}"
+            )
+        chunks = lax.split(flat, [int(np.prod(shape)) for shape in self.shapes])
+        leaves = []
+        for i, chunk in enumerate(chunks):
+            leaf = chunk.reshape(self.shapes[i])
+            if self.leaf_dtypes is not None:
+                leaf = _convert_element_type(leaf, self.leaf_dtypes[i], warn_on_complex_to_real_cast=False)
+            leaves.append(leaf)
+        return tree_unflatten(self.treedef, leaves)

@@ -1,0 +1,86 @@
+"""Sums of numbers that are given by their logarithms.
+
+JAX: jax/_src/lax/other.py:logaddexp2
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, lax
+from ..custom_derivatives import custom_jvp
+from ..lax import cumulative
+from ..pjit import fused
+from .promotion import promote_inexact
+from .ufuncs import constant
+from .util import as_array
+
+
+@fused
+def logaddexp(x1: Any, x2: Any, /) -> Any:
+    """log(exp(x1) + exp(x2)), without overflow."""
+    return _natural(*map(as_array, promote_inexact("logaddexp", x1, x2)[1]))
+
+
+@fused
+def logaddexp2(x1: Any, x2: Any, /) -> Any:
+    """log2(2 ** x1 + 2 ** x2), without overflow."""
+    return _binary(*map(as_array, promote_inexact("logaddexp2", x1, x2)[1]))
+
+
+_natural = custom_jvp(cumulative.logaddexp)
+
+
+@_natural.defjvp
+def _logaddexp_jvp(primals: Any, tangents: Any) -> Any:
+    return _sum_jvp(_natural, lax.exp, primals, tangents)
+
+
+def _logaddexp2(x1: Any, x2: Any, /) -> Any:
+    greater = lax.max(x1, x2)
+    per_ln2 = constant(greater, 1 / np.log(2))
+    if dtypes.issubdtype(greater.dtype, np.complexfloating):
+        delta = lax.sub(lax.add(x1, x2), lax.mul(greater, constant(greater, 2)))
+        out = lax.add(greater, lax.mul(per_ln2, lax.log1p(lax.exp2(delta))))
+        return lax.complex(lax.real(out), _wrap_between(lax.imag(out), np.pi / np.log(2)))
+    delta = lax.sub(x1, x2)
+    infinite_or_nan = lax.ne(
+        delta, delta
+    )  # both are the same infinity, or one is nan: their sum is right there
+    both = lax.add(x1, x2)
+    above = lax.mul(per_ln2, lax.log1p(lax.exp2(lax.neg(lax.abs(delta)))))
+    return lax.select(infinite_or_nan, both, lax.add(greater, above))
+
+
+_logaddexp2.__name__ = "logaddexp2"
+_binary = custom_jvp(_logaddexp2)
+
+
+@_binary.defjvp
+def _logaddexp2_jvp(primals: Any, tangents: Any) -> Any:
+    return _sum_jvp(_binary, lax.exp2, primals, tangents)
+
+
+def _sum_jvp(function: Any, exp: Any, primals: Any, tangents: Any) -> Any:
+    """Each operand counts by its share of the sum, exp(x - result)."""
+    out = function(*primals)
+    finite = _replace_infinity(out)
+    t1, t2 = (
+        lax.mul(t, exp(lax.sub(_replace_infinity(x), finite))) for x, t in zip(primals, tangents, strict=True)
+    )
+    return out, lax.add(t1, t2)
+
+
+def _replace_infinity(x: Any) -> Any:
+    """x, with 0 where it is plus infinity, so that two infinities have a difference."""
+    re = lax.real(x) if dtypes.issubdtype(x.dtype, np.complexfloating) else x
+    return lax.select(lax.eq(re, constant(re, np.inf)), lax.full_like(x, 0), x)
+
+
+def _wrap_between(x: Any, bound: float) -> Any:
+    """x, moved by a multiple of 2 * bound into [-bound, bound)."""
+    a, two_a = constant(x, bound), constant(x, 2 * bound)
+    rest = lax.rem(lax.add(x, a), two_a)
+    return lax.sub(lax.select(lax.lt(rest, constant(x, 0)), lax.add(rest, two_a), rest), a)
