@@ -26,6 +26,7 @@ from . import lax as lax
 from . import nn as nn
 from . import numpy as numpy
 from . import stages as stages
+from . import random as random
 from . import tree as tree
 from . import tree_util as tree_util
 from .api import block_until_ready as block_until_ready
@@ -58,8 +59,8 @@ __version__ = "0.1.0"
 
 # What code written for JAX may ask for, and gets an honest answer about.
 _NOT_YET = (
-    "grad", "value_and_grad", "jvp", "vjp", "linearize", "jacfwd", "jacrev", "jacobian", "hessian", "vmap", "random",
-    "debug", "effects_barrier", "custom_vjp", "checkpoint", "pmap", "shard_map", "experimental", "sharding",
+    "grad", "value_and_grad", "jvp", "vjp", "linearize", "jacfwd", "jacrev", "jacobian", "hessian", "vmap",
+    "custom_vjp", "checkpoint", "pmap", "shard_map", "experimental", "sharding",
 )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from . import config, core, runtime
+from . import config, core, dtypes, runtime
 from .core import ShapedArray, Tracer
 from .operators import Operators
 
@@ -160,6 +160,17 @@ class Array(Operators, metaclass=_ArrayMeta):
     @property
     def _value(self) -> np.ndarray[Any, Any]:
         self._check_not_deleted()
+        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
+            raise TypeError(
+                "JAX array with PRNGKey dtype cannot be converted to a NumPy array. Use jax.random.key_data(arr) if "
+                "you wish to extract the underlying integer array."
+            )
+        return np.asarray(self._buf)
+
+    @property
+    def _stored(self) -> np.ndarray[Any, Any]:
+        """The numbers on the device, which of an extended dtype are not the elements but what they are made of."""
+        self._check_not_deleted()
         return np.asarray(self._buf)
 
     def _check_not_deleted(self) -> None:
@@ -198,6 +209,8 @@ class Array(Operators, metaclass=_ArrayMeta):
         return self._value.item(*args)
 
     def __bool__(self) -> bool:
+        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
+            raise TypeError("key array cannot be converted to boolean.")
         core.check_bool_conversion(self)
         return bool(self._value)
 
@@ -229,20 +242,24 @@ class Array(Operators, metaclass=_ArrayMeta):
             return (operator.getitem(cast(Any, self), i) for i in range(self.aval.shape[0]))
         # On the CPU numpy looks into the buffer, and a row is a copy: a fifth of the price of a slice on the device.
         aval = self.aval.update(shape=self.aval.shape[1:])
-        return (from_host(row.copy(), aval) for row in self._value)
+        return (from_host(row.copy(), aval) for row in self._stored)
 
     def __hash__(self) -> int:
         raise TypeError(f"unhashable type: {type(self).__name__!r}")
 
     def __reduce__(self) -> Any:
-        return _unpickle, (np.asarray(self), self.aval.weak_type)
+        return _unpickle, (self._stored, self.aval)
 
     # printing
 
     def __format__(self, spec: str) -> str:
+        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
+            return format(str(self), spec)
         return format(self._value if self.aval.ndim else self._value[()], spec)
 
     def __str__(self) -> str:
+        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
+            return repr(self)
         return str(self._value)
 
     def __repr__(self) -> str:
@@ -250,6 +267,8 @@ class Array(Operators, metaclass=_ArrayMeta):
         kind = f"dtype={self.aval.dtype.name}{weak})"
         if self.is_deleted():
             return f"Array({self.aval.str_short()}, deleted)"
+        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
+            return f"Array({self.aval.shape}, {kind} overlaying:\n{self._stored}"
         if self.aval.size == 0:
             return f"Array([], shape={self.aval.shape}, {kind}"
         width = np.get_printoptions()["linewidth"]
@@ -259,8 +278,8 @@ class Array(Operators, metaclass=_ArrayMeta):
         return f"Array({text},{separator}{kind}"
 
 
-def _unpickle(value: np.ndarray[Any, Any], weak_type: bool) -> Array:
-    return from_host(value, ShapedArray(value.shape, value.dtype, weak_type))
+def _unpickle(value: np.ndarray[Any, Any], aval: ShapedArray) -> Array:
+    return from_host(value, aval)
 
 
 core.aval_of_type[Array] = lambda x: x.aval
@@ -279,6 +298,12 @@ def from_host(x: Any, aval: ShapedArray) -> Array:
     """An uncommitted Array of this aval with the values of a numpy array or Python scalar."""
     sharding = runtime.single_device_sharding(runtime.default_device())
     return Array(runtime.put(x, aval, sharding, False), aval, aval)
+
+
+def reinterpreted(x: Array, aval: ShapedArray) -> Array:
+    """The buffer of x as an Array of another aval, which is stored in the same way; it stays where it is."""
+    key = runtime.placed(aval, x._key.sharding) if x.committed else aval
+    return Array(x._buf, aval, key)
 
 
 def from_dlpack(x: Any) -> Array:

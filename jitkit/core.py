@@ -65,11 +65,12 @@ class ShapedArray:
         key = (tuple(shape), dtype, weak_type)
         self = cls._interned.get(key)
         if self is None:
-            self = cls._make(tuple(map(operator.index, shape)), np.dtype(dtype), bool(weak_type))
+            element = dtype if isinstance(dtype, dtypes.ExtendedDType) else np.dtype(dtype)
+            self = cls._make(tuple(map(operator.index, shape)), element, bool(weak_type))
         return self
 
     @classmethod
-    def _make(cls, shape: tuple[int, ...], dtype: np.dtype[Any], weak_type: bool) -> ShapedArray:
+    def _make(cls, shape: tuple[int, ...], dtype: Any, weak_type: bool) -> ShapedArray:
         with cls._lock:  # two threads must not intern two equal avals
             key = (shape, dtype, weak_type)
             self = cls._interned.get(key)
@@ -108,6 +109,16 @@ class ShapedArray:
         return ("~" if self.weak_type else "") + self.str_short()
 
     def __reduce__(self) -> tuple[Any, ...]:
+def physical_aval(aval: Any) -> Any:
+    """The aval of what is on the device: for an array of an extended dtype, one with the axes of its elements
+    behind its own; any other aval itself.
+    """
+    dtype = getattr(aval, "dtype", None)
+    if not isinstance(dtype, dtypes.ExtendedDType):
+        return aval
+    return ShapedArray((*aval.shape, *dtype.physical_shape), dtype.physical_dtype)
+
+
         return ShapedArray, (self.shape, self.dtype, self.weak_type)
 
 

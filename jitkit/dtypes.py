@@ -268,6 +268,8 @@ def dtype(x: Any) -> DType:
         return known
     elif isinstance(x, (str, np.dtype)):
         return _narrow_with_warning(_checked(x, np.dtype(x)), "dtype")
+    elif isinstance(x, ExtendedDType):
+        return canonicalize_dtype(x)
     return canonicalize_dtype(_checked(x, _found_dtype(x)))
 
 

@@ -12,6 +12,7 @@ JAX: jax/_src/dtypes.py:issubdtype
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any, TypeAlias
 
 import ml_dtypes
@@ -83,12 +84,28 @@ class prng_key(extended):
 
 
 class ExtendedDType:
-    """An element type of our own making, such as random keys have. `type` is its place under `extended`."""
+    """An element type of our own making, such as random keys have: each element is a small array.
+
+    `type` is its place under `extended`, `physical_shape` and `physical_dtype` are what an element is to a
+    device. An array of n elements is stored as one of shape `(n, *physical_shape)`: the axes of the element
+    are the last ones.
+    """
 
     name: str
     type: type[extended]
+    physical_shape: tuple[int, ...]
+    physical_dtype: DType
 
-    def __str__(self) -> str:
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return math.prod(self.physical_shape) * self.physical_dtype.itemsize
+
+    def full(self, shape: tuple[int, ...], fill_value: Any) -> Any:
+        """An array of this type and shape, filled with an element, or with what each element is made of."""
+        raise NotImplementedError(f"{self.name} does not say what an array of {fill_value!r} is")
+
+    def __repr__(self) -> str:
         return self.name
 
 

@@ -220,8 +220,9 @@ def is_buffer(x: Any) -> bool:
 
 @functools.lru_cache(maxsize=_LIMIT)
 def jax_aval(aval: ShapedArray) -> Any:
-    """JAX's aval for ours: buffers carry it."""
-    return gate().jax.core.ShapedArray(aval.shape, aval.dtype, weak_type=aval.weak_type)
+    """JAX's aval for ours: buffers carry it, and know what they hold and not what it stands for."""
+    physical = core.physical_aval(aval)
+    return gate().jax.core.ShapedArray(physical.shape, physical.dtype, weak_type=physical.weak_type)
 
 
 # --- data in and out ----------------------------------------------------------------------------------------
@@ -269,6 +270,7 @@ def from_dlpack(x: Any) -> Buffer:
 def deleted_error(aval: Any) -> RuntimeError:
     """The error for an array whose buffer was donated or deleted."""
     return RuntimeError(f"Array has been deleted with shape={aval.str_short()}.\n{_WHERE_IT_WENT}")
+    aval = core.physical_aval(aval)
 
 
 _WHERE_IT_WENT = (

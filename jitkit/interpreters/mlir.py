@@ -87,14 +87,15 @@ def tensor_type(shape: Sequence[int], dtype: Any) -> str:
 
 
 def type_of(aval: Any) -> str:
-    """The MLIR type of an aval."""
+    """The MLIR type of an aval: of an extended dtype, that of what it is stored as."""
     known = _type_of_aval.get(aval)
     if known is None:
         if aval is core.abstract_token:
             return "!stablehlo.token"
         if len(_type_of_aval) > 16384:  # random shapes must not fill the memory
             _type_of_aval.clear()
-        known = _type_of_aval[aval] = tensor_type(aval.shape, aval.dtype)
+        physical = core.physical_aval(aval)
+        known = _type_of_aval[aval] = tensor_type(physical.shape, physical.dtype)
     return known
 
 
@@ -150,8 +151,11 @@ def _with_shape(aval: Any, shape: tuple[int, ...]) -> Any:
 
 
 def to_numpy(x: Any) -> np.ndarray[Any, Any]:
-    """A concrete value (Array, `jax.Array`, numpy, Python scalar) as a numpy array of its canonical dtype."""
-    return np.asarray(x, core.get_aval(x).dtype)
+    """A concrete value (Array, `jax.Array`, numpy, Python scalar) as a numpy array of its canonical dtype; one
+    of an extended dtype as it is stored.
+    """
+    dtype = core.get_aval(x).dtype
+    return np.asarray(x._stored) if isinstance(dtype, dtypes.ExtendedDType) else np.asarray(x, dtype)
 
 
 # Where a line comes from: the functions around its equation ("jit(f)/jit(g)"), and the equation. It is put into words
@@ -420,6 +424,8 @@ class LoweringContext:
         if aval.dtype == np.dtype(dtype):
             return x
         return self.emit_op(f"stablehlo.convert {x}", [aval], aval.update(dtype=dtype))
+        out = core.physical_aval(ShapedArray(shape, aval.dtype))
+        dims = [*dims, *range(len(shape), out.ndim)]  # the axes of an element stay the last ones
 
     def reshape(self, x: str, aval: Any, shape: Sequence[int]) -> str:
         """The same elements, in row-major order, in another shape."""

@@ -88,7 +88,12 @@ def _convert_element_type(
     if hasattr(operand, "__jax_array__") and not is_array(operand):
         operand = operand.__jax_array__()
     old_dtype, old_weak_type = dtypes.dtype(operand), dtypes.is_weakly_typed(operand)
-    new_dtype = old_dtype if new_dtype is None else np.dtype(new_dtype)
+    if new_dtype is None:
+        new_dtype = old_dtype
+    elif not isinstance(new_dtype, dtypes.ExtendedDType):
+        new_dtype = np.dtype(new_dtype)
+    if new_dtype != old_dtype and any(isinstance(d, dtypes.ExtendedDType) for d in (old_dtype, new_dtype)):
+        raise ValueError(f"Cannot convert_element_type from {old_dtype} to {new_dtype}")
     if warn_on_complex_to_real_cast and is_a(old_dtype, *COMPLEX) and not is_a(new_dtype, *COMPLEX):
         message = "Casting complex values to real discards the imaginary part"
         warnings.warn(message, np.exceptions.ComplexWarning, stacklevel=traceback_util.stacklevel())

@@ -74,6 +74,8 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
     weak_type = dtype is None and dtypes.is_weakly_typed(fill_value)
     if dtype is not None:
         dtype = dtypes.check_and_canonicalize_user_dtype(dtype, "full")
+    if isinstance(dtype, dtypes.ExtendedDType):
+        return dtype.full(shape, fill_value)
     return broadcast(_convert_element_type(fill_value, dtype, weak_type), shape)
 
 
@@ -82,6 +84,8 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> 
     fill_shape = np.shape(x) if shape is None else canonicalize_shape(shape)
     weak_type = dtype is None and dtypes.is_weakly_typed(x)
     dtype = dtypes.dtype(x if dtype is None else dtype)
+    if isinstance(dtype, dtypes.ExtendedDType):
+        return dtype.full(fill_shape, fill_value)
     return full(fill_shape, _convert_element_type(fill_value, dtype, weak_type))
 
 

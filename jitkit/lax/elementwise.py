@@ -25,6 +25,7 @@ from .elementwise_rules import (
     ANY,
     BITS,
     COMPLEX,
+    EQUATABLE,
     FLOAT,
     INEXACT,
     INTEGER,
@@ -201,8 +202,8 @@ shift_right_logical, shift_right_logical_p = binary(
     "shift_right_logical", INTEGER, "stablehlo.shift_right_logical", "x moved down by y bits; zeros come in."
 )
 
-eq, eq_p = binary("eq", ANY, comparison("EQ"), "x == y; nan equals nothing.", bool_dtype)
-ne, ne_p = binary("ne", ANY, comparison("NE"), "x != y.", bool_dtype)
+eq, eq_p = binary("eq", EQUATABLE, comparison("EQ"), "x == y; nan equals nothing.", bool_dtype)
+ne, ne_p = binary("ne", EQUATABLE, comparison("NE"), "x != y.", bool_dtype)
 ge, ge_p = binary("ge", ORDERED, comparison("GE"), "x >= y.", bool_dtype)
 gt, gt_p = binary("gt", ORDERED, comparison("GT"), "x > y.", bool_dtype)
 le, le_p = binary("le", ORDERED, comparison("LE"), "x <= y.", bool_dtype)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..core import Primitive, ShapedArray
+from ..dtypes import extended
 from ..interpreters import mlir
 from ..interpreters.mlir import LoweringContext, LoweringRule
 from .utils import broadcast_equal_ranks, check_same_dtypes, is_a
@@ -35,6 +36,7 @@ NUMBER: Kinds = (np.integer, np.floating, np.complexfloating)
 ORDERED: Kinds = (np.integer, np.floating, np.bool_)
 ANY: Kinds = (np.integer, np.floating, np.complexfloating, np.bool_)
 BITS: Kinds = (np.integer, np.bool_)
+EQUATABLE: Kinds = (*ANY, extended)
 
 # --- dtypes of results ---------------------------------------------------------------------------------
 
@@ -223,6 +225,7 @@ def nary_primitive(
 _NAMES_OF_KINDS = {
     np.integer: "integers", np.signedinteger: "signed integers", np.floating: "floats",
     np.complexfloating: "complex", np.bool_: "bool", np.float32: "float32", np.float64: "float64",
+    extended: "extended types",
 }  # fmt: skip
 
 

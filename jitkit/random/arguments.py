@@ -1,0 +1,62 @@
+"""What the samplers do first: check their key, dtype and shape.
+
+JAX: jax/_src/random/core.py:_check_shape
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, lax
+from ..lax.utils import canonicalize_shape
+
+Shape = tuple[int, ...]
+
+
+def floating_dtype(function: str, dtype: Any, kind: type = np.floating) -> Any:
+    """The dtype of the result, by default the default float. ValueError unless it is of the kind."""
+    chosen = dtypes.check_and_canonicalize_user_dtype(float if dtype is None else dtype)
+    if not dtypes.issubdtype(chosen, kind):
+        wanted = "a float dtype" if kind is np.floating else "a float or complex dtype"
+        raise ValueError(f"dtype argument to `{function}` must be {wanted}, got {chosen}")
+    return chosen
+
+
+def check_shape(function: str, shape: Shape, *parameter_shapes: Shape) -> None:
+    """ValueError unless parameters of these shapes broadcast to `shape`."""
+    if parameter_shapes:
+        together = lax.broadcast_shapes(shape, *parameter_shapes)
+        if shape != together:
+            raise ValueError(
+                f"{function} parameter shapes must be broadcast-compatible with shape argument, and the result of "
+                "broadcasting the shapes must equal the shape argument, but got result "
+                f"{together} for shape argument {shape}."
+            )
+
+
+def shape_of_result(function: str, shape: Any, *parameters: Any) -> Shape:
+    """The shape given, or where it is None, that to which the parameters broadcast. ValueError where they do not fit."""
+    shapes = [np.shape(x) for x in parameters]
+    if shape is None:
+        return lax.broadcast_shapes(*shapes)
+    given = canonicalize_shape(shape)
+    check_shape(function, given, *shapes)
+    return given
+
+
+def check_safe_to_cast(function: str, dtype: Any, *parameters: Any) -> None:
+    """TypePromotionError where a parameter has a dtype that does not go into the result's."""
+    for x in parameters:
+        if not dtypes.safe_to_cast(x, dtype):
+            raise dtypes.TypePromotionError(
+                f"In arguments to {function}, cannot safely cast argument of type {dtypes.dtype(x)} to {dtype}"
+            )
+
+
+def constant_like(x: Any, value: Any) -> Any:
+    """A scalar of the dtype of x; a Python number, weak like x, where x is a weak scalar and that has its dtype."""
+    if x.weak_type and not x.ndim and x.dtype == dtypes.canonical_scalar_dtype(dtypes.scalar_type_of(x)):
+        return dtypes.scalar_type_of(x)(value)
+    return np.asarray(value).astype(x.dtype)[()]

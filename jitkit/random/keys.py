@@ -1,0 +1,192 @@
+"""seed -> key -> keys: what a user does with random keys before anything is drawn.
+
+JAX: jax/_src/random/core.py:split
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import core
+from .. import numpy as jnp
+from . import prng
+from .prng import KeyTy, PRNGImpl, is_key_array
+from .threefry2x32 import threefry_prng_impl
+
+_IMPLEMENTATIONS = {threefry_prng_impl.name: threefry_prng_impl}
+# Those that JAX has besides; asked for, they are refused by name.
+_NOT_HERE = ("rbg", "unsafe_rbg", "philox2x32", "philox4x32", "threefry4x32")
+
+
+# --- which implementation -----------------------------------------------------------------------------------
+
+
+def default_prng_impl() -> PRNGImpl:
+    """The implementation of keys for which none was named."""
+    return threefry_prng_impl
+
+
+def _resolve_impl(spec: Any) -> PRNGImpl:
+    if spec is None:
+        return default_prng_impl()
+    if isinstance(spec, PRNGImpl):
+        return spec
+    if isinstance(spec, KeyTy):
+        return spec._impl
+    if not isinstance(spec, str):
+        raise TypeError(f"unrecognized type {type(spec)} for specifying PRNG implementation.")
+    if spec in _NOT_HERE:
+        raise NotImplementedError(
+            f'jitkit has no PRNG implementation "{spec}", only "threefry2x32", which is JAX\'s default.'
+        )
+    if spec not in _IMPLEMENTATIONS:
+        listed = ", ".join(f'"{name}"' for name in (*_IMPLEMENTATIONS, *_NOT_HERE))
+        raise ValueError(f'unrecognized PRNG implementation "{spec}". Did you mean one of: {listed}?')
+    return _IMPLEMENTATIONS[spec]
+
+
+def key_dtype(impl: Any = None) -> KeyTy:
+    """The dtype of keys of an implementation: `key<fry>`."""
+    return KeyTy(_resolve_impl(impl))
+
+
+def _one_of(function: str, impl: Any, dtype: Any) -> Any:
+    if impl is not None and dtype is not None:
+        raise ValueError(f"Cannot specify both `impl` and `dtype` arguments to jax.random.{function}")
+    return impl if dtype is None else dtype
+
+
+# --- keys of the two styles ---------------------------------------------------------------------------------
+
+
+def check_key(function: str, key: Any, allow_batched: bool = False) -> tuple[Any, bool]:
+    """The argument `key` of a function as a typed key, and whether it was given as bare uint32.
+
+    Raises:
+      TypeError: for what is no key.
+      ValueError: for an array of several keys, unless these are allowed.
+    """
+    is_bare = not is_key_array(key)
+    if is_bare and not core.is_array_type(type(key)):
+        raise TypeError(f"unexpected PRNG key type {type(key)}")
+    typed = prng.random_wrap(key, default_prng_impl()) if is_bare else key
+    if typed.ndim and not allow_batched:
+        raise ValueError(
+            f"{function} accepts a single key, but was given a key array of shape {np.shape(key)} != (). "
+            "Use jax.vmap for batching."
+        )
+    return typed, is_bare
+
+
+def _in_style(key: Any, is_bare: bool) -> Any:
+    return prng.random_unwrap(key) if is_bare else key
+
+
+def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
+    """A random key for a seed: an array without axes, of dtype `key<fry>`.
+
+    Args:
+      seed: an integer. Of a large one, the lowest 64 bits count, or the lowest 32 unless x64 mode is on.
+      impl, dtype: the implementation, by name ("threefry2x32") or by the dtype of its keys; one of the two.
+
+    Raises:
+      TypeError: for a seed that is not an integer scalar.
+      ValueError: for an unknown implementation.
+    """
+    return _seeded("key", seed, _one_of("key", impl, dtype))
+
+
+def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
+    """A random key of the older style: a `uint32` array of shape (2,). See `key`, which is preferred."""
+    return _in_style(_seeded("PRNGKey", seed, impl), True)
+
+
+def _seeded(constructor: str, seed: Any, spec: Any) -> Any:
+    impl = _resolve_impl(spec)
+    if is_key_array(seed):
+        raise TypeError(f"{constructor} accepts a scalar seed, but was given a PRNG key.")
+    if np.ndim(seed):
+        raise TypeError(
+            f"{constructor} accepts a scalar seed, but was given an array of shape {np.shape(seed)} != (). "
+            "Use jax.vmap for batching"
+        )
+    return prng.random_seed(seed, impl)
+
+
+# --- from keys to keys --------------------------------------------------------------------------------------
+
+
+def split_typed(key: Any, num: int | Sequence[int] = 2) -> Any:
+    """`split`, of a typed key, for the functions of this package."""
+    return prng.random_split(key, tuple(num) if isinstance(num, Sequence) else (num,))
+
+
+def split(key: Any, num: int | tuple[int, ...] = 2) -> Any:
+    """New keys, independent of each other and of `key`, which is not to be used again.
+
+    Args:
+      key: a key, of either style.
+      num: how many, or the shape of the array of them.
+
+    Returns:
+      Keys along new leading axes, in the style of `key`: `key1, key2 = split(key)`.
+
+    Raises:
+      TypeError: for what is no key.
+      ValueError: for an array of keys.
+    """
+    typed, is_bare = check_key("split", key)
+    return _in_style(split_typed(typed, num), is_bare)
+
+
+def fold_in(key: Any, data: Any) -> Any:
+    """A new key, for a key and an integer: `fold_in(key, step)` gives each step of a loop its own.
+
+    Args:
+      key: a key, of either style.
+      data: an integer, of which the lowest 32 bits count.
+
+    Raises:
+      TypeError: for what is no key, or no scalar.
+      ValueError: for an array of keys.
+    """
+    typed, is_bare = check_key("fold_in", key)
+    if np.ndim(data):
+        raise TypeError(
+            f"fold_in accepts a scalar, but was given an array ofshape {np.shape(data)} != (). "
+            "Use jax.vmap for batching."
+        )
+    return _in_style(prng.random_fold_in(typed, jnp.asarray(data, dtype=np.uint32)), is_bare)
+
+
+def clone(key: Any) -> Any:
+    """The same key, to say that it is used twice on purpose."""
+    return prng.random_clone_p.bind(key)
+
+
+# --- what keys are made of ----------------------------------------------------------------------------------
+
+
+def key_data(keys: Any) -> Any:
+    """What keys are made of: a `uint32` array with one more axis, of size 2."""
+    typed, _ = check_key("key_data", keys, allow_batched=True)
+    return prng.random_unwrap(typed)
+
+
+def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Any:
+    """Keys made of a `uint32` array whose last axis has size 2: the inverse of `key_data`.
+
+    Raises:
+      TypeError: for another dtype or shape.
+    """
+    return prng.random_wrap(key_bits_array, _resolve_impl(_one_of("wrap_key_data", impl, dtype)))
+
+
+def key_impl(keys: Any) -> str:
+    """The name of the implementation of keys: "threefry2x32"."""
+    typed, _ = check_key("key_impl", keys, allow_batched=True)
+    name: str = typed.dtype._impl.name
+    return name

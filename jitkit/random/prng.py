@@ -1,0 +1,246 @@
+"""key + primitive -> key, or bits: what a random key is, and the six operations that know it.
+
+A generator without state: a *key* says everything, and the same key gives the same bits each time. So a
+program never draws twice from one key; it makes new ones (`split`, `fold_in`), and the order in which parts of
+it draw does not matter, nor on how many devices.
+
+A key is an array element like a float is: `key<fry>[3]` has a shape, can be indexed, stacked, carried through
+a loop, and closed over. What it is made of (two uint32) stays out of sight, so that nobody adds 1 to it, which
+would give a key that is not independent. `random_wrap` and `random_unwrap` go from one view to the other and
+compute nothing; keys of the older style are the bare `uint32[2]`, wrapped by every function that takes them.
+
+The primitives take arrays of keys, and do what they do to each. How is the business of an *implementation*:
+`threefry2x32`, the only one here. A rule below is one line, which inlines a Python function on uint32 arrays.
+
+JAX: jax/_src/random/prng.py:random_bits
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import array, core, dtypes, lax
+from .. import numpy as jnp
+from ..array import Array
+from ..core import Primitive, ShapedArray
+from ..interpreters.mlir import LoweringContext, register_lowering
+from ..lax.reducers import inline_function
+from ..lax.utils import broadcast_equal_ranks
+
+
+class PRNGImpl(NamedTuple):
+    """An implementation: how many uint32 make a key, and what the operations are, on arrays of such.
+
+    Arrays of keys have the shape `(*keys, *key_shape)`; `seed` takes integers `(*keys,)`, `split` and
+    `random_bits` add axes `shape` behind `keys`. `fold_in` takes as many integers as keys.
+    """
+
+    key_shape: tuple[int, ...]
+    seed: Callable[[Any], Any]
+    split: Callable[[Any, tuple[int, ...]], Any]
+    random_bits: Callable[[Any, int, tuple[int, ...]], Any]
+    fold_in: Callable[[Any, Any], Any]
+    name: str
+    tag: str  # in types: `key<fry>`
+
+    def __hash__(self) -> int:
+        return hash(self.tag)
+
+    def __str__(self) -> str:
+        return self.tag
+
+
+class KeyTy(dtypes.ExtendedDType):
+    """The element type of random keys of one implementation: `key<fry>`."""
+
+    type = dtypes.prng_key
+    physical_dtype = np.dtype(np.uint32)
+
+    def __init__(self, impl: PRNGImpl) -> None:
+        self._impl = impl
+        self.physical_shape = impl.key_shape
+        self.name = f"key<{impl.tag}>"
+
+    def full(self, shape: tuple[int, ...], fill_value: Any) -> Any:
+        """Keys that are all `fill_value`, if it is one, or are made of that number."""
+        if is_key_array(fill_value):
+            return lax.broadcast(fill_value, shape)
+        return random_wrap(lax.full((*shape, *self.physical_shape), fill_value, np.uint32), self._impl)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, KeyTy) and self._impl == other._impl
+
+    def __hash__(self) -> int:
+        return hash((KeyTy, self._impl))
+
+
+def is_key_array(x: Any) -> bool:
+    """Whether x is an array (or a tracer) of random keys."""
+    return isinstance(x, Array) and isinstance(x.dtype, KeyTy)
+
+
+def _impl_of(keys: ShapedArray) -> PRNGImpl:
+    dtype: Any = keys.dtype
+    impl: PRNGImpl = dtype._impl
+    return impl
+
+
+def _apply(ctx: LoweringContext, function: Callable[..., Any], *names: str) -> str:
+    """Write what `function` computes from these operands, and from keys by what they are made of."""
+    avals = [core.physical_aval(aval) for aval in ctx.avals_in]
+    return inline_function(ctx, lambda *arrays: [function(*arrays)], names, avals)[0]
+
+
+# --- random_seed: integers -> keys --------------------------------------------------------------------------
+
+random_seed_p = Primitive("random_seed")
+
+
+@random_seed_p.def_abstract_eval
+def _(seeds: ShapedArray, *, impl: PRNGImpl) -> ShapedArray:
+    return ShapedArray(seeds.shape, KeyTy(impl))
+
+
+@register_lowering(random_seed_p)
+def _(ctx: LoweringContext, seeds: str, *, impl: PRNGImpl) -> str:
+    return _apply(ctx, impl.seed, seeds)
+
+
+def random_seed(seeds: Any, impl: PRNGImpl) -> Any:
+    """A key for each seed. Of a Python integer, the lowest 64 bits count, or the lowest 32 unless x64 is on."""
+    seeds = jnp.asarray(np.int64(seeds) if isinstance(seeds, int) else seeds)
+    return random_seed_p.bind(seeds, impl=impl)
+
+
+# --- random_split: a key -> many ----------------------------------------------------------------------------
+
+random_split_p = Primitive("random_split")
+
+
+@random_split_p.def_abstract_eval
+def _(keys: ShapedArray, *, shape: tuple[int, ...]) -> ShapedArray:
+    return keys.update(shape=(*keys.shape, *shape))
+
+
+@register_lowering(random_split_p)
+def _(ctx: LoweringContext, keys: str, *, shape: tuple[int, ...]) -> str:
+    impl = _impl_of(ctx.avals_in[0])
+    return _apply(ctx, lambda key: impl.split(key, shape), keys)
+
+
+def random_split(keys: Any, shape: tuple[int, ...]) -> Any:
+    """An array of new keys of this shape for each key."""
+    return random_split_p.bind(keys, shape=shape)
+
+
+# --- random_fold_in: a key and an integer -> a key ----------------------------------------------------------
+
+random_fold_in_p = Primitive("random_fold_in")
+
+
+@random_fold_in_p.def_abstract_eval
+def _(keys: ShapedArray, data: ShapedArray) -> ShapedArray:
+    shapes = [aval.shape for aval in (keys, data) if aval.shape]
+    return keys.update(shape=broadcast_equal_ranks("random_fold_in", shapes or [()]))
+
+
+@register_lowering(random_fold_in_p)
+def _(ctx: LoweringContext, keys: str, data: str) -> str:
+    return _apply(ctx, _impl_of(ctx.avals_in[0]).fold_in, keys, data)
+
+
+def random_fold_in(keys: Any, data: Any) -> Any:
+    """A new key for each key and integer."""
+    return random_fold_in_p.bind(keys, jnp.asarray(data))
+
+
+# --- random_bits: a key -> bits -----------------------------------------------------------------------------
+
+random_bits_p = Primitive("random_bits")
+
+
+@random_bits_p.def_abstract_eval
+def _(keys: ShapedArray, *, bit_width: int, shape: tuple[int, ...]) -> ShapedArray:
+    return ShapedArray((*keys.shape, *shape), f"uint{bit_width}")
+
+
+@register_lowering(random_bits_p)
+def _(ctx: LoweringContext, keys: str, *, bit_width: int, shape: tuple[int, ...]) -> str:
+    impl = _impl_of(ctx.avals_in[0])
+    return _apply(ctx, lambda key: impl.random_bits(key, bit_width, shape), keys)
+
+
+def random_bits(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
+    """Unsigned integers of 8, 16, 32 or 64 bits, each bit as likely 0 as 1."""
+    return random_bits_p.bind(keys, bit_width=bit_width, shape=shape)
+
+
+# --- random_wrap, random_unwrap: the two views of a key ----------------------------------------------------
+
+random_wrap_p = Primitive("random_wrap")
+random_unwrap_p = Primitive("random_unwrap")
+
+
+@random_wrap_p.def_abstract_eval
+def _(data: ShapedArray, *, impl: PRNGImpl) -> ShapedArray:
+    return ShapedArray(data.shape[: -len(impl.key_shape)], KeyTy(impl))
+
+
+@random_unwrap_p.def_abstract_eval
+def _(keys: ShapedArray) -> Any:
+    return core.physical_aval(keys)
+
+
+@register_lowering(random_wrap_p, random_unwrap_p)
+def _(ctx: LoweringContext, x: str, **params: Any) -> str:
+    return x
+
+
+def random_wrap(data: Any, impl: PRNGImpl) -> Any:
+    """Arrays of uint32 as keys. TypeError where they cannot be keys of this implementation."""
+    _check_key_data(data, impl)
+    if core.trace_state_clean() and not isinstance(data, core.Tracer):  # the same buffer, and no program
+        data = array.as_array(data)
+        return array.reinterpreted(data, random_wrap_p.abstract_eval(data.aval, impl=impl))
+    return random_wrap_p.bind(data, impl=impl)
+
+
+def random_unwrap(keys: Any) -> Any:
+    """Keys as arrays of uint32. TypeError for other arrays."""
+    if not is_key_array(keys):
+        raise TypeError(f"random_unwrap takes key array operand, got keys.dtype={keys.dtype!r}")
+    if core.trace_state_clean() and not isinstance(keys, core.Tracer):
+        return array.reinterpreted(keys, core.physical_aval(keys.aval))
+    return random_unwrap_p.bind(keys)
+
+
+def _check_key_data(data: Any, impl: PRNGImpl) -> None:
+    problem = "JAX encountered invalid PRNG key data: expected"
+    if not all(hasattr(data, attribute) for attribute in ("ndim", "shape", "dtype")):
+        raise TypeError(f"{problem} key_data to have ndim, shape, and dtype attributes. Got {data}")
+    if data.ndim < 1:
+        raise TypeError(f"{problem} key_data.ndim >= 1; got ndim={data.ndim}")
+    if data.shape[-len(impl.key_shape) :] != impl.key_shape:
+        raise TypeError(
+            f"{problem} key_data.shape to end with {impl.key_shape}; got shape={data.shape} for {impl=}"
+        )
+    if data.dtype not in (np.uint32, dtypes.float0):
+        raise TypeError(f"{problem} key_data.dtype = uint32; got dtype={data.dtype}")
+
+
+# --- random_clone: the same key, said to be used twice on purpose ------------------------------------------
+
+random_clone_p = Primitive("random_clone")
+
+
+@random_clone_p.def_abstract_eval
+def _(keys: ShapedArray) -> ShapedArray:
+    return keys
+
+
+@register_lowering(random_clone_p)
+def _(ctx: LoweringContext, x: str) -> str:
+    return x

@@ -1,0 +1,219 @@
+"""key + counter -> 64 random bits: Threefry-2x32, the generator behind all of `random`.
+
+A *counter-based* generator has no state to advance. It is a keyed hash: element i of the result is the hash
+of the number i under the key, so all elements are computed at once, and a part of an array can be computed
+without the rest. The hash mixes two words of 32 bits by addition, rotation and exclusive or, for twenty
+rounds, and adds the key to them after every fourth (Salmon, Moraes, Dror, Shaw: "Parallel Random Numbers: As
+Easy as 1, 2, 3", 2011).
+
+On CPU, the rounds are a loop of five trips with four rounds each: a body that is compiled once. Elsewhere
+they are written out, for a single kernel without a loop.
+
+JAX: jax/_src/random/threefry2x32.py:threefry2x32_p
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, lax
+from .. import numpy as jnp
+from ..core import Primitive, ShapedArray
+from ..interpreters.mlir import LoweringContext, register_lowering
+from ..jaxpr import Jaxpr
+from ..lax.reducers import reducer_jaxpr, remembered
+from ..lax.utils import broadcast_equal_ranks
+from ..pjit import jit
+from .prng import PRNGImpl
+
+UINT_DTYPES = {bits: np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64)}
+
+# --- threefry2x32: the hash ---------------------------------------------------------------------------------
+
+threefry2x32_p = Primitive("threefry2x32", multiple_results=True)
+
+_ROTATIONS = np.array([[13, 15, 26, 6], [17, 29, 16, 24]], np.uint32)  # found by a search of the authors
+_PARITY = np.uint32(0x1BD11BDA)  # with it, no key makes all three words of the schedule 0
+
+
+@threefry2x32_p.def_abstract_eval
+def _(*operands: ShapedArray) -> list[ShapedArray]:
+    if any(x.dtype != np.uint32 for x in operands):
+        raise TypeError(f"Arguments to threefry2x32 must have uint32 type, got {operands}")
+    shapes = [x.shape for x in operands if x.shape]
+    return [ShapedArray(broadcast_equal_ranks("threefry2x32", shapes or [()]), np.uint32)] * 2
+
+
+@register_lowering(threefry2x32_p)
+def _(ctx: LoweringContext, *operands: str) -> list[str]:
+    """A call: a program hashes often, and arrays of one shape by one function."""
+    hash_function = _rolled if ctx.module.platform == "cpu" else _unrolled
+    return ctx.call_jaxpr("threefry2x32", _hash_jaxpr(hash_function, tuple(ctx.avals_in)), operands)
+
+
+def _hash_jaxpr(hash_function: Any, avals: tuple[Any, ...]) -> Jaxpr:
+    return remembered(
+        hash_function, avals, lambda: reducer_jaxpr(hash_function, avals, "lowering", hash_function)
+    )
+
+
+def _schedule(key1: Any, key2: Any, x1: Any, x2: Any) -> tuple[tuple[Any, ...], tuple[Any, Any]]:
+    """The three words of the key that are added in turn, and the counter after the first of these additions."""
+    key3 = lax.bitwise_xor(lax.bitwise_xor(key1, key2), _PARITY)
+    return (key1, key2, key3), (lax.add(x1, key1), lax.add(x2, key2))
+
+
+def _rolled(key1: Any, key2: Any, x1: Any, x2: Any) -> list[Any]:
+    keys, x = _schedule(key1, key2, x1, x2)
+
+    def trip(i: Any, state: Any) -> Any:
+        x, (key1, key2, key3), (rotations, next_rotations) = state
+        x = _four_rounds(x, [rotations[j] for j in range(4)])
+        x = _add_key(x, key1, key2, lax.convert_element_type(lax.add(i, 1), np.uint32))
+        return x, (key2, key3, key1), (next_rotations, rotations)
+
+    x, _, _ = lax.fori_loop(0, 5, trip, (x, (keys[1], keys[2], keys[0]), tuple(map(jnp.asarray, _ROTATIONS))))
+    return list(x)
+
+
+def _unrolled(key1: Any, key2: Any, x1: Any, x2: Any) -> list[Any]:
+    keys, x = _schedule(key1, key2, x1, x2)
+    for i in range(5):
+        x = _four_rounds(x, _ROTATIONS[i % 2])
+        x = _add_key(x, keys[(i + 1) % 3], keys[(i + 2) % 3], np.uint32(i + 1))
+    return list(x)
+
+
+def _four_rounds(x: tuple[Any, Any], rotations: Any) -> tuple[Any, Any]:
+    a, b = x
+    for by in rotations:
+        a = lax.add(a, b)
+        b = lax.bitwise_xor(a, _rotate_left(b, by))
+    return a, b
+
+
+def _add_key(x: tuple[Any, Any], key1: Any, key2: Any, trips: Any) -> tuple[Any, Any]:
+    return lax.add(x[0], key1), lax.add(lax.add(x[1], key2), trips)
+
+
+def _rotate_left(x: Any, by: Any) -> Any:
+    return lax.bitwise_or(lax.shift_left(x, by), lax.shift_right_logical(x, lax.sub(np.uint32(32), by)))
+
+
+# --- counters -----------------------------------------------------------------------------------------------
+
+iota_2x32_shape_p = Primitive("iota_2x32_shape", multiple_results=True)
+
+
+@iota_2x32_shape_p.def_abstract_eval
+def _(*, shape: tuple[int, ...]) -> list[ShapedArray]:
+    return [ShapedArray(shape, np.uint32)] * 2
+
+
+@register_lowering(iota_2x32_shape_p)
+def _(ctx: LoweringContext, *, shape: tuple[int, ...]) -> list[str]:
+    """64-bit integers exist inside of XLA whether x64 mode is on or not, so this is not made of `lax`."""
+    wide = ShapedArray(shape, np.uint64)
+    count = ""
+    for axis in range(len(shape)):
+        index = ctx.emit("stablehlo.iota", [], f"dim = {axis}", out=wide)
+        stride = ctx.splat(math.prod(shape[axis + 1 :]), wide)
+        index = ctx.emit("stablehlo.multiply", [stride, index], out=wide)
+        count = ctx.emit("stablehlo.add", [count, index], out=wide) if count else index
+    high = ctx.emit("stablehlo.shift_right_logical", [count, ctx.splat(32, wide)], out=wide)
+    return [ctx.convert(x, wide, np.uint32) for x in (high, count)]
+
+
+def iota_2x32_shape(shape: tuple[int, ...]) -> list[Any]:
+    """The place of each element in an array of this shape, in row-major order: the upper and the lower 32 bits."""
+    if not shape:
+        return [jnp.zeros((), np.uint32)] * 2
+    halves: list[Any] = iota_2x32_shape_p.bind(shape=shape)
+    return halves
+
+
+def _hash_of_places(keys: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
+    """For each key, the two words of the hash of each place in an array of this shape, as `(*keys, *shape)`."""
+    words, counts = _words(keys), iota_2x32_shape(shape)
+    batch = keys.ndim - 1
+    if batch:  # an array of keys: its axes first, then those of the places
+        words = [lax.expand_dims(word, range(batch, batch + len(shape))) for word in words]
+        counts = [lax.expand_dims(count, range(batch)) for count in counts]
+    high, low = threefry2x32_p.bind(*words, *counts)
+    return high, low
+
+
+def _words(keys: Any) -> list[Any]:
+    """The first word of each key, and the second."""
+    return [lax.index_in_dim(keys, i, keys.ndim - 1, keepdims=False) for i in range(2)]
+
+
+# --- the implementation -------------------------------------------------------------------------------------
+
+
+def threefry_seed(seeds: Any) -> Any:
+    """The bits of a seed as a key: upper and lower 32, where the upper are 0 for a seed of 32 bits.
+
+    Raises:
+      TypeError: for what is not an integer.
+    """
+    if not dtypes.issubdtype(seeds.dtype, np.integer):
+        raise TypeError(f"PRNG key seed must be an integer; got {seeds!r}")
+    high = lax.shift_right_logical(seeds, seeds.dtype.type(32))
+    low = jnp.bitwise_and(seeds, np.uint32(0xFFFFFFFF))
+    halves = [lax.convert_element_type(half, np.uint32) for half in (high, low)]
+    return lax.concatenate([lax.expand_dims(half, [seeds.ndim]) for half in halves], seeds.ndim)
+
+
+def threefry_split(keys: Any, shape: tuple[int, ...]) -> Any:
+    """New keys: the hashes of 0, 1, 2, ..."""
+    return _threefry_split(keys, tuple(map(int, shape)))
+
+
+@functools.partial(jit, static_argnums=(1,))
+def _threefry_split(key: Any, shape: tuple[int, ...]) -> Any:
+    high, low = _hash_of_places(key, shape)
+    return jnp.stack([high, low], axis=high.ndim)
+
+
+def threefry_fold_in(keys: Any, data: Any) -> Any:
+    """A new key: the hash of an integer, as a key made of that seed has its bits."""
+    return _threefry_fold_in(keys, jnp.asarray(data, dtype=np.uint32))
+
+
+@jit
+def _threefry_fold_in(key: Any, data: Any) -> Any:
+    high, low = threefry2x32_p.bind(*_words(key), *_words(threefry_seed(data)))
+    return jnp.stack([high, low], axis=high.ndim)
+
+
+def threefry_random_bits(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
+    """Random bits: of the hash of each element's place, all 64, or the two words together.
+
+    Raises:
+      TypeError: for another width than 8, 16, 32 or 64.
+    """
+    if bit_width not in UINT_DTYPES:
+        raise TypeError("requires 8-, 16-, 32- or 64-bit field width.")
+    high, low = _hash_of_places(keys, shape)
+    dtype = UINT_DTYPES[bit_width]
+    if bit_width == 64:
+        high, low = (lax.convert_element_type(half, dtype) for half in (high, low))
+        return lax.bitwise_or(lax.shift_left(high, dtype.type(32)), low)
+    bits = lax.bitwise_xor(high, low)
+    return bits if bit_width == 32 else lax.convert_element_type(bits, dtype)
+
+
+threefry_prng_impl = PRNGImpl(
+    key_shape=(2,),
+    seed=threefry_seed,
+    split=threefry_split,
+    random_bits=threefry_random_bits,
+    fold_in=threefry_fold_in,
+    name="threefry2x32",
+    tag="fry",
+)
