@@ -25,8 +25,8 @@ from . import flatten_util as flatten_util
 from . import lax as lax
 from . import nn as nn
 from . import numpy as numpy
-from . import stages as stages
 from . import random as random
+from . import stages as stages
 from . import tree as tree
 from . import tree_util as tree_util
 from .api import block_until_ready as block_until_ready

@@ -109,6 +109,9 @@ class ShapedArray:
         return ("~" if self.weak_type else "") + self.str_short()
 
     def __reduce__(self) -> tuple[Any, ...]:
+        return ShapedArray, (self.shape, self.dtype, self.weak_type)
+
+
 def physical_aval(aval: Any) -> Any:
     """The aval of what is on the device: for an array of an extended dtype, one with the axes of its elements
     behind its own; any other aval itself.
@@ -117,9 +120,6 @@ def physical_aval(aval: Any) -> Any:
     if not isinstance(dtype, dtypes.ExtendedDType):
         return aval
     return ShapedArray((*aval.shape, *dtype.physical_shape), dtype.physical_dtype)
-
-
-        return ShapedArray, (self.shape, self.dtype, self.weak_type)
 
 
 class AbstractToken:

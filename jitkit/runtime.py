@@ -232,6 +232,7 @@ def put(x: Any, aval: ShapedArray, sharding: Sharding, committed: bool) -> Buffe
     """Copy a host value (numpy, Python scalar), or a buffer that is elsewhere, to the devices of a sharding."""
     if is_buffer(x):
         return gate().jax.device_put(x, sharding) if committed or x.sharding != sharding else x
+    aval = core.physical_aval(aval)
     if type(x) is np.ndarray and x.dtype == aval.dtype:
         value = x
     else:
@@ -270,7 +271,6 @@ def from_dlpack(x: Any) -> Buffer:
 def deleted_error(aval: Any) -> RuntimeError:
     """The error for an array whose buffer was donated or deleted."""
     return RuntimeError(f"Array has been deleted with shape={aval.str_short()}.\n{_WHERE_IT_WENT}")
-    aval = core.physical_aval(aval)
 
 
 _WHERE_IT_WENT = (

@@ -414,6 +414,8 @@ class LoweringContext:
         out = ShapedArray(shape, aval.dtype)
         if tuple(aval.shape) == tuple(shape):
             return x
+        out = core.physical_aval(ShapedArray(shape, aval.dtype))
+        dims = [*dims, *range(len(shape), out.ndim)]  # the axes of an element stay the last ones
         return self.emit_text(
             f"stablehlo.broadcast_in_dim {x}, dims = [{', '.join(map(str, dims))}] : "
             f"({type_of(aval)}) -> {type_of(out)}"
@@ -424,8 +426,6 @@ class LoweringContext:
         if aval.dtype == np.dtype(dtype):
             return x
         return self.emit_op(f"stablehlo.convert {x}", [aval], aval.update(dtype=dtype))
-        out = core.physical_aval(ShapedArray(shape, aval.dtype))
-        dims = [*dims, *range(len(shape), out.ndim)]  # the axes of an element stay the last ones
 
     def reshape(self, x: str, aval: Any, shape: Sequence[int]) -> str:
         """The same elements, in row-major order, in another shape."""
