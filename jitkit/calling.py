@@ -70,6 +70,7 @@ def _takes_buffers_as_they_are(executable: Executable, leaf_keys: Sequence[Any])
     """Whether every leaf is on the device, and the program takes them all and nothing else."""
     return (
         not executable.committed
+        and not executable.has_effects
         and not executable.consts
         and executable.kept == list(range(len(leaf_keys)))
         and not any(isinstance(key, OnHost) for key in leaf_keys)
@@ -82,6 +83,7 @@ def _takes_one_numpy_array(executable: Executable, key: Any) -> bool:
         and not key.aval.weak_type
         and executable.kept == [0]
         and not executable.consts
+        and not executable.has_effects
     )
 
 
@@ -93,7 +95,7 @@ def _buffers_runner(executable: Executable, leaf_keys: Sequence[Any]) -> Callabl
             [x._buf if type(x) is Array else x for x in leaves]
         ).consume_with_handlers(handlers)
     avals, place, kept, consts = executable.arg_avals, executable.place, executable.kept, executable.consts
-    if executable.committed:
+    if executable.committed or executable.has_effects:
         return lambda leaves: executable.run([*consts, *[place(leaves[i], avals[i]) for i in kept]])
     if any(isinstance(leaf_keys[i], OnHost) for i in kept):
         return _host_runner(executable, leaf_keys)

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-from . import core, disk_cache, report, runtime
+from . import core, disk_cache, report, runtime, tokens
 from .array import Array, as_array
 from .core import ShapedArray
+from .effects import Effect
 from .interpreters.mlir import Module
 
 CompilerOptions = tuple[tuple[str, Any], ...]
@@ -33,13 +34,22 @@ def compile_module(
     recompile it.
     """
     start = time.perf_counter()
+    if module.host_callbacks:  # functions of this process: nothing for the disk
+        text = module.text(debug_info=True)
+        loaded = runtime.compile_with_callbacks(text, owners, options, module.host_callbacks)
+    else:
+        loaded = _compile_text(module, owners, options)
+    report.log_stage("compilation", name, time.perf_counter() - start)
+    return loaded
+
+
+def _compile_text(module: Module, owners: Sequence[runtime.Device], options: CompilerOptions) -> Any:
     text = module.text() if disk_cache.enabled() else ""
     loaded = disk_cache.load(text, owners, options) if text else None
     if loaded is None:
         loaded = runtime.compile_text(module.text(debug_info=True), owners, options)
         if text:
             disk_cache.store(text, owners, options, loaded)
-    report.log_stage("compilation", name, time.perf_counter() - start)
     return loaded
 
 
@@ -48,7 +58,7 @@ class Executable:
 
     `kept` are the positions of the arguments that the program uses, `consts` the buffers passed before them,
     `out_avals` the types of the results. `sharding` is where arguments have to be; results live there,
-    committed or not. `keepalive` holds what the program refers to outside of itself (host callbacks).
+    committed or not.
     """
 
     __slots__ = (
@@ -59,7 +69,6 @@ class Executable:
         "execute",
         "handlers",
         "host_call",
-        "keepalive",
         "kept",
         "loaded",
         "name",
@@ -81,7 +90,6 @@ class Executable:
         sharding: runtime.Sharding,
         committed: bool,
         donates: bool = False,
-        keepalive: Sequence[Any] = (),
     ) -> None:
         self.name = name
         self.loaded = loaded
@@ -91,7 +99,6 @@ class Executable:
         self.sharding = sharding
         self.committed = committed
         self.donates = donates
-        self.keepalive = keepalive
         self.consts = [self.place_const(value) for value in consts]
         self.execute = loaded.execute_sharded
         self.host_call: Callable[..., Sequence[runtime.Buffer]] | None = None
@@ -101,6 +108,8 @@ class Executable:
             runtime.placed(aval, s) if committed else aval
             for aval, s in zip(out_avals, self.out_shardings, strict=True)
         ]
+
+    has_effects: ClassVar[bool] = False  # whether running it is more than computing the results
 
     def place(self, x: Any, aval: ShapedArray) -> runtime.Buffer:
         """The buffer of an argument on this program's devices; copies only what is elsewhere."""
@@ -152,6 +161,22 @@ class Executable:
         return [
             Array(b, aval, key) for b, aval, key in zip(buffers, self.out_avals, self.out_keys, strict=True)
         ]
+
+
+class EffectfulExecutable(Executable):
+    """A compiled program that calls Python while it runs: its tokens go in and out beside the buffers."""
+
+    __slots__ = ("ordered",)
+
+    has_effects = True
+
+    def __init__(self, name: str, loaded: Any, *, ordered: Sequence[Effect], **parts: Any) -> None:
+        super().__init__(name, loaded, **parts)
+        self.ordered = ordered
+
+    def run(self, buffers: list[runtime.Buffer]) -> list[runtime.Buffer]:
+        """Run on buffers that are in place, after what was run before with the same ordered effects."""
+        return tokens.run(self.loaded, buffers, self.handlers, self.ordered, self.place)
 
 
 def output_shardings(loaded: Any, sharding: runtime.Sharding, count: int) -> list[runtime.Sharding]:

@@ -33,11 +33,8 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from . import config, dtypes, errors, source_info
+from .effects import Effects
 from .operators import Operators, question
-
-Effects = frozenset[Any]
-no_effects: Effects = frozenset()
-
 
 # --- abstract values ----------------------------------------------------------------------------------------
 

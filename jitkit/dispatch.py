@@ -16,6 +16,7 @@ from . import array, compilation_cache, config, core, stages
 from .array import Array
 from .compilation_cache import Entry
 from .core import Primitive, Tracer
+from .effects import no_effects
 from .jaxpr import DebugInfo, Jaxpr, JaxprEqn, Var
 from .tree_util import tree_structure
 
@@ -76,7 +77,7 @@ def _compile(primitive: Primitive, keys: tuple[Any, ...], params: dict[str, Any]
     invars = [Var(key if isinstance(key, core.ShapedArray) else key.aval) for key in keys]
     out = primitive.abstract_eval(*[v.aval for v in invars], **params)
     outvars = [Var(aval) for aval in (out if primitive.multiple_results else [out])]
-    effects = core.no_effects if primitive.effects is None else primitive.effects(params)
+    effects = no_effects if primitive.effects is None else primitive.effects(params)
     eqn = JaxprEqn(list(invars), outvars, primitive, params, effects)
     jaxpr = Jaxpr([], invars, outvars, [eqn], effects, DebugInfo("eager", primitive.name))
     out_tree = tree_structure([0] * len(outvars)) if primitive.multiple_results else _LEAF

@@ -25,7 +25,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from . import core
-from .core import Effects, Primitive, no_effects
+from .core import Primitive
+from .effects import Effects, no_effects
 from .rich_display import RichDisplay
 from .source_info import UNKNOWN, SourceInfo
 

@@ -23,7 +23,8 @@ import numpy as np
 
 from . import dtypes, source_info
 from . import pretty_printer as pp
-from .core import Effects, get_aval, no_effects
+from .core import get_aval
+from .effects import Effects, no_effects
 from .errors import JaxprTypeError
 from .jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params, join_effects
 from .jaxpr_printer import JaxprPpContext, JaxprPpSettings, pp_aval, pp_eqn, pp_lambda

@@ -16,8 +16,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from . import core, dtypes, report, runtime, traceback_util
-from .compiler import CompilerOptions, Executable, compile_module, explain_failure
+from .compiler import CompilerOptions, EffectfulExecutable, Executable, compile_module, explain_failure
 from .core import ShapedArray
+from .effects import ordered_effects
 from .interpreters import mlir
 from .jaxpr import Jaxpr, dce_jaxpr
 from .jaxpr_html import jaxpr_to_html
@@ -548,6 +549,7 @@ def lower_program(
     )
     spread = [placement.spread[i] for i in kept] if placement and placement.spread else []
     if spread:
+        _refuse_order(jaxpr)
         attributes = _sharding_attributes(jaxpr, spread, attributes)
     paths, _ = tree_flatten_with_path(tree_unflatten(program.out_tree, jaxpr.out_avals))
     labels = [f"result{keystr(path)}" for path, _ in paths]
@@ -558,6 +560,15 @@ def lower_program(
     return module, kept
 
 
+def _refuse_order(jaxpr: Jaxpr) -> None:
+    """ValueError for ordered effects in a program for several devices."""
+    if ordered := ordered_effects(jaxpr.effects):
+        raise ValueError(
+            f"The following ordered effects are not supported for more than 1 device: {ordered}\n"
+            "Devices do not wait for each other. Leave `ordered=True` out, or put the arguments on one device."
+        )
+
+
 def _donation_attributes(jaxpr: Jaxpr, donated: Sequence[bool]) -> list[str] | None:
     """Give each donated argument's memory to the first result of the same shape and dtype that has none yet, and
     failing that, offer it to XLA for one of the same size.
@@ -565,12 +576,13 @@ def _donation_attributes(jaxpr: Jaxpr, donated: Sequence[bool]) -> list[str] | N
     if not any(donated):
         return None
     free: dict[tuple[Any, ...], list[int]] = {}
+    tokens = len(ordered_effects(jaxpr.effects))  # which are returned before all results
     for i, aval in enumerate(jaxpr.out_avals):
         free.setdefault((aval.shape, aval.dtype), []).append(i)
     attributes = []
     for aval, is_donated in zip(jaxpr.in_avals, donated, strict=True):
         results = free.get((aval.shape, aval.dtype)) if is_donated else None
-        attributes.append(f"tf.aliasing_output = {results.pop(0)} : i32" if results else "")
+        attributes.append(f"tf.aliasing_output = {tokens + results.pop(0)} : i32" if results else "")
     # What is left may do for a result of as many elements; that is for XLA to see.
     sizes = [jaxpr.out_avals[i].size for results in free.values() for i in results]
     unusable = []
@@ -610,18 +622,19 @@ def build_executable(
 ) -> Executable:
     """Compile a lowered program for a placement."""
     loaded = compile_module(program.name, module, placement.devices, options)
-    return Executable(
-        program.name,
-        loaded,
-        arg_avals=program.jaxpr.in_avals,
-        out_avals=program.jaxpr.out_avals,
-        kept=kept,
-        consts=list(module.hoisted.values()),
-        sharding=placement.sharding,
-        committed=placement.committed,
-        donates=any(program.donated),
-        keepalive=module.keepalive,
-    )
+    parts: dict[str, Any] = {
+        "arg_avals": program.jaxpr.in_avals,
+        "out_avals": program.jaxpr.out_avals,
+        "kept": kept,
+        "consts": list(module.hoisted.values()),
+        "sharding": placement.sharding,
+        "committed": placement.committed,
+        "donates": any(program.donated),
+    }
+    if module.host_callbacks:
+        ordered = ordered_effects(program.jaxpr.effects)
+        return EffectfulExecutable(program.name, loaded, ordered=ordered, **parts)
+    return Executable(program.name, loaded, **parts)
 
 
 def compile_program(program: Program, placement: Placement) -> Executable:

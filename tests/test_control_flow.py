@@ -21,6 +21,7 @@ import jitkit
 import jitkit.numpy as jnp
 from jitkit import core, lax, report
 from jitkit.core import Primitive
+from jitkit.effects import Effect
 from jitkit.errors import JaxprTypeError
 from jitkit.interpreters.mlir import register_lowering
 from jitkit.jaxpr import dce_jaxpr, jaxpr_as_fun
@@ -778,7 +779,8 @@ def test_what_is_left_without_dead_code_gives_the_same_values():
 
 
 noisy_p = Primitive("noisy")
-noisy_p.effects = lambda params: frozenset({"noise"})
+NOISE = Effect("noise")
+noisy_p.effects = lambda params: frozenset({NOISE})
 noisy_p.def_abstract_eval(lambda x: x)
 register_lowering(noisy_p)(lambda ctx, x: x)
 
@@ -796,11 +798,11 @@ register_lowering(noisy_p)(lambda ctx, x: x)
 def test_effects_of_what_is_inside_are_effects_of_the_equation_and_keep_it_alive(program):
     jaxpr = jitkit.make_jaxpr(program)()
     check_jaxpr(jaxpr)
-    assert jaxpr.effects == frozenset({"noise"})
+    assert jaxpr.effects == frozenset({NOISE})
     assert any(eqn.effects for eqn in jaxpr.eqns)
     pruned, _ = dce_jaxpr(jaxpr, False)
     check_jaxpr(pruned)
-    assert pruned.effects == frozenset({"noise"})
+    assert pruned.effects == frozenset({NOISE})
     jitkit.jit(program)()
 
 

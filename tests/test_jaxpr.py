@@ -20,6 +20,7 @@ from jax._src.interpreters import partial_eval as jax_pe
 from jaxpr_from_jax import convert, primitive_like
 
 from jitkit import core
+from jitkit.effects import no_effects
 from jitkit.errors import JaxprTypeError
 from jitkit.jaxpr import (
     DebugInfo,
@@ -215,7 +216,7 @@ def _(x, y):
     return x
 
 
-def eqn(primitive, invars, outvars, effects=core.no_effects, **params):
+def eqn(primitive, invars, outvars, effects=no_effects, **params):
     return JaxprEqn(invars, outvars, primitive, params, effects)
 
 

@@ -18,6 +18,8 @@ What is worth knowing:
 - A nested `jit` becomes a private function, written once a jaxpr and called wherever the jaxpr is.
 - Constants above `HOISTED_BYTES` do not appear in the text: each becomes one more argument of the functions
 that need it, up to `main`.
+- Each ordered effect of a function is a token that it takes before its arguments and returns before its results;
+`LoweringContext.tokens` has the latest one of each, at the place that is being written.
 - Every line knows the Python line that it came from; `text(debug_info=True)` shows it as `loc(...)`, and so
 do the profiler and the HLO.
 
@@ -36,11 +38,14 @@ import numpy as np
 
 from .. import core, dtypes
 from ..core import Primitive, ShapedArray
+from ..effects import Effect, ordered_effects
 from ..jaxpr import Jaxpr, JaxprEqn, Literal, Var
 
 HOISTED_BYTES = (
     1 << 14
 )  # a constant up to this size is part of the text, where XLA may fold it; a larger one is passed in
+
+FIRST_DEVICE = "maximal_mesh_0"  # the mesh, in a program for several devices, of what runs on one of them
 
 LoweringRule = Callable[..., Any]
 _rules: dict[Primitive, LoweringRule] = {}
@@ -205,7 +210,7 @@ class Module:
         self.renamed = 0
         self.function_of_jaxpr: dict[Any, Function] = {}
         self.hoisted: dict[int, Any] = {}  # id -> constant, in the order of the arguments of main
-        self.keepalive: list[Any] = []  # host callbacks that the compiled program calls
+        self.host_callbacks: list[Callable[..., Any]] = []  # Python functions that the program calls
         self.partitions = 1  # devices that the program is spread over
         self.mesh = ""  # how they are arranged, as Shardy has it
 
@@ -223,6 +228,8 @@ class Module:
         attributes = f"mhlo.num_partitions = {self.partitions} : i32, mhlo.num_replicas = 1 : i32"
         head = f"module @{_symbol_text(self.name)} attributes {{{attributes}}} {{"
         mesh = [f"  sdy.mesh @mesh = {self.mesh}"] if self.mesh else []
+        if self.host_callbacks:
+            mesh.append(f"  sdy.mesh @{FIRST_DEVICE} = <[], device_ids=[0]>")
         numbers: dict[str, int] | None = {} if debug_info else None  # of the locations, each written once
         body = [line for function in self.functions for line in function.text(numbers)]
         tail = [f"#loc{n} = {text}" for text, n in (numbers or {}).items()]
@@ -234,10 +241,11 @@ class Function:
     caller.
     """
 
-    def __init__(self, module: Module, symbol: str, visibility: str) -> None:
+    def __init__(self, module: Module, symbol: str, visibility: str, ordered: Sequence[Effect] = ()) -> None:
         self.module = module
         self.symbol = symbol
         self.visibility = visibility
+        self.ordered = ordered  # the effects whose tokens it takes before all arguments, and returns
         self.arguments: list[str] = []  # `%arg0: tensor<f32>`, with attributes
         self.argument_names: Sequence[str] = ()  # what the user calls them: shown where locations are
         self.results: list[str] = []
@@ -274,9 +282,11 @@ class Function:
             own = [
                 f'{argument} loc("{_quoted(name)}")' if name else argument for argument, name in located_names
             ]
-        arguments = ", ".join([*(f"{name}: {t}" for name, t in self.hoisted.values()), *own])
-        results = ", ".join(self.results)
-        if len(self.results) > 1 or "{" in results:
+        tokens = [f"%token{i}: !stablehlo.token" for i in range(len(self.ordered))]
+        arguments = ", ".join([*tokens, *(f"{name}: {t}" for name, t in self.hoisted.values()), *own])
+        types = ["!stablehlo.token"] * len(tokens) + self.results
+        results = ", ".join(types)
+        if len(types) > 1 or "{" in results:
             results = f"({results})"
         arrow = " -> " if results else ""
         head = f"  func.func {self.visibility} @{_symbol_text(self.symbol)}({arguments}){arrow}{results} {{"
@@ -303,6 +313,7 @@ class LoweringContext:
         self.avals_out: Sequence[Any] = ()
         self.primitive: Primitive | None = None
         self.origin: Origin | None = None
+        self.tokens = {effect: f"%token{i}" for i, effect in enumerate(function.ordered)}
         self._constants: dict[Any, str] = {}
         self._inlining = False
 
@@ -531,23 +542,29 @@ class LoweringContext:
         consts = [
             self.function.hoist(self.module.hoisted[key], t) for key, (_, t) in function.hoisted.items()
         ]
-        operands = [*consts, *args]
-        types_in = ", ".join(
-            [*(t for _, t in function.hoisted.values()), *(type_of(aval) for aval in jaxpr.in_avals)]
-        )
-        types_out = [type_of(aval) for aval in jaxpr.out_avals]
+        operands = [*(self.tokens[effect] for effect in function.ordered), *consts, *args]
+        tokens = ["!stablehlo.token"] * len(function.ordered)
+        const_types = (t for _, t in function.hoisted.values())
+        types_in = ", ".join([*tokens, *const_types, *(type_of(aval) for aval in jaxpr.in_avals)])
+        types_out = [*tokens, *(type_of(aval) for aval in jaxpr.out_avals)]
         out_text = types_out[0] if len(types_out) == 1 else f"({', '.join(types_out)})"
         text = f"call @{_symbol_text(function.symbol)}({', '.join(operands)}) : ({types_in}) -> {out_text}"
         if not types_out:
             self.function.write(text, self.origin)
             return []
         called = self.emit_text(text, len(types_out))
-        return [called] if len(types_out) == 1 else [f"{called}#{i}" for i in range(len(types_out))]
+        outs = [called] if len(types_out) == 1 else [f"{called}#{i}" for i in range(len(types_out))]
+        return self.take_tokens(function.ordered, outs)
+
+    def take_tokens(self, ordered: Sequence[Effect], names: Sequence[str]) -> list[str]:
+        """From here on, the first of these names are the tokens of the ordered effects. Returns the others."""
+        self.tokens.update(zip(ordered, names, strict=False))
+        return list(names[len(ordered) :])
 
 
 def lower_function(module: Module, name: str, jaxpr: Jaxpr, name_stack: str) -> Function:
     """Write a jaxpr as a private function of the module."""
-    function = Function(module, module.symbol(name), "private")
+    function = Function(module, module.symbol(name), "private", ordered_effects(jaxpr.effects))
     names = [f"%arg{i}" for i in range(len(jaxpr.invars))]
     function.arguments = [f"{n}: {type_of(v.aval)}" for n, v in zip(names, jaxpr.invars, strict=True)]
     function.results = [type_of(aval) for aval in jaxpr.out_avals]
@@ -571,7 +588,7 @@ def lower_main(
     """
     module = Module(re.sub(r"[^\w.-]", "_", f"jit({name})").rstrip("_"), platform)
     module.symbols.add("main")
-    function = Function(module, "main", "public")
+    function = Function(module, "main", "public", ordered_effects(jaxpr.effects))
     names = [f"%arg{i}" for i in range(len(jaxpr.invars))]
     attributes = argument_attributes or [""] * len(names)
     function.arguments = [
@@ -600,8 +617,9 @@ def _quoted(text: str) -> str:
 
 def _write_body(ctx: LoweringContext, jaxpr: Jaxpr, names: Sequence[str]) -> None:
     outs = ctx.lower_jaxpr(jaxpr, names)
-    types = ", ".join(type_of(aval) for aval in jaxpr.out_avals)
-    ctx.write(f"return {', '.join(outs)} : {types}" if outs else "return")
+    tokens = [ctx.tokens[effect] for effect in ctx.function.ordered]
+    types = ["!stablehlo.token"] * len(tokens) + [type_of(aval) for aval in jaxpr.out_avals]
+    ctx.write(f"return {', '.join([*tokens, *outs])} : {', '.join(types)}" if types else "return")
 
 
 def lowering_rule(primitive: Primitive) -> LoweringRule | None:

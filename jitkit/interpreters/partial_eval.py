@@ -28,7 +28,8 @@ from typing import Any
 import numpy as np
 
 from .. import config, core, dtypes, errors, source_info
-from ..core import Primitive, Trace, Tracer, no_effects
+from ..core import Primitive, Trace, Tracer
+from ..effects import no_effects
 from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, Literal, Var
 from ..operators import Operators
 

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from ... import config, core, dtypes, traceback_util
-from ...core import Primitive, ShapedArray, no_effects
+from ...core import Primitive, ShapedArray, abstract_token
+from ...effects import no_effects, ordered_effects
 from ...errors import JaxprTypeError
 from ...interpreters.mlir import LoweringContext, register_lowering, type_of
 from ...jaxpr import Atom, Jaxpr, JaxprEqn, Var, dce_jaxpr, dce_rules
@@ -47,22 +48,28 @@ def _(index: ShapedArray, *operands: Any, branches: tuple[Jaxpr, ...]) -> list[A
 
 @register_lowering(cond_p)
 def _lower_cond(ctx: LoweringContext, index: str, *args: str, branches: tuple[Jaxpr, ...]) -> list[str]:
-    """The branches as regions of one `case`, which see the operands from inside."""
+    """The branches as regions of one `case`, which see the operands from inside. Every branch begins with the same
+    tokens, and returns the ones it ends with.
+    """
+    ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))
+    tokens = [ctx.tokens[effect] for effect in ordered]
+    out_avals = [abstract_token] * len(tokens) + list(ctx.avals_out)
 
     def region(i: int) -> Callable[[], list[tuple[str, Any]]]:
         def write() -> list[tuple[str, Any]]:
+            ctx.take_tokens(ordered, tokens)
             outs = ctx.lower_region(branches[i], args, f"cond/branch_{i}_fun")
-            return list(zip(outs, out_avals, strict=True))
+            return list(zip([*(ctx.tokens[effect] for effect in ordered), *outs], out_avals, strict=True))
 
         return write
 
-    out_avals = ctx.avals_out
-    return ctx.emit_regions(
+    outs = ctx.emit_regions(
         f'"stablehlo.case"({index})',
         [([], region(i)) for i in range(len(branches))],
         f"({type_of(ctx.avals_in[0])}) -> ({', '.join(map(type_of, out_avals))})",
         len(out_avals),
     )
+    return ctx.take_tokens(ordered, outs)
 
 
 def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:

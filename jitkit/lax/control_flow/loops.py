@@ -3,7 +3,9 @@
 Both functions are traced once, and the carry has the same type in all steps. A part of the carry that the
 body passes through, and the condition does not read, is no carry: it becomes a constant of the body.
 
-In StableHLO it is `while`: its operands are all that the two regions read, and go round with the carry.
+In StableHLO it is `while`: its operands are all that the two regions read, and go round with the carry. The tokens of
+ordered effects of the body go round, too. The region of the condition returns nothing but its answer: a condition with
+ordered effects is asked in the body instead, and the answer is part of the carry.
 
 JAX: jax/_src/lax/control_flow/loops.py:while_loop
 """
@@ -16,15 +18,26 @@ from typing import Any
 import numpy as np
 
 from ... import config, traceback_util
-from ...core import Primitive, no_effects
+from ...core import Primitive, abstract_token
+from ...effects import no_effects, ordered_effects
 from ...errors import ConcretizationTypeError
 from ...interpreters.mlir import LoweringContext, register_lowering, type_of
 from ...jaxpr import Jaxpr, dce_jaxpr
 from ...tree_util import PyTreeDef, tree_flatten, tree_map, tree_unflatten, treedef_tuple
 from ...util import merge_lists, partition_list, split_list
 from ..convert import asarray
+from ..reducers import inline_function
 from .agreement import check_carry, check_operands, promote_weak_inputs
-from .common import Body, Traced, avals_of, forwarded_inputs, keep_outputs, move_inputs_to_front, trace_body
+from .common import (
+    Body,
+    Traced,
+    avals_of,
+    eval_jaxpr_p,
+    forwarded_inputs,
+    keep_outputs,
+    move_inputs_to_front,
+    trace_body,
+)
 
 while_p = Primitive("while", multiple_results=True, pure_shape_rule=False)
 while_p.effects = lambda params: no_effects.union(params["cond_jaxpr"].effects, params["body_jaxpr"].effects)
@@ -39,7 +52,13 @@ def _(*avals: Any, cond_jaxpr: Jaxpr, body_jaxpr: Jaxpr, cond_nconsts: int, body
 
 
 @register_lowering(while_p)
-def _lower_while(
+def _lower_while(ctx: LoweringContext, *args: str, **params: Any) -> list[str]:
+    if ordered_effects(params["cond_jaxpr"].effects):
+        return inline_function(ctx, lambda *values: _asked_in_body(*values, **params), args, ctx.avals_in)
+    return _write_while(ctx, *args, **params)
+
+
+def _write_while(
     ctx: LoweringContext,
     *args: str,
     cond_jaxpr: Jaxpr,
@@ -47,24 +66,48 @@ def _lower_while(
     cond_nconsts: int,
     body_nconsts: int,
 ) -> list[str]:
-    """Two regions with the same arguments: constants of the condition, constants of the body, carry."""
-    avals = list(ctx.avals_in)
-    sizes = [cond_nconsts, body_nconsts]
+    """Two regions with the same arguments: tokens, constants of the condition, constants of the body, carry."""
+    ordered = ordered_effects(body_jaxpr.effects)
+    tokens = [ctx.tokens[effect] for effect in ordered]
+    avals = [abstract_token] * len(tokens) + list(ctx.avals_in)
+    sizes = [len(tokens), cond_nconsts, body_nconsts]
 
     def condition(*names: str) -> list[tuple[str, Any]]:
-        cond_consts, _, carry = split_list(names, sizes)
+        _, cond_consts, _, carry = split_list(names, sizes)
         [pred] = ctx.lower_region(cond_jaxpr, cond_consts + carry, "while/cond")
         return [(pred, cond_jaxpr.out_avals[0])]
 
     def body(*names: str) -> list[tuple[str, Any]]:
-        cond_consts, body_consts, carry = split_list(names, sizes)
+        ctx.take_tokens(ordered, names)
+        _, cond_consts, body_consts, carry = split_list(names, sizes)
         carry = ctx.lower_region(body_jaxpr, body_consts + carry, "while/body")
-        return list(zip(cond_consts + body_consts + carry, avals, strict=True))
+        tokens = [ctx.tokens[effect] for effect in ordered]
+        return list(zip(tokens + cond_consts + body_consts + carry, avals, strict=True))
 
     types = ", ".join(map(type_of, avals))
-    head, signature = f'"stablehlo.while"({", ".join(args)})', f"({types}) -> ({types})"
+    head, signature = f'"stablehlo.while"({", ".join([*tokens, *args])})', f"({types}) -> ({types})"
     outs = ctx.emit_regions(head, [(avals, condition), (avals, body)], signature, len(avals))
-    return outs[cond_nconsts + body_nconsts :]
+    return ctx.take_tokens(ordered, outs)[cond_nconsts + body_nconsts :]
+
+
+def _asked_in_body(
+    *args: Any, cond_jaxpr: Jaxpr, body_jaxpr: Jaxpr, cond_nconsts: int, body_nconsts: int
+) -> list[Any]:
+    """The same loop, whose carry begins with the answer of the condition."""
+    cond_consts, body_consts, carry = split_list(args, [cond_nconsts, body_nconsts])
+
+    def goes_on(state: list[Any]) -> Any:
+        return state[0]
+
+    def step(state: list[Any]) -> list[Any]:
+        carry = eval_jaxpr_p.bind(*body_consts, *state[1:], jaxpr=body_jaxpr)
+        return [*eval_jaxpr_p.bind(*cond_consts, *carry, jaxpr=cond_jaxpr), *carry]
+
+    first = eval_jaxpr_p.bind(*cond_consts, *carry, jaxpr=cond_jaxpr)
+    last: list[Any] = run_while(
+        Body(goes_on, goes_on, "while_cond"), Body(step, step, "while_body"), [*first, *carry]
+    )
+    return last[1:]
 
 
 @traceback_util.api_boundary

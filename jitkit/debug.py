@@ -1,0 +1,270 @@
+"""Looking into a compiled program while it runs: `print` and `callback`.
+
+In a traced function Python's `print` runs once, while tracing, and shows tracers. These leave an equation instead,
+which has no results: it has an effect, so nothing drops it. When the program comes there, it calls Python with the
+values. Neither changes what the program computes.
+
+    x:f32[] = ...
+    debug_print[fmt=x is {} ordered=False ...] x
+
+Two such equations may happen in any order, unless both say `ordered=True`. Where nothing is traced, the function is
+called at once, as plain Python.
+
+JAX: jax/_src/debugging.py:debug_callback
+"""
+
+from __future__ import annotations
+
+import string
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import core, traceback_util
+from .callback import call_python, on_cpu, reported
+from .core import Primitive, Tracer
+from .effects import Effect, Effects
+from .interpreters.mlir import LoweringContext, register_lowering
+from .tree_util import PyTreeDef, tree_flatten, tree_unflatten
+
+debug_effect = Effect("Debug")
+ordered_debug_effect = Effect("OrderedDebug", ordered=True)
+
+# Of leaves, by position: those that are no arrays, such as texts, and so are known while tracing.
+_Statics = Mapping[int, Any]
+
+
+def _effect(ordered: bool) -> Effect:
+    return ordered_debug_effect if ordered else debug_effect
+
+
+class _DebugPrimitive(Primitive):
+    """A primitive that calls a function of its parameters (`function_of`) on its operands, and returns nothing.
+
+    Without a trace there is nothing to compile: the function is called now.
+    """
+
+    __slots__ = ("function_of",)
+
+    def __init__(self, name: str, function_of: Callable[..., Callable[..., Any]]) -> None:
+        super().__init__(name, multiple_results=True, pure_shape_rule=False)
+        self.function_of = function_of
+        self.def_abstract_eval(lambda *avals, **params: [])
+
+    def bind(self, *args: Any, **params: Any) -> Any:
+        if core.current_trace() is not None or core.innermost_trace(args) is not None:
+            return super().bind(*args, **params)
+        for x in args:
+            if isinstance(x, Tracer):
+                raise core.escaped_tracer_error(x)
+        reported("debug.callback", self.function_of(**params), *map(on_cpu, args))
+        return []
+
+
+# --- callback -----------------------------------------------------------------------------------------------
+
+debug_callback_p = _DebugPrimitive("debug_callback", lambda *, callback, **params: callback)
+debug_callback_p.effects = lambda params: frozenset({params["effect"]})
+
+
+@register_lowering(debug_callback_p)
+def _(
+    ctx: LoweringContext, *args: str, callback: Callable[..., Any], effect: Effect, partitioned: bool
+) -> list[str]:
+    return _lower(ctx, args, callback, effect, partitioned)
+
+
+def _lower(
+    ctx: LoweringContext, args: Sequence[str], function: Callable[..., Any], effect: Effect, partitioned: bool
+) -> list[str]:
+    def call(*values: Any) -> tuple[Any, ...]:
+        reported("debug.callback", function, *values)
+        return ()
+
+    return call_python(ctx, call, args, effect=effect, partitioned=partitioned)
+
+
+@traceback_util.api_boundary
+def debug_callback(
+    callback: Callable[..., Any] | None = None,
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    **kwargs: Any,
+) -> Callable[..., None] | None:
+    """Call a Python function with the values that a program has when it comes there.
+
+    Also in two steps: `callback(ordered=True)(function, *args, **kwargs)`.
+
+    Args:
+      callback: a function. What it returns is ignored.
+      args, kwargs: trees of arrays, which it gets as Arrays; other leaves, such as texts, it gets as they are.
+      ordered: in the order of the program, among all calls that are ordered.
+      partitioned: in a program for several devices, once on each of them with what it has, instead of once.
+
+    Raises:
+      TypeError: `callback` is no function.
+    """
+
+    def _debug_callback(callback: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+        if not callable(callback):
+            raise TypeError(
+                "first argument to jax.debug.callback must be callable, "
+                f"but got an object of type {type(callback)}"
+            )
+        in_tree, dynamic, statics = _split(args, kwargs)
+
+        def _flat_callback(*leaves: Any) -> None:
+            args, kwargs = _merge(in_tree, leaves, statics)
+            callback(*args, **kwargs)
+
+        effect = _effect(ordered)
+        debug_callback_p.bind(*dynamic, callback=_flat_callback, effect=effect, partitioned=partitioned)
+
+    if callback is None:
+        _refuse_arguments("debug_callback", args, kwargs)
+        return _debug_callback
+    _debug_callback(callback, *args, **kwargs)
+    return None
+
+
+def _split(args: Any, kwargs: Any) -> tuple[PyTreeDef, list[Any], dict[int, Any]]:
+    """The tree of the arguments, the leaves that are arrays, and the others by position."""
+    leaves, in_tree = tree_flatten((args, kwargs))
+    dynamic, statics = [], {}
+    for i, x in enumerate(leaves):
+        try:
+            core.get_aval(x)
+            dynamic.append(x)
+        except TypeError:
+            statics[i] = x
+    return in_tree, dynamic, statics
+
+
+def _merge(in_tree: PyTreeDef, dynamic: Sequence[Any], statics: _Statics) -> Any:
+    """The arguments, with values for the leaves that are arrays."""
+    values = iter(dynamic)
+    return tree_unflatten(
+        in_tree, [statics[i] if i in statics else next(values) for i in range(in_tree.num_leaves)]
+    )
+
+
+def _refuse_arguments(name: str, args: Any, kwargs: Any) -> None:
+    if args or kwargs:
+        raise TypeError(f"{name} received unexpected arguments in the two-call form: {args=} {kwargs=}")
+
+
+# --- print --------------------------------------------------------------------------------------------------
+
+
+def _printer(
+    *,
+    fmt: str,
+    in_tree: PyTreeDef,
+    static_args: tuple[tuple[int, Any], ...],
+    np_printoptions: tuple[tuple[str, Any], ...],
+    has_placeholders: bool,
+    **params: Any,
+) -> Callable[..., None]:
+    """The function that prints the values of the leaves."""
+
+    def write(*leaves: Any) -> None:
+        args, kwargs = _merge(in_tree, leaves, dict(static_args))
+        if has_placeholders:
+            with np.printoptions(**dict(np_printoptions)):
+                text = fmt.format(*args, **kwargs)
+        else:
+            text = " ".join((fmt, *map(str, args)))
+        sys.stdout.write(text + "\n")
+
+    return write
+
+
+def _print_effects(params: dict[str, Any]) -> Effects:
+    return frozenset({_effect(params["ordered"])})
+
+
+debug_print_p = _DebugPrimitive("debug_print", _printer)
+debug_print_p.effects = _print_effects
+
+
+@register_lowering(debug_print_p)
+def _(ctx: LoweringContext, *args: str, ordered: bool, partitioned: bool, **params: Any) -> list[str]:
+    return _lower(ctx, args, _printer(**params), _effect(ordered), partitioned)
+
+
+@traceback_util.api_boundary
+def debug_print(
+    fmt: str | None = None,
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    skip_format_check: bool = False,
+    **kwargs: Any,
+) -> Callable[..., None] | None:
+    """Print values when the program comes there: `fmt.format(*args, **kwargs)` and a newline.
+
+    The format is filled in then; an f-string would be filled in while tracing. Also in two steps:
+    `print(ordered=True)(fmt, *args, **kwargs)`.
+
+    Args:
+      fmt: a format as `str.format` takes it: "{}", "{x:.2f}". Without any placeholder, arguments follow it.
+      args, kwargs: trees of arrays, or what else can be formatted.
+      ordered: in the order of the program, among all that is ordered.
+      partitioned: in a program for several devices, once on each of them with what it has, instead of once.
+      skip_format_check: do not compare the format with the arguments now.
+
+    Raises:
+      IndexError, KeyError: a placeholder has no argument.
+      ValueError: an argument has no placeholder, or `fmt` is no format.
+    """
+
+    def _debug_print(fmt: str, *args: Any, **kwargs: Any) -> None:
+        if not skip_format_check:
+            _checker.format(fmt, *args, **kwargs)
+        in_tree, dynamic, statics = _split(args, kwargs)
+        debug_print_p.bind(
+            *dynamic,
+            fmt=fmt,
+            ordered=ordered,
+            partitioned=partitioned,
+            in_tree=in_tree,
+            static_args=tuple(statics.items()),
+            np_printoptions=tuple(np.get_printoptions().items()),
+            has_placeholders=bool(fmt) and next(iter(string.Formatter().parse(fmt)))[1] is not None,
+            logging_record=None,
+        )
+
+    if fmt is None:
+        _refuse_arguments("debug_print", args, kwargs)
+        return _debug_print
+    _debug_print(fmt, *args, **kwargs)
+    return None
+
+
+class _Checker(string.Formatter):
+    """Formats nothing: sees whether a format and its arguments fit."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        return ""
+
+    def check_unused_args(
+        self, used_args: set[int | str], args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> None:
+        unused = [x for i, x in enumerate(args) if i not in used_args]
+        if unused:
+            raise ValueError(f"Unused positional arguments to `jax.debug.print`: {unused}")
+        names = [name for name in kwargs if name not in used_args]
+        if names:
+            raise ValueError(
+                f"Unused keyword arguments to `jax.debug.print`: {names}. You may be passing an f-string (i.e, "
+                '`f"{x}"`) into `jax.debug.print` and instead should pass in a regular string.'
+            )
+
+
+_checker = _Checker()
+
+callback = debug_callback
+print = debug_print
