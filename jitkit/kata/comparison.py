@@ -1,0 +1,273 @@
+"""what the reference computed + what the learner's functions computed -> the first difference
+
+Both are plain data (`plain`), and the same program computed both, on the same inputs. They are compared by meaning: arrays
+within a tolerance, jaxprs up to the names of variables, errors by their class and the words that matter, StableHLO by
+what it computes. The first difference is told whole: where it is, what was expected, what came, and in one sentence why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .jaxpr_comparison import compare_jaxprs
+from .plain import Plain, array_of
+
+RunStablehlo = Callable[[str, Sequence[np.ndarray[Any, Any]]], Sequence[np.ndarray[Any, Any]]]
+
+# Relative tolerances: a few units in the last place of each type, since XLA may add in another order.
+_TOLERANCE = {
+    "float16": 2e-3,
+    "bfloat16": 2e-2,
+    "float32": 2e-5,
+    "complex64": 2e-5,
+    "float64": 1e-11,
+    "complex128": 1e-11,
+}
+
+
+class Difference(NamedTuple):
+    """Where two results differ, and how. `line` is the learner's, when it is known."""
+
+    where: str  # `result['x'][0]`, or "result"
+    sentence: str
+    expected: str
+    actual: str
+    line: tuple[str, int] | None = None
+
+
+def first_difference(
+    expected: Plain, actual: Plain, run_stablehlo: RunStablehlo | None = None, tolerance: float | None = None
+) -> Difference | None:
+    """The first difference between two results, or None when they mean the same.
+
+    Args:
+      expected, actual: plain data.
+      run_stablehlo: compiles and runs StableHLO text on arrays. Without it, texts are compared as texts.
+      tolerance: relative tolerance of floating-point results; by default a few units in the last place of their type.
+    """
+    return _Comparer(run_stablehlo, tolerance).compare(expected, actual, "result")
+
+
+class _Comparer:
+    def __init__(self, run_stablehlo: RunStablehlo | None, tolerance: float | None) -> None:
+        self.run_stablehlo = run_stablehlo
+        self.tolerance = tolerance
+
+    def compare(self, expected: Plain, actual: Plain, where: str) -> Difference | None:
+        kind, other = expected["is"], actual["is"]
+        if kind != other:
+            return self.of_other_kind(expected, actual, where)
+        if kind in ("list", "tuple"):
+            return self.sequences(expected["items"], actual["items"], where, kind)
+        compare = _COMPARE.get(kind)
+        if compare is not None:
+            return compare(self, expected, actual, where)
+        if expected != actual:
+            return Difference(where, "The values differ.", describe(expected), describe(actual))
+        return None
+
+    def of_other_kind(self, expected: Plain, actual: Plain, where: str) -> Difference:
+        if actual["is"] == "error":
+            sentence = f"The program ended in {_a(actual['class'])}."
+            return Difference(where, sentence, describe(expected), describe(actual), _last(actual["lines"]))
+        if expected["is"] == "error":
+            sentence = f"{_begin(_a(expected['class']))} should have been raised, and was not."
+            return Difference(where, sentence, describe(expected), describe(actual))
+        sentence = f"{_begin(_a(_kind(expected)))} is expected, and {_a(_kind(actual))} came."
+        return Difference(where, sentence, describe(expected), describe(actual))
+
+    def sequences(
+        self, expected: list[Plain], actual: list[Plain], where: str, kind: str
+    ) -> Difference | None:
+        for i, (one, other) in enumerate(zip(expected, actual, strict=False)):
+            found = self.compare(one, other, f"{where}[{i}]")
+            if found is not None:
+                return found
+        if len(expected) != len(actual):
+            sentence = f"The {kind} should have {len(expected)} items, and has {len(actual)}."
+            return Difference(where, sentence, _listed(expected), _listed(actual))
+        return None
+
+    def unordered(self, expected: Plain, actual: Plain, where: str) -> Difference | None:
+        rest = list(actual["items"])
+        for one in expected["items"]:
+            match = next((i for i, x in enumerate(rest) if self.compare(one, x, where) is None), None)
+            if match is None:
+                return Difference(where, "One of the values is missing.", describe(one), _listed(rest))
+            del rest[match]
+        if rest:
+            return Difference(
+                where, "There is a value too many.", _listed(expected["items"]), describe(rest[0])
+            )
+        return None
+
+    def dicts(self, expected: Plain, actual: Plain, where: str) -> Difference | None:
+        mine = {describe(key): value for key, value in expected["items"]}
+        yours = {describe(key): value for key, value in actual["items"]}
+        for key, value in mine.items():
+            if key not in yours:
+                return Difference(where, f"The key {key} is missing.", ", ".join(mine), ", ".join(yours))
+            found = self.compare(value, yours[key], f"{where}[{key}]")
+            if found is not None:
+                return found
+        extra = [key for key in yours if key not in mine]
+        if extra:
+            return Difference(
+                where, f"The key {extra[0]} should not be there.", ", ".join(mine), ", ".join(yours)
+            )
+        return None
+
+    def numbers(self, expected: Plain, actual: Plain, where: str) -> Difference | None:
+        one, other = _number(expected), _number(actual)
+        if _close(np.asarray(one), np.asarray(other), self.tolerance or 1e-9).all():
+            return None
+        return Difference(where, "The numbers differ.", repr(one), repr(other))
+
+    def arrays(self, expected: Plain, actual: Plain, where: str) -> Difference | None:
+        for what, name in (("shape", "shape"), ("dtype", "dtype")):
+            if expected[what] != actual[what]:
+                return Difference(where, f"The {name}s differ.", describe(expected), describe(actual))
+        if expected["weak"] != actual["weak"]:
+            right = "weak: it came from a Python number" if expected["weak"] else "strong"
+            return Difference(where, f"The type should be {right}.", describe(expected), describe(actual))
+        one, other = array_of(expected), array_of(actual)
+        tolerance = self.tolerance or _TOLERANCE.get(expected["dtype"], 0.0)
+        close = _close(one, other, tolerance)
+        if close.all():
+            return None
+        count = int(close.size - close.sum())
+        index = tuple(int(i) for i in np.unravel_index(int(np.argmin(close)), close.shape))
+        at = f"[{', '.join(map(str, index))}]" if index else ""
+        sentence = f"{count} of {close.size} numbers differ; the first is {one[index]} in the expected array, {other[index]} here."
+        if not index:
+            sentence = "The numbers differ."
+        return Difference(f"{where}{at}", sentence, describe(expected), describe(actual))
+
+    def errors(self, expected: Plain, actual: Plain, where: str) -> Difference | None:
+        line = _last(actual["lines"])
+        if expected["class"] not in actual["bases"]:
+            sentence = (
+                f"{_begin(_a(expected['class']))} should have been raised, and it was {_a(actual['class'])}."
+            )
+            return Difference(where, sentence, describe(expected), describe(actual), line)
+        for part in expected["parts"]:
+            if part not in actual["text"]:
+                sentence = f"The message of the {expected['class']} should name {part!r}."
+                return Difference(where, sentence, describe(expected), describe(actual), line)
+        return None
+
+    def jaxprs(self, expected: Plain, actual: Plain, where: str) -> Difference | None:
+        found = compare_jaxprs(expected, actual)
+        return None if found is None else Difference(where, *found)
+
+    def stablehlo(self, expected: Plain, actual: Plain, where: str) -> Difference | None:
+        if self.run_stablehlo is None:
+            if expected["text"] == actual["text"]:
+                return None
+            return Difference(where, "The StableHLO texts differ.", expected["text"], actual["text"])
+        arguments = [array_of(x) for x in expected["arguments"]]
+        try:
+            theirs = self.run_stablehlo(actual["text"], arguments)
+        except Exception as error:  # whatever XLA says of the learner's text
+            sentence = f"XLA refuses the program: {error}"
+            return Difference(where, sentence, expected["text"], actual["text"])
+        ours = self.run_stablehlo(expected["text"], arguments)
+        if len(ours) != len(theirs):
+            sentence = f"The program should return {len(ours)} values, and returns {len(theirs)}."
+            return Difference(where, sentence, expected["text"], actual["text"])
+        for i, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+            tolerance = self.tolerance or _TOLERANCE.get(one.dtype.name, 0.0)
+            same_type = one.shape == other.shape and one.dtype == other.dtype
+            if not same_type or not _close(one, other, tolerance).all():
+                sentence = (
+                    f"The program runs, and its result {i} is {_short(other)}; {_short(one)} is expected."
+                )
+                return Difference(where, sentence, expected["text"], actual["text"])
+        return None
+
+
+_COMPARE: dict[str, Callable[[_Comparer, Plain, Plain, str], Difference | None]] = {
+    "array": _Comparer.arrays,
+    "complex": _Comparer.numbers,
+    "dict": _Comparer.dicts,
+    "error": _Comparer.errors,
+    "float": _Comparer.numbers,
+    "jaxpr": _Comparer.jaxprs,
+    "stablehlo": _Comparer.stablehlo,
+    "unordered": _Comparer.unordered,
+}
+
+
+# --- plain data as values and as text -----------------------------------------------------------------------------
+
+
+def describe(data: Plain) -> str:
+    """Plain data in Python's words."""
+    kind = data["is"]
+    if kind == "array":
+        return _short(array_of(data), weak=data["weak"])
+    if kind == "error":
+        parts = f" that names {', '.join(map(repr, data['parts']))}" if data["parts"] else ""
+        return f"{data['class']}{parts}: {data['text']}"
+    if kind == "tuple":
+        return f"({', '.join(map(describe, data['items']))}{',' if len(data['items']) == 1 else ''})"
+    if kind in ("list", "unordered"):
+        return _listed(data["items"])
+    if kind == "dict":
+        return "{" + ", ".join(f"{describe(k)}: {describe(v)}" for k, v in data["items"]) + "}"
+    if kind == "object":
+        return f"an object of the type {data['type']}"
+    if kind in ("float", "complex"):
+        return repr(_number(data))
+    if kind == "str":
+        return repr(data["value"])
+    return str(data.get("value", data.get("text", kind)))
+
+
+def _short(array: np.ndarray[Any, Any], weak: bool = False) -> str:
+    shape = ",".join(map(str, array.shape))
+    text = np.array2string(array, threshold=1000, separator=", ")
+    return f"{array.dtype.name}{'*' if weak else ''}[{shape}] {text}"
+
+
+def _listed(items: Sequence[Plain]) -> str:
+    return f"[{', '.join(map(describe, items))}]"
+
+
+def _number(data: Plain) -> float | complex:
+    if data["is"] == "complex":
+        real, imaginary = data["value"]
+        return complex(float.fromhex(real), float.fromhex(imaginary))
+    return float.fromhex(data["value"])
+
+
+def _close(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any], tolerance: float) -> np.ndarray[Any, Any]:
+    """Where two arrays of one type agree: nan with nan, infinities with their like, numbers within the tolerance."""
+    if tolerance == 0.0:
+        return np.asarray(one == other)
+    wide = np.complex128 if one.dtype.kind == "c" else np.float64
+    a, b = one.astype(wide), other.astype(wide)
+    with np.errstate(invalid="ignore", over="ignore"):
+        near = np.abs(a - b) <= tolerance * np.maximum(1.0, np.abs(a))
+    return np.asarray((a == b) | (np.isfinite(a) & np.isfinite(b) & near) | (np.isnan(a) & np.isnan(b)))
+
+
+def _kind(data: Plain) -> str:
+    if data["is"] == "object":
+        return str(data["type"])
+    return {"str": "string", "int": "number", "bool": "truth value"}.get(data["is"], str(data["is"]))
+
+
+def _a(noun: str) -> str:
+    return noun if noun == "None" else f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
+
+
+def _begin(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+def _last(lines: Sequence[Sequence[Any]]) -> tuple[str, int] | None:
+    return (lines[-1][0], lines[-1][1]) if lines else None

@@ -1,0 +1,334 @@
+"""two jaxprs as plain data -> the first equation in which they differ
+
+Two jaxprs are the same program when their outputs are computed in the same way from their inputs, whatever the variables
+are called and in whatever order independent equations stand. So each variable gets a number that says how it is computed:
+equal primitive, parameters and operands, equal number. Where the numbers of an output differ, the way back from it, along
+operands that differ, ends at the equation that is to blame.
+
+In what is shown, a variable of the learner's that is computed as one of the reference's has that one's name.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from .plain import Plain, array_of
+
+Numbers = dict[Any, int]
+
+
+class JaxprDifference(NamedTuple):
+    """The equations in which two jaxprs differ, as text, and a sentence on how; either equation may be missing."""
+
+    sentence: str
+    expected: str
+    actual: str
+    line: tuple[str, int] | None  # of the learner's equation
+
+
+def compare_jaxprs(expected: Plain, actual: Plain) -> JaxprDifference | None:
+    """The first difference, or None for the same program."""
+    numbers: Numbers = {}
+    return _Comparison(_Program(expected, numbers), _Program(actual, numbers)).first_difference()
+
+
+class _Program:
+    """A jaxpr with a number for each variable and each equation."""
+
+    def __init__(self, jaxpr: Plain, numbers: Numbers) -> None:
+        self.jaxpr = jaxpr
+        self.numbers = numbers
+        self.number_of_var: dict[int, int] = {}
+        self.maker_of_var: dict[int, Plain] = {}
+        self.number_of_eqn: list[int] = []
+        for i, binder in enumerate(jaxpr["inputs"]):
+            self.number_of_var[binder["var"]] = self.intern(("input", i, binder["type"]))
+        for binder, value in itertools.zip_longest(jaxpr["constants"], jaxpr["values"]):
+            if binder is not None:
+                self.number_of_var[binder["var"]] = self.intern(("const", json.dumps(value), binder["type"]))
+        for eqn in jaxpr["equations"]:
+            operands = tuple(self.number_of(atom) for atom in eqn["operands"])
+            types = tuple(binder["type"] for binder in eqn["results"])
+            number = self.intern(("eqn", eqn["primitive"], self.params_key(eqn), operands, types))
+            self.number_of_eqn.append(number)
+            for i, binder in enumerate(eqn["results"]):
+                self.number_of_var[binder["var"]] = self.intern(("result", number, i))
+                self.maker_of_var[binder["var"]] = eqn
+
+    def intern(self, key: Any) -> int:
+        return self.numbers.setdefault(key, len(self.numbers))
+
+    def number_of(self, atom: Plain) -> int:
+        """How an operand or an output is computed."""
+        if "literal" in atom:
+            return self.intern(("literal", json.dumps(atom["literal"]), atom["type"]))
+        return self.number_of_var.get(atom["var"], -1)
+
+    def maker(self, atom: Plain) -> Plain | None:
+        """The equation that an operand is a result of."""
+        return self.maker_of_var.get(atom.get("var", -1))
+
+    def params_key(self, eqn: Plain) -> Any:
+        return tuple((name, self.param_key(value)) for name, value in eqn["params"])
+
+    def param_key(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return tuple(map(self.param_key, value))
+        return _Program(value, self.numbers).key if isinstance(value, dict) else value
+
+    @property
+    def key(self) -> Any:
+        """What two jaxprs have in common when they are the same program."""
+        outputs = tuple(self.number_of(atom) for atom in self.jaxpr["outputs"])
+        types = tuple(binder["type"] for binder in self.jaxpr["inputs"])
+        return ("jaxpr", types, outputs, tuple(sorted(self.number_of_eqn)), tuple(self.acts()))
+
+    def acts(self) -> Iterator[int]:
+        """The equations without results, in their order: they are there for what they do."""
+        for eqn, number in zip(self.jaxpr["equations"], self.number_of_eqn, strict=True):
+            if not eqn["results"]:
+                yield number
+
+
+class _Comparison:
+    def __init__(self, expected: _Program, actual: _Program) -> None:
+        self.expected = expected
+        self.actual = actual
+        self.names = _names(expected, actual)
+
+    def first_difference(self) -> JaxprDifference | None:
+        """Inputs first, then what the outputs are computed from, then equations that no output needs."""
+        if self.expected.key == self.actual.key:
+            return None
+        return self.in_inputs() or self.in_outputs() or self.in_the_rest()
+
+    def in_inputs(self) -> JaxprDifference | None:
+        ours, theirs = self.expected.jaxpr["inputs"], self.actual.jaxpr["inputs"]
+        constants = len(self.expected.jaxpr["constants"]), len(self.actual.jaxpr["constants"])
+        head = _head(self.expected, self.names[0]), _head(self.actual, self.names[1])
+        if len(ours) != len(theirs):
+            why = ""
+            if len(theirs) > len(ours) and constants[1] < constants[0]:
+                why = ": an array that the function closes over is a constant"
+            return JaxprDifference(
+                f"The program should have {_count(len(ours), 'input')}, and has {len(theirs)}{why}.",
+                *head,
+                None,
+            )
+        for i, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+            if one["type"] != other["type"]:
+                sentence = (
+                    f"Input {i} should be {one['type']}, and is {other['type']}{_weakness(one, other)}."
+                )
+                return JaxprDifference(sentence, *head, None)
+        return None
+
+    def in_outputs(self) -> JaxprDifference | None:
+        ours, theirs = self.expected.jaxpr["outputs"], self.actual.jaxpr["outputs"]
+        if len(ours) != len(theirs):
+            sentence = f"The program should have {_count(len(ours), 'output')}, and has {len(theirs)}."
+            return JaxprDifference(sentence, self.tail(0), self.tail(1), None)
+        for i, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+            if self.expected.number_of(one) != self.actual.number_of(other):
+                return self.between(one, other, None, None, f"Output {i}")
+        return None
+
+    def between(
+        self, one: Plain, other: Plain, eqn: Plain | None, other_eqn: Plain | None, what: str
+    ) -> JaxprDifference:
+        """Two atoms that are computed differently, as operands of two equations, or as outputs: go back to the cause."""
+        maker, other_maker = self.expected.maker(one), self.actual.maker(other)
+        if maker is not None and other_maker is not None:
+            return self.between_equations(maker, other_maker)
+        if "literal" in one and "literal" in other:
+            if one["literal"] == other["literal"]:
+                how = f"has the type {other['type']}, and should have {one['type']}{_weakness(one, other)}"
+            else:
+                how = f"is {_literal(other['literal'])}, and should be {_literal(one['literal'])}"
+        elif other.get("var") == -1 and "literal" not in other:
+            how = "is a variable that nothing defines"
+        else:
+            how = f"is {self.kind(1, other)}, and should be {self.kind(0, one)}"
+        return self.report(f"{what} {how}.", eqn, other_eqn)
+
+    def between_equations(self, eqn: Plain, other: Plain) -> JaxprDifference:
+        if eqn["primitive"] != other["primitive"]:
+            return self.report(
+                f"There is `{other['primitive']}` where `{eqn['primitive']}` should be.", eqn, other
+            )
+        mine = [self.expected.number_of(atom) for atom in eqn["operands"]]
+        yours = [self.actual.number_of(atom) for atom in other["operands"]]
+        if len(mine) != len(yours):
+            sentence = (
+                f"`{eqn['primitive']}` should have {_count(len(mine), 'operand')}, and has {len(yours)}."
+            )
+            return self.report(sentence, eqn, other)
+        if mine != yours and sorted(mine) == sorted(yours):
+            return self.report(f"The operands of `{eqn['primitive']}` are in another order.", eqn, other)
+        for i, (one, two) in enumerate(zip(mine, yours, strict=True)):
+            if one != two:
+                what = f"Operand {i} of `{eqn['primitive']}`"
+                return self.between(eqn["operands"][i], other["operands"][i], eqn, other, what)
+        params, other_params = dict(map(tuple, eqn["params"])), dict(map(tuple, other["params"]))
+        for name in dict.fromkeys([*params, *other_params]):
+            found = self.in_param(name, params.get(name), other_params.get(name), eqn, other)
+            if found is not None:
+                return found
+        for one, two in zip(eqn["results"], other["results"], strict=False):
+            if one["type"] != two["type"]:
+                sentence = f"The result of `{eqn['primitive']}` should be {one['type']}, and is {two['type']}{_weakness(one, two)}."
+                return self.report(sentence, eqn, other)
+        return self.report(f"The results of `{eqn['primitive']}` are used in another way.", eqn, other)
+
+    def in_param(
+        self, name: str, one: Any, other: Any, eqn: Plain, other_eqn: Plain
+    ) -> JaxprDifference | None:
+        """A difference in a parameter; of an inner jaxpr, the difference inside of it."""
+        if self.expected.param_key(one) == self.actual.param_key(other):
+            return None
+        for inner, other_inner in zip(_jaxprs(one), _jaxprs(other), strict=False):
+            found = compare_jaxprs(inner, other_inner)
+            if found is not None:
+                return found._replace(
+                    sentence=f"Inside of `{eqn['primitive']}`, in its `{name}`: {found.sentence}"
+                )
+        if one is None or other is None:
+            how = "is not there" if other is None else "should not be there"
+        else:
+            how = f"should be {_param(one, {})}, and is {_param(other, {})}"
+        return self.report(f"The parameter `{name}` of `{eqn['primitive']}` {how}.", eqn, other_eqn)
+
+    def in_the_rest(self) -> JaxprDifference:
+        """The outputs agree: an equation is missing, or there is one too many, or what they do is done in another order."""
+        missing = Counter(self.expected.number_of_eqn) - Counter(self.actual.number_of_eqn)
+        extra = Counter(self.actual.number_of_eqn) - Counter(self.expected.number_of_eqn)
+        if extra:
+            eqn = self.equation_with(self.actual, extra)
+            return self.report(
+                f"This `{eqn['primitive']}` should not be there: no output needs it.", None, eqn
+            )
+        if missing:
+            eqn = self.equation_with(self.expected, missing)
+            return self.report(f"A `{eqn['primitive']}` is missing. It is there for what it does.", eqn, None)
+        return self.report("The equations that do something are in another order.", None, None)
+
+    def equation_with(self, program: _Program, numbers: Counter[int]) -> Plain:
+        eqns = zip(program.jaxpr["equations"], program.number_of_eqn, strict=True)
+        found: Plain = next(eqn for eqn, number in eqns if number in numbers)
+        return found
+
+    def report(self, sentence: str, eqn: Plain | None, other: Plain | None) -> JaxprDifference:
+        line = other.get("line") if other is not None else None
+        return JaxprDifference(
+            sentence,
+            _equation(eqn, self.names[0]) if eqn is not None else self.tail(0),
+            _equation(other, self.names[1]) if other is not None else self.tail(1),
+            (line[0], line[1]) if line else None,
+        )
+
+    def tail(self, side: int) -> str:
+        program = (self.expected, self.actual)[side]
+        return f"in ({', '.join(_atom(x, self.names[side]) for x in program.jaxpr['outputs'])})"
+
+    def kind(self, side: int, atom: Plain) -> str:
+        """What an atom is, in words."""
+        program = (self.expected, self.actual)[side]
+        maker = program.maker(atom)
+        if "literal" in atom:
+            return f"the literal {_literal(atom['literal'])}"
+        if maker is not None:
+            return f"a result of `{maker['primitive']}`"
+        inputs = [binder["var"] for binder in program.jaxpr["inputs"]]
+        return f"input {inputs.index(atom['var'])}" if atom["var"] in inputs else "a constant"
+
+
+# --- text -------------------------------------------------------------------------------------------------------
+
+
+def program_text(jaxpr: Plain, names: dict[int, str] | None = None) -> str:
+    """A jaxpr as text, one equation a line: the full dump."""
+    names = names if names is not None else _fresh_names(jaxpr)
+    lines = [f"{{ lambda {_binders(jaxpr['constants'], names)} ; {_binders(jaxpr['inputs'], names)}. let"]
+    lines += [f"    {_equation(eqn, names)}" for eqn in jaxpr["equations"]]
+    return "\n".join([*lines, f"  in ({', '.join(_atom(x, names) for x in jaxpr['outputs'])}) }}"])
+
+
+def _names(expected: _Program, actual: _Program) -> tuple[dict[int, str], dict[int, str]]:
+    """Names for the variables of both; those that are computed alike have the same."""
+    mine = _fresh_names(expected.jaxpr)
+    name_of_number = {number: mine[var] for var, number in expected.number_of_var.items()}
+    fresh = (f"{letters}'" for letters in map(_letters, itertools.count()))
+    yours = {var: name_of_number.get(number) or next(fresh) for var, number in actual.number_of_var.items()}
+    return mine, yours
+
+
+def _fresh_names(jaxpr: Plain) -> dict[int, str]:
+    binders = [
+        *jaxpr["constants"],
+        *jaxpr["inputs"],
+        *(b for eqn in jaxpr["equations"] for b in eqn["results"]),
+    ]
+    return {binder["var"]: _letters(i) for i, binder in enumerate(binders)}
+
+
+def _letters(n: int) -> str:
+    rest, digit = divmod(n, 26)
+    return (_letters(rest - 1) if rest else "") + chr(ord("a") + digit)
+
+
+def _head(program: _Program, names: dict[int, str]) -> str:
+    jaxpr = program.jaxpr
+    return f"lambda {_binders(jaxpr['constants'], names)} ; {_binders(jaxpr['inputs'], names)}."
+
+
+def _binders(binders: list[Plain], names: dict[int, str]) -> str:
+    return " ".join(f"{names[b['var']]}:{b['type']}" for b in binders)
+
+
+def _equation(eqn: Plain, names: dict[int, str]) -> str:
+    params = " ".join(f"{name}={_param(value, names)}" for name, value in eqn["params"])
+    operands = " ".join(_atom(x, names) for x in eqn["operands"])
+    left = f"{_binders(eqn['results'], names)} = " if eqn["results"] else ""
+    return f"{left}{eqn['primitive']}{f'[{params}]' if params else ''} {operands}".rstrip()
+
+
+def _param(value: Any, names: dict[int, str]) -> str:
+    if isinstance(value, dict):
+        return program_text(value).replace("\n   ", "").replace("\n ", "")
+    if isinstance(value, list):
+        return f"({', '.join(_param(x, names) for x in value)})"
+    return str(value)
+
+
+def _atom(atom: Plain, names: dict[int, str]) -> str:
+    if "literal" in atom:
+        return f"{_literal(atom['literal'])}:{atom['type']}"
+    return names.get(atom["var"], "?")
+
+
+def _literal(value: Plain) -> str:
+    if value["is"] == "float":
+        return repr(float.fromhex(value["value"]))
+    if value["is"] == "array":
+        return str(array_of(value))
+    return str(value.get("value", value["is"]))
+
+
+def _jaxprs(param: Any) -> list[Plain]:
+    items = param if isinstance(param, list) else [param]
+    return [x for x in items if isinstance(x, dict) and x.get("is") == "jaxpr"]
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def _weakness(one: Plain, other: Plain) -> str:
+    """A remark for types that differ in nothing but the star."""
+    if one["type"].replace("*", "") != other["type"].replace("*", ""):
+        return ""
+    return " (the star marks a weak type: one that came from a Python number and gives way in promotion)"
