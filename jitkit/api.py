@@ -95,9 +95,46 @@ def device_count(backend: str | None = None) -> int:
     return len(runtime.devices(backend))
 
 
+def local_device_count(backend: str | None = None) -> int:
+    """How many devices this process drives: all of them, for there is one process."""
+    return device_count(backend)
+
+
+def process_index(backend: str | None = None) -> int:
+    """The number of this process among those that compute together: 0, for there is one."""
+    runtime.devices(backend)
+    return 0
+
+
+def process_count(backend: str | None = None) -> int:
+    """How many processes compute together: 1."""
+    return process_index(backend) + 1
+
+
+def process_indices(backend: str | None = None) -> list[int]:
+    """The numbers of the processes that compute together."""
+    return [process_index(backend)]
+
+
 def default_backend() -> str:
     """The platform of the default device."""
     return runtime.default_backend()
+
+
+@contextmanager
+def default_device(device: Any = None) -> Iterator[None]:
+    """Create arrays in the block on `device`: a device, or the name of a platform.
+
+    NotImplementedError unless it is the default device already: others are reached by `device_put`.
+    """
+    if device is not None:
+        wanted = runtime.devices(device)[0] if isinstance(device, str) else device
+        if wanted != runtime.default_device():
+            raise NotImplementedError(
+                f"default_device: {wanted} is not the device of new arrays, {runtime.default_device()}, and jitkit "
+                "cannot change that. Pass arrays through device_put, or set the environment variable JAX_PLATFORMS."
+            )
+    yield
 
 
 # --- options for a while ------------------------------------------------------------------------------------
@@ -120,9 +157,26 @@ def checking_leaks() -> AbstractContextManager[None]:
     return config.override(check_tracer_leaks=True)
 
 
+def check_tracer_leaks(check: bool = True) -> AbstractContextManager[None]:
+    """`checking_leaks`, by the name of the option."""
+    return config.override(check_tracer_leaks=check)
+
+
 def debug_nans(enable: bool = True) -> AbstractContextManager[None]:
     """Raise FloatingPointError in the block where a result holds a nan."""
     return config.override(debug_nans=enable)
+
+
+def default_matmul_precision(precision: Any) -> AbstractContextManager[None]:
+    """The precision of dot products and convolutions in the block: "highest" or "float32", "high" or "tensorfloat32",
+    "default" or "bfloat16", or the name of an algorithm.
+    """
+    return config.override(default_matmul_precision=precision)
+
+
+def numpy_rank_promotion(mode: str) -> AbstractContextManager[None]:
+    """What broadcasting operands of different ranks does in the block: "allow", "warn" or "raise"."""
+    return config.override(numpy_rank_promotion=mode)
 
 
 @contextmanager
@@ -131,7 +185,9 @@ def named_scope(name: str) -> Iterator[None]:
     jaxprs.
     """
     if not isinstance(name, str):
-        raise TypeError(f"named_scope name argument must be a string, got {name!r}")
+        raise TypeError(
+            f"named_scope name argument must be a string.\nIt is {name!r}. Pass `str(...)` of it."
+        )
     state = config.local.state
     before = state.name_stack
     state.name_stack = (*before, name)

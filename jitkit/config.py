@@ -108,6 +108,7 @@ _OPTIONS = {
             "compilation_cache_dir", None, _optional_text, "folder of executables kept between processes"
         ),
         _Option("compilation_cache_max_size", 1 << 30, _bytes, "bytes that the folder may hold"),
+        _Option("platforms", None, _optional_text, "platforms to look for devices on, read at the first use of one"),
         _Option("jit_cache_size", 4096, int, "signatures that one function keeps compiled"),
     )
 }
@@ -181,8 +182,9 @@ local = _Local()  # `config.local.state` is the calling thread's ThreadState
 def _canonical_name(name: str) -> str:
     """Accept JAX's spelling (`jax_enable_x64`) beside ours (`enable_x64`)."""
     short = name.removeprefix("jax_").removeprefix("jitkit_")
+    short = {"platform_name": "platforms"}.get(short, short)
     if short not in _OPTIONS:
-        raise AttributeError(f"Unrecognized config option: {name}. The options are {', '.join(_OPTIONS)}.")
+        raise AttributeError(f"Unrecognized config option: {name}\nThe options are {', '.join(_OPTIONS)}.")
     return short
 
 

@@ -46,6 +46,8 @@ _opening = threading.Lock()
 @functools.cache
 def _open() -> _Gate:
     jax = importlib.import_module("jax")
+    if config.value("platforms"):
+        jax.config.update("jax_platforms", config.value("platforms"))
     ext = importlib.import_module("jaxlib._jax")
     xla_client = importlib.import_module("jaxlib.xla_client")
     skip = "_skip_checks" in (inspect.getdoc(ext.array_result_handler) or "")
@@ -307,45 +309,6 @@ def compile_text(text: str, owners: Sequence[Device], options: tuple[tuple[str, 
         raise errors.JaxRuntimeError(_with_source_line(str(error), text)) from None
 
 
-def compile_with_callbacks(
-    text: str,
-    owners: Sequence[Device],
-    options: tuple[tuple[str, Any], ...],
-    callbacks: Sequence[Callable[..., Any]],
-) -> Any:
-    """The same for a program that calls Python functions, which it knows by their index in `callbacks`.
-
-    The executable keeps them alive. For such a program jaxlib wants a parsed module instead of text.
-    """
-    g = gate()
-    parsed = importlib.import_module("jaxlib.mlir.ir").Module.parse(text, _mlir_context())
-    devices_of_program = g.xla_client.DeviceList(tuple(owners))
-    try:
-        return owners[0].client.compile_and_load(
-            parsed, devices_of_program, _compile_options(owners, options), list(callbacks)
-        )
-    except g.runtime_error as error:
-        raise errors.JaxRuntimeError(_with_source_line(str(error), text)) from None
-
-
-def _mlir_context() -> Any:
-    """What MLIR needs to parse our text: the dialects in it."""
-    ir = importlib.import_module("jaxlib.mlir.ir")
-    registry = ir.DialectRegistry()
-    importlib.import_module("jaxlib.mlir._mlir_libs._jax_mlir_ext").register_dialects(registry)
-    context = ir.Context()
-    context.append_dialect_registry(registry)
-    context.load_all_available_dialects()
-    dialects = (
-        importlib.import_module("jaxlib.mlir.dialects.stablehlo"),
-        importlib.import_module("jaxlib.mlir.dialects.chlo"),
-        importlib.import_module("jaxlib.mlir.dialects.sdy"),
-    )
-    for dialect in dialects:
-        dialect.register_dialect(context)
-    return context
-
-
 def _compile_options(owners: Sequence[Device], options: tuple[tuple[str, Any], ...]) -> Any:
     g = gate()
     compile_options = g.xla_client.CompileOptions()
@@ -428,31 +391,6 @@ def result_handlers(avals: Sequence[Any], shardings: Sequence[Sharding], committ
         g.ext.array_result_handler(jax_aval(aval), sharding, committed=committed, **extra)
         for aval, sharding in zip(avals, shardings, strict=True)
     ]
-
-
-def execute_with_tokens(
-    loaded: Any, buffers: Sequence[Buffer], tokens: int, handlers: Sequence[Any]
-) -> tuple[list[Buffer], dict[Device, Any], list[Buffer]]:
-    """Run an executable whose first `tokens` results are tokens. Returns these; for each of its devices something that
-    `wait_for` takes, which waits until the program has ended; and the other results.
-    """
-    results = loaded.execute_sharded(list(buffers), with_tokens=True)
-    returned = results.consume_with_handlers([_on_first_device] * tokens, strict=False)
-    running = results.consume_token()
-    ends = {device: running.get_token(i) for i, device in enumerate(loaded.local_devices())}
-    return returned, ends, results.consume_with_handlers(list(handlers))
-
-
-def _on_first_device(buffers: Sequence[Buffer]) -> Buffer:
-    return buffers[0]
-
-
-def wait_for(token: Any) -> None:
-    """Wait for a token of either kind."""
-    try:
-        token.block_until_ready()
-    except RuntimeError as error:
-        raise explained(error) from None
 
 
 def host_dispatcher(

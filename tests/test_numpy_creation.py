@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import enum
+
 import jax.numpy
 import ml_dtypes
 import numpy as np
 import pytest
-from numpy_oracle import check
+from numpy_oracle import accepted, check, check_error
 
 import jitkit
 import jitkit.numpy as jnp
@@ -66,6 +68,10 @@ def test_array_of_traced_values_is_stacked_by_equations():
             ("nested lists with tracers", lambda j, x: j.array([[x, 1], [2.5, x]]), 1),
             ("a long list of tracers", lambda j, x: j.array([x] * 20), 1.0),
             ("list of traced arrays", lambda j, x: j.array([x, x]), FLOATS),
+            ("rows without tracers", lambda j, x: j.array([[x, 1], [2, 3]]), 1.0),
+            ("a row beside a traced one", lambda j, x: j.array([x, [1, 2, 3, 4]]), FLOATS),
+            ("a row of numpy scalars", lambda j, x: j.array([[x, x], [np.int8(1), INTS[0]]]), 1),
+            ("nothing beside nothing", lambda j, x: j.array([x, []]), FLOATS[:0]),
             ("new axes", lambda j, x: j.array(x, ndmin=3), FLOATS),
             ("copy", lambda j, x: j.copy(x), FLOATS),
             ("copy method", lambda j, x: x.copy(), FLOATS),

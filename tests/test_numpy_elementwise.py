@@ -128,6 +128,10 @@ def test_powers_with_a_known_integer_are_integer_powers():
             ("power of bools", lambda jnp, x: jnp.power(x, 2), BOOLS),
             ("power by an array", lambda jnp, x: x ** jnp.array(2), SMALL),
             ("two to the power", lambda jnp, x: 2**x, SMALL),
+            *[
+                (f"to a float as it is written, of {kind}", lambda jnp, x: (x**0.1, jnp.power(0.1, x)), x)
+                for kind, x in (("a float", 0.5), ("an int", 2), ("floats", SMALL), ("integers", NONZERO))
+            ],
             ("integers to integers", lambda jnp, x, y: x**y, INTS, np.abs(NONZERO)),
         ]
     )

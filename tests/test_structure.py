@@ -34,7 +34,6 @@ LAYERS = (
         "errors",
         "source_info",
         "dtypes",
-        "effects",
     ),
     # 1: values: trees of them, operators on them, types of them
     (
@@ -50,7 +49,7 @@ LAYERS = (
     # 2: programs, and calls
     ("jaxpr", "jaxpr_printer", "jaxpr_html", "jaxpr_check", "argument_errors", "api_util"),
     # 3: the stages
-    ("interpreters", "runtime", "array", "disk_cache", "tokens", "compiler"),
+    ("interpreters", "runtime", "array", "disk_cache", "compiler"),
     # 4: the stages joined
     (
         "calling",
@@ -64,11 +63,11 @@ LAYERS = (
     # 5: eager operations
     ("dispatch",),
     # 6: primitives
-    ("lax", "callback"),
+    ("lax",),
     # 7: the transformation
     ("jit_call", "tracing", "pjit", "custom_derivatives", "api"),
     # 8: the user's vocabulary
-    ("numpy", "random", "nn", "debug", "tree", "flatten_util"),
+    ("numpy", "random", "nn", "debug", "tree", "flatten_util", "typing"),
     # 9: `jitkit` itself
     ("__init__",),
     # 10: what is built on jitkit
@@ -92,9 +91,6 @@ GATE_MODULES = {
     "jax", "jaxlib._jax", "jaxlib.xla_client", "jaxlib.version", "jax._src.sharding_impls",
     # the tables in which JAX looks for what a type is and where its data are: Array is entered there
     "jax._src.core", "jax._src.interpreters.pxla", "jax._src.dtypes",
-    # a parser for the text of programs with callbacks, which jaxlib does not take as text
-    "jaxlib.mlir.ir", "jaxlib.mlir._mlir_libs._jax_mlir_ext", "jaxlib.mlir.dialects.stablehlo",
-    "jaxlib.mlir.dialects.chlo", "jaxlib.mlir.dialects.sdy",
 }  # fmt: skip
 GATE_NAMES = {
     "devices",
