@@ -19,6 +19,7 @@ from __future__ import annotations
 from . import config as config
 from . import core as core
 from . import custom_derivatives as custom_derivatives
+from . import debug as debug
 from . import dtypes as dtypes
 from . import errors as errors
 from . import flatten_util as flatten_util
@@ -53,6 +54,7 @@ from .api import process_count as process_count
 from .api import process_index as process_index
 from .api import process_indices as process_indices
 from .array import Array as Array
+from .callback import pure_callback as pure_callback
 from .compilation_cache import clear_caches as clear_caches
 from .core import ensure_compile_time_eval as ensure_compile_time_eval
 from .core import typeof as typeof
@@ -63,6 +65,7 @@ from .explain import explain_cache_misses as explain_cache_misses
 from .pjit import jit as jit
 from .report import log_compiles as log_compiles
 from .stages import ShapeDtypeStruct as ShapeDtypeStruct
+from .tokens import effects_barrier as effects_barrier
 
 __version__ = "0.1.0"
 

@@ -15,9 +15,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import importlib.util
 import inspect
+import os
 import re
+import sys
 import threading
+import types
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -53,7 +57,41 @@ def _open() -> _Gate:
     skip = "_skip_checks" in (inspect.getdoc(ext.array_result_handler) or "")
     for array_type in buffer_holders:
         _introduce(array_type, ext.ArrayImpl)
+    _pass_over_absent_accelerators(jax.config.jax_platforms)
     return _Gate(jax, ext, xla_client, ext.ArrayImpl, jax.errors.JaxRuntimeError, skip)
+
+
+def _pass_over_absent_accelerators(chosen: str | None) -> None:
+    """Keep plugins for accelerators that this machine does not have from being started as its devices.
+
+    They are installed to compile ahead of time (see `targets`), and fail here at great length. `chosen` are the
+    platforms that the user asked for, if any: those are started, and may complain.
+    """
+    hardware = importlib.import_module("jax._src.hardware_utils")
+    bridge = importlib.import_module("jax._src.xla_bridge")
+    if "cuda" not in (chosen or "") and "gpu" not in (chosen or "") and not hardware.has_visible_nvidia_gpu():
+        for name in ("jax_plugins.xla_cuda12", "jax_plugins.xla_cuda13"):
+            spec = _spec_of(name)
+            if spec is not None and name not in sys.modules:
+                silent: Any = types.ModuleType(name)  # JAX finds it, and asks it to register what it has
+                silent.__spec__, silent.initialize = spec, lambda: None
+                sys.modules[name] = silent
+    tpu = bridge._backend_factories.get("tpu")
+    forced = chosen or "JAX_FORCE_TPU_INIT" in os.environ
+    if tpu is not None and not forced and not hardware.num_available_tpu_chips_and_device_id()[0]:
+        tpu.factory = _no_tpu
+
+
+def _spec_of(module: str) -> Any:
+    """Where a module is; None when it is nowhere, or the package around it."""
+    try:
+        return importlib.util.find_spec(module)
+    except ModuleNotFoundError:
+        return None
+
+
+def _no_tpu() -> Any:
+    raise RuntimeError("no TPU on this machine")
 
 
 buffer_holders: list[type] = []  # classes whose `_buf` is a buffer, to be taken by JAX like the buffer itself
@@ -309,6 +347,45 @@ def compile_text(text: str, owners: Sequence[Device], options: tuple[tuple[str, 
         raise errors.JaxRuntimeError(_with_source_line(str(error), text)) from None
 
 
+def compile_with_callbacks(
+    text: str,
+    owners: Sequence[Device],
+    options: tuple[tuple[str, Any], ...],
+    callbacks: Sequence[Callable[..., Any]],
+) -> Any:
+    """The same for a program that calls Python functions, which it knows by their index in `callbacks`.
+
+    The executable keeps them alive. For such a program jaxlib wants a parsed module instead of text.
+    """
+    g = gate()
+    parsed = importlib.import_module("jaxlib.mlir.ir").Module.parse(text, _mlir_context())
+    devices_of_program = g.xla_client.DeviceList(tuple(owners))
+    try:
+        return owners[0].client.compile_and_load(
+            parsed, devices_of_program, _compile_options(owners, options), list(callbacks)
+        )
+    except g.runtime_error as error:
+        raise errors.JaxRuntimeError(_with_source_line(str(error), text)) from None
+
+
+def _mlir_context() -> Any:
+    """What MLIR needs to parse our text: the dialects in it."""
+    ir = importlib.import_module("jaxlib.mlir.ir")
+    registry = ir.DialectRegistry()
+    importlib.import_module("jaxlib.mlir._mlir_libs._jax_mlir_ext").register_dialects(registry)
+    context = ir.Context()
+    context.append_dialect_registry(registry)
+    context.load_all_available_dialects()
+    dialects = (
+        importlib.import_module("jaxlib.mlir.dialects.stablehlo"),
+        importlib.import_module("jaxlib.mlir.dialects.chlo"),
+        importlib.import_module("jaxlib.mlir.dialects.sdy"),
+    )
+    for dialect in dialects:
+        dialect.register_dialect(context)
+    return context
+
+
 def _compile_options(owners: Sequence[Device], options: tuple[tuple[str, Any], ...]) -> Any:
     g = gate()
     compile_options = g.xla_client.CompileOptions()
@@ -391,6 +468,31 @@ def result_handlers(avals: Sequence[Any], shardings: Sequence[Sharding], committ
         g.ext.array_result_handler(jax_aval(aval), sharding, committed=committed, **extra)
         for aval, sharding in zip(avals, shardings, strict=True)
     ]
+
+
+def execute_with_tokens(
+    loaded: Any, buffers: Sequence[Buffer], tokens: int, handlers: Sequence[Any]
+) -> tuple[list[Buffer], dict[Device, Any], list[Buffer]]:
+    """Run an executable whose first `tokens` results are tokens. Returns these; for each of its devices something that
+    `wait_for` takes, which waits until the program has ended; and the other results.
+    """
+    results = loaded.execute_sharded(list(buffers), with_tokens=True)
+    returned = results.consume_with_handlers([_on_first_device] * tokens, strict=False)
+    running = results.consume_token()
+    ends = {device: running.get_token(i) for i, device in enumerate(loaded.local_devices())}
+    return returned, ends, results.consume_with_handlers(list(handlers))
+
+
+def _on_first_device(buffers: Sequence[Buffer]) -> Buffer:
+    return buffers[0]
+
+
+def wait_for(token: Any) -> None:
+    """Wait for a token of either kind."""
+    try:
+        token.block_until_ready()
+    except RuntimeError as error:
+        raise explained(error) from None
 
 
 def host_dispatcher(

@@ -28,12 +28,12 @@ LAYERS = (
         "report",
         "pretty_printer",
         "rich_display",
-        "rich_display",
         "element_types",
         "traceback_util",
         "errors",
         "source_info",
         "dtypes",
+        "effects",
     ),
     # 1: values: trees of them, operators on them, types of them
     (
@@ -49,7 +49,7 @@ LAYERS = (
     # 2: programs, and calls
     ("jaxpr", "jaxpr_printer", "jaxpr_html", "jaxpr_check", "argument_errors", "api_util"),
     # 3: the stages
-    ("interpreters", "runtime", "array", "disk_cache", "compiler"),
+    ("interpreters", "runtime", "array", "disk_cache", "tokens", "compiler", "targets"),
     # 4: the stages joined
     (
         "calling",
@@ -63,7 +63,7 @@ LAYERS = (
     # 5: eager operations
     ("dispatch",),
     # 6: primitives
-    ("lax",),
+    ("lax", "callback"),
     # 7: the transformation
     ("jit_call", "tracing", "pjit", "custom_derivatives", "api"),
     # 8: the user's vocabulary
@@ -91,6 +91,11 @@ GATE_MODULES = {
     "jax", "jaxlib._jax", "jaxlib.xla_client", "jaxlib.version", "jax._src.sharding_impls",
     # the tables in which JAX looks for what a type is and where its data are: Array is entered there
     "jax._src.core", "jax._src.interpreters.pxla", "jax._src.dtypes",
+    # which accelerators there are, and the tables of what JAX starts
+    "jax._src.hardware_utils", "jax._src.xla_bridge",
+    # a parser for the text of programs with callbacks, which jaxlib does not take as text
+    "jaxlib.mlir.ir", "jaxlib.mlir._mlir_libs._jax_mlir_ext", "jaxlib.mlir.dialects.stablehlo",
+    "jaxlib.mlir.dialects.chlo", "jaxlib.mlir.dialects.sdy",
 }  # fmt: skip
 GATE_NAMES = {
     "devices",
