@@ -358,7 +358,7 @@ def compile_with_callbacks(
     The executable keeps them alive. For such a program jaxlib wants a parsed module instead of text.
     """
     g = gate()
-    parsed = importlib.import_module("jaxlib.mlir.ir").Module.parse(text, _mlir_context())
+    parsed = importlib.import_module("jaxlib.mlir.ir").Module.parse(text, mlir_context())
     devices_of_program = g.xla_client.DeviceList(tuple(owners))
     try:
         return owners[0].client.compile_and_load(
@@ -368,7 +368,7 @@ def compile_with_callbacks(
         raise errors.JaxRuntimeError(_with_source_line(str(error), text)) from None
 
 
-def _mlir_context() -> Any:
+def mlir_context() -> Any:
     """What MLIR needs to parse our text: the dialects in it."""
     ir = importlib.import_module("jaxlib.mlir.ir")
     registry = ir.DialectRegistry()

@@ -13,9 +13,9 @@ import dataclasses
 import time
 import warnings
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, overload
 
-from . import core, dtypes, report, runtime, traceback_util
+from . import core, dtypes, report, runtime, targets, traceback_util
 from .compiler import CompilerOptions, EffectfulExecutable, Executable, compile_module, explain_failure
 from .core import ShapedArray
 from .effects import ordered_effects
@@ -291,6 +291,7 @@ class Traced(_Stage):
                 "Call `lower` once for each."
             )
         platform = lowering_platforms[0] if lowering_platforms else placement and placement.platform
+        platform = {"cuda": "gpu", "rocm": "gpu"}.get(platform or "", platform)  # as devices call themselves
         return Lowered(self._program, *lower_program(self._program, platform, placement), placement)
 
     def __repr__(self) -> str:
@@ -322,15 +323,59 @@ class Lowered(_Stage):
             raise ValueError(f"unknown dialect: {dialect}\nThe dialects are 'stablehlo' and 'hlo'.")
         return self._module.text(debug_info)
 
+    @overload
+    def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled: ...
+
+    @overload
+    def compile(
+        self,
+        compiler_options: dict[str, Any] | None = None,
+        *,
+        target: str,
+        time_limit: float | None = None,
+    ) -> targets.TargetProgram: ...
+
     @traceback_util.api_boundary
-    def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled:
+    def compile(
+        self,
+        compiler_options: dict[str, Any] | None = None,
+        *,
+        target: str | None = None,
+        time_limit: float | None = None,
+    ) -> Compiled | targets.TargetProgram:
         """Compile for the device that the arguments were committed to, or the default one. `compiler_options`
         are XLA's debug options by name.
+
+        With `target` ("cpu", "gpu:h100", "tpu:v5e", "tpu:v6e"), compile ahead of time for that chip, whether this
+        machine has one or not: the result can be read, and not be called. `time_limit` is in seconds.
+        `targets.TargetError` says what keeps it from being done.
         """
         options = (*self._program.options, *(compiler_options or {}).items())
+        if target is not None:
+            with targets.Compilers(time_limit) as compilers:
+                return self._compile_for(targets.find(target), compilers, options)
         placement = self._placement or default_placement()
         executable = build_executable(self._program, self._module, self._kept, placement, options)
         return Compiled(self._program, executable, placement)
+
+    def _compile_for(
+        self, target: targets.Target, compilers: targets.Compilers, options: CompilerOptions = ()
+    ) -> targets.TargetProgram:
+        """Compile for a chip. Rules depend on the platform, so the program is lowered anew where that is another."""
+        name, module = self._program.name, self._module
+        if module.partitions > 1:
+            raise NotImplementedError(
+                f"{name} takes arguments that are spread over {module.partitions} devices, and is compiled ahead of time "
+                "for one chip. Pass `ShapeDtypeStruct`s, or arrays on one device."
+            )
+        if module.platform != target.platform:
+            module, _ = lower_program(self._program, target.platform)
+        if module.host_callbacks:
+            raise NotImplementedError(
+                f"{name} calls back into this Python process while it runs (`debug.print`, `debug.callback`, ...), and "
+                f"a program for {target.name} has none. Compile it without that call."
+            )
+        return compilers.compile(name, module.text(debug_info=True), target, options)
 
     def cost_analysis(self) -> dict[str, float]:
         """XLA's estimate for the program before optimisation: flops, bytes accessed, transcendentals."""

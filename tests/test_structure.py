@@ -111,6 +111,10 @@ GATE_NAMES = {
 }
 
 
+# The gate, and the program that drives the compilers of other chips, which runs in a process of its own.
+GATES = ("runtime", "targets.worker")
+
+
 def name_of(path: pathlib.Path) -> str:
     """`interpreters.mlir` for jitkit/interpreters/mlir.py; a package's own name for its `__init__`."""
     parts = path.relative_to(PACKAGE).with_suffix("").parts
@@ -200,7 +204,7 @@ def test_only_the_runtime_imports_jax(name):
     """The point is to write what JAX does, and one gate can be read, guarded, and mended when jaxlib
     changes.
     """
-    if name == "runtime" or name.startswith("bench."):  # bench measures beside JAX
+    if name in GATES or name.startswith("bench."):  # bench measures beside JAX
         return
     found = [(line, target) for line, target in imports(name) if target.split(".")[0] in ("jax", "jaxlib")]
     assert not found, f"jitkit.{name} imports {found}"

@@ -64,7 +64,12 @@ VERBS = {
         _tour_arguments,
         "jitkit.kata.tour:run",
     ),
-    "bench": Verb("measure jitkit beside JAX", _bench_arguments, "jitkit.kata.bench:run"),
+    "targets": Verb(
+        "one function, compiled for CPU, GPU and TPU: kernels, memory, fused lines",
+        _targets_arguments,
+        "jitkit.kata.targets:run",
+    ),
+    "bench": Verb("measure: beside JAX, beside tutorials, pitfalls, growth", _bench_arguments, "jitkit.kata.bench:run"),
 }
 
 _EPILOG = """\
@@ -88,6 +93,28 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--version", action="store_true", help="print the versions of everything involved, and exit"
     )
+def _targets_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "function",
+        metavar="FILE:FUNCTION",
+        nargs="?",
+        help="the function to compile (default: a small layer that comes with jitkit)",
+    )
+    parser.add_argument(
+        "--shapes",
+        metavar="TYPES",
+        nargs="+",
+        help="the types of its arguments, such as f32[1024,1024],f32[8]",
+    )
+    parser.add_argument(
+        "--target", metavar="NAME", action="append", help="cpu, gpu:h100, tpu:v5e, tpu:v6e; may be repeated"
+    )
+    parser.add_argument(
+        "--time-limit", metavar="SECONDS", type=float, help="of one compilation (default: 300)"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
+
+
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
     for name, verb in VERBS.items():
         verb.add_arguments(
@@ -100,6 +127,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line, and return its exit status."""
     parser = make_parser()
     arguments = parser.parse_args(argv)  # exits with status 2 when it cannot
+  jitkit targets                one program on CPU, H100 and two TPUs, ahead of time
     if arguments.version:
         print(versions())
         return OK

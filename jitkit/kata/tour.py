@@ -14,7 +14,7 @@ import numpy as np
 import jitkit
 import jitkit.numpy as jnp
 
-from . import tour_arrows, tour_clock, tour_pitfall, tour_plot
+from . import tour_arrows, tour_clock, tour_pitfall, tour_plot, tour_targets
 from .cli import Problem, versions
 from .terminal import Screen
 
@@ -50,6 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     with screen.progress("measuring the loops"):
         loops = tour_pitfall.measure()
     tour_pitfall.show(screen, loops)
+    tour_targets.show(screen, x)
 
     screen.heading("Kept", f"{time.monotonic() - start:.0f} s in all")
     plot = folder / "tour.png"

@@ -1,0 +1,163 @@
+"""HLO text -> what runs: kernels, loops, and the lines of Python that each came from
+
+Optimised HLO is a set of computations. One is the entry; some are the bodies of loops, branches and calls, which
+run as they are written; the others are what a fusion does inside, all of it in one pass over memory. So what is
+launched is found by walking from the entry into everything but fusions, and the Python lines of a fusion are those
+of everything that is inside of it.
+
+JAX: jax/_src/stages.py:Compiled.as_text
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+
+class Line(NamedTuple):
+    """A line of a Python file."""
+
+    file: str
+    number: int
+
+
+class Kernel(NamedTuple):
+    """An instruction that runs on its own: a fusion, or an operation that was left alone.
+
+    `kind` is how a fusion is run ("loop", "input", "output", "custom", ...), "" for what is none; `operations` are the
+    names of the equations that went into it, and `lines` where they were written, each once, in order.
+    """
+
+    name: str
+    opcode: str
+    kind: str
+    operations: tuple[str, ...]
+    lines: tuple[Line, ...]
+
+    @property
+    def fused(self) -> bool:
+        """Whether it is several operations in one."""
+        return self.opcode == "fusion"
+
+
+class Loop(NamedTuple):
+    """A `while`: its name, and how often it runs, where the compiler knows."""
+
+    name: str
+    trips: int | None
+
+
+class _Instruction(NamedTuple):
+    name: str
+    opcode: str
+    rest: str  # operands and attributes
+
+
+# What costs nothing, or is the end, or the beginning, of what another instruction does.
+_FREE = frozenset({
+    "parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "add-dependency", "opt-barrier",
+    "domain", "partition-id", "replica-id", "copy-start", "copy-done", "slice-start", "slice-done", "async-update",
+    "async-done",
+})  # fmt: skip
+_WALKED = frozenset({"while", "conditional", "call", "async-start"})
+
+_HEAD = re.compile(r"^(?P<entry>ENTRY )?%?(?P<name>[\w.<>-]+) \(.*\{$")
+_INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?(?P<name>[\w.<>-]+) = (?P<rest>.*)$")
+_OPCODE = re.compile(r"\s*(?P<opcode>[a-z][\w-]*)\((?P<rest>.*)$")
+_CALLED = re.compile(
+    r"(?:calls|to_apply|body|condition|true_computation|false_computation)=%?([\w.<>-]+)"
+    r"|(?:branch_computations|called_computations|calls)=\{([^}]*)\}"
+)
+_KIND = re.compile(r"kind=k(\w+)")
+_SOURCE = re.compile(r'source_file="((?:[^"\\]|\\.)*)" source_line=(\d+)')
+_OPERATION = re.compile(r'op_name="([^"]*)"')
+_TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
+
+
+class Program:
+    """An optimised program, read from its HLO text."""
+
+    def __init__(self, text: str) -> None:
+        self._computations: dict[str, list[_Instruction]] = {}
+        self._entry = ""
+        self._read(text)
+        self.kernels: list[Kernel] = []
+        self.loops: list[Loop] = []
+        if self._entry:
+            self._walk(self._entry, set())
+
+    def _read(self, text: str) -> None:
+        body: list[_Instruction] = []
+        for line in text.splitlines():
+            head = _HEAD.match(line)
+            if head:
+                body = self._computations[head["name"]] = []
+                self._entry = head["name"] if head["entry"] else self._entry
+                continue
+            match = _INSTRUCTION.match(line)
+            found = _OPCODE.match(_after_type(match["rest"])) if match else None
+            if match and found:
+                body.append(_Instruction(match["name"], found["opcode"], found["rest"]))
+
+    def _walk(self, computation: str, seen: set[str]) -> None:
+        if computation in seen:
+            return
+        seen.add(computation)
+        for instruction in self._computations.get(computation, ()):
+            if instruction.opcode == "while":
+                trips = _TRIPS.search(instruction.rest)
+                self.loops.append(Loop(instruction.name, int(trips[1]) if trips else None))
+            if instruction.opcode in _WALKED:
+                for called in _called(instruction):
+                    self._walk(called, seen)
+            elif instruction.opcode not in _FREE:
+                self.kernels.append(self._kernel(instruction))
+
+    def _kernel(self, instruction: _Instruction) -> Kernel:
+        kind = _KIND.search(instruction.rest)
+        operations: dict[str, None] = {}  # as ordered sets
+        lines: dict[Line, None] = {}
+        for inner in self._inside(instruction, set()):
+            operation = _OPERATION.search(inner.rest)
+            if operation and inner.opcode != "parameter":
+                operations[operation[1].rsplit("/", 1)[-1]] = None
+            source = _SOURCE.search(inner.rest)
+            if source:
+                lines[Line(source[1], int(source[2]))] = None
+        return Kernel(
+            instruction.name,
+            instruction.opcode,
+            kind[1].lower() if kind else "",
+            tuple(operations),
+            tuple(sorted(lines)),
+        )
+
+    def _inside(self, instruction: _Instruction, seen: set[str]) -> Iterator[_Instruction]:
+        """An instruction, and all that it is made of."""
+        inner = [name for name in _called(instruction) if name not in seen]
+        seen.update(inner)
+        for name in inner:
+            for each in self._computations.get(name, ()):
+                yield from self._inside(each, seen)
+        yield instruction
+
+
+def _called(instruction: _Instruction) -> list[str]:
+    """The computations that an instruction refers to."""
+    found = []
+    for one, several in _CALLED.findall(instruction.rest):
+        found += [one] if one else [name.strip().lstrip("%") for name in several.split(",") if name.strip()]
+    return found
+
+
+def _after_type(text: str) -> str:
+    """What follows the type that an instruction's right side begins with: `f32[3]{0}`, or a tuple of such."""
+    if not text.startswith("("):
+        return text[text.find(" ") :]
+    depth = 0
+    for i, character in enumerate(text):
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if depth == 0:
+            return text[i + 1 :]
+    return ""

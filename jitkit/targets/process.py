@@ -1,0 +1,193 @@
+"""program -> answer: a compiler in a process of its own, which can be waited for, and be outlived
+
+A compiler for another machine is a guest with habits. It starts threads, takes over signals, writes to the
+terminal, refuses to be loaded twice, and when a program confuses it, it ends the process that it is in. None of
+this may happen to the user's process. So each platform gets one of its own, with an environment made for it, which
+reads programs from its standard input, a line of JSON each, and answers with a line each. An answer that does not
+come in time, or a process that is gone, is an error like every other one, and the next program gets a new process.
+
+JAX: jax/_src/compiler.py:backend_compile_and_load
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import pathlib
+import queue
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from . import table
+from .program import TargetProgram
+from .table import Target, TargetError
+
+TIME_LIMIT = (
+    300.0  # seconds for one program; what this takes is stuck, or too large to be waited for by default
+)
+
+
+class Compilers:
+    """The compilers, each started when it is first needed, and kept until the block ends.
+
+    with Compilers() as compilers:
+        program = compilers.compile("f", text, find("tpu:v5e"))
+    """
+
+    def __init__(self, time_limit: float | None = None) -> None:
+        self.time_limit = TIME_LIMIT if time_limit is None else time_limit
+        self._workers: dict[str, _Worker] = {}
+
+    def __enter__(self) -> Compilers:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for worker in self._workers.values():
+            worker.stop()
+        self._workers.clear()
+
+    def compile(
+        self, name: str, text: str, target: Target, options: Sequence[tuple[str, Any]] = ()
+    ) -> TargetProgram:
+        """Compile StableHLO text for a target; `options` are XLA's own debug options.
+
+        TargetError when the compiler is not there, refuses, takes too long or ends.
+        """
+        obstacle = table.obstacle(target)
+        if obstacle is not None:
+            raise obstacle
+        worker = self._workers.get(target.platform)
+        if worker is None:
+            worker = self._workers[target.platform] = _Worker(target)
+        try:
+            answer = worker.ask(
+                {"target": target.name, "text": text, "options": list(options)}, self.time_limit
+            )
+        except _Timeout:
+            self._drop(target)
+            raise TargetError(
+                "timeout",
+                f"The compiler for {target.name} had not finished {name!r} after {self.time_limit:g} s, and was stopped. "
+                "Give it more with `compile(target=..., time_limit=SECONDS)`, or a smaller program.",
+            ) from None
+        except _Ended as end:
+            last_words = self._drop(target)
+            raise TargetError("crashed", _crash_text(name, target, end.status, last_words)) from None
+        if "error" in answer:
+            raise TargetError(
+                "refused", f"The compiler for {target.name} refused {name!r}:\n{answer['error'].rstrip()}"
+            )
+        return TargetProgram(name, target, answer)
+
+    def _drop(self, target: Target) -> str:
+        return self._workers.pop(target.platform).stop()
+
+
+def _crash_text(name: str, target: Target, status: int | None, last_words: str) -> str:
+    said = f" Its last words:\n{last_words}" if last_words else " It said nothing."
+    how = f"was ended by signal {-status}" if status and status < 0 else f"ended with status {status}"
+    return (
+        f"The compiler for {target.name} ({table.compiler_of(target)}) {how} while it compiled {name!r}. "
+        f"This process is not affected.{said}"
+    )
+
+
+class _Timeout(Exception):
+    """No answer in time."""
+
+
+class _Ended(Exception):
+    """The process is gone."""
+
+    def __init__(self, status: int | None) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class _Worker:
+    """One process that runs `jitkit.targets.worker` for a platform."""
+
+    def __init__(self, target: Target) -> None:
+        # These two cost more to import than all of jitkit's own modules that a first call needs.
+        subprocess, tempfile = importlib.import_module("subprocess"), importlib.import_module("tempfile")
+        self._folder = tempfile.TemporaryDirectory(prefix="jitkit-", ignore_cleanup_errors=True)
+        folder = pathlib.Path(self._folder.name)
+        self._noise = folder / "stderr.txt"
+        dumps = folder / "dumps"
+        dumps.mkdir()
+        with open(self._noise, "wb") as noise:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "jitkit.targets.worker", target.platform, str(dumps)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=noise,
+                cwd=folder,
+                env=environment(target, dumps, os.environ),
+                encoding="utf-8",
+            )
+        self._answers: queue.Queue[str] = queue.Queue()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        for line in self._process.stdout:
+            self._answers.put(line)
+        self._answers.put("")  # the end
+
+    def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        """The answer to one request. _Timeout, _Ended."""
+        with contextlib.suppress(OSError):  # a process that is gone is noticed below
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+        try:
+            line = self._answers.get(timeout=seconds)
+        except queue.Empty:
+            raise _Timeout from None
+        if not line:
+            raise _Ended(self._process.wait())
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def stop(self) -> str:
+        """End the process. Returns the end of what it wrote to its standard error."""
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        self._process.kill()
+        self._process.wait()
+        lines = self._noise.read_text(encoding="utf-8", errors="replace").splitlines()
+        self._folder.cleanup()
+        return "\n".join(f"    {line[:300]}" for line in lines[-8:])
+
+
+def environment(target: Target, dumps: pathlib.Path, ours: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a worker: ours, without what is meant for accelerators of this machine.
+
+    The child imports jitkit and jaxlib from where this process does.
+    """
+    env = {k: v for k, v in ours.items() if not k.startswith(("JAX_", "JITKIT_", "TPU_", "LIBTPU_", "XLA_"))}
+    home = pathlib.Path(__file__).parents[2]
+    env |= {
+        "PYTHONPATH": os.pathsep.join([str(home), *(path for path in sys.path if path)]),
+        "JAX_PLATFORMS": "cpu",
+        "TF_CPP_MIN_LOG_LEVEL": "2",
+        "CUDA_VISIBLE_DEVICES": "",
+    }
+    if target.platform == "tpu":
+        env |= {
+            "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",  # or else one process of this machine at a time
+            "TPU_SKIP_MDS_QUERY": "1",  # do not look for a data centre around us
+            "TPU_ACCELERATOR_TYPE": "v5e-4",
+            "TPU_WORKER_HOSTNAMES": "localhost",
+            "TPU_STDERR_LOG_LEVEL": "3",
+            "LIBTPU_INIT_ARGS": (
+                f"--xla_jf_dump_to={dumps} --xla_jf_dump_llo_text=true "
+                "--xla_jf_dump_llo_pass_label_regex=final_bundles"
+            ),
+        }
+    if target.platform == "gpu":
+        # A CUDA toolkit on the PATH would be asked instead of the one that was installed with the plugin.
+        env["PATH"] = str(table.folder_of("nvidia.cuda_nvcc") / "bin")
+    return env

@@ -1,0 +1,122 @@
+"""name -> Target: the chips that can be compiled for, and what has to be installed for each
+
+JAX: jax/experimental/topologies.py:get_topology_desc
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import pathlib
+import sys
+from typing import NamedTuple
+
+
+class TargetError(RuntimeError):
+    """A program that could not be compiled for a target. The text says why, and what to do about it.
+
+    `reason` is "missing" (the compiler is not installed), "refused" (it has an objection to the program),
+    "timeout", "crashed", or "unavailable" (something was asked of the result that its compiler does not give).
+    """
+
+    def __init__(self, reason: str, text: str) -> None:
+        super().__init__(text)
+        self.reason = reason
+
+
+class Target(NamedTuple):
+    """A chip to compile for.
+
+    `platform` is what lowering rules ask for; `packages` are the distributions that hold the compiler, each
+    with a module that is there when it is; `extra` is the extra of jitkit that brings them; `code` is what the
+    compiler's last stage that can be read is called.
+    """
+
+    name: str
+    chip: str
+    platform: str
+    extra: str
+    packages: tuple[tuple[str, str], ...]
+    code: str
+
+
+_TPU = (("libtpu", "libtpu"),)
+_CUDA = (("jax-cuda12-pjrt", "jax_plugins.xla_cuda12"), ("nvidia-cuda-nvcc-cu12", "nvidia.cuda_nvcc"))
+
+TARGETS = {
+    target.name: target
+    for target in (
+        Target("cpu", "this machine's processor", "cpu", "", (("jaxlib", "jaxlib"),), "LLVM IR"),
+        Target("gpu:h100", "one NVIDIA H100 (80 GB, SXM)", "gpu", "gpu", _CUDA, "PTX"),
+        Target("tpu:v5e", "one TPU v5e", "tpu", "tpu", _TPU, "VLIW bundles"),
+        Target("tpu:v6e", "one TPU v6e", "tpu", "tpu", _TPU, "VLIW bundles"),
+    )
+}
+
+
+def find(name: str) -> Target:
+    """The target of a name. ValueError for one that does not exist."""
+    try:
+        return TARGETS[name]
+    except KeyError:
+        raise ValueError(
+            f"unknown target: {name!r}\nThe targets are {', '.join(map(repr, TARGETS))}."
+        ) from None
+
+
+def obstacle(target: Target) -> TargetError | None:
+    """What keeps us from compiling for a target, with the command that mends it."""
+    absent = [package for package, module in target.packages if not _is_there(module)]
+    if absent:
+        are = "is" if len(absent) == 1 else "are"
+        return TargetError(
+            "missing",
+            f"The compiler for {target.name} is not installed: {' and '.join(absent)} {are} missing. Install it:\n"
+            f"{how_to_install(target.extra)}",
+        )
+    plugin, ours = version_of("jax-cuda12-pjrt"), version_of("jaxlib")
+    if target.platform == "gpu" and plugin != ours:  # they share an interface that is private to them
+        return TargetError(
+            "missing",
+            f"The compiler for {target.name} is jax-cuda12-pjrt {plugin}, and has to be of jaxlib's version, {ours}. "
+            f"Install it:\n{how_to_install(target.extra)}",
+        )
+    return None
+
+
+def how_to_install(extra: str) -> str:
+    """The commands that bring an extra (or several, separated by commas), for each kind of installation."""
+    if not extra:
+        return "    pip install jax"
+    if sys.platform != "linux":
+        return "    (these compilers exist for Linux only)"
+    return f'    pip install "jitkit[{extra}]"\nor, in a clone:\n    .venv/bin/pip install -e ".[{extra}]"'
+
+
+def _is_there(module: str) -> bool:
+    """Whether a module can be imported, without importing it: that would start the compiler here."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # a package above it
+        return False
+
+
+def version_of(package: str) -> str:
+    """The version of an installed distribution; "unknown" when it has none."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def compiler_of(target: Target) -> str:
+    """The packages that compile for a target, with their versions: `libtpu 0.0.51`."""
+    return ", ".join(f"{package} {version_of(package)}" for package, _ in target.packages)
+
+
+def folder_of(module: str) -> pathlib.Path:
+    """The folder that a package is installed in."""
+    spec = importlib.util.find_spec(module)
+    if spec is None or not spec.submodule_search_locations:
+        raise ModuleNotFoundError(f"No module named {module!r}", name=module)
+    return pathlib.Path(next(iter(spec.submodule_search_locations)))

@@ -1,0 +1,272 @@
+"""stdin -> stdout: a compiler that reads programs, a line of JSON each, and answers with a line each
+
+    python -m jitkit.targets.worker PLATFORM FOLDER
+
+Started by `process`, which makes the environment; not to be imported. FOLDER is where the compiler writes what it
+writes besides its results; it is emptied for each program. jaxlib does what the answers say; jax is not imported,
+so that it does not look for plugins itself.
+
+The three compilers are reached in two ways. The CPU's is part of jaxlib. Those of GPU and TPU are PJRT plugins:
+shared libraries with one table of C functions, which can describe a machine that is not there (a topology), and
+compile for it. What each tells about its result differs; whatever is passed on has its source beside it.
+
+JAX: jax/_src/interpreters/mlir.py:make_ir_context
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import pathlib
+import re
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from .. import runtime
+from . import table
+from .program import NOT_AVAILABLE
+
+_ext = importlib.import_module("jaxlib._jax")
+_xla_client = importlib.import_module("jaxlib.xla_client")
+
+# NVIDIA's H100 SXM with 80 GB as XLA describes it: openxla/xla, xla/backends/gpu/target_config/specs/h100_sxm.txtpb
+_H100 = """
+gpu_device_info {
+  threads_per_block_limit: 1024
+  threads_per_warp: 32
+  shared_memory_per_block: 49152
+  shared_memory_per_block_optin: 232448
+  shared_memory_per_core: 233472
+  threads_per_core_limit: 2048
+  core_count: 132
+  fpus_per_core: 128
+  block_dim_limit_x: 2147483647
+  block_dim_limit_y: 65535
+  block_dim_limit_z: 65535
+  memory_bandwidth: 3352320000000
+  l2_cache_size: 52428800
+  clock_rate_ghz: 1.98
+  device_memory_size: 84942979072
+  registers_per_core_limit: 65536
+  registers_per_block_limit: 65536
+  cuda_compute_capability { major: 9 }
+}
+platform_name: "CUDA"
+dnn_version_info { major: 9 minor: 6 }
+device_description_str: "NVIDIA H100 80GB HBM3"
+"""
+_GENERIC = "XLA's general cost model (HloCostAnalysis) on the optimised HLO, as this compiler has no estimate of its own"
+
+
+class Compiler:
+    """The CPU's compiler, and what the others share with it."""
+
+    def __init__(self, dumps: pathlib.Path) -> None:
+        self.dumps = dumps
+        self.host = _xla_client.make_cpu_client()
+
+    def device(self, chip: str) -> Any:
+        """The device to compile for; one that is only described, for the chips of other machines."""
+        return self.host.local_devices()[0]
+
+    def options(self) -> list[tuple[str, Any]]:
+        """XLA's options that make it write its code into the folder."""
+        return [
+            ("xla_dump_to", str(self.dumps)),
+            ("xla_dump_hlo_as_text", True),
+            ("xla_dump_emitter_re", ".*"),
+        ]
+
+    def compile(self, device: Any, text: str, options: Any) -> Any:
+        """The compiled program."""
+        return self.host.compile_and_load(text, [device], options)
+
+    def cost(self, executable: Any) -> tuple[dict[str, float], str]:
+        """Estimates, and who made them."""
+        return _plain(executable.cost_analysis()), "XLA's cost model for CPUs, on the optimised HLO"
+
+    def code(self) -> dict[str, str]:
+        """The code that the compiler wrote into the folder, by kernel."""
+        return self._files(r"module_\d+\.[^.]*\.(?P<name>.*)\.ir-with-opt\.ll")
+
+    def launches(self) -> list[str]:
+        """What the device is told to do, where the compiler writes it down."""
+        return []
+
+    def _files(self, pattern: str) -> dict[str, str]:
+        found = {}
+        for path in sorted(self.dumps.iterdir()):
+            match = re.fullmatch(pattern, path.name)
+            if match:
+                found[match["name"]] = path.read_text(encoding="utf-8", errors="replace")
+        return found
+
+
+class Plugin(Compiler):
+    """A compiler that is a PJRT plugin."""
+
+    def __init__(self, dumps: pathlib.Path) -> None:
+        super().__init__(dumps)
+        self.api = self.load()
+        self.devices: dict[str, Any] = {}
+        self.context = runtime.mlir_context()
+
+    def load(self) -> Any:
+        """The plugin's table of functions."""
+        raise NotImplementedError
+
+    def topology(self, chip: str) -> Any:
+        """The description of a machine with one such chip."""
+        raise NotImplementedError
+
+    def device(self, chip: str) -> Any:
+        """The device to compile for, made once for each chip."""
+        if chip not in self.devices:
+            self.devices[chip] = self.topology(chip)._make_compile_only_devices()[0]
+        return self.devices[chip]
+
+    def compile(self, device: Any, text: str, options: Any) -> Any:
+        """The compiled program. These compilers take MLIR, so the text is parsed here."""
+        with self.context:
+            module = importlib.import_module("jaxlib.mlir.ir").Module.parse(text)
+            return device.client.compile(module, _xla_client.DeviceList((device,)), options)
+
+
+class Cuda(Plugin):
+    """XLA's compiler for NVIDIA GPUs, and NVIDIA's assembler."""
+
+    def load(self) -> Any:
+        """The plugin, from the folder in which JAX would look for it."""
+        library = str(table.folder_of("jax_plugins.xla_cuda12") / "xla_cuda_plugin.so")
+        return _load_plugin("cuda", library)
+
+    def topology(self, chip: str) -> Any:
+        """The description is all that the compiler gets to see of the GPU."""
+        config = {"topology": "1x1x1", "target_config": _H100}
+        return _ext.get_c_api_topology(self.api, chip, config)
+
+    def options(self) -> list[tuple[str, Any]]:
+        """And where the assembler and NVIDIA's own library of functions (libdevice) are."""
+        return [*super().options(), ("xla_gpu_cuda_data_dir", str(table.folder_of("nvidia.cuda_nvcc")))]
+
+    def cost(self, executable: Any) -> tuple[dict[str, float], str]:
+        """This plugin does not implement an estimate."""
+        [module] = executable.hlo_modules()
+        return _plain(_ext.hlo_module_cost_analysis(self.host, module)), _GENERIC
+
+    def code(self) -> dict[str, str]:
+        """PTX, under the name of the kernel in it. What has no kernel holds constants."""
+        texts = self._files(r"module_\d+\.[^.]*\.(?P<name>.*)\.ptx").values()
+        entries = [(re.search(r"\.entry\s+(\w+)", text), text) for text in texts]
+        return {entry[1]: text for entry, text in entries if entry}
+
+    def launches(self) -> list[str]:
+        """XLA calls them thunks."""
+        lines = "".join(self._files(r"(?P<name>module_.*\.thunk_sequence)\.txt").values()).splitlines()
+        bare = [re.sub(r"^\s*\d+: |\[(?:source|prev)[^\]]*\]", "", line) for line in lines]
+        return [" ".join(line.split()) for line in bare if line.strip()]
+
+
+class Tpu(Plugin):
+    """The TPU's compiler."""
+
+    def load(self) -> Any:
+        """libtpu, which insists on being the only one of its kind in a process."""
+        library = importlib.import_module("libtpu").get_library_path()
+        return _load_plugin("tpu", library)
+
+    def topology(self, chip: str) -> Any:
+        """One chip of a kind."""
+        return _ext.get_c_api_topology(self.api, f"{chip}:1x1", {})
+
+    def options(self) -> list[tuple[str, Any]]:
+        """libtpu is told by its environment where to write."""
+        return []
+
+    def cost(self, executable: Any) -> tuple[dict[str, float], str]:
+        """With an estimate of the time, where it is one: negative means that libtpu does not know."""
+        numbers = _plain(executable.cost_analysis())
+        if numbers.get("optimal_seconds", 0.0) < 0:
+            del numbers["optimal_seconds"]
+        return numbers, "libtpu's cost model, on the optimised HLO with its padded layouts"
+
+    def code(self) -> dict[str, str]:
+        """Bundles by kernel; "TLP" is the program around them."""
+        return self._files(r"\d+-(?P<name>.*)-\d+-final_bundles\.txt")
+
+
+COMPILERS = {"cpu": Compiler, "gpu": Cuda, "tpu": Tpu}
+
+
+def _load_plugin(name: str, library: str) -> Any:
+    api = _ext.load_pjrt_plugin(name, library, None)
+    _ext.initialize_pjrt_plugin(name)
+    return api
+
+
+def _plain(costs: Any) -> dict[str, float]:
+    """The totals among the numbers of a cost analysis; those of single operands have braces in their names."""
+    numbers = costs[0] if isinstance(costs, (list, tuple)) else costs
+    return {key: float(value) for key, value in numbers.items() if "{" not in key}
+
+
+def _memory(executable: Any) -> tuple[dict[str, float], str]:
+    """Bytes, as the compiler planned them."""
+    try:
+        stats = executable.get_compiled_memory_stats()
+    except _ext.JaxRuntimeError:
+        return {}, NOT_AVAILABLE
+    parts = {"arguments": "argument", "results": "output", "aliased": "alias", "temporaries": "temp"}
+    numbers = {name: float(getattr(stats, f"{part}_size_in_bytes")) for name, part in parts.items()}
+    if stats.generated_code_size_in_bytes:  # 0 where the compiler does not count it
+        numbers["code"] = float(stats.generated_code_size_in_bytes)
+    return numbers, "the compiler's own assignment of buffers (CompiledMemoryStats)"
+
+
+def answer(compiler: Compiler, request: dict[str, Any]) -> dict[str, Any]:
+    """Compile one program, and tell what is known of it."""
+    for path in compiler.dumps.iterdir():
+        path.unlink()
+    device = compiler.device(request["target"].partition(":")[2])
+    options = _xla_client.CompileOptions()
+    assignment = _xla_client.DeviceAssignment.create(np.array([[device.id]], np.int32))
+    options.num_replicas = options.num_partitions = 1
+    options.device_assignment = assignment
+    options.executable_build_options.device_assignment = assignment
+    options.env_option_overrides = [*compiler.options(), *(tuple(option) for option in request["options"])]
+    start = time.perf_counter()
+    executable = compiler.compile(device, request["text"], options)
+    seconds = time.perf_counter() - start
+    return {
+        "seconds": seconds,
+        "hlo": "\n\n".join(module.to_string() for module in executable.hlo_modules()),
+        "cost": compiler.cost(executable),
+        "memory": _memory(executable),
+        "code": compiler.code(),
+        "launches": compiler.launches(),
+    }
+
+
+def main() -> None:
+    """Answer until there is nothing more to read."""
+    # The compilers write to the standard output as they please. What goes back is written to a copy of it.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    platform, folder = sys.argv[1:]
+    compiler = COMPILERS[platform](pathlib.Path(folder))
+    for line in sys.stdin:
+        try:
+            reply = answer(compiler, json.loads(line))
+        except Exception as error:
+            # What a compiler or a parser objects to is for the user to read.
+            reply = {"error": f"{type(error).__name__}: {error}"}
+        answers.write(json.dumps(reply) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()
