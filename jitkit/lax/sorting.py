@@ -74,7 +74,7 @@ def _(ctx: LoweringContext, *operands: str, dimension: int, is_stable: bool, num
     types = ", ".join(map(type_of, ctx.avals_out))
     return ctx.emit_regions(
         f'"stablehlo.sort"({", ".join(operands)}) '
-        f"<{{dimension = {dimension} : i64, is_stable = {str(is_stable).lower()}}}>",
+        f"<{{dimension = {dimension} : i64, is_stable = {str(bool(is_stable)).lower()}}}>",
         [(scalars, comparator)],
         f"({types}) -> ({types})",
         len(operands),
