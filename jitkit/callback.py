@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from . import array, dtypes, runtime, traceback_util
+from . import array, core, dtypes, runtime, traceback_util
 from .array import Array
 from .core import Primitive, ShapedArray, abstract_token
 from .effects import Effect
@@ -60,8 +60,8 @@ def call_python(
     """
     target = target_name(ctx.module.platform, partitioned)
     ordered = [effect] if effect is not None and effect.ordered else []
-    avals_in = [abstract_token] * len(ordered) + list(ctx.avals_in)
-    avals_out = [abstract_token] * len(ordered) + list(ctx.avals_out)
+    avals_in = [abstract_token] * len(ordered) + [core.physical_aval(aval) for aval in ctx.avals_in]
+    avals_out = [abstract_token] * len(ordered) + [core.physical_aval(aval) for aval in ctx.avals_out]
     attributes = [
         f"api_version = 4 : i32, backend_config = {{index = {len(ctx.module.host_callbacks)} : ui64}}",
         f"has_side_effect = {'false' if effect is None else 'true'}",

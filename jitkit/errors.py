@@ -79,6 +79,7 @@ _HOW_TO_CONCRETIZE = _table(
     ("a number that the shape gives", "x.shape[0], x.ndim, x.size and len(x) are plain ints"),
     ("another dtype", "x.astype(jnp.int32) instead of int(x)"),
     ("as many values as a mask selects", "keep the shape: jnp.where(mask, x, 0)"),
+    ("to look at it", "jitkit.debug.print('{}', x)"),
     ("to use it in Python", "return x, and convert it outside of the traced function"),
 )
 
@@ -142,6 +143,8 @@ _HOW_WITHOUT_NUMPY = _table(
     ("a function of jax.numpy", "it knows only JAX's own tracers: import jitkit.numpy as jnp"),
     ("the index of a NumPy array", "jnp.asarray(table)[i]"),
     ("an argument that rarely changes", "make it static: jit(f, static_argnums=0)"),
+    ("to look at it, or to plot it", "jitkit.debug.callback(function, x)"),
+    ("NumPy code that has to stay", "jitkit.pure_callback(function, shape_and_dtype, x)"),
 )
 
 

@@ -107,10 +107,13 @@ def test_the_first_line_is_the_one_that_a_program_gets_from_jax(function, name, 
 
 
 EDITS = {
-    "ConcretizationTypeError": ["static_argnames", "x.astype", "jnp.where"],
+    "ConcretizationTypeError": ["static_argnames", "x.astype", "jnp.where", "debug.print"],
     "TracerBoolConversionError": ["jnp.where", "lax.cond", "lax.while_loop", "static_argnames"],
     "TracerIntegerConversionError": ["lax.fori_loop", "jnp.array", "lax.switch", "static_argnames"],
-    "TracerArrayConversionError": ["jnp.sin(x) instead of np.sin(x)", "import jitkit.numpy", "jnp.asarray"],
+    "TracerArrayConversionError": [
+        *("jnp.sin(x) instead of np.sin(x)", "import jitkit.numpy", "jnp.asarray"),
+        *("debug.callback", "pure_callback"),
+    ],
     "NonConcreteBooleanIndexError": ["jnp.where(mask, x, 0)", "jnp.where(mask, y, x)"],
 }
 
