@@ -101,7 +101,6 @@ def test_every_function_of_jax_nn_is_there_but_for_those_that_need_a_gpu_or_rand
     assert missing == {
         "dot_product_attention",
         "get_scaled_dot_general_config",
-        "initializers",
         "scaled_dot_general",
         "scaled_matmul",
     }

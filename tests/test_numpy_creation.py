@@ -79,6 +79,44 @@ def test_array_of_traced_values_is_stacked_by_equations():
     )
 
 
+class Colour(enum.IntEnum):
+    RED = 1
+    FAR = 2**31
+
+
+def test_numbers_beyond_int32_have_the_dtype_that_they_are_given():
+    rows = [
+        (f"{name}({value})", lambda j, name=name, value=value: getattr(j, name)(value))
+        for name in ("uint32", "float32", "float16", "complex64", "bool_", "int32", "uint8")
+        for value in (2**31, 2**32 - 1, 2**32, -1, 300)
+    ]
+    check([row for row in rows if accepted(row)])
+    for row in rows:
+        if not accepted(row):
+            check_error(row)
+    check([("full of 2**31", lambda j, x: j.full(2, 2**31, "uint32") + x, np.uint32([1, 2]))])
+    for name, program in {
+        "added": lambda j, x: x + 2**31,
+        "masked": lambda j, x: x & 0xFFFFFFFF,
+        "compared": lambda j, x: x < 2**32 - 1,
+        "chosen": lambda j, x: j.where(x > 0, x, 2**31),
+    }.items():
+        check_error((f"2**31 {name}", program, np.uint32([1])))
+
+
+def test_members_of_an_int_enum_are_weak_integers():
+    check(
+        [
+            ("an int8 times a member", lambda j, x: x * Colour.RED, np.int8([1])),
+            ("floats plus a member", lambda j, x: j.add(x, Colour.RED), FLOATS),
+            ("a member as an array", lambda j: j.asarray(Colour.RED)),
+            ("a member as an argument", lambda j, x: x + 1, Colour.RED),
+            ("a list of members", lambda j: j.array([Colour.RED, Colour.RED])),
+        ]
+    )
+    check_error(("a member that does not fit", lambda j, x: x + Colour.FAR, INTS))
+
+
 @pytest.mark.parametrize(
     "dtype",
     ["bool", "int8", "uint8", "int32", "float16", "bfloat16", "float32", "complex64", float, int, bool, None],

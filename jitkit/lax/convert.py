@@ -44,7 +44,9 @@ def _(ctx: LoweringContext, x: str, *, new_dtype: Any, weak_type: bool) -> str:
     return ctx.convert(x, aval, new_dtype)
 
 
-def _stage_convert(trace: DynamicJaxprTrace, operands: list[DynamicJaxprTracer], params: dict[str, Any]) -> Any:
+def _stage_convert(
+    trace: DynamicJaxprTrace, operands: list[DynamicJaxprTracer], params: dict[str, Any]
+) -> Any:
     """A conversion to the same type is its operand, and a converted literal is a literal.
 
     An Array is not looked at: it may not be computed yet.
@@ -78,7 +80,9 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
       TypeError: for a dtype that arrays cannot have.
       ValueError: for None.
     """
-    return _convert_element_type(operand, dtypes.check_and_canonicalize_user_dtype(new_dtype, "convert_element_type"))
+    return _convert_element_type(
+        operand, dtypes.check_and_canonicalize_user_dtype(new_dtype, "convert_element_type")
+    )
 
 
 def _convert_element_type(
@@ -130,6 +134,8 @@ def asarray(x: Any) -> Any:
         return stage(x)
     if type(x) in dtypes.python_scalar_types:
         return _convert_element_type(dtypes.coerce_to_array(x)[()], weak_type=type(x) is not bool)
+    if isinstance(x, int):  # a member of an IntEnum
+        return asarray(int(x))
     if core.is_array_type(type(x)):
         return _convert_element_type(x)
     raise TypeError(f"asarray: expected ArrayLike, got {x} of type {type(x)}.")

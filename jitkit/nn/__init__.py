@@ -6,6 +6,7 @@ JAX: jax/_src/nn/functions.py:softmax
 from __future__ import annotations
 
 from ..numpy import tanh as tanh
+from . import initializers as initializers
 from .functions import celu as celu
 from .functions import elu as elu
 from .functions import gelu as gelu

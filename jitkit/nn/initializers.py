@@ -1,0 +1,239 @@
+"""Initial weights of networks: functions that make a function of a key, a shape and a dtype.
+
+    init = initializers.he_normal()
+    w = init(random.key(0), (784, 128))
+
+The ones with names of persons are `variance_scaling` with a choice of scale, mode and distribution: the variance of the
+weights is `scale` over the number of inputs of a unit ("fan_in"), of its outputs ("fan_out"), or a mean of both.
+Glorot is also called Xavier (http://proceedings.mlr.press/v9/glorot10a.html), he is also called kaiming
+(https://arxiv.org/abs/1502.01852); lecun keeps the variance of the inputs.
+
+JAX: jax/_src/nn/initializers.py:variance_scaling
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NoReturn, Protocol, runtime_checkable
+
+import numpy as np
+
+from .. import dtypes, random
+from .. import numpy as jnp
+from ..lax.utils import canonicalize_shape
+
+# --- the same number everywhere, or numbers of one distribution --------------------------------------------------------
+
+
+@runtime_checkable
+class Initializer(Protocol):
+    """What the functions below return: called with a key, a shape and perhaps a dtype, it gives an array."""
+
+    def __call__(self, key: Any, shape: Any, dtype: Any = None) -> Any:
+        """The array; float32 by default, or float64 in x64 mode."""
+
+
+def _float(dtype: Any) -> Any:
+    return dtypes.default_float_dtype() if dtype is None else dtype
+
+
+def zeros(key: Any, shape: Any, dtype: Any = None) -> Any:
+    """An initializer itself: zeros, whatever the key."""
+    return jnp.zeros(shape, _float(dtype))
+
+
+def ones(key: Any, shape: Any, dtype: Any = None) -> Any:
+    """An initializer itself: ones, whatever the key."""
+    return jnp.ones(shape, _float(dtype))
+
+
+def constant(value: Any, dtype: Any = None) -> Initializer:
+    """`value` everywhere, which broadcasts to the shape."""
+
+    def init(key: Any, shape: Any, dtype: Any = dtype) -> Any:
+        return jnp.full(shape, value, dtype=_float(dtype))
+
+    return init
+
+
+def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
+    """Numbers between 0 and `scale`, each as likely as any other."""
+
+    def init(key: Any, shape: Any, dtype: Any = dtype) -> Any:
+        dtype = _float(dtype)
+        return random.uniform(key, shape, dtype) * jnp.array(scale, dtype)
+
+    return init
+
+
+def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
+    """Normally distributed numbers, of mean 0 and standard deviation `stddev`."""
+
+    def init(key: Any, shape: Any, dtype: Any = dtype) -> Any:
+        dtype = _float(dtype)
+        return random.normal(key, shape, dtype) * jnp.array(stddev, dtype)
+
+    return init
+
+
+def truncated_normal(
+    stddev: Any = 1e-2, dtype: Any = None, lower: Any = -2.0, upper: Any = 2.0
+) -> Initializer:
+    """Normally distributed numbers between `lower` and `upper`, then multiplied by `stddev`.
+
+    Their standard deviation is less than `stddev`, for the tails are missing.
+    """
+
+    def init(key: Any, shape: Any, dtype: Any = dtype) -> Any:
+        dtype = _float(dtype)
+        return random.truncated_normal(key, lower, upper, shape, dtype) * jnp.array(stddev, dtype)
+
+    return init
+
+
+# --- a variance that fits the shape ------------------------------------------------------------------------------------
+
+# The standard deviation of a normal distribution that is cut off at twice it, real and (the modulus) complex.
+_TRUNCATED_STDDEV = {"real": 0.87962566103423978, "complex": 0.95311164380491208}
+
+
+def variance_scaling(
+    scale: Any,
+    mode: str,
+    distribution: str,
+    in_axis: int | Sequence[int] = -2,
+    out_axis: int | Sequence[int] = -1,
+    batch_axis: int | Sequence[int] = (),
+    dtype: Any = None,
+) -> Initializer:
+    """Weights of mean 0, and of a variance that depends on how many of them a unit sums up.
+
+    Args:
+      scale: the variance is this over the number that `mode` says.
+      mode: "fan_in", inputs; "fan_out", outputs; "fan_avg", the mean of both; "fan_geo_avg", their geometric mean.
+      distribution: "normal"; "truncated_normal", without what is beyond two standard deviations; or "uniform", of complex
+        numbers on a disk.
+      in_axis, out_axis, batch_axis: the axes of inputs, of outputs, and those that do not count. The other axes are those
+        of a convolution's window.
+      dtype: where the initializer is not given any.
+
+    Raises, when called:
+      ValueError: for another mode or distribution, or a shape without these axes.
+    """
+
+    def init(key: Any, shape: Any, dtype: Any = dtype) -> Any:
+        shape = canonicalize_shape(shape)
+        dtype = _float(dtype)
+        fan_in, fan_out = _fans(shape, in_axis, out_axis, batch_axis)
+        counts = {
+            "fan_in": fan_in,
+            "fan_out": fan_out,
+            "fan_avg": (fan_in + fan_out) / 2,
+            "fan_geo_avg": (fan_in * fan_out) ** 0.5,
+        }
+        if mode not in counts:
+            raise ValueError(f"invalid mode for variance scaling initializer: {mode}")
+        variance = jnp.array(scale / counts[mode], dtype=dtype)
+        is_real = dtypes.issubdtype(dtype, np.floating)
+        if distribution == "truncated_normal":
+            stddev = jnp.sqrt(variance) / jnp.array(
+                _TRUNCATED_STDDEV["real" if is_real else "complex"], dtype
+            )
+            if is_real:
+                return random.truncated_normal(key, -2, 2, shape, dtype) * stddev
+            return _complex_truncated_normal(key, 2, shape, dtype) * stddev
+        if distribution == "normal":
+            return random.normal(key, shape, dtype) * jnp.sqrt(variance)
+        if distribution == "uniform":
+            if is_real:
+                return random.uniform(key, shape, dtype, -1) * jnp.sqrt(3 * variance)
+            return _complex_uniform(key, shape, dtype) * jnp.sqrt(variance)
+        raise ValueError(f"invalid distribution for variance scaling initializer: {distribution}")
+
+    return init
+
+
+def _fans(
+    shape: tuple[int, ...],
+    in_axis: int | Sequence[int],
+    out_axis: int | Sequence[int],
+    batch_axis: int | Sequence[int],
+) -> tuple[float, float]:
+    """How many weights lead to an output, and how many from an input."""
+    if isinstance(in_axis, int) and in_axis == -2 and len(shape) <= 1:
+        raise ValueError(
+            f"Can't compute input and output sizes of a {len(shape)}-dimensional weights tensor with default in_axis. Must "
+            "be at least 2D or specify in_axis explicitly."
+        )
+
+    def size(axes: int | Sequence[int]) -> int:
+        return math.prod(shape[i] for i in ([axes] if isinstance(axes, int) else axes))
+
+    inputs, outputs = size(in_axis), size(out_axis)
+    window = math.prod(shape) / inputs / outputs / size(batch_axis)
+    return inputs * window, outputs * window
+
+
+def _complex_uniform(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Numbers on a disk, each as likely as any other, of variance 1."""
+    return _complex(key, shape, dtype, lambda u, _: jnp.sqrt(2 * u))
+
+
+def _complex_truncated_normal(key: Any, upper: float, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Normally distributed numbers of modulus below `upper`; of variance 1, but for what is cut off."""
+
+    def modulus(u: Any, dtype: Any) -> Any:
+        t = (1 - jnp.exp(jnp.array(-(upper**2), dtype))) * u.astype(dtype)
+        return jnp.sqrt(-jnp.log(1 - t))
+
+    return _complex(key, shape, dtype, modulus)
+
+
+def _complex(key: Any, shape: tuple[int, ...], dtype: Any, modulus: Any) -> Any:
+    """Numbers of any angle, whose modulus is a function of a uniform number (and of the dtype)."""
+    key_r, key_theta = random.split(key)
+    real = np.array(0, dtype).real.dtype
+    dtype = dtypes.to_complex_dtype(real)
+    r = modulus(random.uniform(key_r, shape, real), dtype).astype(dtype)
+    theta = 2 * np.pi * random.uniform(key_theta, shape, real).astype(dtype)
+    return r * jnp.exp(1j * theta)
+
+
+def _scaled(name: str, scale: float, mode: str, distribution: str) -> Any:
+    def make(
+        in_axis: int | Sequence[int] = -2,
+        out_axis: int | Sequence[int] = -1,
+        batch_axis: int | Sequence[int] = (),
+        dtype: Any = None,
+    ) -> Initializer:
+        return variance_scaling(scale, mode, distribution, in_axis, out_axis, batch_axis, dtype)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = (
+        f'`variance_scaling({scale}, "{mode}", "{distribution}", in_axis, out_axis, batch_axis, dtype)`.'
+    )
+    return make
+
+
+glorot_uniform = xavier_uniform = _scaled("glorot_uniform", 1.0, "fan_avg", "uniform")
+glorot_normal = xavier_normal = _scaled("glorot_normal", 1.0, "fan_avg", "truncated_normal")
+lecun_uniform = _scaled("lecun_uniform", 1.0, "fan_in", "uniform")
+lecun_normal = _scaled("lecun_normal", 1.0, "fan_in", "truncated_normal")
+he_uniform = kaiming_uniform = _scaled("he_uniform", 2.0, "fan_in", "uniform")
+he_normal = kaiming_normal = _scaled("he_normal", 2.0, "fan_in", "truncated_normal")
+
+
+# --- not here ----------------------------------------------------------------------------------------------------------
+
+
+def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> NoReturn:
+    """NotImplementedError: it needs a QR decomposition."""
+    raise NotImplementedError(
+        "initializers.orthogonal needs a QR decomposition, which jitkit does not have. glorot_normal() keeps variances, too."
+    )
+
+
+def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> NoReturn:
+    """NotImplementedError: it needs a QR decomposition."""
+    orthogonal(scale, column_axis, dtype)
