@@ -8,8 +8,6 @@ called, since it may be the one that the learner is writing.
     np.float32([1, 2])     {"is": "array", "dtype": "float32", "shape": [2], "weak": false, "data": "0000803f00000040"}
     TypeError("no")        {"is": "error", "class": "TypeError", "bases": [...], "text": "no", "lines": [...]}
     a jaxpr                {"is": "jaxpr", "inputs": ..., "consts": ..., "equations": ..., "outputs": ...}
-
-This module imports nothing of jitkit: it runs in processes where jitkit is made of two hands.
 """
 
 from __future__ import annotations

@@ -1,0 +1,91 @@
+"""`python -m grading`: the instructor's commands."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Sequence
+
+from jitkit.kata.manifest import Lab, ManifestError, all_labs
+from jitkit.kata.verdicts import Assessor
+
+from .generate import ROOT, GenerateError, generated_files
+from .verify import verify
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command. 0: all is well; 1: something is not; 2: the command makes no sense."""
+    parser = argparse.ArgumentParser("python -m grading", description="The instructor's side of jitkit.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    generate = commands.add_parser("generate", help="write what is made from the labs' manifests")
+    generate.add_argument("labs", nargs="*", metavar="LAB", help="a number (02); all labs without it")
+    generate.add_argument("--check", action="store_true", help="write nothing; 1 if something is not fresh")
+    proofs = commands.add_parser("verify", help="prove the exercises: stubs, solutions, mutants")
+    proofs.add_argument(
+        "labs", nargs="*", metavar="LAB", help="a number (02) or an exercise (02.3); all labs without it"
+    )
+    proofs.add_argument("--workers", type=int, default=os.cpu_count() or 2, help="exercises at the same time")
+    arguments = parser.parse_args(argv)
+    try:
+        if arguments.command == "generate":
+            return _generate(arguments.labs, arguments.check)
+        return _verify(arguments.labs, arguments.workers)
+    except (ManifestError, GenerateError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    except LookupError as error:
+        print(error.args[0], file=sys.stderr)
+        return 2
+
+
+def _chosen(names: Sequence[str]) -> list[tuple[Lab, str | None]]:
+    labs = {lab.number: lab for lab in all_labs(ROOT / "labs")}
+    if not names:
+        return [(lab, None) for lab in labs.values()]
+    chosen: list[tuple[Lab, str | None]] = []
+    for name in names:
+        number = name[:2]
+        if number not in labs or (
+            len(name) > 2 and name not in labs[number].ids and name != labs[number].name
+        ):
+            raise LookupError(
+                f"there is no lab or exercise {name!r}; the labs are {', '.join(labs) or 'none'}"
+            )
+        chosen.append((labs[number], name if name in labs[number].ids else None))
+    return chosen
+
+
+def _generate(names: Sequence[str], only_check: bool) -> int:
+    stale = 0
+    for lab, _ in _chosen(names):
+        for path, text in generated_files(lab).items():
+            if path.is_file() and path.read_text(encoding="utf-8") == text:
+                continue
+            stale += 1
+            print(f"{'not fresh' if only_check else 'written'}: {path.relative_to(ROOT)}")
+            if not only_check:
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+    return 1 if only_check and stale else 0
+
+
+def _verify(names: Sequence[str], workers: int) -> int:
+    assessor = Assessor(run_stablehlo=None)
+    count = 0
+    for lab, exercise in _chosen(names):
+        start = time.perf_counter()
+        findings = verify(lab, assessor, workers, exercise)
+        count += len(findings)
+        what = exercise or lab.name
+        print(
+            f"{what}: {f'{len(findings)} findings' if findings else 'proven'} ({time.perf_counter() - start:.0f} s)"
+        )
+        for finding in findings:
+            print(f"  {finding}")
+    return 1 if count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

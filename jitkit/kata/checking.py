@@ -1,0 +1,84 @@
+"""What the `checks.py` of a lab is written with.
+
+A check is a small program that uses the functions of an exercise and returns what it computed. It asserts nothing: the same
+program run with the reference, on the same seed, says what is right.
+
+    @check("02.3", "Operands keep their order.", against=["operand order does not matter"])
+    def subtraction(jk, rng):
+        f = jk.make_jaxpr(lambda x, y: x - y)
+        x, y = rng.normal(size=(2, 3))
+        return jk.core.eval_jaxpr(f(x, y).jaxpr, (), x, y)
+
+`jk` is jitkit with the learner's functions in it, `rng` a `numpy.random.Generator`. Inputs are to be random, so that an
+answer which was written down fails. What is returned may be numbers, texts, arrays, jaxprs, types, trees, lists, tuples and
+dicts of them, and
+
+    raised(f, *args, parts=[...])    the error that a call ends in; its message must have the parts
+    Stablehlo(text, arguments)       a program, which is compared by running it
+    Unordered(values)                values in any order
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from .plain import Stablehlo, Unordered, raised
+
+__all__ = ["Check", "Stablehlo", "Unordered", "check", "load_checks", "raised"]
+
+Program = Callable[[Any, Any], Any]
+
+
+class Check(NamedTuple):
+    """A check: which exercise it belongs to, the sentence that a learner reads, and the misconceptions that it refutes."""
+
+    exercise: str
+    name: str
+    sentence: str
+    against: tuple[str, ...]
+    program: Program
+    tolerance: float | None
+    hidden: bool
+
+
+_collected: list[Check] = []
+
+
+def check(
+    exercise: str,
+    sentence: str,
+    *,
+    against: Sequence[str] = (),
+    tolerance: float | None = None,
+    hidden: bool = False,
+) -> Callable[[Program], Program]:
+    """Make a function a check of an exercise.
+
+    Args:
+      exercise: the id, `"02.3"`.
+      sentence: what the check looks at, said as what is true of a right answer.
+      against: the misconceptions that it refutes, in the words of the lab's mutants.
+      tolerance: relative tolerance of floating-point results, where the usual one is too narrow.
+      hidden: whether it is used in grading only.
+    """
+
+    def collect(program: Program) -> Program:
+        if list(inspect.signature(program).parameters) != ["jk", "rng"]:
+            raise TypeError(f"the check {program.__name__} should take (jk, rng)")
+        _collected.append(
+            Check(exercise, program.__name__, sentence, tuple(against), program, tolerance, hidden)
+        )
+        return program
+
+    return collect
+
+
+def load_checks(source: str, path: str) -> list[Check]:
+    """The checks that a `checks.py` defines, in its order."""
+    _collected.clear()
+    exec(compile(source, path, "exec"), {"__name__": "checks", "__file__": path})
+    found = list(_collected)
+    _collected.clear()
+    return found

@@ -1,0 +1,250 @@
+"""a submission + checks -> an outcome for each check
+
+Starts the process in which a learner's functions run (`worker`), gives it its request, and listens. A check that takes too
+long, a process that dies, one that says what it should not: each is an outcome with a sentence. After a check that ended
+its process, another process goes on with the next one.
+
+`Spare` keeps a process ready which has imported what no submission changes, so that a check begins at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from .plain import Plain
+from .splice import Target
+
+_PRELOAD = ("numpy", "ml_dtypes")
+_PRELOAD_WITH_XLA = (*_PRELOAD, "jax")
+_START_SECONDS = 60.0
+
+
+class LearnerSource(NamedTuple):
+    """A file of a learner: its text, and the names of all exercises that may be in it."""
+
+    path: str
+    source: str
+    exercises: frozenset[str]
+
+
+class Job(NamedTuple):
+    """What is to be run: the functions to be spliced, by the file they are in, and the checks."""
+
+    files: tuple[LearnerSource, ...]
+    targets: Mapping[Target, str]  # the path of the file
+    checks_path: str
+    checks_source: str
+    wanted: tuple[str, ...]
+    seed: int = 0
+    uses_xla: bool = False
+    seconds: float = 20.0  # for one check, or for the import
+
+
+class Outcome(NamedTuple):
+    """What became of one check: the plain data of its result, or what went wrong."""
+
+    check: str
+    value: Plain | None
+    trouble: str = ""  # "crash", "time", "limit", "import", or nothing
+    sentence: str = ""
+    line: tuple[str, int] | None = None
+    output: str = ""
+    seconds: float = 0.0
+
+
+def run(job: Job, spare: Spare | None = None) -> list[Outcome]:
+    """An outcome for each wanted check, in order. It never raises for what the learner's functions do."""
+    outcomes: list[Outcome] = []
+    rest = list(job.wanted)
+    while rest:
+        process = spare.take(job.uses_xla) if spare is not None else None
+        process = process or Process(job.uses_xla)
+        with contextlib.closing(process):
+            found = list(_converse(process, job, rest))
+        outcomes += found
+        if found[-1].trouble == "import":  # it would fail again
+            return outcomes + [found[-1]._replace(check=name) for name in rest[len(found) :]]
+        rest = rest[len(found) :]
+    return outcomes
+
+
+class Process:
+    """A worker that has been started."""
+
+    def __init__(self, uses_xla: bool) -> None:
+        self.uses_xla = uses_xla
+        worker = str(pathlib.Path(__file__).with_name("worker.py"))
+        command = [sys.executable, "-I", "-X", "utf8", worker, *(_PRELOAD_WITH_XLA if uses_xla else _PRELOAD)]
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=_environment(),
+            start_new_session=os.name == "posix",
+        )
+        self.frames: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        stream = self.process.stdout
+        for line in stream or ():
+            try:
+                self.frames.put(json.loads(line))
+            except ValueError:
+                break
+        self.frames.put(None)
+
+    def next_frame(self, seconds: float) -> dict[str, Any] | None:
+        """The next frame, or None when the process has ended. TimeoutError after so many seconds."""
+        try:
+            return self.frames.get(timeout=max(seconds, 0.0))
+        except queue.Empty:
+            raise TimeoutError from None
+
+    def send(self, request: dict[str, Any]) -> None:
+        """Hand it its request. A process that is gone says so when it is listened to."""
+        with contextlib.suppress(OSError):
+            stream = self.process.stdin
+            if stream is not None:
+                stream.write(json.dumps(request).encode() + b"\n")
+                stream.close()
+
+    def close(self) -> None:
+        """End it, with everything it started."""
+        with contextlib.suppress(OSError):
+            if os.name == "posix":
+                os.killpg(self.process.pid, signal.SIGKILL)
+            else:
+                self.process.kill()
+        for stream in (self.process.stdin, self.process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        self.process.wait()
+
+
+class Spare:
+    """Keeps a process of each kind ready."""
+
+    def __init__(self, *kinds: bool) -> None:
+        self.waiting: dict[bool, Process] = {}
+        for uses_xla in kinds:
+            self.prepare(uses_xla)
+
+    def prepare(self, uses_xla: bool) -> None:
+        """Start a process to be taken later."""
+        if uses_xla not in self.waiting:
+            self.waiting[uses_xla] = Process(uses_xla)
+
+    def take(self, uses_xla: bool) -> Process | None:
+        """The process that waits, if it still does; another one is to be prepared when there is time."""
+        process = self.waiting.pop(uses_xla, None)
+        if process is not None and process.process.poll() is not None:
+            process.close()
+            return None
+        return process
+
+    def close(self) -> None:
+        """End the processes that wait."""
+        for process in self.waiting.values():
+            process.close()
+        self.waiting.clear()
+
+
+def _converse(process: Process, job: Job, wanted: Sequence[str]) -> Iterator[Outcome]:
+    """The outcomes up to the end of the process."""
+    process.send(_request(job, wanted))
+    current = wanted[0]
+    began = time.monotonic()
+    limit = began + _START_SECONDS + job.seconds
+    while True:
+        try:
+            frame = process.next_frame(limit - time.monotonic())
+        except TimeoutError:
+            yield Outcome(
+                current, None, "time", f"It was still running after {job.seconds:g} seconds, and was stopped."
+            )
+            return
+        match frame:
+            case {"is": "ready"}:
+                limit = time.monotonic() + job.seconds
+            case {"is": "imported"}:
+                pass
+            case {"is": "import failed", "error": error, "output": output}:
+                yield Outcome(current, None, "import", _told(error), _line(error["line"]), output)
+                return
+            case {"is": "begin", "check": name}:
+                current = name
+                limit = time.monotonic() + job.seconds
+            case {"is": "result", "check": name, "value": value, "output": output, "seconds": seconds} if (
+                name == current
+            ):
+                yield _limited(Outcome(name, value, output=output, seconds=seconds))
+                limit = time.monotonic() + job.seconds
+            case {"is": "done"}:
+                return
+            case _:
+                yield Outcome(current, None, "crash", _how_it_ended(process))
+                return
+
+
+def _limited(outcome: Outcome) -> Outcome:
+    """A result that says that a limit was met."""
+    value = outcome.value or {}
+    if value.get("is") == "error" and value["class"] == "MemoryError":
+        return outcome._replace(
+            trouble="limit", sentence="It asked for more memory than a check may have (6 GiB)."
+        )
+    if value.get("is") == "error" and value["class"] == "OSError" and "File too large" in value["text"]:
+        return outcome._replace(trouble="limit", sentence="It printed more than a check may print (50 MB).")
+    return outcome
+
+
+def _how_it_ended(process: Process) -> str:
+    try:
+        code = process.process.wait(1.0)
+    except subprocess.TimeoutExpired:
+        return "The process of the check closed its connection before the check was done."
+    if code < 0:
+        name = signal.Signals(-code).name if -code in set(signal.Signals) else str(-code)
+        return f"The process died in the middle of the check, of {name}."
+    return f"The process ended in the middle of the check, with exit code {code}: something called `exit`."
+
+
+def _told(error: dict[str, Any]) -> str:
+    if error["class"] == "SpliceError":
+        return str(error["text"])
+    return f"jitkit could not be imported with your functions in it: {error['class']}: {error['text']}"
+
+
+def _line(line: Sequence[Any] | None) -> tuple[str, int] | None:
+    return (line[0], line[1]) if line else None
+
+
+def _request(job: Job, wanted: Sequence[str]) -> dict[str, Any]:
+    return {
+        "root": str(pathlib.Path(__file__).resolve().parents[2]),
+        "files": {f.path: {"source": f.source, "exercises": sorted(f.exercises)} for f in job.files},
+        "targets": {str(target): path for target, path in job.targets.items()},
+        "checks": {"path": job.checks_path, "source": job.checks_source},
+        "wanted": list(wanted),
+        "seed": job.seed,
+    }
+
+
+def _environment() -> dict[str, str]:
+    """The environment of a worker: nothing that changes what jitkit does, and the CPU, whatever else there is."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("JITKIT_", "JAX_", "XLA_", "PYTHON"))}
+    return kept | {"JAX_PLATFORMS": "cpu", "OPENBLAS_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
