@@ -22,6 +22,7 @@ from . import custom_derivatives as custom_derivatives
 from . import debug as debug
 from . import dtypes as dtypes
 from . import errors as errors
+from . import experimental as experimental
 from . import flatten_util as flatten_util
 from . import lax as lax
 from . import nn as nn
@@ -72,7 +73,7 @@ __version__ = "0.1.0"
 # What code written for JAX may ask for, and gets an honest answer about.
 _NOT_YET = (
     "grad", "value_and_grad", "jvp", "vjp", "linearize", "jacfwd", "jacrev", "jacobian", "hessian", "vmap",
-    "custom_vjp", "checkpoint", "pmap", "shard_map", "experimental", "sharding",
+    "custom_vjp", "checkpoint", "pmap", "shard_map", "sharding",
 )  # fmt: skip
 
 

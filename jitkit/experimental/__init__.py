@@ -1,0 +1,5 @@
+"""The names that JAX keeps in `jax.experimental`: so far `io_callback`."""
+
+from __future__ import annotations
+
+from ..callback import io_callback as io_callback
