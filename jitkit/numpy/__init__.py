@@ -8,10 +8,12 @@ Names, semantics and printed jaxprs are those of `jax.numpy`. Every function her
     reductions, cumulative, statistics,
     nan_reductions, quantiles                       over axes
     shaping, diagonals, joining, padding            rearranging
-    contractions, einsum, linalg                    products of matrices
+    contractions, einsum, linalg, convolving        products of matrices, and of what slides over another
     indexing (index_parts, index_plan), taking,
     index_update, selection                         reading and updating parts, choosing
-    sorting                                         order
+    sorting, searching, sets                        order
+    calculus, samples, iterated                     derivatives and integrals, histograms, divisors and polynomials
+    index_grids                                     grids, and positions in matrices
     array_methods                                   all of this as operators and methods
 
 JAX: jax/_src/numpy/lax_numpy.py:where
@@ -67,6 +69,10 @@ from .arithmetic import rad2deg as rad2deg
 from .arithmetic import radians as radians
 from .arithmetic import remainder as remainder
 from .arithmetic import sinc as sinc
+from .calculus import ediff1d as ediff1d
+from .calculus import gradient as gradient
+from .calculus import interp as interp
+from .calculus import trapezoid as trapezoid
 from .contractions import cross as cross
 from .contractions import dot as dot
 from .contractions import inner as inner
@@ -76,6 +82,8 @@ from .contractions import outer as outer
 from .contractions import tensordot as tensordot
 from .contractions import vdot as vdot
 from .contractions import vecdot as vecdot
+from .convolving import convolve as convolve
+from .convolving import correlate as correlate
 from .creation import array as array
 from .creation import asarray as asarray
 from .creation import astype as astype
@@ -118,6 +126,18 @@ from .float_parts import isreal as isreal
 from .float_parts import ldexp as ldexp
 from .float_parts import signbit as signbit
 from .float_parts import spacing as spacing
+from .index_grids import diag_indices_from as diag_indices_from
+from .index_grids import diagflat as diagflat
+from .index_grids import fill_diagonal as fill_diagonal
+from .index_grids import mgrid as mgrid
+from .index_grids import ogrid as ogrid
+from .index_grids import tril_indices as tril_indices
+from .index_grids import tril_indices_from as tril_indices_from
+from .index_grids import triu_indices as triu_indices
+from .index_grids import triu_indices_from as triu_indices_from
+from .iterated import gcd as gcd
+from .iterated import lcm as lcm
+from .iterated import polyval as polyval
 from .joining import append as append
 from .joining import array_split as array_split
 from .joining import block as block
@@ -173,6 +193,10 @@ from .reductions import min as min
 from .reductions import prod as prod
 from .reductions import ptp as ptp
 from .reductions import sum as sum
+from .samples import corrcoef as corrcoef
+from .samples import cov as cov
+from .samples import histogram as histogram
+from .samples import histogram_bin_edges as histogram_bin_edges
 from .scalar_types import bfloat16 as bfloat16
 from .scalar_types import bool as bool
 from .scalar_types import bool_ as bool_
@@ -230,6 +254,9 @@ from .selection import round as round
 from .selection import select as select
 from .selection import unravel_index as unravel_index
 from .selection import where as where
+from .sets import isin as isin
+from .sets import union1d as union1d
+from .sets import unique as unique
 from .shaping import atleast_1d as atleast_1d
 from .shaping import atleast_2d as atleast_2d
 from .shaping import atleast_3d as atleast_3d
@@ -252,7 +279,6 @@ from .shaping import transpose as transpose
 from .sorting import argsort as argsort
 from .sorting import lexsort as lexsort
 from .sorting import sort as sort
-from .sorting import unique as unique
 from .statistics import average as average
 from .statistics import mean as mean
 from .statistics import std as std

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from .. import core, dtypes, errors, lax
+from .. import dtypes, lax
 from ..lax.utils import canonicalize_axis
 from ..pjit import jit
-from .creation import asarray
-from .util import check_arraylike, ensure_arraylike, ensure_arraylikes
+from .util import ensure_arraylike, ensure_arraylikes
 
 
 def _refuse(name: str, kind: None, order: None) -> None:
@@ -87,28 +84,3 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     axis = canonicalize_axis(axis, arrays[0].ndim)
     positions = lax.broadcasted_iota(dtypes.default_int_dtype(), arrays[0].shape, axis)
     return lax.sort((*arrays[::-1], positions), dimension=axis, num_keys=len(arrays))[-1]
-
-
-# --- distinct values -------------------------------------------------------------------------------------------------
-
-
-def unique(
-    ar: Any,
-    return_index: bool = False,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    axis: int | None = None,
-) -> Any:
-    """The distinct elements in ascending order, and on request the first position of each, the number of the distinct one for every
-    element, and how often each occurs.
-
-    How many there are depends on values: a ConcretizationTypeError for a traced array.
-    """
-    check_arraylike("unique", ar)
-    if isinstance(ar, core.Tracer):
-        raise errors.ConcretizationTypeError(
-            ar, "The error arose in jnp.unique(): the number of distinct values is not known while tracing."
-        )
-    find: Any = np.unique  # its type is one of many overloads, by the flags
-    result = find(np.asarray(ar), return_index, return_inverse, return_counts, axis)
-    return tuple(map(asarray, result)) if isinstance(result, tuple) else asarray(result)

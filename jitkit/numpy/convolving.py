@@ -1,0 +1,71 @@
+"""convolve and correlate: a window that slides over a vector.
+
+JAX: jax/_src/numpy/lax_numpy.py:convolve
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import lax
+from ..pjit import jit
+from .promotion import promote_dtypes, promote_dtypes_inexact
+from .shaping import flip
+from .ufuncs import conj
+from .util import ensure_arraylikes
+
+
+@jit(static_argnames=("mode", "precision", "preferred_element_type"))
+def convolve(
+    a: Any, v: Any, mode: str = "full", *, precision: Any = None, preferred_element_type: Any = None
+) -> Any:
+    """The sums of a[k - j] * v[j] over j: for every k where a product exists ("full"), for as many as the longer vector has
+    elements ("same"), or for those where the shorter one fits in ("valid").
+
+    ValueError for another mode, an empty operand, or one that is no vector.
+    """
+    a, v = ensure_arraylikes("convolve", a, v)
+    return _conv(
+        a, v, mode=mode, op="convolve", precision=precision, preferred_element_type=preferred_element_type
+    )
+
+
+@jit(static_argnames=("mode", "precision", "preferred_element_type"))
+def correlate(
+    a: Any, v: Any, mode: str = "valid", *, precision: Any = None, preferred_element_type: Any = None
+) -> Any:
+    """The sums of a[k + j] * conj(v[j]) over j; `mode` as for `convolve`."""
+    a, v = ensure_arraylikes("correlate", a, v)
+    return _conv(
+        a, v, mode=mode, op="correlate", precision=precision, preferred_element_type=preferred_element_type
+    )
+
+
+@jit(static_argnames=("mode", "op", "precision", "preferred_element_type"))
+def _conv(x: Any, y: Any, mode: str, op: str, precision: Any, preferred_element_type: Any = None) -> Any:
+    if x.ndim != 1 or y.ndim != 1:
+        raise ValueError(f"{op}() only support 1-dimensional inputs.")
+    promote = promote_dtypes_inexact if preferred_element_type is None else promote_dtypes
+    x, y = promote(x, y)
+    if len(x) == 0 or len(y) == 0:
+        raise ValueError(f"{op}: inputs cannot be empty, got shapes {x.shape} and {y.shape}.")
+    if op == "correlate":
+        y = conj(y)
+    swapped = len(x) < len(y)
+    signal, window = (y, x) if swapped else (x, y)
+    if op == "convolve":  # XLA's convolution is what mathematics calls a correlation
+        window = flip(window)
+    n = len(window)
+    paddings = {"valid": (0, 0), "same": (n // 2, n - n // 2 - 1), "full": (n - 1, n - 1)}
+    if mode not in paddings:
+        raise ValueError("mode must be one of ['full', 'same', 'valid']")
+    result = lax.conv_general_dilated(
+        signal[None, None, :],
+        window[None, None, :],
+        (1,),
+        [paddings[mode]],
+        precision=precision,
+        preferred_element_type=preferred_element_type,
+    )
+    backwards = op == "correlate" and swapped  # correlating in the other order gives the results in reverse
+    return result[0, 0, :: -1 if backwards else None]

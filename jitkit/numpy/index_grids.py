@@ -1,0 +1,149 @@
+"""Positions in matrices: mgrid, ogrid, the indices of triangles and diagonals, and matrices filled along them.
+
+JAX: jax/_src/numpy/index_tricks.py:mgrid
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import numpy as np
+
+from .. import core, errors
+from .creation import ones, zeros
+from .diagonals import diag_indices, tril, triu
+from .joining import stack, tile
+from .promotion import promote_dtypes
+from .ranges import arange, linspace, meshgrid
+from .selection import nonzero
+from .shaping import ravel
+from .util import check_arraylike, concrete_index, ensure_arraylike, ensure_arraylikes
+
+# --- grids -----------------------------------------------------------------------------------------------------------
+
+
+class _Grid:
+    """`grid[a:b:c, ...]`: the coordinates of a grid, of which each slice is an axis, as `arange` or, with an imaginary step, as
+    `linspace` has it.
+    """
+
+    def __init__(self, name: str, sparse: bool) -> None:
+        self._name = name
+        self._sparse = sparse
+
+    def __getitem__(self, key: slice | tuple[slice, ...]) -> Any:
+        if isinstance(key, slice):
+            return self._axis(key)
+        axes = promote_dtypes(*map(self._axis, key))
+        coordinates = meshgrid(*axes, indexing="ij", sparse=self._sparse)
+        if self._sparse:
+            return coordinates
+        return stack(coordinates, 0) if coordinates else arange(0)
+
+    def _axis(self, piece: slice) -> Any:
+        for part in ("start", "stop", "step"):
+            if isinstance(value := getattr(piece, part), core.Tracer):
+                raise errors.ConcretizationTypeError(value, f"slice {part} of jnp.{self._name}")
+        start, step = piece.start or 0, piece.step or 1
+        if np.iscomplex(step):
+            return linspace(start, piece.stop, int(builtins.abs(step)))
+        return arange(start, piece.stop, step)
+
+
+mgrid = _Grid("mgrid", sparse=False)
+ogrid = _Grid("ogrid", sparse=True)
+
+
+# --- triangles -------------------------------------------------------------------------------------------------------
+
+
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+    """The rows and columns of the elements of an n x m matrix that are not above its k-th diagonal."""
+    n, k, m = _matrix_of(n, k, m)
+    i, j = nonzero(tril(ones((n, m)), k=k), size=_triangle_size(m, n, -k))
+    return i, j
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+    """The rows and columns of the elements of an n x m matrix that are not below its k-th diagonal."""
+    n, k, m = _matrix_of(n, k, m)
+    i, j = nonzero(triu(ones((n, m)), k=k), size=_triangle_size(n, m, k))
+    return i, j
+
+
+def _matrix_of(n: int, k: int, m: int | None) -> tuple[int, int, int]:
+    n = concrete_index(n, "n argument of jnp.triu_indices")
+    k = concrete_index(k, "k argument of jnp.triu_indices")
+    return n, k, n if m is None else concrete_index(m, "m argument of jnp.triu_indices")
+
+
+def _triangle_size(n: int, m: int, k: int) -> int:
+    """How many elements of an n x m matrix are not below its k-th diagonal."""
+    return sum(max(0, min(m, m - i - k)) for i in range(n))
+
+
+def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
+    """`tril_indices` of a matrix of this shape."""
+    n, m = _shape_of("tril_indices_from", arr)
+    return tril_indices(n, k=k, m=m)
+
+
+def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
+    """`triu_indices` of a matrix of this shape."""
+    n, m = _shape_of("triu_indices_from", arr)
+    return triu_indices(n, k=k, m=m)
+
+
+def _shape_of(name: str, arr: Any) -> tuple[int, ...]:
+    shape: tuple[int, ...] = arr.shape if hasattr(arr, "shape") else ensure_arraylike(name, arr).shape
+    if len(shape) != 2:
+        raise ValueError("Only 2-D inputs are accepted")
+    return shape
+
+
+# --- diagonals -------------------------------------------------------------------------------------------------------
+
+
+def diag_indices_from(arr: Any) -> tuple[Any, ...]:
+    """The indices of the main diagonal of an array whose axes are all of one length."""
+    arr = ensure_arraylike("diag_indices_from", arr)
+    if arr.ndim < 2:
+        raise ValueError("input array must be at least 2-d")
+    if len(set(arr.shape)) != 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    return diag_indices(arr.shape[0], ndim=arr.ndim)
+
+
+def diagflat(v: Any, k: int = 0) -> Any:
+    """A square matrix of zeros with the elements of `v` on its k-th diagonal."""
+    check_arraylike("diagflat", v)
+    elements = ravel(v)
+    n = len(elements) + builtins.abs(k)
+    matrix = zeros(n * n, dtype=elements.dtype)
+    i = arange(0, n - builtins.abs(k))
+    flat = i + k + i * n if k >= 0 else i + (i - k) * n
+    return matrix.at[flat].set(elements).reshape(n, n)
+
+
+def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
+    """A copy of `a` with `val` on its main diagonal, repeated as often as needed. NotImplementedError unless `inplace` is False."""
+    if inplace:
+        raise NotImplementedError("JAX arrays are immutable, must use inplace=False")
+    if wrap:
+        raise NotImplementedError("wrap=True is not implemented, must use wrap=False")
+    a, val = ensure_arraylikes("fill_diagonal", a, val)
+    if a.ndim < 2:
+        raise ValueError("array must be at least 2-d")
+    if a.ndim > 2 and len(set(a.shape)) != 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    n = min(a.shape)
+    diagonal = diag_indices(n, a.ndim)
+    return a.at[diagonal].set(val if val.ndim == 0 else _repeated(val.ravel(), n))
+
+
+def _repeated(x: Any, n: int) -> Any:
+    """n elements: those of x, from the start again when they are used up."""
+    if x.size < n:
+        x = tile(x, -(-n // x.size))
+    return x[:n] if x.size > n else x

@@ -1,0 +1,203 @@
+"""Arrays as sets: unique, isin, union1d.
+
+How many distinct values there are depends on values. Under `jit` it must be said beforehand, as `size`.
+
+JAX: jax/_src/numpy/setops.py:unique
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from .. import core, dtypes, errors, lax
+from ..lax.utils import canonicalize_axis
+from ..pjit import jit
+from . import reductions
+from .creation import empty, full, full_like, ones, zeros
+from .cumulative import cumsum
+from .float_parts import isnan
+from .joining import append, concatenate
+from .promotion import promote_dtypes
+from .ranges import arange
+from .searching import searchsorted
+from .selection import nonzero, where
+from .shaping import diff, moveaxis
+from .sorting import lexsort
+from .ufuncs import constant
+from .util import ensure_arraylike, ensure_arraylikes
+
+_SIZE_HINT = (
+    "To make jnp.unique() compatible with JIT and other transforms, you can specify a concrete value for the size argument, "
+    "which will determine the output size."
+)
+
+
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    size: int | None = None,
+    fill_value: Any = None,
+    sorted: bool = True,  # numpy's name; they always are
+) -> Any:
+    """The distinct elements in ascending order, or the distinct slices along `axis`; and on request the first position of each,
+    the number of the distinct one for every element, and how often each occurs.
+
+    Args:
+      size: how many to return, so that the function can be traced: the least ones if there are more; if there are fewer, the
+        rest is `fill_value`, by default the least one.
+      equal_nan: whether all nans are one value.
+
+    Raises:
+      ConcretizationTypeError: for a traced array without `size`.
+    """
+    arr = ensure_arraylike("unique", ar)
+    if size is None:
+        _refuse_tracer(arr, f"The error arose for the first argument of jnp.unique(). {_SIZE_HINT}")
+    else:
+        _refuse_tracer(size, f"The error arose for the size argument of jnp.unique(). {_SIZE_HINT}")
+        size = operator.index(size)
+    shape = arr.shape
+    along = 0 if axis is None else canonicalize_axis(axis, arr.ndim)
+    flat = arr.flatten() if axis is None else arr
+    if flat.shape[along] == 0 and size and fill_value is None:
+        raise ValueError(
+            "jnp.unique: for zero-sized input with nonzero size argument, fill_value must be specified"
+        )
+    aux, mask, perm = _unique_sorted_mask(flat, along, equal_nan)
+    first = nonzero(mask, size=size)[0] if size is not None else mask
+    results = [moveaxis(_filled(aux[first] if aux.size else aux, mask, size, fill_value), 0, along)]
+    if return_index:
+        results.append(perm[first] if aux.size else perm)
+    if return_inverse:
+        results.append(_inverse(mask, perm) if aux.size else zeros(flat.shape[along], dtype=int))
+    if return_counts:
+        if aux.size:
+            results.append(_counts(mask, size))
+        else:
+            n = flat.shape[along]
+            results.append(full((1,), n, dtype=int) if n else empty(0, dtype=int))
+    if return_inverse and axis is None:
+        place = 2 if return_index else 1
+        results[place] = results[place].reshape(shape)
+    return tuple(results) if len(results) > 1 else results[0]
+
+
+def _refuse_tracer(x: Any, context: str) -> None:
+    if isinstance(x, core.Tracer):
+        raise errors.ConcretizationTypeError(x, context)
+
+
+@jit(static_argnames=("axis", "equal_nan"))
+def _unique_sorted_mask(ar: Any, axis: int, equal_nan: bool) -> tuple[Any, Any, Any]:
+    """The slices in order, which of them are the first of their kind, and where they were."""
+    aux = moveaxis(ar, axis, 0)
+    if dtypes.issubdtype(aux.dtype, np.complexfloating):  # with a nan in one part, sorted like all nans
+        aux = where(isnan(aux), constant(aux, np.nan), aux)
+    size, *rest = aux.shape
+    if math.prod(rest) == 0:
+        size = 1
+        perm = zeros(1, dtype=int)
+    else:
+        perm = lexsort(aux.reshape(size, math.prod(rest)).T[::-1])
+    aux = aux[perm]
+    if not aux.size:
+        return aux, zeros(size, dtype=bool), perm
+    first = ones(size, dtype=bool)
+    differs = _not_equal(aux[1:], aux[:-1], equal_nan and dtypes.issubdtype(aux.dtype, np.inexact))
+    return aux, first.at[1:].set(reductions.any(differs, tuple(range(1, aux.ndim)))), perm
+
+
+def _not_equal(x: Any, y: Any, equal_nan: bool) -> Any:
+    return lax.ne(x, y) & ~(isnan(x) & isnan(y)) if equal_nan else lax.ne(x, y)
+
+
+def _filled(values: Any, mask: Any, size: int | None, fill_value: Any) -> Any:
+    """`fill_value` in the places that no distinct value takes."""
+    if size is None or fill_value is None:
+        return values
+    fill = lax.asarray(fill_value).astype(values.dtype)
+    if not values.shape[0]:
+        return full_like(values, fill, shape=(size, *values.shape[1:]))
+    valid = lax.expand_dims(arange(size) < mask.sum(), tuple(range(1, values.ndim)))
+    return where(valid, values, fill)
+
+
+def _inverse(mask: Any, perm: Any) -> Any:
+    number = cumsum(mask) - 1
+    return zeros(mask.shape, dtype=int).at[perm].set(number)
+
+
+def _counts(mask: Any, size: int | None) -> Any:
+    """The distances of the first ones of their kind; the last one reaches to the end."""
+    if size is None:
+        return diff(append(nonzero(mask)[0], mask.size))
+    first = nonzero(mask, size=size + 1)[0]
+    return diff(first.at[1:].set(where(first[1:], first[1:], mask.size)))
+
+
+def isin(
+    element: Any,
+    test_elements: Any,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    method: str = "auto",
+) -> Any:
+    """Which elements are among `test_elements` (with `invert`: are not).
+
+    `method` is compare_all (also "auto"), binary_search or sort: the cost in memory is the product of the sizes, or their sum.
+    """
+    element, test_elements = ensure_arraylikes("isin", element, test_elements)
+    found = _in1d(element, test_elements, invert=invert, method=method, assume_unique=assume_unique)
+    return found.reshape(element.shape)
+
+
+@jit(static_argnames=("assume_unique", "invert", "method"))
+def _in1d(ar1: Any, ar2: Any, invert: bool, method: str = "auto", assume_unique: bool = False) -> Any:
+    values, tested = (x.ravel() for x in promote_dtypes(*ensure_arraylikes("in1d", ar1, ar2)))
+    if values.size == 0 or tested.size == 0:
+        return (ones if invert else zeros)(values.shape, dtype=bool)
+    if method in ("auto", "compare_all"):
+        pairs = values[:, None], tested[None, :]
+        return (pairs[0] != pairs[1]).all(-1) if invert else (pairs[0] == pairs[1]).any(-1)
+    if method == "binary_search":
+        tested = lax.sort(tested)
+        nearest = tested[searchsorted(tested, values)]
+        return values != nearest if invert else values == nearest
+    if method == "sort":
+        return _in1d_by_sorting(values, tested, invert, assume_unique)
+    raise ValueError(
+        f"{method=} is not implemented; options are 'compare_all', 'binary_search', 'sort', and 'auto'"
+    )
+
+
+def _in1d_by_sorting(values: Any, tested: Any, invert: bool, assume_unique: bool) -> Any:
+    """Among all values in order, those are found that are equal to their neighbour."""
+    inverse: Any = slice(None)
+    if not assume_unique:
+        values, inverse = unique(values, size=len(values), return_inverse=True, fill_value=tested.max())
+    both = concatenate([values, tested])
+    ordered, places = lax.sort_key_val(both, arange(values.size + tested.size))
+    start = (ones if invert else zeros)(values.shape, bool)
+    equal = operator.ne if invert else operator.eq
+    return start.at[places[:-1]].set(equal(ordered[1:], ordered[:-1]), mode="drop")[inverse]
+
+
+def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """The distinct elements of both arrays in ascending order; `size` and `fill_value` as for `unique`."""
+    ar1, ar2 = ensure_arraylikes("union1d", ar1, ar2)
+    if size is None:
+        _refuse_tracer(ar1, "The error arose in union1d()")
+        _refuse_tracer(ar2, "The error arose in union1d()")
+    else:
+        _refuse_tracer(size, "The error arose in union1d()")
+    return unique(concatenate((ar1, ar2), axis=None), size=size, fill_value=fill_value)
