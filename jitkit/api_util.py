@@ -45,11 +45,9 @@ class Static:
         return self.hash
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Static)
-            and type(self.value) is type(other.value)
-            and bool(self.value == other.value)
-        )
+        if not isinstance(other, Static) or type(self.value) is not type(other.value):
+            return False
+        return bool(self.value == other.value)
 
     def __repr__(self) -> str:
         return repr(self.value)
@@ -133,7 +131,8 @@ def check_callable(fun: Any) -> None:
             f"staticmethod arguments are not supported, got {fun}\nWrite @staticmethod above @jit."
         )
     if not callable(fun):
-        raise TypeError(f"Expected a callable value, got {fun}")
+        nothing = "\nIt is what a function without `return` gives." if fun is None else ""
+        raise TypeError(f"Expected a callable value, got {fun}{nothing}")
     if inspect.isgeneratorfunction(fun):
         raise TypeError(
             f"Expected a function, got a generator function: {fun}\nReturn a list instead of yielding."

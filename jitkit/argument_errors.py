@@ -5,7 +5,7 @@ JAX: jax/_src/pjit.py:_infer_input_type
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,26 @@ def unhashable_static(value: Any, error: Exception) -> ValueError:
         f"{type(value)}, {value}. The error was:\nTypeError: {error}\n\n"
         "A static argument is part of the key under which compiled code is found, so it needs a hash. "
         f"{_hashable_instead(value)}"
+    )
+
+
+def incomparable_static(values: Iterable[Any], error: Exception) -> Exception:
+    """The error for static arguments of which one cannot be compared; `error` itself when all can be."""
+    for value in values:
+        try:
+            bool(value == value)
+        except Exception as refusal:
+            return _incomparable(type(value), refusal)
+    return error
+
+
+def _incomparable(kind: type, error: Exception) -> ValueError:
+    return ValueError(
+        "static arguments should be comparable using __eq__."
+        f"The following error was raised when comparing two objects of types {kind} and {kind}. "
+        f"The error was:\n{type(error).__name__}: {error}\n\n"
+        "A static argument is part of the key under which compiled code is found: two with one hash are compared, "
+        "and `==` has to answer True or False. Write `__eq__` so, or pass what identifies the value."
     )
 
 

@@ -325,13 +325,26 @@ def as_array(x: Any) -> Any:
     return from_host(x, aval)
 
 
+def _not_for_a_device(x: Any) -> TypeError:
+    if isinstance(x, str):
+        return TypeError(f"Argument '{x}' of type {type(x)} is not a valid JAX type")
+    if hasattr(x, "dtype"):
+        return TypeError(
+            f"Dtype {x.dtype} is not a valid JAX array type. Only arrays of numeric types are supported by JAX."
+        )
+    return TypeError(
+        f"Cannot interpret value of type {type(x)} as an abstract array; it does not have a dtype attribute\n"
+        "Only numbers, arrays of numbers, and trees of those can be put on a device."
+    )
+
+
 def device_put_leaf(x: Any, device: Any = None) -> Any:
     """One array to a device or sharding; with `None`, to the default device unless it is on one already."""
     try:
         x = as_array(x)
-    except core.NotAnArrayError:
-        raise TypeError(f"Argument '{x}' of type {type(x)} is not a valid JAX type") from None
-    if device is None or isinstance(x, Tracer):
+    except TypeError:
+        raise _not_for_a_device(x) from None
+    if device is None:
         return x
     if not hasattr(device, "device_set") and not hasattr(device, "client"):
         raise ValueError(
@@ -339,6 +352,8 @@ def device_put_leaf(x: Any, device: Any = None) -> Any:
             f"or a pytree of these values. Received invalid value: {device}\n"
             "Pass one of `jitkit.devices()`, or a Sharding."
         )
+    if isinstance(x, Tracer):
+        return x
     sharding = device if hasattr(device, "device_set") else runtime.single_device_sharding(device)
     return Array(runtime.put(x._buf, x.aval, sharding, True), x.aval, runtime.placed(x.aval, sharding))
 

@@ -145,10 +145,6 @@ aval_of_type: dict[type, Callable[[Any], Any]] = {}
 foreign_types: list[Callable[[type], Callable[[Any], Any] | None]] = []
 
 
-class NotAnArrayError(TypeError):
-    """A value of a type that no array has. `bind` says which operand of which primitive it was."""
-
-
 def get_aval(x: Any) -> Any:
     """The aval of a value: of a Tracer, an Array, a `jax.Array`, a numpy array, a numpy or Python scalar.
     TypeError otherwise.
@@ -157,21 +153,30 @@ def get_aval(x: Any) -> Any:
         return x.aval
     find = aval_of_type.get(type(x)) or _find_aval_function(type(x))
     if find is None:
-        raise NotAnArrayError(f"Value {x!r} with type {type(x)} is not a valid JAX type")
+        raise TypeError(f"Value {x!r} with type {type(x)} is not a valid JAX type")
     return find(x)
 
 
 def typeof(x: Any) -> Any:
     """The aval of a value; TypeError for what is not an array."""
-    try:
-        return get_aval(x)
-    except NotAnArrayError:
-        raise TypeError(f"Argument '{x}' of type '{type(x)}' is not a valid JAX type") from None
+    if not is_array_type(type(x)):
+        kind = type(x) if isinstance(x, str) else f"'{type(x)}'"
+        raise TypeError(f"Argument '{x}' of type {kind} is not a valid JAX type")
+    return get_aval(x)
 
 
 def is_array_type(t: type) -> bool:
     """Whether values of this type are accepted as arrays (Tracers are)."""
     return t in aval_of_type or issubclass(t, Tracer) or _find_aval_function(t) is not None
+
+
+def is_array_value(x: Any) -> bool:
+    """Whether a value is accepted as an array: numpy's arrays are, but not those of texts or objects."""
+    try:
+        get_aval(x)
+    except TypeError:
+        return False
+    return True
 
 
 def _find_aval_function(t: type) -> Callable[[Any], Any] | None:
@@ -302,15 +307,17 @@ class Primitive:
             if trace is None:
                 return eager.apply(self, args, params)
             return trace.process_primitive(self, args, params)
-        except NotAnArrayError:
-            raise _refused_operand(self, args) from None
+        except TypeError:
+            position = next((i for i, x in enumerate(args) if not is_array_value(x)), None)
+            if position is None:
+                raise
+            raise _refused_operand(self, position, args[position]) from None
 
     def __repr__(self) -> str:
         return self.name
 
 
-def _refused_operand(primitive: Primitive, args: tuple[Any, ...]) -> TypeError:
-    position, value = next((i, x) for i, x in enumerate(args) if not is_array_type(type(x)))
+def _refused_operand(primitive: Primitive, position: int, value: Any) -> TypeError:
     return TypeError(
         f"Error interpreting argument to {primitive.name} as a JAX value. The problematic value is of type "
         f"{type(value)} and was passed to {primitive.name} at position {position}.{errors.about_jax_tracer(value)}"

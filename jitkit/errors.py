@@ -149,10 +149,15 @@ _HOW_WITHOUT_NUMPY = _table(
 
 
 class NonConcreteBooleanIndexError(JAXIndexError):
-    """A traced boolean mask was used as an index, so that the size of the result depends on values."""
+    """A traced boolean mask was used as an index, so that the size of the result depends on values.
 
-    def __init__(self, tracer: Any) -> None:
-        super().__init__(f"Array boolean indices must be concrete; got {tracer}\n\n{_HOW_TO_MASK}")
+    Args:
+      tracer: the mask, or its type.
+      origin: where it comes from: sentences, each after a newline.
+    """
+
+    def __init__(self, tracer: Any, origin: str = "") -> None:
+        super().__init__(f"Array boolean indices must be concrete; got {tracer}{origin}\n\n{_HOW_TO_MASK}")
 
 
 _HOW_TO_MASK = _table(

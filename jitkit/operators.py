@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
+import numpy as np
+
 from .traceback_util import filter_traceback
 
 
@@ -53,7 +55,8 @@ def takes_part(other: Any, symbol: str, left: Any, right: Any) -> bool:
         raise TypeError(
             f"unsupported operand type(s) for {symbol}: {type(left).__name__!r} and {type(right).__name__!r}"
         )
-    answer = _takes_part[type(other)] = question.is_array_type(type(other))
+    # A scalar of numpy that no array can hold, such as a date, is refused by what the operator calls.
+    answer = _takes_part[type(other)] = isinstance(other, np.generic) or question.is_array_type(type(other))
     return answer
 
 

@@ -24,8 +24,10 @@ JAX: jax/_src/pjit.py:make_jit
 from __future__ import annotations
 
 import functools
+import inspect
 import time
 from collections.abc import Callable, Iterable, Sequence
+from types import EllipsisType
 from typing import Any, cast
 
 from . import api_util, argument_errors, array, config, core, runtime, stages, traceback_util
@@ -33,7 +35,7 @@ from .api_util import Arguments, CallForm
 from .array import Array
 from .compilation_cache import Entry, run_entry
 from .compiler import explain_failure
-from .core import NotAnArrayError, Tracer
+from .core import Tracer
 from .jit_call import NestedCall
 from .lax import jit_slot
 from .stages import Wrapped
@@ -46,7 +48,7 @@ _flat_trees: list[PyTreeDef] = []  # the trees of `((*, *, ...), {})`: calls who
 
 @traceback_util.api_boundary
 def jit(
-    fun: Callable[..., Any] | None = None,
+    fun: Callable[..., Any] | EllipsisType = ...,
     /,
     *,
     static_argnums: int | Sequence[int] | None = None,
@@ -86,7 +88,7 @@ def jit(
       TypeError: `fun` is not callable.
       ValueError: a static or donated argument does not exist.
     """
-    if fun is None:
+    if fun is ...:  # left out, which `jit(None)`, the slip of a function that returns none, is not
         return cast(
             Wrapped,
             functools.partial(
@@ -161,7 +163,7 @@ class Jitted(Traceable):
                         return entry.run(args)
                     except (RuntimeError, ValueError) as error:
                         raise explain_failure(error, [*args, *entry.executable.consts]) from None
-                except (NotAnArrayError, OverflowError, FloatingPointError) as error:
+                except (TypeError, OverflowError, FloatingPointError) as error:
                     better = better_error(error, args, kwargs)
                     if better is error:
                         raise
@@ -220,7 +222,7 @@ class Jitted(Traceable):
             keys = [x._key if type(x) is Array else functions[type(x)](x) for x in leaves]
             key = (options, tree, statics, *keys)
             entry = self.table.entries[key]
-        except (KeyError, TypeError, ValueError, OverflowError):
+        except Exception:  # also what the `__eq__` of a static argument raises: the general call says it
             return None, leaves
         if self.table.crowded:
             self.table.touch(key, entry)
@@ -246,7 +248,11 @@ class Jitted(Traceable):
             key = (state.key, *keys)
         else:
             key = (state.key, tree, api_util.static_key(arguments.statics), *keys)
-        entry = self.table.entries.get(key)
+        try:
+            entry = self.table.entries.get(key)
+        except Exception as error:
+            values = [static.value for _, static in arguments.statics]
+            raise argument_errors.incomparable_static(values, error) from None
         if entry is None:
             entry = self.first_call(key, arguments, leaves, tree, keys)
         elif self.table.crowded:
@@ -260,6 +266,10 @@ class Jitted(Traceable):
         if isinstance(error, FloatingPointError):
             error.__traceback__ = self.find_nan(args, kwargs, error)
         elif not self.staged:
+            try:
+                inspect.signature(self.fun).bind(*args, **kwargs)
+            except TypeError:
+                return error
             try:
                 self.signature(args, kwargs)
             except (TypeError, OverflowError) as refusal:

@@ -144,6 +144,8 @@ def _through_numpy(x: Any, dtype: Any) -> np.ndarray[Any, Any]:
     if x is None:
         raise ValueError("None is not a valid value for jnp.array")
     value = np.asarray(x)
+    if isinstance(x, str) and dtype is not None:
+        np.asarray(x, dtype)  # raises: a text is not a number
     if not dtypes.is_array_dtype(value.dtype):
         raise TypeError(
             f"Value '{x}' with dtype {value.dtype} is not a valid JAX array type. Only arrays of numeric types are supported "

@@ -28,7 +28,8 @@ def eye(N: int, M: int | None = None, k: Any = 0, dtype: Any = None) -> Any:
     offset = ensure_arraylike("eye", k)
     if offset.shape != () or not dtypes.issubdtype(offset.dtype, np.integer):
         raise ValueError(f"k must be a scalar integer; got {k}")
-    shape = canonicalize_shape((N, N if M is None else M))
+    (rows,) = canonicalize_shape((N,), "argument of 'N' jnp.eye()")
+    shape = (rows, rows if M is None else canonicalize_shape((M,), "argument of 'M' jnp.eye()")[0])
     if any(n < 0 for n in shape):
         raise ValueError(f"negative dimensions are not allowed, got {N} and {M}")
     i = lax.broadcasted_iota(offset.dtype, shape, 0)

@@ -151,7 +151,7 @@ def expand_masks(parts: list[Part], shape: tuple[int, ...]) -> list[Part]:
             expanded.append(part)
             continue
         if isinstance(part.index, core.Tracer):
-            raise errors.NonConcreteBooleanIndexError(part.index.aval.str_short())
+            raise errors.NonConcreteBooleanIndexError(part.index.aval.str_short(), part.index._origin_msg())
         mask = np.asarray(part.index)
         if mask.ndim == 0:
             expanded.append(Part(bool(mask), Kind.BOOLEAN, ()))

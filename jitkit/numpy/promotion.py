@@ -213,7 +213,7 @@ def broadcast_to(array: Any, shape: Any) -> Any:
       ValueError: where the sizes do not fit.
     """
     array = ensure_arraylike("broadcast_to", array)
-    sizes = canonicalize_shape(shape if np.ndim(shape) else (shape,))
+    sizes = canonicalize_shape(shape if isinstance(shape, list | tuple) or np.ndim(shape) else (shape,))
     if array.shape == sizes:
         return array
     missing = len(sizes) - array.ndim

@@ -98,7 +98,7 @@ def matrix_transpose(x: Any, /) -> Any:
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     """Two axes exchanged."""
     a = ensure_arraylike("swapaxes", a)
-    order = list(range(a.ndim))
+    order = np.arange(a.ndim)  # whose message names the axis that is out of bounds
     order[axis1], order[axis2] = order[axis2], order[axis1]
     return lax.transpose(a, order)
 

@@ -129,8 +129,8 @@ def avals_of(leaves: Sequence[Any]) -> list[Any]:
     """The types of values; TypeError for what is no array."""
     try:
         return [core.get_aval(x) for x in leaves]
-    except core.NotAnArrayError:
-        bad = next(x for x in leaves if not core.is_array_type(type(x)))
+    except TypeError:
+        bad = next(x for x in leaves if not core.is_array_value(x))
         kind = str(type(bad)) if isinstance(bad, str) else f"'{type(bad)}'"
         raise TypeError(
             f"Argument '{bad}' of type {kind} is not a valid JAX type\n"
