@@ -28,6 +28,7 @@ from . import lax as lax
 from . import nn as nn
 from . import numpy as numpy
 from . import random as random
+from . import sharding as sharding
 from . import stages as stages
 from . import tree as tree
 from . import tree_util as tree_util
@@ -73,7 +74,7 @@ __version__ = "0.1.0"
 # What code written for JAX may ask for, and gets an honest answer about.
 _NOT_YET = (
     "grad", "value_and_grad", "jvp", "vjp", "linearize", "jacfwd", "jacrev", "jacobian", "hessian", "vmap",
-    "custom_vjp", "checkpoint", "pmap", "shard_map", "sharding",
+    "custom_vjp", "checkpoint", "pmap", "shard_map",
 )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from . import api_util, array, config, runtime, traceback_util
 from .array import Array
 from .pjit import Jitted, jit
 from .tracing import JitOptions
-from .tree_util import tree_leaves, tree_map
+from .tree_util import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
 
 # --- looking ------------------------------------------------------------------------------------------------
 
@@ -58,11 +58,19 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 @traceback_util.api_boundary
 def device_put(x: Any, device: Any = None) -> Any:
     """The leaves of a tree as Arrays on a device (or with a `jax.sharding.Sharding`), which commits them to
-    it.
+    it. `device` may be a tree of these, which ends above the leaves.
 
     Without `device`, values go to the default device and stay uncommitted: computations may move them.
+    ValueError for a tree of another form.
     """
-    return tree_map(lambda leaf: array.device_put_leaf(leaf, device), x)
+    leaves, tree = tree_flatten(x)
+    try:
+        places = broadcast_prefix(device, x, lambda place: place is None)
+    except ValueError as error:
+        raise ValueError(
+            f"device_put device specification must be a tree prefix of the corresponding value; \n{error}"
+        ) from None
+    return tree_unflatten(tree, [array.device_put_leaf(*each) for each in zip(leaves, places, strict=True)])
 
 
 def device_get(x: Any) -> Any:

@@ -81,6 +81,7 @@ def _takes_one_numpy_array(executable: Executable, key: Any) -> bool:
     return (
         isinstance(key, OnHost)
         and not key.aval.weak_type
+        and not executable.committed
         and executable.kept == [0]
         and not executable.consts
         and not executable.has_effects
@@ -94,9 +95,12 @@ def _buffers_runner(executable: Executable, leaf_keys: Sequence[Any]) -> Callabl
         return lambda leaves: execute(
             [x._buf if type(x) is Array else x for x in leaves]
         ).consume_with_handlers(handlers)
-    avals, place, kept, consts = executable.arg_avals, executable.place, executable.kept, executable.consts
+    place, kept, consts = executable.place, executable.kept, executable.consts
     if executable.committed or executable.has_effects:
-        return lambda leaves: executable.run([*consts, *[place(leaves[i], avals[i]) for i in kept]])
+        taken = [(i, executable.arg_avals[i], executable.spread[i]) for i in kept]
+        return lambda leaves: executable.run(
+            [*consts, *[place(leaves[i], aval, where) for i, aval, where in taken]]
+        )
     if any(isinstance(leaf_keys[i], OnHost) for i in kept):
         return _host_runner(executable, leaf_keys)
     return lambda leaves: executable.run([*consts, *[_buffer(leaves[i]) for i in kept]])

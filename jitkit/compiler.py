@@ -57,8 +57,8 @@ class Executable:
     """A compiled program with what it takes to call it on a flat list of arguments.
 
     `kept` are the positions of the arguments that the program uses, `consts` the buffers passed before them,
-    `out_avals` the types of the results. `sharding` is where arguments have to be; results live there,
-    committed or not.
+    `out_avals` the types of the results. `sharding` is where arguments have to be, unless `spread` says it of each;
+    results live there, committed or not, or where XLA or `results` puts them.
     """
 
     __slots__ = (
@@ -76,6 +76,7 @@ class Executable:
         "out_keys",
         "out_shardings",
         "sharding",
+        "spread",
     )
 
     def __init__(
@@ -90,6 +91,8 @@ class Executable:
         sharding: runtime.Sharding,
         committed: bool,
         donates: bool = False,
+        spread: Sequence[runtime.Sharding] = (),
+        results: Sequence[runtime.Sharding | None] = (),
     ) -> None:
         self.name = name
         self.loaded = loaded
@@ -97,12 +100,13 @@ class Executable:
         self.out_avals = list(out_avals)
         self.kept = list(kept)
         self.sharding = sharding
+        self.spread = list(spread) or [sharding] * len(self.arg_avals)
         self.committed = committed
         self.donates = donates
         self.consts = [self.place_const(value) for value in consts]
         self.execute = loaded.execute_sharded
         self.host_call: Callable[..., Sequence[runtime.Buffer]] | None = None
-        self.out_shardings = output_shardings(loaded, sharding, len(self.out_avals))
+        self.out_shardings = output_shardings(loaded, sharding, len(self.out_avals), results)
         self.handlers = runtime.result_handlers(out_avals, self.out_shardings, committed)
         self.out_keys = [
             runtime.placed(aval, s) if committed else aval
@@ -111,16 +115,17 @@ class Executable:
 
     has_effects: ClassVar[bool] = False  # whether running it is more than computing the results
 
-    def place(self, x: Any, aval: ShapedArray) -> runtime.Buffer:
+    def place(self, x: Any, aval: ShapedArray, sharding: runtime.Sharding | None = None) -> runtime.Buffer:
         """The buffer of an argument on this program's devices; copies only what is elsewhere."""
+        sharding = sharding or self.sharding
         if type(x) is Array:
             x = x._buf
         elif not runtime.is_buffer(x):
-            return runtime.put(x, aval, self.sharding, False)
+            return runtime.put(x, aval, sharding, False)
         if x.is_deleted():
             raise runtime.deleted_error(aval)
-        if runtime.sharding_devices(x.sharding) != runtime.sharding_devices(self.sharding):
-            return runtime.put(x, aval, self.sharding, False)
+        if runtime.sharding_devices(x.sharding) != runtime.sharding_devices(sharding):
+            return runtime.put(x, aval, sharding, False)
         return x
 
     def place_const(self, value: Any) -> runtime.Buffer:
@@ -129,7 +134,7 @@ class Executable:
 
     def __call__(self, args: Sequence[Any]) -> list[Array]:
         """Run on a flat list of arguments of any accepted kind."""
-        buffers = self.consts + [self.place(args[i], self.arg_avals[i]) for i in self.kept]
+        buffers = self.consts + [self.place(args[i], self.arg_avals[i], self.spread[i]) for i in self.kept]
         return self.wrap(self.run(buffers))
 
     def run(self, buffers: list[runtime.Buffer]) -> list[runtime.Buffer]:
@@ -179,11 +184,16 @@ class EffectfulExecutable(Executable):
         return tokens.run(self.loaded, buffers, self.handlers, self.ordered, self.place)
 
 
-def output_shardings(loaded: Any, sharding: runtime.Sharding, count: int) -> list[runtime.Sharding]:
-    """Where the results are: on the program's device, or as XLA's partitioner decided when there are several."""
+def output_shardings(
+    loaded: Any, sharding: runtime.Sharding, count: int, asked: Sequence[runtime.Sharding | None] = ()
+) -> list[runtime.Sharding]:
+    """Where the results are: on the program's device, or when there are several, as was asked for, or as XLA's
+    partitioner decided.
+    """
     if len(runtime.sharding_devices(sharding)) == 1:
         return [sharding] * count
-    return runtime.result_shardings(loaded, sharding, count)
+    found = runtime.result_shardings(loaded, sharding, count)
+    return [x or decided for x, decided in zip(asked, found, strict=True)] if asked else found
 
 
 def explain_failure(error: Exception, values: Sequence[Any]) -> Exception:

@@ -37,6 +37,7 @@ from .compilation_cache import Entry, run_entry
 from .compiler import explain_failure
 from .core import Tracer
 from .jit_call import NestedCall
+from .jit_shardings import sharding_tree
 from .lax import jit_slot
 from .stages import Wrapped
 from .tracing import JitOptions, Traceable, avals_of
@@ -58,6 +59,8 @@ def jit(
     keep_unused: bool = False,
     inline: bool = False,
     compiler_options: dict[str, Any] | None = None,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
 ) -> Wrapped:
     """Compile a function with XLA, once for each signature it is called with.
 
@@ -80,6 +83,10 @@ def jit(
 
       compiler_options: XLA's debug options, by name.
 
+      in_shardings, out_shardings: over which devices arguments and results are spread: a `jax.sharding.Sharding` for all,
+        or a tree of them that ends above the leaves, with None for what is left open. Arguments that were not put
+        anywhere are put there; one that is elsewhere on purpose is an error.
+
     Returns:
       A function with the attributes `trace`, `lower`, `eval_shape`, `clear_cache` (see `stages.Wrapped`) and
       `__wrapped__`.
@@ -100,11 +107,20 @@ def jit(
                 keep_unused=keep_unused,
                 inline=inline,
                 compiler_options=compiler_options,
+                in_shardings=in_shardings,
+                out_shardings=out_shardings,
             ),
         )
     api_util.check_callable(fun)
     spec = api_util.resolve_spec(fun, static_argnums, static_argnames, donate_argnums, donate_argnames)
-    options = JitOptions(spec, keep_unused, inline, tuple((compiler_options or {}).items()))
+    options = JitOptions(
+        spec,
+        keep_unused,
+        inline,
+        tuple((compiler_options or {}).items()),
+        sharding_tree(in_shardings, "in_shardings"),
+        sharding_tree(out_shardings, "out_shardings"),
+    )
     return Jitted(fun, options).make_dispatcher()
 
 
@@ -328,7 +344,7 @@ class Jitted(Traceable):
             avals = avals_of(keys)
             names = api_util.argument_names(self.fun, arguments)
             traced, was_traced = self.traced(arguments, tree, avals, names)
-            placement = stages.placement_of(keys, self.name, names)
+            placement = self.placement(keys, arguments, traced, avals, names)
             donated = api_util.donated_leaves(self.options.spec, arguments)
             if config.local.state.options.debug_nans:
                 donated = ()
@@ -379,6 +395,11 @@ class Jitted(Traceable):
 
     def nested_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NestedCall:
         """Trace the function for these arguments, as far as that was not done, and remember how to record the call."""
+        if self.is_placed:
+            raise NotImplementedError(
+                f"{self.name} has in_shardings or out_shardings, and is called by a function that is being traced.\n"
+                "jitkit takes them at the outermost jit only: give them to that one."
+            )
         arguments, tree, avals = self.signature(args, kwargs)
         traced = self.traced_alone(arguments, tree, avals)
         donated = api_util.donated_leaves(self.options.spec, arguments) or (False,) * len(avals)

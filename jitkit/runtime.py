@@ -155,6 +155,11 @@ def sharding_devices(sharding: Sharding) -> tuple[Device, ...]:
     return tuple(sharding._device_assignment)
 
 
+def is_equivalent(a: Sharding, b: Sharding, ndim: int) -> bool:
+    """Whether two shardings put the same part of an array of `ndim` axes on the same device."""
+    return bool(a.is_equivalent_to(b, ndim))
+
+
 class Placed:
     """What a cache must know of a value that was put somewhere on purpose: its aval and its sharding.
     Interned.

@@ -126,7 +126,8 @@ class Placement(NamedTuple):
 
     sharding: runtime.Sharding
     committed: bool
-    spread: tuple[runtime.Sharding | None, ...] = ()  # how each argument is, when there are several devices
+    spread: tuple[runtime.Sharding, ...] = ()  # how each argument is, when there are several devices
+    results: tuple[runtime.Sharding | None, ...] = ()  # how each result has to be, if `jit` was told
 
     @property
     def devices(self) -> tuple[runtime.Device, ...]:
@@ -145,11 +146,17 @@ def default_placement() -> Placement:
     return Placement(runtime.single_device_sharding(runtime.default_device()), False)
 
 
-def placement_of(keys: Sequence[Any], function: str, names: Sequence[str]) -> Placement:
-    """Where a call runs: where its committed arguments are, else on the default device. ValueError when they
-    disagree.
+def placement_of(
+    keys: Sequence[Any],
+    function: str,
+    names: Sequence[str],
+    results: Sequence[runtime.Sharding | None] = (),
+) -> Placement:
+    """Where a call runs: where its committed arguments are, or where its results were asked to be; else on the
+    default device. ValueError when these disagree.
 
-    `keys` are the keys of the leaves; `names` what the leaves are called in the error.
+    `keys` are the keys of the leaves; `names` what the leaves are called in the error; `results` the shardings that
+    were asked for, a leaf each, or empty.
     """
     chosen: runtime.Placed | None = None
     first = 0
@@ -160,15 +167,37 @@ def placement_of(keys: Sequence[Any], function: str, names: Sequence[str]) -> Pl
             chosen, first = key, i
         elif runtime.sharding_devices(key.sharding) != runtime.sharding_devices(chosen.sharding):
             raise ValueError(_incompatible_devices(function, (first, chosen), (i, key), names))
-    if chosen is None:
+    asked_of_results = [sharding for sharding in results if sharding is not None]
+    where = [chosen.sharding] if chosen is not None else []
+    if not where and not asked_of_results:
         return default_placement()
-    sharding = runtime.replicated(chosen.sharding)
-    if len(runtime.sharding_devices(sharding)) == 1:
+    sharding = runtime.replicated([*where, *asked_of_results][0])
+    owners = runtime.sharding_devices(sharding)
+    if any(runtime.sharding_devices(asked) != owners for asked in asked_of_results):
+        raise ValueError(
+            f"Received incompatible devices for jitted computation. Got out_shardings {asked_of_results} of {function}, "
+            f"which runs on device ids {[device.id for device in owners]}.\n"
+            "A program runs on one set of devices. Move the result with `jitkit.device_put(x, sharding)` instead."
+        )
+    if len(owners) == 1:
         return Placement(sharding, True)
     spread = tuple(key.sharding if isinstance(key, runtime.Placed) else sharding for key in keys)
-    if any(s.mesh.shape != sharding.mesh.shape for s in spread):
+    if any(s.mesh.shape != sharding.mesh.shape for s in (*spread, *asked_of_results)):
         raise NotImplementedError(f"the arguments of {function} are spread over meshes of different shapes")
-    return Placement(sharding, True, spread)
+    return Placement(sharding, True, spread, tuple(results))
+
+
+def placed_as_asked(key: Any, aval: ShapedArray, asked: runtime.Sharding | None) -> Any:
+    """The key of a leaf with the sharding that `in_shardings` has for it. ValueError when it is committed to another."""
+    if asked is None:
+        return key
+    if isinstance(key, runtime.Placed) and not runtime.is_equivalent(asked, key.sharding, aval.ndim):
+        raise ValueError(
+            f"Sharding passed to jit does not match the sharding on the respective arg. Got jit sharding: {asked},\n"
+            f"arg sharding: {key.sharding} for arg type: {aval.str_short()}\n"
+            "Put the argument there first: `jitkit.device_put(x, sharding)`."
+        )
+    return runtime.placed(aval, asked)
 
 
 def _incompatible_devices(
@@ -468,7 +497,7 @@ class Compiled(_Stage):
         names = self._program.jaxpr.debug_info.safe_arg_names(len(leaves))
         wrong = []
         for name, x, required in zip(names, leaves, self._shardings(), strict=True):
-            key = _key_of_argument(x)
+            key = key_of_argument(x)
             if isinstance(key, runtime.Placed) and key.sharding != required:
                 wrong.append(
                     f"Argument {name} with shape {key.aval.str_short()}:\n  Passed sharding: {key.sharding}\n"
@@ -559,13 +588,8 @@ def aval_of_argument(x: Any) -> Any:
     return core.get_aval(x)
 
 
-def committed_placement(leaves: Sequence[Any], function: str, names: Sequence[str]) -> Placement | None:
-    """Where a call on these leaves would run, if any of them is committed to a place."""
-    keys = [_key_of_argument(x) for x in leaves]
-    return placement_of(keys, function, names) if any(isinstance(k, runtime.Placed) for k in keys) else None
-
-
-def _key_of_argument(x: Any) -> Any:
+def key_of_argument(x: Any) -> Any:
+    """What is known of the place of an argument, which may be without a value."""
     if isinstance(x, ShapeDtypeStruct) and x.sharding is not None:
         return runtime.placed(aval_of_argument(x), x.sharding)
     return runtime.key_of_buffer(x) if runtime.is_buffer(x) else getattr(x, "_key", None)
@@ -598,8 +622,14 @@ def lower_program(
         attributes = _sharding_attributes(jaxpr, spread, attributes)
     paths, _ = tree_flatten_with_path(tree_unflatten(program.out_tree, jaxpr.out_avals))
     labels = [f"result{keystr(path)}" for path, _ in paths]
-    module = mlir.lower_main(program.name, jaxpr, platform or runtime.lowering_platform(), attributes, labels)
-    if placement and placement.spread:
+    where = placement.results if placement else ()
+    of_results = [
+        "" if x is None else _sharding_attribute(x, a) for x, a in zip(where, jaxpr.out_avals, strict=False)
+    ]
+    module = mlir.lower_main(
+        program.name, jaxpr, platform or runtime.lowering_platform(), attributes, labels, of_results
+    )
+    if placement and len(placement.devices) > 1:
         module.partitions, module.mesh = len(placement.devices), runtime.mesh_text(placement.sharding)
     report.log_stage("lowering", program.name, time.perf_counter() - start)
     return module, kept
@@ -648,11 +678,14 @@ def _donation_attributes(jaxpr: Jaxpr, donated: Sequence[bool]) -> list[str] | N
     return attributes
 
 
+def _sharding_attribute(sharding: runtime.Sharding, aval: Any) -> str:
+    return f"sdy.sharding = {runtime.sharding_text(sharding, core.physical_aval(aval).ndim)}"
+
+
 def _sharding_attributes(jaxpr: Jaxpr, spread: Sequence[Any], donation: list[str] | None) -> list[str]:
     """How each argument is spread over the devices. Whether a donated one fits a result is then for XLA to see."""
     attributes = [
-        f"sdy.sharding = {runtime.sharding_text(sharding, aval.ndim)}"
-        for sharding, aval in zip(spread, jaxpr.in_avals, strict=True)
+        _sharding_attribute(sharding, aval) for sharding, aval in zip(spread, jaxpr.in_avals, strict=True)
     ]
     given_away = donation or [""] * len(attributes)
     return [f"{a}, jax.buffer_donor = true" if d else a for a, d in zip(attributes, given_away, strict=True)]
@@ -674,6 +707,8 @@ def build_executable(
         "consts": list(module.hoisted.values()),
         "sharding": placement.sharding,
         "committed": placement.committed,
+        "spread": placement.spread,
+        "results": placement.results,
         "donates": any(program.donated),
     }
     if module.host_callbacks:

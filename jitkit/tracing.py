@@ -13,13 +13,14 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from . import api_util, argument_errors, config, core, report, stages, traceback_util
+from . import api_util, argument_errors, config, core, jit_shardings, report, runtime, stages, traceback_util
 from .api_util import Arguments, ArgumentSpec
 from .call_record import CallRecord, record_call
 from .compilation_cache import FunctionCache, Table, TracedCall, cache_of
 from .core import Tracer
 from .interpreters import partial_eval
 from .jaxpr import DebugInfo
+from .jit_shardings import ShardingTree
 from .stages import Program
 from .tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 
@@ -31,6 +32,8 @@ class JitOptions(NamedTuple):
     keep_unused: bool
     inline: bool
     compiler_options: tuple[tuple[str, Any], ...]
+    in_shardings: ShardingTree | None = None
+    out_shardings: ShardingTree | None = None
 
 
 class Traceable:
@@ -42,6 +45,7 @@ class Traceable:
         self.name = api_util.name_of(fun)
         self.cache: FunctionCache = cache_of(fun)
         self.table: Table = self.cache.table(options)
+        self.is_placed = options.in_shardings is not None or options.out_shardings is not None
 
     # --- the stages that a user can stop at -----------------------------------------------------------------
 
@@ -52,8 +56,11 @@ class Traceable:
         donated = api_util.donated_leaves(self.options.spec, arguments)
         leaves, _ = tree_flatten((arguments.args, arguments.kwargs))
         names = api_util.argument_names(self.fun, arguments)
-        placement = stages.committed_placement(leaves, self.name, names)
         traced = self.traced_alone(arguments, tree, avals)
+        keys = [stages.key_of_argument(x) for x in leaves]
+        placement = None
+        if self.is_placed or any(isinstance(key, runtime.Placed) for key in keys):
+            placement = self.placement(keys, arguments, traced, avals, names)
         return stages.Traced(self.program(traced, tree, donated), placement)
 
     @traceback_util.api_boundary
@@ -65,6 +72,24 @@ class Traceable:
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """The shapes and dtypes of the result, without computing it."""
         return self.trace(*args, **kwargs).out_info
+
+    def placement(
+        self,
+        keys: Sequence[Any],
+        arguments: Arguments,
+        traced: TracedCall,
+        avals: Sequence[Any],
+        names: Sequence[str],
+    ) -> stages.Placement:
+        """Where a call on leaves with these keys runs, from where they are and what `jit` was told of it."""
+        options = self.options
+        asked = jit_shardings.of_arguments(
+            options.in_shardings, arguments.args, arguments.kwargs, avals, names
+        )
+        if asked:
+            keys = [stages.placed_as_asked(*each) for each in zip(keys, avals, asked, strict=True)]
+        results = jit_shardings.of_results(options.out_shardings, traced.out_tree, traced.jaxpr.out_avals)
+        return stages.placement_of(keys, self.name, names, results)
 
     # --- what they are made of ------------------------------------------------------------------------------
 

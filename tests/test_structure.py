@@ -60,6 +60,7 @@ LAYERS = (
         "compilation_cache",
         "stages",
     ),
+        "jit_shardings",
     # 5: eager operations
     ("dispatch",),
     # 6: primitives
@@ -67,7 +68,7 @@ LAYERS = (
     # 7: the transformation
     ("jit_call", "tracing", "pjit", "custom_derivatives", "api"),
     # 8: the user's vocabulary
-    ("numpy", "random", "nn", "debug", "experimental", "tree", "flatten_util", "typing"),
+    ("numpy", "random", "nn", "debug", "experimental", "tree", "sharding", "flatten_util", "typing"),
     # 9: `jitkit` itself
     ("__init__",),
     # 10: what is built on jitkit

@@ -578,13 +578,14 @@ def lower_main(
     jaxpr: Jaxpr,
     platform: str,
     argument_attributes: Sequence[str] | None = None,
+    result_attributes: Sequence[str] | None = None,
     result_names: Sequence[str] | None = None,
 ) -> Module:
     """Write a whole program: `jaxpr` as the public function `main`, and what it calls.
 
-    `argument_attributes` are MLIR attributes per argument (donation, sharding), `result_names` what the
-    results are called in the text. The constants that became arguments of `main` are in the module's
-    `hoisted`, in order, and come first.
+    `argument_attributes` are MLIR attributes per argument (donation, sharding), `result_attributes` per result
+    (sharding), `result_names` what the results are called in the text. The constants that became arguments of
+    `main` are in the module's `hoisted`, in order, and come first.
     """
     module = Module(re.sub(r"[^\w.-]", "_", f"jit({name})").rstrip("_"), platform)
     module.symbols.add("main")
@@ -596,10 +597,11 @@ def lower_main(
         for n, v, a in zip(names, jaxpr.invars, attributes, strict=True)
     ]
     function.argument_names = jaxpr.debug_info.safe_arg_names(len(names))
+    more = [f", {a}" if a else "" for a in result_attributes or [""] * len(labels)]
     labels = result_names or ["result"] * len(jaxpr.outvars)
     function.results = [
-        f'{type_of(aval)} {{jax.result_info = "{_quoted(label)}"}}'
-        for aval, label in zip(jaxpr.out_avals, labels, strict=True)
+        f'{type_of(aval)} {{jax.result_info = "{_quoted(label)}"{attribute}}}'
+        for aval, label, attribute in zip(jaxpr.out_avals, labels, more, strict=True)
     ]
     module.functions.append(function)
     _write_body(LoweringContext(function, f"jit({name})"), jaxpr, names)

@@ -57,8 +57,7 @@ class _Instruction(NamedTuple):
 # What costs nothing, or is the end, or the beginning, of what another instruction does.
 _FREE = frozenset({
     "parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "add-dependency", "opt-barrier",
-    "domain", "partition-id", "replica-id", "copy-start", "copy-done", "slice-start", "slice-done", "async-update",
-    "async-done",
+    "domain", "partition-id", "replica-id", "copy-start", "slice-start",
 })  # fmt: skip
 _WALKED = frozenset({"while", "conditional", "call", "async-start"})
 
@@ -111,7 +110,7 @@ class Program:
             if instruction.opcode in _WALKED:
                 for called in _called(instruction):
                     self._walk(called, seen)
-            elif instruction.opcode not in _FREE:
+            elif instruction.opcode not in _FREE and not instruction.opcode.endswith(("-update", "-done")):
                 self.kernels.append(self._kernel(instruction))
 
     def _kernel(self, instruction: _Instruction) -> Kernel:

@@ -85,6 +85,10 @@ class Compiler:
         """The compiled program."""
         return self.host.compile_and_load(text, [device], options)
 
+    def hlo(self, executable: Any) -> str:
+        """The optimised program."""
+        return "\n\n".join(module.to_string() for module in executable.hlo_modules())
+
     def cost(self, executable: Any) -> tuple[dict[str, float], str]:
         """Estimates, and who made them."""
         return _plain(executable.cost_analysis()), "XLA's cost model for CPUs, on the optimised HLO"
@@ -187,6 +191,16 @@ class Tpu(Plugin):
         """libtpu is told by its environment where to write."""
         return []
 
+    def hlo(self, executable: Any) -> str:
+        """From the executable; where a newer libtpu puts into it what jaxlib cannot read, as it was dumped."""
+        try:
+            return super().hlo(executable)
+        except _ext.JaxRuntimeError:
+            texts = self._files(r"(?P<name>\d+-TLP)-hlo\.txt")
+            if not texts:
+                raise
+            return "\n\n".join(texts.values())
+
     def cost(self, executable: Any) -> tuple[dict[str, float], str]:
         """With an estimate of the time, where it is one: negative means that libtpu does not know."""
         numbers = _plain(executable.cost_analysis())
@@ -243,7 +257,7 @@ def answer(compiler: Compiler, request: dict[str, Any]) -> dict[str, Any]:
     seconds = time.perf_counter() - start
     return {
         "seconds": seconds,
-        "hlo": "\n\n".join(module.to_string() for module in executable.hlo_modules()),
+        "hlo": compiler.hlo(executable),
         "cost": compiler.cost(executable),
         "memory": _memory(executable),
         "code": compiler.code(),
