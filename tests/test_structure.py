@@ -44,6 +44,8 @@ LAYERS = (
         "tree_util",
         "tree_compile",
         "operators",
+        "avals",
+        "tracer",
         "core",
     ),
     # 2: programs, and calls
@@ -58,9 +60,9 @@ LAYERS = (
         "call_differences",
         "explain",
         "compilation_cache",
+        "jit_shardings",
         "stages",
     ),
-        "jit_shardings",
     # 5: eager operations
     ("dispatch",),
     # 6: primitives

@@ -422,7 +422,6 @@ class LoweringContext:
 
     def broadcast_in_dim(self, x: str, aval: Any, shape: Sequence[int], dims: Sequence[int]) -> str:
         """Broadcast: axis i of x becomes axis `dims[i]` of the result, the others are new."""
-        out = ShapedArray(shape, aval.dtype)
         if tuple(aval.shape) == tuple(shape):
             return x
         out = core.physical_aval(ShapedArray(shape, aval.dtype))
@@ -578,8 +577,8 @@ def lower_main(
     jaxpr: Jaxpr,
     platform: str,
     argument_attributes: Sequence[str] | None = None,
-    result_attributes: Sequence[str] | None = None,
     result_names: Sequence[str] | None = None,
+    result_attributes: Sequence[str] | None = None,
 ) -> Module:
     """Write a whole program: `jaxpr` as the public function `main`, and what it calls.
 
@@ -597,8 +596,8 @@ def lower_main(
         for n, v, a in zip(names, jaxpr.invars, attributes, strict=True)
     ]
     function.argument_names = jaxpr.debug_info.safe_arg_names(len(names))
-    more = [f", {a}" if a else "" for a in result_attributes or [""] * len(labels)]
     labels = result_names or ["result"] * len(jaxpr.outvars)
+    more = [f", {a}" if a else "" for a in result_attributes or [""] * len(labels)]
     function.results = [
         f'{type_of(aval)} {{jax.result_info = "{_quoted(label)}"{attribute}}}'
         for aval, label, attribute in zip(jaxpr.out_avals, labels, more, strict=True)

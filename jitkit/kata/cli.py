@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import difflib
 import importlib
 import importlib.metadata
 import os
@@ -26,6 +27,14 @@ OK, FAILED, USAGE, OUR_BUG, INTERRUPTED = 0, 1, 2, 3, 130
 
 class Problem(Exception):
     """Something that the user can mend. Its text is all that is shown of it."""
+
+    status = FAILED
+
+
+class WrongUsage(Problem):
+    """Arguments that no command can be made of."""
+
+    status = USAGE
 
 
 class Verb(NamedTuple):
@@ -48,51 +57,39 @@ def _tour_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+BENCHMARKS = {
+    "seeds": "what five tutorials on jit claim, measured again",
+    "peers": "jitkit beside JAX, in one process",
+    "pitfalls": "what recompiles and why, each beside its mend",
+    "scaling": "cost against size, with fitted slopes",
+}
+
+
+def _benchmark(name: str) -> str:
+    if name not in BENCHMARKS:
+        near = difflib.get_close_matches(name, BENCHMARKS, n=1, cutoff=0.5)
+        hint = f"; did you mean {near[0]!r}?" if near else "."
+        raise argparse.ArgumentTypeError(
+            f"there is no benchmark called {name!r}{hint} There are: {', '.join(BENCHMARKS)}"
+        )
+    return name
+
+
 def _bench_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=["peers"], help="peers: jitkit beside JAX, in one process")
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = "benchmarks:\n" + "\n".join(f"  {name:10}{text}" for name, text in BENCHMARKS.items())
+    parser.add_argument("what", metavar="BENCHMARK", type=_benchmark, help="one of those below")
+    parser.add_argument(
+        "name", nargs="?", metavar="NAME", help="of pitfalls: the one to be shown and measured"
+    )
     parser.add_argument("--quick", action="store_true", help="fewer rounds: rougher figures, sooner")
     parser.add_argument("--only", metavar="WORD", help="only rows whose name contains this")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     parser.add_argument(
-        "--save", metavar="DIR", type=Path, help="also write table, JSON and plot to this folder"
+        "--save", metavar="DIR", type=Path, help="also write table, JSON and figures to this folder"
     )
 
 
-VERBS = {
-    "tour": Verb(
-        "one function through every stage of the JIT, on this machine",
-        _tour_arguments,
-        "jitkit.kata.tour:run",
-    ),
-    "targets": Verb(
-        "one function, compiled for CPU, GPU and TPU: kernels, memory, fused lines",
-        _targets_arguments,
-        "jitkit.kata.targets:run",
-    ),
-    "bench": Verb("measure: beside JAX, beside tutorials, pitfalls, growth", _bench_arguments, "jitkit.kata.bench:run"),
-}
-
-_EPILOG = """\
-examples:
-  jitkit tour                   every stage, then the clock, in under a minute
-  jitkit bench peers --quick    is it as fast as jax.jit? measured here, now
-
-exit status:
-  0 done, 1 failed or something is missing, 2 wrong usage, 3 a bug in jitkit
-"""
-
-
-def make_parser() -> argparse.ArgumentParser:
-    """The parser of the command line."""
-    parser = argparse.ArgumentParser(
-        prog="jitkit",
-        description="jitkit is jax.jit, rebuilt small enough to be read in an afternoon.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "--version", action="store_true", help="print the versions of everything involved, and exit"
-    )
 def _targets_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "function",
@@ -115,6 +112,45 @@ def _targets_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
 
 
+VERBS = {
+    "tour": Verb(
+        "one function through every stage of the JIT, on this machine",
+        _tour_arguments,
+        "jitkit.kata.tour:run",
+    ),
+    "targets": Verb(
+        "one function, compiled for CPU, GPU and TPU: kernels, memory, fused lines",
+        _targets_arguments,
+        "jitkit.kata.targets:run",
+    ),
+    "bench": Verb(
+        "measure: beside JAX, beside tutorials, pitfalls, growth", _bench_arguments, "jitkit.kata.bench:run"
+    ),
+}
+
+_EPILOG = """\
+examples:
+  jitkit tour                   every stage, then the clock, in under a minute
+  jitkit targets                one program on CPU, H100 and two TPUs, ahead of time
+  jitkit bench peers --quick    is it as fast as jax.jit? measured here, now
+  jitkit bench pitfalls lambda  why does jit in a loop compile every time?
+
+exit status:
+  0 done, 1 failed or something is missing, 2 wrong usage, 3 a bug in jitkit
+"""
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the command line."""
+    parser = argparse.ArgumentParser(
+        prog="jitkit",
+        description="jitkit is jax.jit, rebuilt small enough to be read in an afternoon.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--version", action="store_true", help="print the versions of everything involved, and exit"
+    )
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
     for name, verb in VERBS.items():
         verb.add_arguments(
@@ -127,7 +163,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line, and return its exit status."""
     parser = make_parser()
     arguments = parser.parse_args(argv)  # exits with status 2 when it cannot
-  jitkit targets                one program on CPU, H100 and two TPUs, ahead of time
     if arguments.version:
         print(versions())
         return OK
@@ -149,7 +184,7 @@ def guarded(action: Callable[[], int]) -> int:
         return action()
     except Problem as problem:
         print(f"jitkit: {problem}", file=sys.stderr)
-        return FAILED
+        return problem.status
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in ("jax", "jaxlib", "matplotlib"):
             return _our_bug()
