@@ -60,6 +60,7 @@ LAYERS = (
         "call_differences",
         "explain",
         "compilation_cache",
+        "key_reuse",
         "jit_shardings",
         "stages",
     ),

@@ -56,9 +56,12 @@ class Unordered:
         self.items = list(items)
 
 
-def to_plain(value: Any) -> Plain:
-    """The plain data of a value that a check returned. What is none of the kinds below is `{"is": "object"}` with its type."""
-    return _Writer().write(value)
+def to_plain(value: Any, run_stablehlo: Callable[[str, Sequence[Any]], Sequence[Any]] | None = None) -> Plain:
+    """The plain data of a value that a check returned. What is none of the kinds below is `{"is": "object"}` with its type.
+
+    With `run_stablehlo`, StableHLO has beside it what it computes.
+    """
+    return _Writer(run_stablehlo).write(value)
 
 
 def array_of(data: Plain) -> np.ndarray[Any, Any]:
@@ -71,8 +74,9 @@ def array_of(data: Plain) -> np.ndarray[Any, Any]:
 class _Writer:
     """Counts what was written, so that a value of millions of parts, or of itself, ends as an object with a reason."""
 
-    def __init__(self) -> None:
+    def __init__(self, run_stablehlo: Callable[[str, Sequence[Any]], Sequence[Any]] | None) -> None:
         self.count = 0
+        self.run_stablehlo = run_stablehlo
 
     def write(self, value: Any) -> Plain:
         self.count += 1
@@ -90,20 +94,29 @@ class _Writer:
         if kind is Unordered:
             return {"is": "unordered", "items": [self.write(x) for x in value.items]}
         if kind is Stablehlo:
-            return {
-                "is": "stablehlo",
-                "text": _text(value.text),
-                "arguments": [self.write(x) for x in value.arguments],
-            }
+            return self.stablehlo(value)
         if kind is Raised:
             return _error(value)
         return self.write_ours(value, f"{kind.__module__}.{kind.__qualname__}")
+
+    def stablehlo(self, value: Stablehlo) -> Plain:
+        """A program, with its results or what XLA says of it."""
+        arguments = [self.write(x) for x in value.arguments]
+        data: Plain = {"is": "stablehlo", "text": _text(value.text), "arguments": arguments}
+        if self.run_stablehlo is not None:
+            try:
+                results = self.run_stablehlo(value.text, value.arguments)
+            except Exception as error:  # XLA's, in words of its own
+                data["refused"] = _text(str(error))
+            else:
+                data["results"] = [self.write(x) for x in results]
+        return data
 
     def write_ours(self, value: Any, name: str) -> Plain:
         """A value of one of jitkit's own types."""
         if name == "jitkit.array.Array":
             return _array(np.asarray(value._buf), weak=bool(value.aval.weak_type))
-        if name == "jitkit.core.ShapedArray":
+        if name == "jitkit.avals.ShapedArray":
             return {"is": "type", "text": _type(value)}
         if name == "jitkit.jaxpr.Jaxpr":
             return _JaxprWriter(self).write(value)

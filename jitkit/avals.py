@@ -1,0 +1,123 @@
+"""Abstract values: what is known of a value before it is computed. For an array: shape, dtype, and whether
+the dtype is weak.
+
+A dtype is weak when it was taken from a Python number, and gives way: `x + 1` has the dtype of x.
+
+Avals are interned: equal ones are the same object. That makes them dictionary keys that hash by address, and
+it is why one call of a compiled function costs about a microsecond of bookkeeping.
+
+JAX: jax/_src/core.py:ShapedArray
+"""
+
+from __future__ import annotations
+
+import operator
+import threading
+import weakref
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from . import dtypes
+
+
+class ShapedArray:
+    """The type of an array: shape (tuple of ints), dtype, and `weak_type` (does the dtype give way in
+    promotion?).
+    """
+
+    __slots__ = ("__weakref__", "dtype", "ndim", "shape", "size", "weak_type")
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    weak_type: bool
+    ndim: int
+    size: int
+
+    _interned: ClassVar[weakref.WeakValueDictionary[tuple[Any, ...], ShapedArray]] = (
+        weakref.WeakValueDictionary()
+    )
+    _lock: ClassVar[threading.Lock] = threading.Lock()
+
+    def __new__(cls, shape: Sequence[int], dtype: Any, weak_type: bool = False) -> ShapedArray:
+        """The aval with these parts: always the same object for the same parts."""
+        key = (tuple(shape), dtype, weak_type)
+        self = cls._interned.get(key)
+        if self is None:
+            element = dtype if isinstance(dtype, dtypes.ExtendedDType) else np.dtype(dtype)
+            self = cls._make(tuple(map(operator.index, shape)), element, bool(weak_type))
+        return self
+
+    @classmethod
+    def _make(cls, shape: tuple[int, ...], dtype: Any, weak_type: bool) -> ShapedArray:
+        with cls._lock:  # two threads must not intern two equal avals
+            key = (shape, dtype, weak_type)
+            self = cls._interned.get(key)
+            if self is None:
+                self = object.__new__(cls)
+                self.shape, self.dtype, self.weak_type = key
+                self.ndim = len(shape)
+                self.size = int(np.prod(shape, dtype=object)) if shape else 1
+                cls._interned[key] = self
+            return self
+
+    def update(
+        self, shape: Sequence[int] | None = None, dtype: Any = None, weak_type: bool | None = None
+    ) -> ShapedArray:
+        """The same aval with some parts replaced."""
+        return ShapedArray(
+            self.shape if shape is None else shape,
+            self.dtype if dtype is None else dtype,
+            self.weak_type if weak_type is None else weak_type,
+        )
+
+    def strip_weak_type(self) -> ShapedArray:
+        """The aval without its weakness: two branches of a conditional, say, must agree up to it."""
+        return self.update(weak_type=False) if self.weak_type else self
+
+    def str_short(self, short_dtypes: bool = False) -> str:
+        """`float32[3,4]`, or `f32[3,4]` as jaxprs have it."""
+        name = dtypes.short_dtype_name(self.dtype) if short_dtypes else self.dtype.name
+        return f"{name}[{','.join(map(str, self.shape))}]"
+
+    def __repr__(self) -> str:
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"ShapedArray({self.str_short()}{weak})"
+
+    def __str__(self) -> str:
+        return ("~" if self.weak_type else "") + self.str_short()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ShapedArray, (self.shape, self.dtype, self.weak_type)
+
+
+def physical_aval(aval: Any) -> Any:
+    """The aval of what is on the device: for an array of an extended dtype, one with the axes of its elements
+    behind its own; any other aval itself.
+    """
+    dtype = getattr(aval, "dtype", None)
+    if not isinstance(dtype, dtypes.ExtendedDType):
+        return aval
+    return ShapedArray((*aval.shape, *dtype.physical_shape), dtype.physical_dtype)
+
+
+class AbstractToken:
+    """The type of a token, which orders effects: it carries no data."""
+
+    shape: ClassVar[tuple[int, ...]] = ()
+    weak_type: ClassVar[bool] = False
+
+    def str_short(self, short_dtypes: bool = False) -> str:
+        """`Tok`, in either style."""
+        return "Tok"
+
+    def strip_weak_type(self) -> AbstractToken:
+        """Tokens have no dtype to be weak."""
+        return self
+
+    def __repr__(self) -> str:
+        return "AbstractToken()"
+
+
+abstract_token = AbstractToken()
