@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import config, dtypes
+from . import config, dtypes, function_origin
 from .call_record import CallRecord
 from .calling import runner
 from .compiler import Executable, explain_failure
@@ -261,6 +261,16 @@ def clear_caches() -> None:
         caches = list(_caches.values())
     for cache in [*caches, *_clearable]:
         cache.clear()
+
+
+def forget_history() -> None:
+    """`clear_caches`, and the story of all misses with it: for measurements that can be repeated in one process."""
+    clear_caches()
+    with _caches_lock:
+        caches = list(_caches.values())
+    for cache in caches:
+        cache.misses.forget()
+    function_origin.forget_counts()
 
 
 def register_clearable(cache: Any) -> None:

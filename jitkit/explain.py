@@ -107,6 +107,13 @@ class MissLog:
         with self._lock:
             self._cleared_at = self._count
 
+    def forget(self) -> None:
+        """Begin the story anew, as for a function that was never called."""
+        with self._lock:
+            self._misses.clear()
+            self._seen.clear()
+            self._count = self._cleared_at = 0
+
     def add(
         self,
         fun: Callable[..., Any],

@@ -114,6 +114,12 @@ def count_another(origin: Origin) -> int:
     return count
 
 
+def forget_counts() -> None:
+    """Count from the beginning, as in a new process."""
+    with _lock:
+        _counts.clear()
+
+
 def made_again(origin: Origin, count: int) -> str:
     """In words, that a function is one of several from the same source, and what to do about it."""
     what, advice = _MADE_AGAIN[origin.kind]

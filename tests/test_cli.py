@@ -112,6 +112,14 @@ def test_an_interrupt_ends_as_shells_expect(capsys):
     assert "interrupted" in capsys.readouterr().err
 
 
+def test_a_benchmark_that_does_not_exist_is_answered_with_the_nearest(capsys):
+    with pytest.raises(SystemExit) as end:
+        cli.main(["bench", "scalling"])
+    assert end.value.code == cli.USAGE
+    shown = capsys.readouterr().err
+    assert "no benchmark called 'scalling'; did you mean 'scaling'? There are: seeds, peers," in shown
+
+
 def test_a_row_that_does_not_exist_is_a_problem_that_lists_those_that_do(capsys):
     assert cli.main(["bench", "peers", "--only", "warp drive"]) == 1
     assert "eight arrays" in capsys.readouterr().err

@@ -1,48 +1,27 @@
-"""jitkit and JAX -> a table of ratios: the same programs with both, in one process, in turns.
+"""`jitkit bench peers`: jitkit and JAX, the same programs with both, in one process, in turns, as a table of ratios.
 
 Each row measures one thing for both libraries and compares the ratio with the target that the project has set
-itself. Rows are data; what a row's figures are is in the functions that `ROWS` names. Everything is measured
-where and when it runs, and nothing is corrected afterwards.
+itself. Rows are data; what a row's figures are is in the functions that `ROWS` names. Where whole programs run,
+numpy and, if it is installed, numba have their turns, too. Everything is measured where and when it runs, and nothing
+is corrected afterwards.
 """
 
 from __future__ import annotations
 
 import functools
-import gc
 import operator
-import os
-import platform
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy
 import numpy as np
 
-import jitkit
-import jitkit.numpy
-
-from . import fresh, programs, timing
+from . import fresh, numba_programs, programs, timing
+from .benchmark import Appendix, Benchmark, Step
+from .libraries import LIBRARIES, OURS, THEIRS, Library, wait
+from .tables import Column, Line
 from .timing import Action, Spread
-
-
-class Library(NamedTuple):
-    """What a row needs of a library: `jit` and its numpy."""
-
-    name: str
-    jit: Any
-    np: Any
-
-    def array(self, x: Any) -> Any:
-        """A value as an array of this library, on the device."""
-        return self.np.asarray(x).block_until_ready()
-
-
-OURS = Library("jitkit", jitkit.jit, jitkit.numpy)
-THEIRS = Library("jax", jax.jit, jax.numpy)
-LIBRARIES = (OURS, THEIRS)
+from .words import duration
 
 
 class Effort(NamedTuple):
@@ -65,13 +44,6 @@ QUICK = Effort(rounds=101, batch=0.0004, once=9, processes=3)
 Measured = dict[str, list[float]]  # by library, one number of seconds a round
 
 
-def wait(result: Any) -> Any:
-    """Wait for an array, or for the arrays in a dict: the same few lines for both libraries."""
-    for array in result.values() if isinstance(result, dict) else (result,):
-        array.block_until_ready()
-    return result
-
-
 class Row(NamedTuple):
     """One line of the table: what is measured, and how many times JAX's time it may take."""
 
@@ -82,12 +54,13 @@ class Row(NamedTuple):
 
 
 class Result(NamedTuple):
-    """A measured row. `ratio` is ours over JAX's."""
+    """A measured row. `ratio` is ours over JAX's; `others` has the times of libraries that are not compared."""
 
     row: Row
     ours: Spread
     theirs: Spread
     ratio: Spread
+    others: Mapping[str, Spread] = {}
 
     @property
     def met(self) -> bool:
@@ -98,15 +71,20 @@ class Result(NamedTuple):
 # --- rows that repeat one call ------------------------------------------------------------------------------
 
 
-def _repeated(prepare: Callable[[Library], Action], each_waits: bool = False) -> Callable[[Effort], Measured]:
-    """Measure what `prepare` makes for each library. With `each_waits`, the result of every call is waited
-    for, not only the last.
+def _repeated(
+    prepare: Callable[[Library], Action],
+    each_waits: bool = False,
+    others: Callable[[], Mapping[str, Action]] = dict,
+) -> Callable[[Effort], Measured]:
+    """Measure what `prepare` makes for each library, and what `others` makes for further ones. With `each_waits`,
+    the result of every call is waited for, not only the last.
     """
 
     def measure(effort: Effort) -> Measured:
         actions = {library.name: prepare(library) for library in LIBRARIES}
         if each_waits:
             actions = {library.name: _and_wait(actions[library.name]) for library in LIBRARIES}
+        actions |= others()
         return timing.measure(actions, rounds=effort.rounds, batch=effort.batch, wait=wait)
 
     return measure
@@ -158,15 +136,51 @@ def _eager_sin(library: Library) -> Action:
     return functools.partial(library.np.sin, library.array(_SMALL))
 
 
+# --- rows that run whole programs -----------------------------------------------------------------------------
+
+
+def _normal(*shape: int) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(0).standard_normal(shape, dtype=np.float32)
+
+
 def _run_selu(library: Library) -> Action:
-    x = library.array(np.random.default_rng(0).standard_normal(1_000_000, dtype=np.float32))
-    return functools.partial(library.jit(programs.selu(library.np)), x)
+    return functools.partial(library.jit(programs.selu(library.np)), library.array(_normal(1_000_000)))
 
 
 def _run_network(library: Library) -> Action:
     params, x = programs.network_data(512, 512, 512, 512)  # every matrix is 1 MB
     arrays = {name: library.array(value) for name, value in params.items()}
     return functools.partial(library.jit(programs.network(library.np)), arrays, library.array(x))
+
+
+def _run_softmax(library: Library) -> Action:
+    return functools.partial(library.jit(programs.softmax(library.np)), library.array(_normal(500, 1000)))
+
+
+def _run_loop(library: Library) -> Action:
+    run = library.jit(programs.logistic_loop(library.lax, 10_000))
+    return functools.partial(run, library.array(np.float32(0.3)))
+
+
+def _others(
+    program: Callable[..., Any], compiled: Callable[..., Any] | None, *arguments: Any
+) -> Callable[[], Mapping[str, Action]]:
+    """The program in numpy, and as numba compiles `compiled`, where it is installed."""
+
+    def make() -> Mapping[str, Action]:
+        actions: dict[str, Action] = {"numpy": functools.partial(program, *arguments)}
+        njit = numba_programs.find_njit()
+        if compiled is not None and njit is not None:
+            actions["numba"] = functools.partial(njit(compiled), *arguments)
+        return actions
+
+    return make
+
+
+_SELU = _others(programs.selu(np), numba_programs.selu, _normal(1_000_000))
+_NETWORK = _others(programs.network(np), None, *programs.network_data(512, 512, 512, 512))
+_SOFTMAX = _others(programs.softmax(np), numba_programs.softmax, _normal(500, 1000))
+_LOOP = _others(numba_programs.logistic_loop, numba_programs.logistic_loop, np.float32(0.3), 10_000)
 
 
 # --- rows that do a thing once ------------------------------------------------------------------------------
@@ -176,15 +190,9 @@ def _once_a_round(act: Callable[[Library], float], rounds: int) -> Measured:
     """Let each library have its turn, round by round. `act` returns the seconds; the first turn is for
     warming up.
     """
-    measured: Measured = {library.name: [] for library in LIBRARIES}
-    for library in LIBRARIES:
-        act(library)
-    with timing.quiet_collector():
-        for i in range(rounds):
-            for library in LIBRARIES if i % 2 else LIBRARIES[::-1]:
-                measured[library.name].append(act(library))
-            gc.collect()
-    return measured
+    return timing.measure_once(
+        {library.name: functools.partial(act, library) for library in LIBRARIES}, rounds
+    )
 
 
 def _clocked(action: Action) -> tuple[Any, float]:
@@ -252,8 +260,10 @@ ROWS = (
     Row("per equation, of 1,500", "lower", 0.25, _lower_per_equation),
     Row("first call of two dense layers", "in a fresh process", 0.90, _first_call_in_a_fresh_process),
     Row("first call of two dense layers", "in a warm process", 0.90, _first_call_in_a_warm_process),
-    Row("run of a compiled program", "selu, 1,000,000 numbers", 1.02, _repeated(_run_selu, each_waits=True)),
-    Row("run of a compiled program", "two layers, 1 MB each", 1.02, _repeated(_run_network, each_waits=True)),
+    Row("run of a compiled program", "selu, 1,000,000 numbers", 1.02, _repeated(_run_selu, True, _SELU)),
+    Row("run of a compiled program", "two layers, 1 MB each", 1.02, _repeated(_run_network, True, _NETWORK)),
+    Row("run of a compiled program", "softmax, 500 by 1,000", 1.02, _repeated(_run_softmax, True, _SOFTMAX)),
+    Row("run of a compiled program", "loop of 10,000 turns", 1.02, _repeated(_run_loop, True, _LOOP)),
     Row("whole process", "import", 0.35, _import),
 )
 
@@ -261,51 +271,94 @@ ROWS = (
 def measure_row(row: Row, effort: Effort) -> Result:
     """Measure one row."""
     measured = row.measure(effort)
-    ours, theirs = measured[OURS.name], measured[THEIRS.name]
-    return Result(row, Spread.of(ours), Spread.of(theirs), timing.ratio(ours, theirs))
+    ours, theirs = measured.pop(OURS.name), measured.pop(THEIRS.name)
+    others = {name: Spread.of(seconds) for name, seconds in measured.items()}
+    return Result(row, Spread.of(ours), Spread.of(theirs), timing.ratio(ours, theirs), others)
 
 
-def machine() -> dict[str, Any]:
-    """What the figures are figures of: processor, system, versions, when."""
-    return {
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        "jitkit": jitkit.__version__,
-        "jax": jax.__version__,
-        "device": str(jax.devices()[0].device_kind),
-        "date": time.strftime("%Y-%m-%d"),
-        "load": _load(),
-    }
+class Peers(Benchmark):
+    """All rows, or those whose name contains a word."""
 
+    name = "peers"
+    title = "jitkit beside JAX, in one process, in turns"
+    how = (
+        "A ratio is jitkit's time over JAX's, the median over rounds; below 1 jitkit is faster. Half of the rounds were "
+        "between the quartiles: differences within them mean nothing."
+    )
+    columns = (
+        Column("", 23, "<"),
+        Column("jitkit", 7),
+        Column("jax", 7),
+        Column("ratio", 5),
+        Column("quartiles", 11, ">", 2),
+        Column("target", 6, ">", 1),
+        Column("", 6, "<"),
+    )
+    figure_module = "jitkit.bench.peers_figures"
 
-def _load() -> float | None:
-    """How many processes wanted to run in the last minute, on the average, where the system tells."""
-    return round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
+    def all_steps(self) -> list[Step]:
+        """One step a row."""
+        return [
+            Step(f"{row.group}: {row.name}", functools.partial(measure_row, row, self._effort))
+            for row in ROWS
+        ]
 
+    @property
+    def _effort(self) -> Effort:
+        return QUICK if self.quick else FULL
 
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
+    def lines(self, result: Result) -> list[Line]:
+        """Both times, their ratio, and whether that is the target."""
+        ratio = result.ratio
+        cells = (
+            result.row.name,
+            duration(result.ours.median),
+            duration(result.theirs.median),
+            f"{ratio.median:.2f}",
+            f"({ratio.low:.2f}-{ratio.high:.2f})",
+            f"{result.row.target:.2f}",
+            "met" if result.met else "missed",
+        )
+        return [Line(result.row.group, cells, (), result.met)]
 
+    def summary(self, results: Sequence[Result]) -> list[str]:
+        """How many targets were met."""
+        return [f"{sum(result.met for result in results)} of {len(results)} targets met."]
 
-def as_data(results: list[Result], effort: Effort) -> dict[str, Any]:
-    """The results as plain data, seconds throughout."""
-    rows = [
-        {
-            "group": r.row.group,
-            "name": r.row.name,
-            "target": r.row.target,
-            "met": r.met,
-            "jitkit": r.ours._asdict(),
-            "jax": r.theirs._asdict(),
-            "ratio": r.ratio._asdict(),
+    def appendix(self, results: Sequence[Result]) -> Appendix | None:
+        """The programs that further libraries ran, too, with the times of all."""
+        compared = [result for result in results if result.others]
+        if not compared:
+            return None
+        libraries = [name for name in ("numpy", "numba") if any(name in r.others for r in compared)]
+        columns = (Column("", 23, "<"), *[Column(name, 8) for name in ("jitkit", "jax", *libraries)])
+        lines = [
+            Line(
+                "run time of whole programs, medians",
+                (
+                    r.row.name,
+                    duration(r.ours.median),
+                    duration(r.theirs.median),
+                    *[duration(r.others[n].median) if n in r.others else "-" for n in libraries],
+                ),
+            )
+            for r in compared
+        ]
+        return Appendix(columns, lines, "" if "numba" in libraries else "numba is not installed.")
+
+    def row_data(self, result: Result) -> dict[str, Any]:
+        """Both times, ratio and target."""
+        return {
+            "group": result.row.group,
+            "name": result.row.name,
+            "target": result.row.target,
+            "met": result.met,
+            "jitkit": result.ours._asdict(),
+            "jax": result.theirs._asdict(),
+            "ratio": result.ratio._asdict(),
+            "others": {name: spread._asdict() for name, spread in result.others.items()},
         }
-        for r in results
-    ]
-    return {"machine": machine(), "effort": effort._asdict(), "rows": rows}
+
+    def effort(self) -> dict[str, Any]:
+        """Rounds, seconds of a batch, processes."""
+        return self._effort._asdict()

@@ -70,6 +70,25 @@ def network(jnp: Any) -> Callable[[dict[str, Any], Any], Any]:
     return network
 
 
+def softmax(jnp: Any) -> Callable[[Any], Any]:
+    """The softmax of each row."""
+
+    def softmax(x: Any) -> Any:
+        powers = jnp.exp(x - x.max(axis=-1, keepdims=True))
+        return powers / powers.sum(axis=-1, keepdims=True)
+
+    return softmax
+
+
+def logistic_loop(lax: Any, turns: int) -> Callable[[Any], Any]:
+    """The logistic map, a number of times: turns that depend on each other, so that nothing can be vectorised."""
+
+    def logistic_loop(x: Any) -> Any:
+        return lax.fori_loop(0, turns, lambda i, x: 3.7 * x * (1.0 - x), x)
+
+    return logistic_loop
+
+
 def network_data(
     rows: int, inputs: int, hidden: int, outputs: int
 ) -> tuple[dict[str, np.ndarray[Any, Any]], np.ndarray[Any, Any]]:

@@ -18,9 +18,10 @@ import itertools
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 Action = Callable[[], Any]
+Key = TypeVar("Key")  # what names a thing that is measured
 
 
 class Spread(NamedTuple):
@@ -108,6 +109,22 @@ def measure(
             if i % 50 == 49:
                 gc.collect()
     return seconds
+
+
+def measure_once(acts: Mapping[Key, Callable[[], float]], rounds: int) -> dict[Key, list[float]]:
+    """Seconds of acts that take their own time, in turns: one value a round for each. The first turn is for warming
+    up.
+    """
+    measured: dict[Key, list[float]] = {name: [] for name in acts}
+    for act in acts.values():
+        act()
+    names = list(acts)
+    with quiet_collector():
+        for i in range(rounds):
+            for name in names if i % 2 else names[::-1]:
+                measured[name].append(acts[name]())
+            gc.collect()
+    return measured
 
 
 def ratio(ours: Sequence[float], theirs: Sequence[float]) -> Spread:

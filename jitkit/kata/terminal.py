@@ -17,6 +17,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TextIO
 
+from jitkit.bench.words import compared, duration
+
+__all__ = ["Screen", "compared", "duration"]
+
 _STYLES = {"bold": "1", "dim": "2", "blue": "34", "cyan": "36", "green": "32", "yellow": "33", "red": "31"}
 _ASCII = str.maketrans(
     {"→": "->", "←": "<-", "─": "-", "│": "|", "█": "#", "▌": "#", "▏": "|", "…": "~", "µ": "u"}
@@ -154,22 +158,3 @@ def _can_encode(stream: TextIO) -> bool:
     except (UnicodeEncodeError, LookupError):
         return False
     return True
-
-
-def duration(seconds: float) -> str:
-    """A time in three digits and a unit: `812 ns`, `3.41 µs`, `25.0 ms`, `1.20 s`."""
-    for unit, scale in (("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3)):
-        if seconds < 999.5 * scale:
-            value = seconds / scale
-            return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f} {unit}"
-    return f"{seconds:.2f} s" if seconds < 99.95 else f"{seconds:.0f} s"
-
-
-def compared(ratio: float, other: str) -> str:
-    """`12 times faster than numpy`, `1.4 times slower than numpy`, `as fast as numpy`: a ratio of times,
-    theirs over ours, in words.
-    """
-    if 0.95 < ratio < 1.05:
-        return f"as fast as {other}"
-    word, factor = ("faster", ratio) if ratio > 1 else ("slower", 1 / ratio)
-    return f"{factor:.{0 if factor >= 9.95 else 1}f} times {word} than {other}"

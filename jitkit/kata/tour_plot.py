@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .plotting import BLUE, GREEN, GREY, INK, ORANGE, VERMILION, bare, figure
+from jitkit.bench.plotting import BLUE, GREEN, GREY, INK, ORANGE, VERMILION, bare, figure
+
 from .terminal import duration
 from .tour_clock import Times
 from .tour_pitfall import TURNS, Loop

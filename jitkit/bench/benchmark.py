@@ -1,0 +1,101 @@
+"""steps -> results -> table, data, figures: what the benchmarks of `jitkit bench` have in common.
+
+A benchmark is a list of steps that can be measured one after the other, each giving one result; so a table grows
+while it is measured, and what an interruption leaves is a smaller table, not nothing.
+"""
+
+from __future__ import annotations
+
+import abc
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from .machine import machine
+from .tables import Column, Line
+
+
+class Step(NamedTuple):
+    """Something to be measured: what to call it, and the function that does it."""
+
+    name: str
+    measure: Callable[[], Any]
+
+
+class Appendix(NamedTuple):
+    """A second table, below the first, and a remark on it."""
+
+    columns: tuple[Column, ...]
+    lines: list[Line]
+    remark: str = ""
+
+
+class Benchmark(abc.ABC):
+    """One word of `jitkit bench`.
+
+    `title` stands over the table, `how` below it: how to read it. `figure_module` has a function `drawings(results,
+    where)` that gives figures by name; it is imported when it is needed, because it needs matplotlib.
+    """
+
+    name: str
+    title: str
+    how: str
+    columns: tuple[Column, ...]
+    figure_module: str
+
+    def __init__(self, *, quick: bool = False, only: str = "") -> None:
+        self.quick = quick
+        self.only = only
+
+    @abc.abstractmethod
+    def all_steps(self) -> list[Step]:
+        """What can be measured, in order."""
+
+    def steps(self) -> list[Step]:
+        """What is to be measured: the steps whose name contains the word `only`."""
+        return [step for step in self.all_steps() if self.only.lower() in step.name.lower()]
+
+    @abc.abstractmethod
+    def lines(self, result: Any) -> list[Line]:
+        """A result as rows of the table, which belong to one group."""
+
+    @abc.abstractmethod
+    def row_data(self, result: Any) -> dict[str, Any]:
+        """A result as plain data, seconds and bytes throughout."""
+
+    def summary(self, results: Sequence[Any]) -> list[str]:
+        """What the results say together, in sentences."""
+        return []
+
+    def appendix(self, results: Sequence[Any]) -> Appendix | None:
+        """A second table, where there is more to be said."""
+        return None
+
+    def effort(self) -> dict[str, Any]:
+        """How long was measured, as plain data."""
+        return {}
+
+    def as_data(self, results: Sequence[Any]) -> dict[str, Any]:
+        """All the results as plain data. `complete` says whether every step was measured."""
+        return {
+            "benchmark": self.name,
+            "machine": machine(),
+            "effort": self.effort(),
+            "complete": len(results) == len(self.steps()),
+            "rows": [self.row_data(result) for result in results],
+        }
+
+    def drawings(self, results: Sequence[Any]) -> dict[str, Any]:
+        """The figures, as `plotting.Drawing`s, by name.
+
+        Raises:
+          ModuleNotFoundError: matplotlib is not installed.
+        """
+        known = machine()
+        where = (
+            f"{known['processor']}, {known['cores']} cores · jitkit {known['jitkit']}, jax {known['jax']}, "
+            f"Python {known['python']} · {known['date']}"
+        )
+        module = importlib.import_module(self.figure_module)
+        made: dict[str, Any] = module.drawings(results, where)
+        return made

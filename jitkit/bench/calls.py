@@ -1,0 +1,125 @@
+"""program -> its calls: how long each took, and which missed the cache, and why.
+
+A program is an iterator that yields the result of each call, as the programs in `pitfalls` do. Results are waited
+for, and the garbage collector is kept out.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import jitkit
+from jitkit import report
+from jitkit.explain import Miss
+
+from .timing import quiet_collector
+
+_KINDS = {"static": "new static value", "option": "option", "passing": "passed otherwise"}
+
+
+class Call(NamedTuple):
+    """One call: its number, from 1; seconds; the programs compiled in it, those of eager operations included; the
+    misses of the user's functions.
+    """
+
+    number: int
+    seconds: float
+    compiles: int
+    misses: tuple[Miss, ...]
+
+    @property
+    def traces(self) -> int:
+        """How many functions of the user were traced in it."""
+        return sum(miss.traced for miss in self.misses)
+
+    @property
+    def why(self) -> str:
+        """Why it missed the cache, in two words: "new function", "new shape"; nothing when it did not."""
+        if not self.misses:
+            return "first use of an operation" if self.compiles else ""
+        miss = next((miss for miss in self.misses if miss.compiled), self.misses[-1])
+        if miss.reason != "new signature" or not miss.differences:
+            return miss.reason
+        kind = miss.differences[0].kind
+        return _KINDS.get(kind, f"new {kind}")
+
+
+class Calls(NamedTuple):
+    """The calls of a program in order; `results` are what it yielded, `error` is what it ended with, if anything.
+
+    `prepared` is what it did before it was ready, where it said so: a call of number 0, which does not count as one.
+    """
+
+    calls: tuple[Call, ...]
+    prepared: Call | None
+    results: tuple[Any, ...]
+    error: Exception | None
+
+    @property
+    def seconds(self) -> float:
+        """All calls together, without the preparation."""
+        return sum(call.seconds for call in self.calls)
+
+    @property
+    def everything(self) -> tuple[Call, ...]:
+        """The calls with the preparation."""
+        return self.calls if self.prepared is None else (self.prepared, *self.calls)
+
+    @property
+    def traces(self) -> int:
+        """Functions of the user that were traced, the preparation included, as in what follows."""
+        return sum(call.traces for call in self.everything)
+
+    @property
+    def compiles(self) -> int:
+        """Programs compiled."""
+        return sum(call.compiles for call in self.everything)
+
+    @property
+    def misses(self) -> list[Miss]:
+        """The misses, in order."""
+        return [miss for call in self.everything for miss in call.misses]
+
+
+def watch(program: Iterator[Any]) -> Calls:
+    """Run a program to its end, or to its first error, and take the time of each call.
+
+    What it does before its first `yield` belongs to the first call, unless that `yield` is bare.
+    """
+    calls: list[Call] = []
+    results: list[Any] = []
+    prepared: Call | None = None
+    error: Exception | None = None
+    with quiet_collector():
+        while True:
+            known = jitkit.explain().misses
+            with report.listen() as events:
+                start = time.perf_counter()
+                try:
+                    result = jitkit.block_until_ready(next(program))
+                except StopIteration:
+                    break
+                except Exception as raised:
+                    error = raised
+                    break
+                seconds = time.perf_counter() - start
+            compiles = sum(event.stage == "compilation" for event in events)
+            if result is None:
+                prepared = Call(0, seconds, compiles, _since(known))
+                continue
+            results.append(result)
+            seconds = result if type(result) is float else seconds
+            calls.append(Call(len(calls) + 1, seconds, compiles, _since(known)))
+    return Calls(tuple(calls), prepared, tuple(results), error)
+
+
+def _since(known: Sequence[Miss]) -> tuple[Miss, ...]:
+    """The misses that came after those in `known`. (Only so many are kept, so their number says nothing.)"""
+    latest = jitkit.explain().misses
+    last = known[-1] if known else None
+    for i in range(len(latest) - 1, -1, -1):
+        if latest[i] is last:
+            return latest[i + 1 :]
+    return latest

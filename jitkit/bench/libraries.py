@@ -1,0 +1,39 @@
+"""jitkit and JAX as one sees them who measures both: the same names, the same few lines."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.lax
+import jax.numpy
+
+import jitkit
+import jitkit.lax
+import jitkit.numpy
+
+
+class Library(NamedTuple):
+    """What a program needs of a library: `jit`, its numpy, its lax."""
+
+    name: str
+    jit: Any
+    np: Any
+    lax: Any
+
+    def array(self, x: Any) -> Any:
+        """A value as an array of this library, on the device."""
+        return self.np.asarray(x).block_until_ready()
+
+
+OURS = Library("jitkit", jitkit.jit, jitkit.numpy, jitkit.lax)
+THEIRS = Library("jax", jax.jit, jax.numpy, jax.lax)
+LIBRARIES = (OURS, THEIRS)
+
+
+def wait(result: Any) -> Any:
+    """Wait for an array, or for the arrays in a dict; what is not asynchronous, numpy's say, is there already."""
+    for array in result.values() if isinstance(result, dict) else (result,):
+        if hasattr(array, "block_until_ready"):
+            array.block_until_ready()
+    return result

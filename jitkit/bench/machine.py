@@ -1,0 +1,56 @@
+"""What figures are figures of: the processor, the system, the versions, the day."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import time
+from pathlib import Path
+from typing import Any
+
+import jitkit
+
+
+def machine() -> dict[str, Any]:
+    """Plain data on the machine that runs this. `load` is None where the system does not tell."""
+    return {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "device": str(jitkit.devices()[0].device_kind),
+        "python": platform.python_version(),
+        "numpy": importlib.metadata.version("numpy"),
+        "jax": importlib.metadata.version("jax"),
+        "jaxlib": importlib.metadata.version("jaxlib"),
+        "jitkit": jitkit.__version__,
+        "date": time.strftime("%Y-%m-%d"),
+        "load": _load(),
+    }
+
+
+def in_words(known: dict[str, Any]) -> list[str]:
+    """The machine in two lines, and a third where it was busy."""
+    versions = ", ".join(f"{name} {known[name]}" for name in ("jitkit", "jax", "jaxlib", "numpy"))
+    lines = [
+        f"{known['processor']}, {known['cores']} cores, {known['system']}, device {known['device']}",
+        f"Python {known['python']}, {versions}, {known['date']}",
+    ]
+    if known["load"] is not None and known["load"] > known["cores"]:
+        busy = f"(load {known['load']} on {known['cores']} cores)"
+        lines.append(f"The machine is busy {busy}: what follows is rough.")
+    return lines
+
+
+def _load() -> float | None:
+    """How many processes wanted to run in the last minute, on the average."""
+    return round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()

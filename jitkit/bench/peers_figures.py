@@ -1,0 +1,76 @@
+"""The figures of `jitkit bench peers`: ratios beside their targets, and run times of all libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from .peers import Result, Row
+from .plotting import Drawing, Theme, bare, in_seconds, signed
+from .words import duration
+
+
+def drawings(results: Sequence[Result], where: str) -> dict[str, Drawing]:
+    """`peers` has the ratios; `peers-programs` the run times, where other libraries were measured."""
+    made = {
+        "peers": Drawing(lambda f, t: _draw_ratios(f, t, results, where), height=2.4 + 0.36 * len(results))
+    }
+    compared = [result for result in results if result.others]
+    if compared:
+        height = 2.4 + 1.2 * len(compared)
+        made["peers-programs"] = Drawing(lambda f, t: _draw_programs(f, t, compared, where), height=height)
+    return made
+
+
+def _draw_ratios(figure: Figure, theme: Theme, results: Sequence[Result], where: str) -> None:
+    axes: Any = figure.subplots()
+    for i, result in enumerate(results):
+        ratio = result.ratio
+        color = theme.blue if result.met else theme.vermilion
+        axes.barh(i, ratio.median, height=0.62, color=color)
+        axes.plot([ratio.low, ratio.high], [i, i], color=theme.ink, linewidth=1.5)
+        axes.plot([result.row.target] * 2, [i - 0.42, i + 0.42], color=theme.ink, linewidth=2.5)
+        text = f"{ratio.median:.2f}  {'met' if result.met else 'missed'}"
+        axes.text(max(ratio.high, result.row.target) + 0.02, i, text, va="center")
+    axes.axvline(1.0, color=theme.grey, linestyle="--", linewidth=1)
+    axes.set_yticks(range(len(results)), [_label(result.row) for result in results])
+    axes.set_ylim(len(results) - 0.4, -0.6)
+    axes.set_xlim(0, max(max(r.ratio.high, r.row.target) for r in results) + 0.22)
+    axes.set_xlabel("time of jitkit / time of JAX (less is better; thick mark: target; thin line: quartiles)")
+    axes.set_title("jitkit beside JAX, in one process")
+    bare(axes)
+    signed(figure, theme, "", where)
+
+
+def _label(row: Row) -> str:
+    return f"{row.group.split(',')[0].split(' of ')[0]}: {row.name}"
+
+
+def _draw_programs(figure: Figure, theme: Theme, results: Sequence[Result], where: str) -> None:
+    axes: Any = figure.subplots()
+    names = ["jitkit", "jax", *[n for n in ("numpy", "numba") if any(n in r.others for r in results)]]
+    colors = dict(zip(names, (theme.blue, theme.orange, theme.grey, theme.green), strict=False))
+    step = 0.8 / len(names)
+    for i, result in enumerate(results):
+        spreads = {"jitkit": result.ours, "jax": result.theirs, **result.others}
+        for j, name in enumerate(names):
+            if name not in spreads:
+                continue
+            spread, y = spreads[name], i + (j - (len(names) - 1) / 2) * step
+            axes.plot([spread.low, spread.high], [y, y], color=colors[name], linewidth=5, alpha=0.35)
+            axes.plot(spread.median, y, "o", color=colors[name], markersize=9)
+            text = f"{name}  {duration(spread.median)}"
+            axes.annotate(text, (spread.high, y), xytext=(12, 0), textcoords="offset points", va="center")
+    everything = [s for r in results for s in (r.ours, r.theirs, *r.others.values())]
+    axes.set_xscale("log")
+    axes.set_xlim(min(s.low for s in everything) / 1.5, max(s.high for s in everything) * 4)
+    in_seconds(axes.xaxis)
+    axes.set_yticks(range(len(results)), [result.row.name for result in results])
+    axes.set_ylim(len(results) - 0.45, -0.55)
+    axes.set_xlabel("time of a warm call (median and quartiles; less is better)")
+    axes.set_title("Whole programs, compiled and not")
+    bare(axes)
+    axes.grid(visible=True, axis="x")
+    signed(figure, theme, "", where)

@@ -1,0 +1,18 @@
+"""Pitfalls of jit, by theme: each a pair of small programs, one that falls in and one that does not."""
+
+from __future__ import annotations
+
+from . import identity, loops, purity, shapes, statics, trees, types, waiting
+from .pair import Pitfall as Pitfall
+
+THEMES = {
+    "a new function every time": identity.PITFALLS,
+    "a new shape": shapes.PITFALLS,
+    "a new type": types.PITFALLS,
+    "a new tree": trees.PITFALLS,
+    "a new static value": statics.PITFALLS,
+    "read once, done once": purity.PITFALLS,
+    "loops": loops.PITFALLS,
+    "waiting and copying": waiting.PITFALLS,
+}
+BY_NAME = {pitfall.name: pitfall for pitfalls in THEMES.values() for pitfall in pitfalls}

@@ -1,0 +1,191 @@
+"""`jitkit bench pitfalls`: each pitfall as a pair, with traces, compilations, seconds, and what `explain` says."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jitkit import compilation_cache
+
+from ..benchmark import Benchmark, Step
+from ..calls import Calls, watch
+from ..tables import Column, Line
+from ..timing import Spread, ratio
+from ..words import duration, quartiles, times, unknown
+from . import BY_NAME, THEMES
+from .pair import CALLS, Counts, Pitfall
+
+_HERE = re.compile(re.escape(str(Path(__file__).parent) + os.sep))  # of no interest in a sentence
+
+
+class Effort(NamedTuple):
+    """How long to measure a pair: rounds, at least and at most, and after how many seconds no other one is begun."""
+
+    least: int
+    most: int
+    seconds: float
+
+
+FULL = Effort(least=5, most=15, seconds=4.0)
+QUICK = Effort(least=1, most=5, seconds=0.15)
+
+
+class Result(NamedTuple):
+    """A measured pair. `slow` and `mended` are the calls of the first round, `*_seconds` the spreads of whole
+    programs over the rounds, `ratio` that of slow over mended within rounds.
+    """
+
+    pitfall: Pitfall
+    slow: Calls
+    mended: Calls
+    slow_seconds: Spread
+    mended_seconds: Spread
+    ratio: Spread
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether both programs traced and compiled as often as the pitfall says."""
+        return (counts(self.slow), counts(self.mended)) == (
+            self.pitfall.slow_counts,
+            self.pitfall.mended_counts,
+        )
+
+
+def explanation(calls: Calls) -> tuple[str, ...]:
+    """What `explain` says of the last miss of a program, or why it has nothing to say."""
+    misses = calls.misses
+    if calls.error is not None:
+        return (f"{type(calls.error).__name__}: {str(calls.error).splitlines()[0]}",)
+    if not misses:
+        return ("No jitted function was called, so that there was no miss.",)
+    if all(miss.reason == "first call" for miss in misses):
+        return ("Only first calls missed the cache: nothing was compiled again.",)
+    lines = [_HERE.sub("", line.strip()) for line in misses[-1].lines()]
+    return tuple(line if line.endswith((".", ":")) else f"{line}." for line in lines)
+
+
+def counts(calls: Calls) -> Counts:
+    """What was counted, as a pitfall declares it."""
+    return Counts(calls.traces, calls.compiles)
+
+
+def measure_pair(pitfall: Pitfall, effort: Effort) -> Result:
+    """Run both programs of a pair in turns, each from empty caches."""
+    rounds: list[tuple[Calls, Calls]] = []
+    start = time.perf_counter()
+    while len(rounds) < effort.least or (
+        len(rounds) < effort.most and time.perf_counter() - start < effort.seconds
+    ):
+        programs = (pitfall.slow, pitfall.mended)
+        turns = {}
+        for program in programs if len(rounds) % 2 == 0 else programs[::-1]:
+            compilation_cache.forget_history()
+            turns[program] = watch(program())
+        rounds.append((turns[pitfall.slow], turns[pitfall.mended]))
+    slow, mended = [pair[0].seconds for pair in rounds], [pair[1].seconds for pair in rounds]
+    return Result(pitfall, *rounds[0], Spread.of(slow), Spread.of(mended), ratio(slow, mended))
+
+
+class Pitfalls(Benchmark):
+    """All pitfalls, or those that are named."""
+
+    name = "pitfalls"
+    title = f"Pitfalls of jit, and how to mend them: programs of {CALLS} calls, from empty caches"
+    how = (
+        "Traces are those of the program's own functions; compilations include eager operations. Times are those of "
+        "a whole program, medians over rounds in turns, every result waited for; the first round, whose calls are "
+        "plotted, is slower. What is marked `wrong` is not slow: it gives the wrong result. `jitkit bench pitfalls NAME` "
+        "shows the programs of one."
+    )
+    columns = (
+        Column("pitfall", 17, "<"),
+        Column("traces", 6),
+        Column("compiles", 8),
+        Column("slow", 7),
+        Column("quartiles", 14, ">", 2),
+        Column("mended", 7),
+        Column("quartiles", 14, ">", 3),
+        Column("ratio", 5, ">", 1),
+    )
+    figure_module = "jitkit.bench.pitfalls.drawn"
+
+    def __init__(self, *, quick: bool = False, only: str = "", name: str | None = None) -> None:
+        super().__init__(quick=quick, only=only)
+        if name is not None and name not in BY_NAME:
+            raise LookupError(unknown("pitfall", name, BY_NAME))
+        self.chosen = list(BY_NAME.values()) if name is None else [BY_NAME[name]]
+        self._effort = QUICK if quick else FULL
+
+    def all_steps(self) -> list[Step]:
+        """One step a pair."""
+        return [
+            Step(f"{pitfall.name}: {pitfall.title}", functools.partial(measure_pair, pitfall, self._effort))
+            for pitfall in self.chosen
+        ]
+
+    def lines(self, result: Result) -> list[Line]:
+        """Counts and times, slow against mended, then the lesson and the sentence of `explain`."""
+        pitfall, slow, mended = result.pitfall, result.slow, result.mended
+        group = next(theme for theme, pitfalls in THEMES.items() if pitfall in pitfalls)
+        what = "wrong" if pitfall.is_wrong else "error" if slow.error else times(result.ratio.median)
+        cells = (
+            pitfall.name,
+            f"{slow.traces} -> {mended.traces}",
+            f"{slow.compiles} -> {mended.compiles}",
+            "error" if slow.error else duration(result.slow_seconds.median),
+            "" if slow.error else quartiles(result.slow_seconds),
+            duration(result.mended_seconds.median),
+            quartiles(result.mended_seconds),
+            what,
+        )
+        lesson = f"{pitfall.title[0].upper()}{pitfall.title[1:]}. {pitfall.lesson}"
+        return [Line(group, cells, (lesson, f"explain: {' '.join(explanation(slow))}"))]
+
+    def row_data(self, result: Result) -> dict[str, Any]:
+        """Both programs, call by call."""
+        return {
+            "name": result.pitfall.name,
+            "title": result.pitfall.title,
+            "lesson": result.pitfall.lesson,
+            "wrong": result.pitfall.is_wrong,
+            "explain": list(explanation(result.slow)),
+            "slow": _program_data(result.slow, result.slow_seconds),
+            "mended": _program_data(result.mended, result.mended_seconds),
+            "ratio": result.ratio._asdict(),
+        }
+
+    def summary(self, results: Sequence[Result]) -> list[str]:
+        """The dearest one, and whatever counted differently than it should."""
+        slow = [r for r in results if not r.pitfall.is_wrong and r.slow.error is None]
+        sentences = []
+        if len(slow) > 1:
+            worst = max(slow, key=lambda r: r.ratio.median)
+            sentences.append(
+                f"{len(results)} pitfalls. The dearest: {worst.pitfall.title}, "
+                f"{times(worst.ratio.median)} the time of what mends it."
+            )
+        odd = [r.pitfall.name for r in results if not r.as_expected]
+        if odd:
+            sentences.append(f"Counted otherwise than declared, which is a bug of ours: {', '.join(odd)}.")
+        return sentences
+
+    def effort(self) -> dict[str, Any]:
+        """Rounds and seconds for a pair."""
+        return self._effort._asdict()
+
+
+def _program_data(calls: Calls, seconds: Spread) -> dict[str, Any]:
+    return {
+        "traces": calls.traces,
+        "compiles": calls.compiles,
+        "seconds": seconds._asdict(),
+        "error": None if calls.error is None else type(calls.error).__name__,
+        "calls": [
+            {"seconds": call.seconds, "compiles": call.compiles, "why": call.why} for call in calls.calls
+        ],
+    }

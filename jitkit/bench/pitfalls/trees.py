@@ -1,0 +1,139 @@
+"""The structure of the arguments is part of the signature: another tree is another program."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import jitkit as jax
+import jitkit.numpy as jnp
+
+from .pair import CALLS, Counts, Pitfall
+
+ONE = np.ones(4, np.float32)
+
+
+# --- a list of varying length ---------------------------------------------------------------------------------
+
+
+@jax.jit
+def total(arrays: Any) -> Any:
+    return sum(jnp.sum(x) for x in arrays)  # unrolled: one sum an element
+
+
+def lists_slow() -> Iterator[Any]:
+    for i in range(CALLS):
+        yield total([ONE] * (i + 1))
+
+
+@jax.jit
+def total_of_rows(rows: Any, count: Any) -> Any:
+    is_used = jnp.arange(rows.shape[0])[:, None] < count
+    return jnp.sum(jnp.where(is_used, rows, 0.0))
+
+
+def lists_mended() -> Iterator[Any]:
+    rows = np.zeros((CALLS, 4), np.float32)
+    for i in range(CALLS):
+        rows[i] = ONE
+        yield total_of_rows(rows, i + 1)
+
+
+# --- the order of the keys ------------------------------------------------------------------------------------
+
+
+@jax.jit
+def difference(params: Any) -> Any:
+    return params["w"] - params["b"]
+
+
+def order_slow() -> Iterator[Any]:
+    for i in range(CALLS):
+        names = ("w", "b") if i % 2 else ("b", "w")
+        yield difference(OrderedDict((name, ONE) for name in names))  # its order is part of the tree
+
+
+def order_mended() -> Iterator[Any]:
+    for i in range(CALLS):
+        names = ("w", "b") if i % 2 else ("b", "w")
+        yield difference({name: ONE for name in names})  # the keys of a dict are sorted first
+
+
+# --- a key that comes and goes --------------------------------------------------------------------------------
+
+
+@jax.jit
+def loss(batch: Any) -> Any:
+    weights = batch.get("weights")
+    return jnp.sum(batch["x"] if weights is None else batch["x"] * weights)
+
+
+def optional_slow() -> Iterator[Any]:
+    for i in range(CALLS):
+        yield loss({"x": ONE, "weights": ONE} if i % 3 else {"x": ONE})
+
+
+def optional_mended() -> Iterator[Any]:
+    for _ in range(CALLS):
+        yield loss({"x": ONE, "weights": ONE})  # weights of one, where there are none
+
+
+# --- a list or a tuple ----------------------------------------------------------------------------------------
+
+
+@jax.jit
+def added(pair: Any) -> Any:
+    return pair[0] + pair[1]
+
+
+def kinds_slow() -> Iterator[Any]:
+    for i in range(CALLS):
+        yield added([ONE, ONE] if i % 2 else (ONE, ONE))
+
+
+def kinds_mended() -> Iterator[Any]:
+    for _ in range(CALLS):
+        yield added((ONE, ONE))
+
+
+PITFALLS = (
+    Pitfall(
+        "lists",
+        "a list that is a little longer every time",
+        lists_slow,
+        lists_mended,
+        Counts(CALLS, CALLS),
+        Counts(1, 1),
+        "A list of arrays is a tree, and its length is structure. Stack the arrays, and say how many are used.",
+    ),
+    Pitfall(
+        "key-order",
+        "the order of keys in an OrderedDict",
+        order_slow,
+        order_mended,
+        Counts(2, 2),
+        Counts(1, 1),
+        "The keys of a dict are sorted, so that their order does not matter; those of an OrderedDict are not.",
+    ),
+    Pitfall(
+        "optional-key",
+        "a key that is there in some calls only",
+        optional_slow,
+        optional_mended,
+        Counts(2, 2),
+        Counts(1, 1),
+        "Two structures, two programs. Put in the neutral value where nothing is given.",
+    ),
+    Pitfall(
+        "list-or-tuple",
+        "a list in one call, a tuple in the next",
+        kinds_slow,
+        kinds_mended,
+        Counts(2, 2),
+        Counts(1, 1),
+        "The kind of a container is structure, too.",
+    ),
+)

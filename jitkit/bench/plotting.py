@@ -1,0 +1,158 @@
+"""figure -> PNG: one look for all plots, fit for a slide, a light one or a dark one, and for colour-blind eyes.
+
+Colours are those of Okabe and Ito, "Color Universal Design" (2008); each is also told apart by its place, its shape
+or its label. On the dark ground their sky blue stands in for their blue, which would be too dark.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import matplotlib
+import matplotlib.ticker
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+
+class Theme(NamedTuple):
+    """The colours of a ground: what is written, what is only hinted at, and six that can be told apart."""
+
+    name: str
+    ground: str
+    ink: str
+    grey: str
+    faint: str
+    blue: str
+    orange: str
+    green: str
+    vermilion: str
+    purple: str
+
+    @property
+    def series(self) -> tuple[str, ...]:
+        """The colours of lines, in order."""
+        return (self.blue, self.orange, self.green, self.vermilion, self.purple)
+
+
+LIGHT = Theme(
+    "light", "white", "#222222", "#8C8C8C", "#E3E3E3", "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7"
+)
+DARK = Theme(
+    "dark", "#15181C", "#ECECEC", "#8F959B", "#33383E", "#56B4E9", "#E69F00", "#009E73", "#E8702A", "#CC79A7"
+)
+THEMES = (LIGHT, DARK)
+MARKERS = ("o", "s", "^", "D", "v")
+BLUE, ORANGE, GREEN, VERMILION, GREY, INK = (
+    LIGHT.blue,
+    LIGHT.orange,
+    LIGHT.green,
+    LIGHT.vermilion,
+    LIGHT.grey,
+    LIGHT.ink,
+)
+
+
+def _look(theme: Theme) -> Any:
+    return {
+        "font.family": "sans-serif",
+        "font.size": 13,
+        "axes.titlesize": 16,
+        "axes.titleweight": "bold",
+        "axes.titlelocation": "left",
+        "axes.titlepad": 14,
+        "axes.labelsize": 13,
+        "axes.labelcolor": theme.ink,
+        "axes.edgecolor": theme.grey,
+        "axes.facecolor": theme.ground,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.axisbelow": True,
+        "axes.grid": True,
+        "axes.titlecolor": theme.ink,
+        "grid.color": theme.faint,
+        "text.color": theme.ink,
+        "xtick.color": theme.ink,
+        "ytick.color": theme.ink,
+        "xtick.minor.size": 0,
+        "ytick.minor.size": 0,
+        "legend.frameon": False,
+        "figure.facecolor": theme.ground,
+        "savefig.facecolor": theme.ground,
+    }
+
+
+class Drawing(NamedTuple):
+    """A figure that is drawn when somebody wants to see it, on the ground that it is wanted on; inches."""
+
+    draw: Callable[[Figure, Theme], None]
+    width: float = 12.0
+    height: float = 6.75
+
+    def figure(self, theme: Theme = LIGHT) -> Figure:
+        """The figure. No window is opened."""
+        with matplotlib.rc_context(_look(theme)):
+            made = _empty(self.width, self.height)
+            self.draw(made, theme)
+            made.draw_without_rendering()  # while the look is in force: ticks are made late
+        return made
+
+    def png(self, theme: Theme = LIGHT, dpi: int = 80) -> bytes:
+        """The figure as the bytes of a PNG."""
+        made = io.BytesIO()
+        with matplotlib.rc_context(_look(theme)):
+            self.figure(theme).savefig(made, dpi=dpi, format="png")
+        return made.getvalue()
+
+    def save(self, folder: Path, name: str) -> list[Path]:
+        """Write `NAME-light.png` and `NAME-dark.png`. Returns where."""
+        paths = [folder / f"{name}-{theme.name}.png" for theme in THEMES]
+        for path, theme in zip(paths, THEMES, strict=True):
+            path.write_bytes(self.png(theme, dpi=150))
+        return paths
+
+
+def _empty(width: float, height: float) -> Figure:
+    made = Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.25, h_pad=0.2, wspace=0.04))
+    FigureCanvasAgg(made)
+    return made
+
+
+@contextmanager
+def figure(path: Path, width: float = 12.0, height: float = 6.75) -> Iterator[Figure]:
+    """A figure of so many inches (a slide of 16 to 9) on a light ground, written to a PNG when the block ends."""
+    with matplotlib.rc_context(_look(LIGHT)):
+        made = _empty(width, height)
+        yield made
+        path.parent.mkdir(parents=True, exist_ok=True)
+        made.savefig(path, dpi=150)
+
+
+def bare(axes: Any) -> None:
+    """Take away what a chart of horizontal bars does not need."""
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(visible=False, axis="y")
+
+
+def signed(made: Figure, theme: Theme, title: str, where: str) -> None:
+    """Put a title over a figure of several parts, and below it on what machine it was measured."""
+    if title:
+        made.suptitle(title, fontsize=20, fontweight="bold", x=0.02, ha="left")
+    made.supxlabel(where, fontsize=10, color=theme.grey, x=0.98, ha="right")
+
+
+def in_seconds(axis: Any) -> None:
+    """Label a logarithmic axis of seconds as people say it: 1 µs, 10 ms."""
+    axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda x, _: _power_of_ten(x)))
+
+
+def _power_of_ten(seconds: float) -> str:
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= 0.999 * scale:
+            return f"{seconds / scale:g} {unit}"
+    return f"{seconds / 1e-9:g} ns"
