@@ -36,6 +36,7 @@ class Difference(NamedTuple):
     expected: str
     actual: str
     line: tuple[str, int] | None = None
+    frames: tuple[tuple[str, int], ...] = ()  # of an error, from the outermost to where it was raised
 
 
 def first_difference(
@@ -45,10 +46,15 @@ def first_difference(
 
     Args:
       expected, actual: plain data.
-      run_stablehlo: compiles and runs StableHLO text on arrays. Without it, texts are compared as texts.
+      run_stablehlo: compiles and runs StableHLO text on arrays. Without it, the results that came along are compared, or
+        the texts.
       tolerance: relative tolerance of floating-point results; by default a few units in the last place of their type.
     """
     return _Comparer(run_stablehlo, tolerance).compare(expected, actual, "result")
+
+
+class _Refused(Exception):
+    """XLA does not compile a program; the text is XLA's."""
 
 
 class _Comparer:
@@ -72,7 +78,7 @@ class _Comparer:
     def of_other_kind(self, expected: Plain, actual: Plain, where: str) -> Difference:
         if actual["is"] == "error":
             sentence = f"The program ended in {_a(actual['class'])}."
-            return Difference(where, sentence, describe(expected), describe(actual), _last(actual["lines"]))
+            return Difference(where, sentence, describe(expected), describe(actual), *_frames(actual))
         if expected["is"] == "error":
             sentence = f"{_begin(_a(expected['class']))} should have been raised, and was not."
             return Difference(where, sentence, describe(expected), describe(actual))
@@ -147,16 +153,16 @@ class _Comparer:
         return Difference(f"{where}{at}", sentence, describe(expected), describe(actual))
 
     def errors(self, expected: Plain, actual: Plain, where: str) -> Difference | None:
-        line = _last(actual["lines"])
+        frames = _frames(actual)
         if expected["class"] not in actual["bases"]:
             sentence = (
                 f"{_begin(_a(expected['class']))} should have been raised, and it was {_a(actual['class'])}."
             )
-            return Difference(where, sentence, describe(expected), describe(actual), line)
+            return Difference(where, sentence, describe(expected), describe(actual), *frames)
         for part in expected["parts"]:
             if part not in actual["text"]:
                 sentence = f"The message of the {expected['class']} should name {part!r}."
-                return Difference(where, sentence, describe(expected), describe(actual), line)
+                return Difference(where, sentence, describe(expected), describe(actual), *frames)
         return None
 
     def jaxprs(self, expected: Plain, actual: Plain, where: str) -> Difference | None:
@@ -164,20 +170,19 @@ class _Comparer:
         return None if found is None else Difference(where, *found)
 
     def stablehlo(self, expected: Plain, actual: Plain, where: str) -> Difference | None:
-        if self.run_stablehlo is None:
-            if expected["text"] == actual["text"]:
-                return None
-            return Difference(where, "The StableHLO texts differ.", expected["text"], actual["text"])
-        arguments = [array_of(x) for x in expected["arguments"]]
+        if expected["text"] == actual["text"]:
+            return None
+        texts = expected["text"], actual["text"]
         try:
-            theirs = self.run_stablehlo(actual["text"], arguments)
-        except Exception as error:  # whatever XLA says of the learner's text
-            sentence = f"XLA refuses the program: {error}"
-            return Difference(where, sentence, expected["text"], actual["text"])
-        ours = self.run_stablehlo(expected["text"], arguments)
+            theirs = self.results_of(actual["text"], actual, expected["arguments"])
+        except _Refused as refusal:
+            return Difference(where, f"XLA refuses the program: {refusal}", *texts)
+        ours = self.results_of(expected["text"], expected, expected["arguments"])
+        if ours is None or theirs is None:
+            return Difference(where, "The StableHLO texts differ.", *texts)
         if len(ours) != len(theirs):
             sentence = f"The program should return {len(ours)} values, and returns {len(theirs)}."
-            return Difference(where, sentence, expected["text"], actual["text"])
+            return Difference(where, sentence, *texts)
         for i, (one, other) in enumerate(zip(ours, theirs, strict=True)):
             tolerance = self.tolerance or _TOLERANCE.get(one.dtype.name, 0.0)
             same_type = one.shape == other.shape and one.dtype == other.dtype
@@ -185,8 +190,22 @@ class _Comparer:
                 sentence = (
                     f"The program runs, and its result {i} is {_short(other)}; {_short(one)} is expected."
                 )
-                return Difference(where, sentence, expected["text"], actual["text"])
+                return Difference(where, sentence, *texts)
         return None
+
+    def results_of(
+        self, text: str, data: Plain, arguments: Sequence[Plain]
+    ) -> Sequence[np.ndarray[Any, Any]] | None:
+        """What a program computes: run here when there is a way to, or as it came along. _Refused by XLA; None where neither
+        is known."""
+        if self.run_stablehlo is not None:
+            try:
+                return self.run_stablehlo(text, [array_of(x) for x in arguments])
+            except Exception as error:  # whatever XLA says of the learner's text
+                raise _Refused(error) from None
+        if "refused" in data:
+            raise _Refused(data["refused"])
+        return [array_of(x) for x in data["results"]] if "results" in data else None
 
 
 _COMPARE: dict[str, Callable[[_Comparer, Plain, Plain, str], Difference | None]] = {
@@ -269,5 +288,7 @@ def _begin(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _last(lines: Sequence[Sequence[Any]]) -> tuple[str, int] | None:
-    return (lines[-1][0], lines[-1][1]) if lines else None
+def _frames(error: Plain) -> tuple[tuple[str, int] | None, tuple[tuple[str, int], ...]]:
+    """The line that raised an error, and all lines that led there."""
+    frames = tuple((file, line) for file, line in error["lines"])
+    return (frames[-1] if frames else None), frames

@@ -29,6 +29,13 @@ _PRELOAD = ("numpy", "ml_dtypes")
 _PRELOAD_WITH_XLA = (*_PRELOAD, "jax")
 _START_SECONDS = 60.0
 
+# An interrupt at the keyboard is for the one who talks to the learner, and it ends the others.
+_IN_A_GROUP_OF_ITS_OWN: dict[str, Any] = (
+    {"start_new_session": True}
+    if os.name == "posix"
+    else {"creationflags": 0x200}  # CREATE_NEW_PROCESS_GROUP
+)
+
 
 class LearnerSource(NamedTuple):
     """A file of a learner: its text, and the names of all exercises that may be in it."""
@@ -49,6 +56,8 @@ class Job(NamedTuple):
     seed: int = 0
     uses_xla: bool = False
     seconds: float = 20.0  # for one check, or for the import
+    is_experiment: bool = False  # `checks` is an experiment, whose `measure` is wanted
+    quick: bool = False  # of an experiment: fewer, smaller
 
 
 class Outcome(NamedTuple):
@@ -63,15 +72,40 @@ class Outcome(NamedTuple):
     seconds: float = 0.0
 
 
-def run(job: Job, spare: Spare | None = None) -> list[Outcome]:
-    """An outcome for each wanted check, in order. It never raises for what the learner's functions do."""
+class Stopped(Exception):
+    """Somebody does not want the outcomes any more."""
+
+
+class Stop:
+    """What a run can be stopped with, from another thread."""
+
+    def __init__(self) -> None:
+        self.is_set = False
+        self.process: Process | None = None
+
+    def set(self) -> None:
+        """End the process that runs, if there is one; `run` raises Stopped."""
+        self.is_set = True
+        process = self.process
+        if process is not None:
+            process.kill()
+
+
+def run(job: Job, spare: Spare | None = None, stop: Stop | None = None) -> list[Outcome]:
+    """An outcome for each wanted check, in order. It never raises for what the learner's functions do; Stopped when `stop` is
+    set."""
     outcomes: list[Outcome] = []
     rest = list(job.wanted)
+    stop = stop or Stop()
     while rest:
         process = spare.take(job.uses_xla) if spare is not None else None
         process = process or Process(job.uses_xla)
         with contextlib.closing(process):
-            found = list(_converse(process, job, rest))
+            stop.process = process
+            found = [] if stop.is_set else list(_converse(process, job, rest))
+            stop.process = None
+        if stop.is_set:
+            raise Stopped
         outcomes += found
         if found[-1].trouble == "import":  # it would fail again
             return outcomes + [found[-1]._replace(check=name) for name in rest[len(found) :]]
@@ -85,14 +119,16 @@ class Process:
     def __init__(self, uses_xla: bool) -> None:
         self.uses_xla = uses_xla
         worker = str(pathlib.Path(__file__).with_name("worker.py"))
-        command = [sys.executable, "-I", "-X", "utf8", worker, *(_PRELOAD_WITH_XLA if uses_xla else _PRELOAD)]
+        # without the environment's options and the folder of the script on the path; packages of the user stay
+        python = [sys.executable, "-E", "-P", "-X", "utf8"]
+        command = [*python, worker, *(_PRELOAD_WITH_XLA if uses_xla else _PRELOAD)]
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=_environment(),
-            start_new_session=os.name == "posix",
+            **_IN_A_GROUP_OF_ITS_OWN,
         )
         self.frames: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         threading.Thread(target=self._listen, daemon=True).start()
@@ -114,20 +150,24 @@ class Process:
             raise TimeoutError from None
 
     def send(self, request: dict[str, Any]) -> None:
-        """Hand it its request. A process that is gone says so when it is listened to."""
-        with contextlib.suppress(OSError):
+        """Hand it a request. A process that is gone says so when it is listened to."""
+        with contextlib.suppress(OSError, ValueError):
             stream = self.process.stdin
             if stream is not None:
                 stream.write(json.dumps(request).encode() + b"\n")
-                stream.close()
+                stream.flush()
 
-    def close(self) -> None:
+    def kill(self) -> None:
         """End it, with everything it started."""
         with contextlib.suppress(OSError):
             if os.name == "posix":
                 os.killpg(self.process.pid, signal.SIGKILL)
             else:
                 self.process.kill()
+
+    def close(self) -> None:
+        """End it, and forget it."""
+        self.kill()
         for stream in (self.process.stdin, self.process.stdout):
             if stream is not None:
                 with contextlib.suppress(OSError):
@@ -138,15 +178,15 @@ class Process:
 class Spare:
     """Keeps a process of each kind ready."""
 
-    def __init__(self, *kinds: bool) -> None:
+    def __init__(self) -> None:
         self.waiting: dict[bool, Process] = {}
-        for uses_xla in kinds:
-            self.prepare(uses_xla)
 
-    def prepare(self, uses_xla: bool) -> None:
-        """Start a process to be taken later."""
+    def prepare(self, uses_xla: bool, job: Job | None = None) -> None:
+        """Start a process to be taken later. It compiles ahead what the functions of `job` change."""
         if uses_xla not in self.waiting:
-            self.waiting[uses_xla] = Process(uses_xla)
+            process = self.waiting[uses_xla] = Process(uses_xla)
+            if job is not None:
+                process.send({"do": "prepare", **_functions(job)})
 
     def take(self, uses_xla: bool) -> Process | None:
         """The process that waits, if it still does; another one is to be prepared when there is time."""
@@ -235,12 +275,19 @@ def _line(line: Sequence[Any] | None) -> tuple[str, int] | None:
 
 def _request(job: Job, wanted: Sequence[str]) -> dict[str, Any]:
     return {
-        "root": str(pathlib.Path(__file__).resolve().parents[2]),
-        "files": {f.path: {"source": f.source, "exercises": sorted(f.exercises)} for f in job.files},
-        "targets": {str(target): path for target, path in job.targets.items()},
+        "do": "measure" if job.is_experiment else "run",
+        **_functions(job),
         "checks": {"path": job.checks_path, "source": job.checks_source},
         "wanted": list(wanted),
         "seed": job.seed,
+        "quick": job.quick,
+    }
+
+
+def _functions(job: Job) -> dict[str, Any]:
+    return {
+        "files": {f.path: {"source": f.source, "exercises": sorted(f.exercises)} for f in job.files},
+        "targets": {str(target): path for target, path in job.targets.items()},
     }
 
 

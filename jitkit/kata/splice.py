@@ -22,13 +22,14 @@ It must happen in a fresh process, before `jitkit` is imported, and never in the
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
 import difflib
 import importlib.machinery
 import importlib.util
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.abc import MetaPathFinder
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
@@ -76,6 +77,7 @@ class LearnerFile(NamedTuple):
     statements beside them."""
 
     path: str
+    source: str
     tree: ast.Module
     functions: dict[str, Function]
     exercises: frozenset[str]
@@ -89,7 +91,7 @@ class LearnerFile(NamedTuple):
             raise SpliceError(error.msg, path, error.lineno or 1) from None
         except ValueError as error:  # a null byte
             raise SpliceError(str(error), path, 1) from None
-        return cls(path, tree, dict(_functions(tree.body)), frozenset(exercises))
+        return cls(path, source, tree, dict(_functions(tree.body)), frozenset(exercises))
 
     def find(self, target: Target) -> Function:
         """The learner's definition for a target. SpliceError, with the nearest name, where there is none."""
@@ -144,6 +146,11 @@ class Submission:
         """The modules that differ from the reference's."""
         return {target.module for target in self.functions}
 
+    def key(self, module: str) -> tuple[Any, ...]:
+        """What the code of a module depends on: equal keys, equal code."""
+        parts = ((str(t), self.functions[t].path, self.functions[t].source) for t in self.targets_in(module))
+        return (module, tuple(self.files), *sorted(parts))
+
 
 def is_stub(function: Function) -> bool:
     """Whether nothing was written yet: the body is a docstring, or none, and `raise NotImplementedError`."""
@@ -171,6 +178,7 @@ def splice_source(source: str, filename: str, module: str, submission: Submissio
     for target in submission.targets_in(module):
         by_file.setdefault(submission.functions[target].path, []).append(target)
     names_of_module = set(_names_bound(tree))
+    helped: dict[str, str] = {}
     for path, targets in by_file.items():
         offset = _FAR * (1 + submission.files.index(path))
         file = submission.functions[targets[0]]
@@ -178,6 +186,7 @@ def splice_source(source: str, filename: str, module: str, submission: Submissio
         helpers = _without_known_imports(
             file.helpers([target.name for target in targets]), names_of_module, path
         )
+        _check_helpers(helpers, helped, path)
         tree.body[min(places) : min(places)] = [_moved(node, offset) for node in helpers]
     return _relocated(compile(ast.fix_missing_locations(tree), filename, "exec"), submission.files)
 
@@ -279,6 +288,19 @@ def _without_known_imports(helpers: Sequence[ast.stmt], known: set[str], path: s
     return kept
 
 
+def _check_helpers(helpers: Sequence[ast.stmt], known: dict[str, str], path: str) -> None:
+    """Helpers of two files that meet in one module may have one name only when they are the same. `known` is added to."""
+    for node in helpers:
+        text = ast.unparse(node)
+        for name in _names_bound(node):
+            if known.setdefault(name, text) != text:
+                raise SpliceError(
+                    f"Two of your files have a `{name}` each, for functions of one module, and they differ. Rename one.",
+                    path,
+                    node.lineno,
+                )
+
+
 def _moved(node: Any, offset: int) -> Any:
     return ast.increment_lineno(copy.deepcopy(node), offset)
 
@@ -344,10 +366,15 @@ def _names_bound(node: ast.AST) -> Iterator[str]:
 
 
 class SplicingFinder(MetaPathFinder):
-    """Finds the modules that a submission changes; those it does not are found as always, and quickly."""
+    """Finds the modules that a submission changes; those it does not are found as always, and quickly.
 
-    def __init__(self, submission: Submission) -> None:
+    Args:
+      known: code that was spliced before, by the submission's key for its module.
+    """
+
+    def __init__(self, submission: Submission, known: Mapping[tuple[Any, ...], CodeType]) -> None:
         self.submission = submission
+        self.known = known
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -358,7 +385,7 @@ class SplicingFinder(MetaPathFinder):
         found = importlib.machinery.PathFinder.find_spec(fullname, path, target)
         if found is None or found.origin is None:
             raise SpliceError(f"The reference has no module `{fullname}`.")
-        loader = _SplicingLoader(fullname, found.origin, self.submission)
+        loader = _SplicingLoader(fullname, found.origin, self.submission, self.known)
         locations = found.submodule_search_locations
         return importlib.util.spec_from_file_location(
             fullname, found.origin, loader=loader, submodule_search_locations=locations
@@ -366,22 +393,39 @@ class SplicingFinder(MetaPathFinder):
 
 
 class _SplicingLoader(importlib.machinery.SourceFileLoader):
-    def __init__(self, fullname: str, path: str, submission: Submission) -> None:
+    def __init__(
+        self, fullname: str, path: str, submission: Submission, known: Mapping[tuple[Any, ...], CodeType]
+    ) -> None:
         super().__init__(fullname, path)
         self.submission = submission
+        self.known = known
 
     def get_code(self, fullname: str) -> CodeType:
-        """Compiled anew each time: the reference's bytecode on disk is not touched."""
+        """Compiled in memory: the reference's bytecode on disk is not touched."""
+        known = self.known.get(self.submission.key(fullname))
+        if known is not None:
+            return known
         source = self.get_source(fullname) or ""
         return splice_source(source, self.path, fullname, self.submission)
 
 
-def install(submission: Submission) -> None:
+def spliced_code(submission: Submission, package_folder: str) -> dict[tuple[Any, ...], CodeType]:
+    """The code of all modules that a submission changes, without running them: what `install` takes as `known`. One that
+    cannot be spliced is left out."""
+    code = {}
+    for module in submission.modules:
+        path = source_path(module, package_folder)
+        with contextlib.suppress(OSError, SpliceError, SyntaxError), open(path, encoding="utf-8") as file:
+            code[submission.key(module)] = splice_source(file.read(), path, module, submission)
+    return code
+
+
+def install(submission: Submission, known: Mapping[tuple[Any, ...], CodeType] | None = None) -> None:
     """From now on `import jitkit` gives the spliced one. Once in a process, before the first import of what changes."""
     early = sorted(module for module in submission.modules if module in sys.modules)
     if early:
         raise RuntimeError(f"{', '.join(early)} was imported before it could be spliced")
-    sys.meta_path.insert(0, SplicingFinder(submission))
+    sys.meta_path.insert(0, SplicingFinder(submission, known or {}))
 
 
 def source_path(module: str, package_folder: str) -> str:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import concurrent.futures
 import hashlib
 import json
+import os
 import pathlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from . import running
@@ -18,7 +19,7 @@ from .checking import Check, load_checks
 from .comparison import Difference, RunStablehlo, describe, first_difference
 from .manifest import Exercise, Lab
 from .plain import Plain
-from .running import Job, LearnerSource, Outcome, Spare
+from .running import Job, LearnerSource, Outcome, Spare, Stop
 from .splice import LearnerFile, SpliceError, Target, is_stub
 
 PASS, FAIL, CRASH, TIME, LIMIT, IMPORT = "pass", "fail", "crash", "time", "limit", "import"
@@ -26,7 +27,8 @@ TODO, BROKEN = "todo", "broken"
 
 
 class CheckResult(NamedTuple):
-    """The verdict on one check. `status` is "pass", "fail", "crash", "time", "limit" or "import"."""
+    """The verdict on one check. `status` is "pass", "fail", "crash", "time", "limit" or "import"; `line` the learner's own,
+    where one is known."""
 
     check: Check
     status: str
@@ -36,6 +38,7 @@ class CheckResult(NamedTuple):
     output: str = ""
     seconds: float = 0.0
     value: Plain | None = None
+    expected: Plain | None = None
 
 
 class Verdict(NamedTuple):
@@ -96,6 +99,7 @@ class Assessor:
         checks_file: pathlib.Path | None = None,
         seed: int = 0,
         spare: Spare | None = None,
+        stop: Stop | None = None,
     ) -> Verdict:
         """The verdict on an exercise whose functions are in `file`.
 
@@ -104,39 +108,62 @@ class Assessor:
           checks_file: the lab's `checks.py`, or another file of checks.
           seed: where the random inputs begin.
           spare: processes that wait.
+          stop: what the run can be stopped with; then Stopped is raised.
         """
         problem = find_problem(exercise, file)
         if problem is not None:
             return problem
+        others = list(others)
         path = checks_file or lab.folder / "checks.py"
         source = path.read_text(encoding="utf-8")
         checks = [c for c in load_checks(source, str(path)) if c.exercise == exercise.id]
         if not checks:
             return Verdict(exercise, PASS)
-        placed = {target: other.path for other, target in others} | dict.fromkeys(exercise.targets, file.path)
-        files = {other.path: other for other, _ in others} | {file.path: file}
-        job = Job(
-            tuple(files.values()), placed, str(path), source, tuple(c.name for c in checks), seed,
-            exercise.uses_xla, self.seconds,
-        )  # fmt: skip
+        job = self.job(exercise, file, others, (str(path), source), checks, seed)
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             expected = pool.submit(self.reference, job)
-            outcomes = running.run(job, spare)
-            results = tuple(map(self.judge, checks, expected.result(), outcomes))
+            outcomes = running.run(job, spare, stop)
+            own = frozenset(f.path for f in job.files)
+            triples = zip(checks, expected.result(), outcomes, strict=True)
+            results = tuple(self.judge(*triple, own) for triple in triples)
         return Verdict(exercise, PASS if all(r.status == PASS for r in results) else FAIL, results)
+
+    def job(
+        self,
+        exercise: Exercise,
+        file: LearnerSource,
+        others: Sequence[tuple[LearnerSource, Target]],
+        checks_file: tuple[str, str],
+        checks: Sequence[Check],
+        seed: int = 0,
+    ) -> Job:
+        """What is run for a verdict; `checks_file` is a path and its text."""
+        placed = {target: other.path for other, target in others} | dict.fromkeys(exercise.targets, file.path)
+        files = {other.path: other for other, _ in others} | {file.path: file}
+        return Job(
+            tuple(files.values()), placed, *checks_file, tuple(c.name for c in checks), seed,
+            exercise.uses_xla, self.seconds,
+        )  # fmt: skip
 
     def reference(self, job: Job) -> list[Outcome]:
         """What the reference computes for a job. RuntimeError where it does not: a fault of ours."""
-        key = _digest([job.checks_source, job.wanted, job.seed, _reference_digest()])
+        known = self.remembered(job._replace(files=(), targets={}))
+        for outcome in known:
+            if outcome.trouble:
+                raise RuntimeError(
+                    f"the reference fails {outcome.check}: {outcome.sentence} {outcome.output}"
+                )
+        return known
+
+    def remembered(self, job: Job) -> list[Outcome]:
+        """The outcomes of a job, run once: what runs again and again is the same, such as the reference and the mutants."""
+        functions = [[f.path, f.source] for f in job.files], sorted(map(str, job.targets))
+        key = _digest([job.checks_source, job.wanted, job.seed, functions, _reference_digest()])
         known = self.expected.get(key) or self.read(key)
         if known is None:
-            known = running.run(job._replace(files=(), targets={}))
-            for outcome in known:
-                if outcome.trouble:
-                    raise RuntimeError(
-                        f"the reference fails {outcome.check}: {outcome.sentence} {outcome.output}"
-                    )
-            self.write(key, known)
+            known = running.run(job)
+            if not any(outcome.trouble == TIME for outcome in known):  # a busy machine, perhaps
+                self.write(key, known)
         self.expected[key] = known
         return known
 
@@ -146,7 +173,7 @@ class Assessor:
             return None
         try:
             data = json.loads((self.folder / f"{key}.json").read_text(encoding="utf-8"))
-            return [Outcome(name, value) for name, value in data]
+            return [Outcome(*item) for item in data]
         except (OSError, ValueError, TypeError):
             return None
 
@@ -156,22 +183,21 @@ class Assessor:
             return
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            text = json.dumps([(outcome.check, outcome.value) for outcome in outcomes])
-            (self.folder / f"{key}.json").write_text(text, encoding="utf-8")
+            text = json.dumps([(o.check, o.value, o.trouble, o.sentence) for o in outcomes])
+            part = self.folder / f"{key}.{os.getpid()}.part"  # another process may write the same
+            part.write_text(text, encoding="utf-8")
+            part.replace(self.folder / f"{key}.json")
         except OSError:
             return
 
-    def judge(self, check: Check, expected: Outcome, actual: Outcome) -> CheckResult:
-        """One check: the reference's outcome, and the learner's."""
+    def judge(
+        self, check: Check, expected: Outcome, actual: Outcome, own: frozenset[str] = frozenset()
+    ) -> CheckResult:
+        """One check: the reference's outcome, and the learner's, whose files are `own`."""
         if actual.trouble or actual.value is None or expected.value is None:
+            status = actual.trouble or CRASH
             return CheckResult(
-                check,
-                actual.trouble or CRASH,
-                actual.sentence,
-                None,
-                actual.line,
-                actual.output,
-                actual.seconds,
+                check, status, actual.sentence, None, actual.line, actual.output, actual.seconds
             )
         value, right = actual.value, expected.value
         try:
@@ -180,17 +206,11 @@ class Assessor:
             sentence = f"The result cannot be read: {error}"
             difference = Difference("result", sentence, describe(right), value.get("is", "nothing"))
         if difference is None:
-            return CheckResult(check, PASS, "", None, None, actual.output, actual.seconds, value)
+            return CheckResult(check, PASS, "", None, None, actual.output, actual.seconds, value, right)
         status = CRASH if value.get("is") == "error" and right.get("is") != "error" else FAIL
+        line = next((f for f in reversed(difference.frames) if f[0] in own), difference.line)
         return CheckResult(
-            check,
-            status,
-            difference.sentence,
-            difference,
-            difference.line,
-            actual.output,
-            actual.seconds,
-            value,
+            check, status, difference.sentence, difference, line, actual.output, actual.seconds, value, right
         )
 
 
@@ -216,11 +236,18 @@ _known_digest: list[str] = []
 
 
 def _reference_digest() -> str:
-    """Of all sources of the reference: when it changes, its results are computed anew."""
+    """Of the sizes and times of the reference's files, which is sooner read than they are: when one changes, results are
+    computed anew."""
     if not _known_digest:
-        package = pathlib.Path(__file__).resolve().parents[1]
-        digest = hashlib.sha256()
-        for path in sorted(package.rglob("*.py")):
-            digest.update(path.read_bytes())
-        _known_digest.append(digest.hexdigest())
+        _known_digest.append(_digest(sorted(_stamps(pathlib.Path(__file__).resolve().parents[1]))))
     return _known_digest[0]
+
+
+def _stamps(folder: pathlib.Path) -> Iterator[tuple[str, int, int]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir() and entry.name not in ("__pycache__", "labs", "bench"):
+                yield from _stamps(pathlib.Path(entry.path))
+            elif entry.name.endswith(".py"):
+                status = entry.stat()
+                yield entry.path, status.st_size, status.st_mtime_ns

@@ -1,16 +1,19 @@
 """request -> frames: the process in which a learner's functions run.
 
-It is started as a script, by its path, so that it begins without jitkit: `python -I worker.py PRELOAD...`. It imports what it
-is told to (modules that no submission changes, which is most of the time that a check takes), says `ready`, and waits. A
-request is one line of JSON; then it puts the submission in place, imports jitkit and runs the checks, one after the other:
+It is started as a script, by its path, so that it begins without jitkit: `python worker.py PRELOAD...`. It imports what it
+is told to, reads the code of the reference's modules without running it (`reference_code`), says `ready`, and waits: that is
+most of the time that a check takes. Requests are lines of JSON. A `prepare` names functions that will probably be wanted: the
+modules with them are compiled. `run`, the last one, puts functions in place, imports jitkit and runs checks, one after the other:
 
-    {"root": "/where/jitkit/is", "files": {path: {"source": ..., "exercises": [...]}}, "targets": {target: path},
+    {"do": "run", "files": {path: {"source": ..., "exercises": [...]}}, "targets": {target: path},
      "checks": {"path": ..., "source": ...}, "wanted": [names of checks], "seed": 0}
 
 A frame is one line of JSON, too, on a stream that nobody else can write to by accident:
 
     {"is": "ready"} | {"is": "imported"} | {"is": "import failed", "error": ..., "output": ...}
     {"is": "begin", "check": name} | {"is": "result", "check": name, "value": ..., "output": ..., "seconds": ...} | {"is": "done"}
+
+An experiment is run in the same way: `{"do": "measure", ...}` calls its `measure` in the place of checks.
 
 What the learner's functions print goes to a file, and from there, up to a limit, into the frame of the check. Whatever ends this
 process early is seen by the one that started it (`running`).
@@ -34,6 +37,7 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import IO, Any
 
+_PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 _LONGEST_OUTPUT = 10_000  # characters of a check's output that are shown
 _MOST_OUTPUT = 50_000_000  # bytes that may be written to a file
 _MEMORY = 6 << 30  # bytes of address space, of which XLA takes two without using them
@@ -53,75 +57,120 @@ def _answer(preload: list[str], frames: IO[str], output: IO[str]) -> int:
         os.fdopen(os.dup(1), "wb", 0), encoding="utf-8", errors="replace", write_through=True
     )
     _limit_resources()
-    for name in preload:
+    splice, reference_code = _load_beside("splice"), _load_beside("reference_code")
+    sys.path.insert(0, str(_PACKAGE.parent))
+    sys.meta_path.insert(0, reference_code.ReferenceCode(_PACKAGE))
+    for name in (*reference_code.STANDARD_LIBRARY, *preload):
         with contextlib.suppress(ImportError):
             _preload(name)
     _send(frames, {"is": "ready"})
-    line = sys.stdin.readline()
-    if not line:
-        return 0  # nobody wants this process any more
-    _serve(json.loads(line), frames, output)
-    _send(frames, {"is": "done"})
+    known: dict[Any, Any] = {}
+    for line in sys.stdin:  # when it ends without a `run`, nobody wants this process any more
+        request = json.loads(line)
+        if request["do"] == "prepare":
+            with contextlib.suppress(splice.SpliceError, ValueError):
+                known |= splice.spliced_code(_submission(request, splice), str(_PACKAGE))
+            continue
+        session = _Session(request, splice, known, frames, output)
+        if session.imports():
+            session.run()
+        _send(frames, {"is": "done"})
+        break
     return 0
 
 
-def _serve(request: dict[str, Any], frames: IO[str], output: IO[str]) -> None:
-    sys.path.insert(0, request["root"])
-    splice = _load_beside("splice")
-    with _mark(output) as printed:
+def _submission(request: dict[str, Any], splice: ModuleType) -> Any:
+    """The functions of a request. SpliceError for a file that is no Python."""
+    files = {
+        path: splice.LearnerFile.parse(item["source"], path, item["exercises"])
+        for path, item in request["files"].items()
+    }
+    functions = {splice.Target.parse(target): files[path] for target, path in request["targets"].items()}
+    return splice.Submission(functions)
+
+
+class _Session:
+    """One `run`, or one `measure`."""
+
+    def __init__(
+        self, request: dict[str, Any], splice: ModuleType, known: Any, frames: IO[str], output: IO[str]
+    ) -> None:
+        self.request = request
+        self.splice = splice
+        self.known = known
+        self.frames = frames
+        self.output = output
+        self.programs: dict[str, Callable[[Any, Any], Any]] = {}
+
+    def imports(self) -> bool:
+        """Put the functions in place and import jitkit; False, with a frame, where that fails."""
+        with _mark(self.output) as printed:
+            try:
+                self.splice.install(_submission(self.request, self.splice), self.known)
+                self.jitkit = importlib.import_module("jitkit")
+                self.plain = importlib.import_module("jitkit.kata.plain")
+                for path in self.request[
+                    "files"
+                ]:  # equations name the line of the program, not the learner's
+                    sys.modules["jitkit.source_info"]._own_file[path] = True
+                self.programs = self.load_programs(**self.request["checks"])
+            except BaseException as error:
+                told = _told(error, self.splice, self.request["files"])
+                _send(self.frames, {"is": "import failed", "error": told, "output": printed()})
+                return False
+        _send(self.frames, {"is": "imported"})
+        return True
+
+    def load_programs(self, source: str, path: str) -> dict[str, Callable[[Any, Any], Any]]:
+        """What is to be run, by name."""
+        if self.request["do"] == "measure":
+            names: dict[str, Any] = {"__name__": "experiment", "__file__": path}
+            exec(compile(source, path, "exec"), names)
+            return {"measure": lambda jk, rng: names["measure"](jk, self.request["quick"])}
+        checking = importlib.import_module("jitkit.kata.checking")
+        return {check.name: check.program for check in checking.load_checks(source, path)}
+
+    def run(self) -> None:
+        """Each of the wanted, with a frame before and a frame after it."""
+        for name in self.request["wanted"]:
+            _send(self.frames, {"is": "begin", "check": name})
+            with _mark(self.output) as printed:
+                start = time.perf_counter()
+                value = self.value(name)
+                seconds = time.perf_counter() - start
+                result = {
+                    "is": "result",
+                    "check": name,
+                    "value": value,
+                    "output": printed(),
+                    "seconds": seconds,
+                }
+                _send(self.frames, result)
+
+    def value(self, name: str) -> Any:
+        """The plain data of what a check's program returns, or of what it ends in."""
+        rng = importlib.import_module("numpy").random.default_rng(
+            [self.request["seed"], zlib.crc32(name.encode())]
+        )
         try:
-            files = {
-                path: splice.LearnerFile.parse(item["source"], path, item["exercises"])
-                for path, item in request["files"].items()
-            }
-            functions = {
-                splice.Target.parse(target): files[path] for target, path in request["targets"].items()
-            }
-            splice.install(splice.Submission(functions))
-            jitkit = importlib.import_module("jitkit")
-            checking = importlib.import_module("jitkit.kata.checking")
-            plain = importlib.import_module("jitkit.kata.plain")
-            for path in request[
-                "files"
-            ]:  # equations are to name the line of the program, not the learner's function
-                sys.modules["jitkit.source_info"]._own_file[path] = True
-            checks = {
-                c.name: c
-                for c in checking.load_checks(request["checks"]["source"], request["checks"]["path"])
-            }
+            return self.plain.to_plain(self.programs[name](self.jitkit, rng), _run_stablehlo)
         except BaseException as error:
-            _send(frames, {"is": "import failed", "error": _told(error, splice), "output": printed()})
-            return
-    _send(frames, {"is": "imported"})
-    for name in request["wanted"]:
-        _send(frames, {"is": "begin", "check": name})
-        with _mark(output) as printed:
-            start = time.perf_counter()
-            value = _run(checks[name].program, jitkit, plain, name, request["seed"])
-            seconds = time.perf_counter() - start
-            _send(
-                frames,
-                {"is": "result", "check": name, "value": value, "output": printed(), "seconds": seconds},
-            )
+            return self.plain.to_plain(self.plain.Raised(error))
 
 
-def _run(program: Any, jitkit: ModuleType, plain: ModuleType, name: str, seed: int) -> Any:
-    """The plain data of what a check's program returns, or of what it ends in."""
-    rng = importlib.import_module("numpy").random.default_rng([seed, zlib.crc32(name.encode())])
-    try:
-        return plain.to_plain(program(jitkit, rng))
-    except BaseException as error:
-        return plain.to_plain(plain.Raised(error))
+def _run_stablehlo(text: str, arguments: Any) -> Any:
+    """The results of a program that a check returned: XLA is asked for those only."""
+    return importlib.import_module("jitkit.kata.run_stablehlo").run_stablehlo(text, arguments)
 
 
-def _told(error: BaseException, splice: ModuleType) -> dict[str, Any]:
-    """An error that came before the first check: its class, its text, and the line that it is about."""
+def _told(error: BaseException, splice: ModuleType, own: Any) -> dict[str, Any]:
+    """An error that came before the first check: its class, its text, and the line that it is about, the learner's if any."""
     line: list[Any] | None = None
     if isinstance(error, splice.SpliceError) and error.file:
         line = [error.file, error.line]
     else:
-        frames = traceback.extract_tb(error.__traceback__)
-        line = [frames[-1].filename, frames[-1].lineno] if frames else None
+        frames = [[frame.filename, frame.lineno] for frame in traceback.extract_tb(error.__traceback__)]
+        line = next((frame for frame in reversed(frames) if frame[0] in own), frames[-1] if frames else None)
     return {"class": type(error).__name__, "text": str(error), "line": line}
 
 

@@ -1,0 +1,21 @@
+"""StableHLO text + arguments -> results: how two programs are compared by what they compute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jitkit import core, runtime
+
+
+def run_stablehlo(text: str, arguments: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
+    """Compile a module for the default device, and run its `main`. Whatever XLA raises is raised."""
+    device = runtime.default_device()
+    sharding = runtime.single_device_sharding(device)
+    values = [np.asarray(x) for x in arguments]
+    buffers = [runtime.put(x, core.get_aval(x), sharding, False) for x in values]
+    loaded = runtime.compile_text(text, [device])
+    results = loaded.execute_sharded(buffers).disassemble_into_single_device_arrays()
+    return [np.asarray(shards[0]) for shards in results]
