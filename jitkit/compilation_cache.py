@@ -84,7 +84,9 @@ def _checked(run: Callable[[Sequence[Any]], Any], name: str) -> Callable[[Sequen
 class Table:
     """The entries of one function under one set of `jit` options: an LRU."""
 
-    __slots__ = ("__weakref__", "crowded", "entries", "executables", "lock", "nested", "pending", "records")
+    __slots__ = (
+        "__weakref__", "crowded", "entries", "executables", "failed", "lock", "nested", "pending", "records",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.entries: dict[tuple[Any, ...], Entry] = {}
@@ -92,6 +94,7 @@ class Table:
         self.records: dict[tuple[Any, ...], CallRecord] = {}
         # By jaxpr, donation and placement: entries may share one.
         self.executables: dict[Any, Executable] = {}
+        self.failed: dict[tuple[Any, ...], None] = {}  # keys of first calls that raised
         self.pending: dict[tuple[Any, ...], _Pending] = {}
         self.lock = threading.RLock()  # what is dropped under it may run a destructor, and that this function
         self.crowded = False
@@ -106,6 +109,7 @@ class Table:
         """Add an entry, and drop the least recently used ones beyond the limit."""
         limit = max(1, config.value("jit_cache_size"))
         with self.lock:
+            self.failed.pop(key, None)
             self.entries[key] = entry
             self.records[key] = record
             while len(self.entries) > limit:
@@ -125,10 +129,23 @@ class Table:
             if len(self.nested) > max(1, config.value("jit_cache_size")):
                 del self.nested[next(iter(self.nested))]
 
+    def remember_failure(self, key: tuple[Any, ...]) -> None:
+        """Keep the key of a first call that raised; the oldest goes when there are too many."""
+        with self.lock:
+            self.failed[key] = None
+            if len(self.failed) > max(1, config.value("jit_cache_size")):
+                del self.failed[next(iter(self.failed))]
+
+    def signatures(self) -> list[tuple[Any, ...]]:
+        """The keys that were asked for: of the entries, and of the calls that failed."""
+        with self.lock:
+            return [*self.entries, *self.failed]
+
     def clear(self) -> None:
         """Forget all entries."""
         with self.lock:
             self.entries.clear()
+            self.failed.clear()
             self.nested.clear()
             self.records.clear()
             self.executables.clear()
@@ -150,6 +167,9 @@ class Table:
             return
         try:
             yield True
+        except Exception:
+            self.remember_failure(key)
+            raise
         finally:
             with self.lock:
                 del self.pending[key]

@@ -196,7 +196,7 @@ class Jitted(Traceable):
         wrapped.lower = self.lower
         wrapped.eval_shape = self.eval_shape
         wrapped.clear_cache = self.clear_cache
-        wrapped._cache_size = lambda: len(entries)
+        wrapped._cache_size = self.cache_size
         wrapped._jitted = self
         return cast(Wrapped, wrapped)
 

@@ -35,6 +35,11 @@ class JitOptions(NamedTuple):
     in_shardings: ShardingTree | None = None
     out_shardings: ShardingTree | None = None
 
+    def sharing(self) -> tuple[Any, ...]:
+        """What two `jit`s of a function have in common that JAX counts as one."""
+        donation = self.spec.donate_argnums, self.spec.donate_argnames
+        return (*donation, self.compiler_options, self.in_shardings, self.out_shardings)
+
 
 class Traceable:
     """A function with its `jit` options and its caches."""
@@ -90,6 +95,14 @@ class Traceable:
             keys = [stages.placed_as_asked(*each) for each in zip(keys, avals, asked, strict=True)]
         results = jit_shardings.of_results(options.out_shardings, traced.out_tree, traced.jaxpr.out_avals)
         return stages.placement_of(keys, self.name, names, results)
+
+    def cache_size(self) -> int:
+        """How many signatures the function was called with, as JAX counts them: those whose tracing failed, too, and those
+        of every other `jit` of the function that donates and compiles alike, whichever arguments are static.
+        """
+        mine = self.options.sharing()
+        alike = [(o.spec, table) for o, table in self.cache.tables.items() if o.sharing() == mine]
+        return len({(spec, key) for spec, table in alike for key in table.signatures()})
 
     # --- what they are made of ------------------------------------------------------------------------------
 

@@ -635,13 +635,53 @@ def test_an_exception_in_the_function_leaves_no_trace(jax, jnp):
     return [raised(f, 1.0), raised(f, 1.0)], f(1.0), f(1.0), f._cache_size(), len(log), jnp.ones(2) + 1
 
 
+@same_as_jax
+def test_a_signature_that_could_not_be_traced_is_counted(jax, jnp):
+    f = jax.jit(lambda x, y: x + y)
+    sizes = []
+    for args in (
+        (1.0, "text"),
+        (jnp.ones(2), jnp.ones(3)),
+        (jnp.ones(3), jnp.ones(2)),
+        (jnp.ones(2), jnp.ones(3)),
+    ):
+        raised(f, *args)
+        sizes.append(f._cache_size())
+    f(1.0, 2.0)
+    sizes.append(f._cache_size())
+    f.clear_cache()
+    return [*sizes, f._cache_size()]
+
+
+@same_as_jax
+def test_one_function_has_one_count_for_all_static_arguments(jax, jnp):
+    def f(x, n):
+        return x if n > 1 else -x
+
+    plain, static, named = jax.jit(f), jax.jit(f, static_argnums=1), jax.jit(f, static_argnames="n")
+    donating, kept = jax.jit(f, donate_argnums=0), jax.jit(f, keep_unused=True)
+    every = (plain, static, named, donating, kept)
+    sizes = []
+    for call in (
+        lambda: raised(plain, 1.0, 2),
+        lambda: static(1.0, 2),
+        lambda: static(1.0, 0),
+        lambda: named(1.0, 2),
+        lambda: named(1.0, n=2),
+        lambda: raised(donating, 1.0, 2),
+        lambda: static(2.0, 2),
+    ):
+        call()
+        sizes.append([g._cache_size() for g in every])
+    return sizes
+
+
 def test_a_call_that_fails_leaves_no_entry():
-    """JAX's `_cache_size` counts them."""
     f = jk.jit(lambda x, y: x + y)
     for args in ((1.0,), (1.0, "text"), (jnp.ones(2), jnp.ones(3)), (1, 2**40)):
         with pytest.raises((TypeError, ValueError, OverflowError)):
             f(*args)
-    assert f._cache_size() == 0
+    assert not f._jitted.table.entries
     assert not f._jitted.cache.traces
 
 
