@@ -332,3 +332,15 @@ def test_an_array_is_not_copied_when_it_is_one_already():
     x = jnp.ones(3)
     assert jnp.asarray(x) is x
     assert jnp.array(x) is not x
+
+
+def test_a_python_number_stays_as_it_is_written():
+    check(
+        [
+            ("a number as an array", lambda j: (j.asarray(0.1), j.array(2.7 + 0.1j), j.asarray(1e300))),
+            ("a number as an array among others", lambda j, x: j.asarray(0.1) * x, np.int32([1, 2])),
+            ("an update of ints by a float", lambda j, x: x.at[0].set(0.1), np.int32([1, 2])),
+            ("a choice of numbers", lambda j, x: j.select([x > 0], [0.1], 0.2), FLOATS),
+            ("a number of a dtype", lambda j: j.asarray(0.1, dtype="float32")),
+        ]
+    )

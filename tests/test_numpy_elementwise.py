@@ -197,3 +197,13 @@ def test_angles_and_parts_agree_with_jax():
             *[("iscomplex", lambda jnp, x: (jnp.iscomplex(x), jnp.isreal(x)), x) for x in (COMPLEX, SMALL)],
         ]
     )
+
+
+def test_a_weak_truth_value_stays_weak_alone():
+    check(
+        [
+            ("not", lambda jnp, x: ~(x > 0), 0.5),
+            ("invert", lambda jnp, x: (jnp.invert(x > 0), jnp.logical_not(x > 0), jnp.logical_not(x)), 0.5),
+            ("and", lambda jnp, x: (x > 0) & (x < 1), 0.5),
+        ]
+    )

@@ -100,6 +100,8 @@ def _from_scalar_or_array(x: Any, dtype: Any, copies: bool) -> Any:
     """The array of one scalar or array; None for everything else."""
     if isinstance(x, bool | int | float | complex | np.generic):
         if dtype is None:
+            if type(x) in (float, complex):  # as a literal it prints as it is written
+                return lax._convert_element_type(x, dtypes.canonical_scalar_dtype(type(x)), True)
             return as_array(x)
         if type(x) is int or type(x) is float:
             np.asarray(x, dtype)  # raises where the number does not fit, which a conversion would wrap

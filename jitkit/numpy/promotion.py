@@ -75,6 +75,8 @@ class _Promoter:
         dtype, weak = dtypes.lattice_result_type(*avals)
         if self._to is not None:
             dtype = self._to(dtype)
+        elif len(avals) == 1:
+            weak = avals[0].weak_type  # which the common type of bools, even of one, is not
         conversions = [_conversion(x, aval, dtype, weak) for x, aval in zip(args, avals, strict=True)]
         rank = _common_rank(name, [aval.shape for aval in avals])
         ranks = [
