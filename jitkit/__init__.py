@@ -36,6 +36,7 @@ from . import typing as typing
 from .api import block_until_ready as block_until_ready
 from .api import check_tracer_leaks as check_tracer_leaks
 from .api import checking_leaks as checking_leaks
+from .api import debug_key_reuse as debug_key_reuse
 from .api import debug_nans as debug_nans
 from .api import default_backend as default_backend
 from .api import default_device as default_device

@@ -175,6 +175,11 @@ def debug_nans(enable: bool = True) -> AbstractContextManager[None]:
     return config.override(debug_nans=enable)
 
 
+def debug_key_reuse(enable: bool = True) -> AbstractContextManager[None]:
+    """Raise KeyReuseError in the block where a random key is used twice; `JITKIT_DEBUG_KEY_REUSE=1` does so everywhere."""
+    return config.override(debug_key_reuse=enable)
+
+
 def default_matmul_precision(precision: Any) -> AbstractContextManager[None]:
     """The precision of dot products and convolutions in the block: "highest" or "float32", "high" or "tensorfloat32",
     "default" or "bfloat16", or the name of an algorithm.

@@ -36,6 +36,7 @@ class Options:
     numpy_rank_promotion: str
     default_matmul_precision: str | None
     debug_nans: bool
+    debug_key_reuse: bool
 
 
 _KEY_OPTIONS = tuple(field.name for field in dataclasses.fields(Options))
@@ -95,6 +96,7 @@ _OPTIONS = {
         ),
         _Option("default_matmul_precision", None, _optional_text, "precision of dot products"),
         _Option("debug_nans", False, _boolean, "raise FloatingPointError where a result holds a nan"),
+        _Option("debug_key_reuse", False, _boolean, "raise KeyReuseError where a random key is used twice"),
         _Option("log_compiles", False, _boolean, "log each trace, lowering and compilation with its time"),
         _Option("explain_cache_misses", False, _boolean, "log why each call missed the cache"),
         _Option("check_tracer_leaks", False, _boolean, "raise where a tracer outlives its trace"),

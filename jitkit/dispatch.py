@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from . import array, compilation_cache, config, core, stages
+from . import array, compilation_cache, config, core, key_reuse, stages
 from .array import Array
 from .compilation_cache import Entry
 from .core import Primitive, Tracer
@@ -84,7 +84,10 @@ def _compile(primitive: Primitive, keys: tuple[Any, ...], params: dict[str, Any]
     in_tree = tree_structure(((0,) * len(invars), {}))
     program = stages.Program(primitive.name, jaxpr, in_tree, out_tree)
     executable = stages.compile_program(program, stages.placement_of(keys, primitive.name, ()))
-    return Entry(executable, out_tree, keys)
+    entry = Entry(executable, out_tree, keys)
+    if config.local.state.options.debug_key_reuse:
+        entry.run = key_reuse.checked(entry.run, jaxpr, primitive.name)
+    return entry
 
 
 core.eager.apply = apply_primitive

@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterable, Sequence
 from types import EllipsisType
 from typing import Any, cast
 
-from . import api_util, argument_errors, array, config, core, runtime, stages, traceback_util
+from . import api_util, argument_errors, array, config, core, key_reuse, runtime, stages, traceback_util
 from .api_util import Arguments, CallForm
 from .array import Array
 from .compilation_cache import Entry, run_entry
@@ -356,6 +356,8 @@ class Jitted(Traceable):
             record = self.note_miss(start, arguments, tree, keys, names, was_traced, was_compiled)
             self.table.executables[slot] = executable
             entry = Entry(executable, traced.out_tree, keys)
+            if config.local.state.options.debug_key_reuse:
+                entry.run = key_reuse.checked(entry.run, traced.jaxpr, "jit-compiled function")
             self.table.insert(key, entry, record)
         return entry
 

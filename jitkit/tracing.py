@@ -13,7 +13,18 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from . import api_util, argument_errors, config, core, jit_shardings, report, runtime, stages, traceback_util
+from . import (
+    api_util,
+    argument_errors,
+    config,
+    core,
+    jit_shardings,
+    key_reuse,
+    report,
+    runtime,
+    stages,
+    traceback_util,
+)
 from .api_util import Arguments, ArgumentSpec
 from .call_record import CallRecord, record_call
 from .compilation_cache import FunctionCache, Table, TracedCall, cache_of
@@ -147,6 +158,8 @@ class Traceable:
         with self.cache.tracing(key, self.name):
             info = DebugInfo("jit", api_util.source_of(self.fun), names)
             traced = trace_call(self.fun, arguments, tree, avals, info)
+            if config.local.state.options.debug_key_reuse:
+                key_reuse.signature(traced.jaxpr)
         report.log_stage("tracing", self.name, time.perf_counter() - start)
         self.cache.remember_trace(key, traced)
         return traced, True
