@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from . import api_util, array, config, runtime, traceback_util
+from . import api_util, array, config, dtypes, runtime, traceback_util
 from .array import Array
 from .pjit import Jitted, jit
 from .tracing import JitOptions
@@ -74,10 +74,13 @@ def device_put(x: Any, device: Any = None) -> Any:
 
 
 def device_get(x: Any) -> Any:
-    """The leaves of a tree as numpy arrays."""
-    return tree_map(
-        lambda leaf: leaf.__array__() if type(leaf) is Array or runtime.is_buffer(leaf) else leaf, x
-    )
+    """The leaves of a tree as numpy arrays; random keys, which numpy does not know, as they are."""
+    return tree_map(_on_host, x)
+
+
+def _on_host(leaf: Any) -> Any:
+    is_array = type(leaf) is Array or runtime.is_buffer(leaf)
+    return leaf.__array__() if is_array and not isinstance(leaf.dtype, dtypes.ExtendedDType) else leaf
 
 
 def block_until_ready(x: Any) -> Any:

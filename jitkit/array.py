@@ -237,7 +237,8 @@ class Array(Operators, metaclass=_ArrayMeta):
 
     def __iter__(self) -> Iterator[Any]:
         if not self.aval.shape:
-            raise TypeError("iteration over a 0-d array")
+            is_key = isinstance(self.aval.dtype, dtypes.ExtendedDType)
+            raise TypeError(f"iteration over a 0-d {'key ' if is_key else ''}array")
         if runtime.default_backend() != "cpu" or self.committed:
             return (operator.getitem(cast(Any, self), i) for i in range(self.aval.shape[0]))
         # On the CPU numpy looks into the buffer, and a row is a copy: a fifth of the price of a slice on the device.

@@ -66,6 +66,17 @@ def _optional_text(value: Any) -> str | None:
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
+def _only(allowed: Any, why: str) -> Callable[[Any], Any]:
+    """For options that JAX has, and we have with one value."""
+
+    def parse(value: Any) -> Any:
+        if str(value).lower() != str(allowed).lower():
+            raise ValueError(f"only {allowed} is supported: {why}; got {value!r}")
+        return allowed
+
+    return parse
+
+
 def _bytes(value: Any) -> int:
     """A number of bytes: an int, or text such as 1000000, 512M or "1 GiB"."""
     match = re.fullmatch(r"(\d+)\s*([KMGT]?)(?:I?B)?", str(value).strip().upper())
@@ -112,6 +123,18 @@ _OPTIONS = {
         _Option("compilation_cache_max_size", 1 << 30, _bytes, "bytes that the folder may hold"),
         _Option("platforms", None, _optional_text, "platforms to look for devices on, read at the first use of one"),
         _Option("jit_cache_size", 4096, int, "signatures that one function keeps compiled"),
+        _Option(
+            "default_prng_impl",
+            "threefry2x32",
+            _only("threefry2x32", "the implementation of random keys"),
+            "the implementation of random keys",
+        ),
+        _Option(
+            "threefry_partitionable",
+            True,
+            _only(True, "each random number depends on its own place in the array only"),
+            "random numbers that do not depend on how an array is spread over devices",
+        ),
     )
 }
 

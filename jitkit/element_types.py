@@ -211,7 +211,7 @@ def itemsize_bits(dtype: Any) -> int:
     """Bits of one element: 4 for int4, which NumPy stores in a byte. ValueError for all but numbers."""
     if dtype is None:
         raise ValueError("dtype cannot be None.")
-    kind = kinds.get(np.dtype(dtype))
+    kind = None if isinstance(dtype, ExtendedDType) else kinds.get(np.dtype(dtype))
     if kind is None:
         raise ValueError(f"unexpected input: {dtype=}")
     if kind == "b":

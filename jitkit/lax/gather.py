@@ -256,6 +256,8 @@ def gather(
 
 
 def _default_fill_value(dtype: Any) -> Any:
+    if isinstance(dtype, dtypes.ExtendedDType):
+        dtype = dtype.physical_dtype
     if dtypes.issubdtype(dtype, np.inexact):
         return np.nan
     if dtypes.issubdtype(dtype, np.signedinteger):

@@ -12,6 +12,7 @@ from typing import Any
 
 from .. import core, tree_util
 from ..core import AbstractToken, Primitive, ShapedArray
+from ..dtypes import ExtendedDType
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
 
 # --- copy, stop_gradient -------------------------------------------------------------------------------
@@ -40,8 +41,14 @@ def copy(x: Any) -> Any:
 
 
 def stop_gradient(x: Any) -> Any:
-    """x itself, through which no derivative flows. x may be a pytree of arrays."""
-    return tree_util.tree_map(stop_gradient_p.bind, x)
+    """x itself, through which no derivative flows (none flows through random keys as it is). x may be a pytree
+    of arrays.
+    """
+    return tree_util.tree_map(_stop_gradient, x)
+
+
+def _stop_gradient(x: Any) -> Any:
+    return x if isinstance(getattr(x, "dtype", None), ExtendedDType) else stop_gradient_p.bind(x)
 
 
 # --- tie -----------------------------------------------------------------------------------------------

@@ -4,16 +4,35 @@
     key, subkey = random.split(key)
     x = random.normal(subkey, (3,))
 
-`prng` says what a key is, `threefry2x32` how bits come from it, `keys` what a user does with keys; the
-samplers are in `uniform`, `continuous` and `discrete`.
+`prng` says what a key is, `threefry2x32` how bits come from it, `keys` what a user does with keys. The
+samplers begin with `uniform`; the others are made of it.
 
 JAX: jax/_src/random/core.py:key
 """
 
 from __future__ import annotations
 
-from .continuous import normal as normal
-from .continuous import truncated_normal as truncated_normal
+from .discrete import categorical as categorical
+from .discrete import choice as choice
+from .discrete import permutation as permutation
+from .gamma import ball as ball
+from .gamma import beta as beta
+from .gamma import chisquare as chisquare
+from .gamma import f as f
+from .gamma import gamma as gamma
+from .gamma import generalized_normal as generalized_normal
+from .gamma import loggamma as loggamma
+from .gamma import t as t
+from .inverse import cauchy as cauchy
+from .inverse import exponential as exponential
+from .inverse import geometric as geometric
+from .inverse import gumbel as gumbel
+from .inverse import laplace as laplace
+from .inverse import logistic as logistic
+from .inverse import pareto as pareto
+from .inverse import rayleigh as rayleigh
+from .inverse import triangular as triangular
+from .inverse import weibull_min as weibull_min
 from .keys import PRNGKey as PRNGKey
 from .keys import clone as clone
 from .keys import fold_in as fold_in
@@ -23,8 +42,24 @@ from .keys import key_dtype as key_dtype
 from .keys import key_impl as key_impl
 from .keys import split as split
 from .keys import wrap_key_data as wrap_key_data
+from .normal import double_sided_maxwell as double_sided_maxwell
+from .normal import lognormal as lognormal
+from .normal import maxwell as maxwell
+from .normal import normal as normal
+from .normal import truncated_normal as truncated_normal
+from .normal import wald as wald
+from .poisson import poisson as poisson
 from .uniform import bernoulli as bernoulli
 from .uniform import bits as bits
 from .uniform import rademacher as rademacher
 from .uniform import randint as randint
 from .uniform import uniform as uniform
+
+# What JAX has besides: functions of many lines for few users, and ones that factorise matrices.
+_NOT_HERE = ("binomial", "dirichlet", "multinomial", "multivariate_normal", "orthogonal")
+
+
+def __getattr__(name: str) -> object:
+    if name in _NOT_HERE:
+        raise AttributeError(f"jitkit.random has no `{name}`, or not yet.")
+    raise AttributeError(f"module 'jitkit.random' has no attribute {name!r}")

@@ -16,9 +16,15 @@ from . import prng
 from .prng import KeyTy, PRNGImpl, is_key_array
 from .threefry2x32 import threefry_prng_impl
 
-_IMPLEMENTATIONS = {threefry_prng_impl.name: threefry_prng_impl}
-# Those that JAX has besides; asked for, they are refused by name.
-_NOT_HERE = ("rbg", "unsafe_rbg", "philox2x32", "philox4x32", "threefry4x32")
+# By name, those that JAX has: None for those that are not here.
+_IMPLEMENTATIONS: dict[str, PRNGImpl | None] = {
+    "philox2x32": None,
+    "philox4x32": None,
+    "threefry2x32": threefry_prng_impl,
+    "rbg": None,
+    "unsafe_rbg": None,
+    "threefry4x32": None,
+}
 
 
 # --- which implementation -----------------------------------------------------------------------------------
@@ -38,14 +44,15 @@ def _resolve_impl(spec: Any) -> PRNGImpl:
         return spec._impl
     if not isinstance(spec, str):
         raise TypeError(f"unrecognized type {type(spec)} for specifying PRNG implementation.")
-    if spec in _NOT_HERE:
+    if spec not in _IMPLEMENTATIONS:
+        listed = ", ".join(f'"{name}"' for name in _IMPLEMENTATIONS)
+        raise ValueError(f'unrecognized PRNG implementation "{spec}". Did you mean one of: {listed}?')
+    impl = _IMPLEMENTATIONS[spec]
+    if impl is None:
         raise NotImplementedError(
             f'jitkit has no PRNG implementation "{spec}", only "threefry2x32", which is JAX\'s default.'
         )
-    if spec not in _IMPLEMENTATIONS:
-        listed = ", ".join(f'"{name}"' for name in (*_IMPLEMENTATIONS, *_NOT_HERE))
-        raise ValueError(f'unrecognized PRNG implementation "{spec}". Did you mean one of: {listed}?')
-    return _IMPLEMENTATIONS[spec]
+    return impl
 
 
 def key_dtype(impl: Any = None) -> KeyTy:
@@ -70,7 +77,7 @@ def check_key(function: str, key: Any, allow_batched: bool = False) -> tuple[Any
       ValueError: for an array of several keys, unless these are allowed.
     """
     is_bare = not is_key_array(key)
-    if is_bare and not core.is_array_type(type(key)):
+    if is_bare and not (core.is_array_type(type(key)) or np.isscalar(key)):
         raise TypeError(f"unexpected PRNG key type {type(key)}")
     typed = prng.random_wrap(key, default_prng_impl()) if is_bare else key
     if typed.ndim and not allow_batched:
@@ -89,11 +96,12 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
     """A random key for a seed: an array without axes, of dtype `key<fry>`.
 
     Args:
-      seed: an integer. Of a large one, the lowest 64 bits count, or the lowest 32 unless x64 mode is on.
+      seed: an integer of at most 64 bits, of which the lowest 32 count unless x64 mode is on.
       impl, dtype: the implementation, by name ("threefry2x32") or by the dtype of its keys; one of the two.
 
     Raises:
       TypeError: for a seed that is not an integer scalar.
+      OverflowError: for a seed of more bits.
       ValueError: for an unknown implementation.
     """
     return _seeded("key", seed, _one_of("key", impl, dtype))
@@ -147,9 +155,10 @@ def fold_in(key: Any, data: Any) -> Any:
 
     Args:
       key: a key, of either style.
-      data: an integer, of which the lowest 32 bits count.
+      data: an integer that fits into uint32, or an array of another integer type, of which the lowest 32 bits count.
 
     Raises:
+      OverflowError: for a Python integer that does not fit.
       TypeError: for what is no key, or no scalar.
       ValueError: for an array of keys.
     """

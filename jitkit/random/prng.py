@@ -66,9 +66,10 @@ class KeyTy(dtypes.ExtendedDType):
 
     def full(self, shape: tuple[int, ...], fill_value: Any) -> Any:
         """Keys that are all `fill_value`, if it is one, or are made of that number."""
+        stored = (*shape, *self.physical_shape)
         if is_key_array(fill_value):
-            return lax.broadcast(fill_value, shape)
-        return random_wrap(lax.full((*shape, *self.physical_shape), fill_value, np.uint32), self._impl)
+            return random_wrap(jnp.broadcast_to(random_unwrap(fill_value), stored), self._impl)
+        return random_wrap(lax.full(stored, fill_value, np.uint32), self._impl)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, KeyTy) and self._impl == other._impl
@@ -110,7 +111,7 @@ def _(ctx: LoweringContext, seeds: str, *, impl: PRNGImpl) -> str:
 
 
 def random_seed(seeds: Any, impl: PRNGImpl) -> Any:
-    """A key for each seed. Of a Python integer, the lowest 64 bits count, or the lowest 32 unless x64 is on."""
+    """A key for each seed. Of a Python integer, the lowest 32 bits count unless x64 mode is on."""
     seeds = jnp.asarray(np.int64(seeds) if isinstance(seeds, int) else seeds)
     return random_seed_p.bind(seeds, impl=impl)
 

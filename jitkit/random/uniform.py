@@ -13,6 +13,7 @@ import numpy as np
 from .. import dtypes, lax
 from .. import numpy as jnp
 from ..lax.utils import canonicalize_shape
+from ..numpy.util import check_arraylike
 from ..pjit import jit
 from . import prng
 from .arguments import Shape, check_shape, constant_like, floating_dtype
@@ -66,24 +67,26 @@ def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, max
 def _uniform(key: Any, minval: Any, maxval: Any, shape: Shape, dtype: Any) -> Any:
     minval, maxval = lax.convert_element_type(minval, dtype), lax.convert_element_type(maxval, dtype)
     minval, maxval = lax.broadcast_to_rank(minval, len(shape)), lax.broadcast_to_rank(maxval, len(shape))
-    floats = lax.sub(_from_one_to_two(key, shape, dtype), dtype.type(1.0))
+    floats = below_one(key, shape, dtype)
     scaled = lax.add(lax.mul(floats, lax.sub(maxval, minval)), minval)
     return lax.max(minval, lax.reshape(scaled, shape))  # the sum may be rounded below
 
 
-def _from_one_to_two(key: Any, shape: Shape, dtype: Any) -> Any:
-    """Numbers in [1, 2): random bits as mantissa, behind the sign and the exponent of 1.0."""
+def below_one(keys: Any, shape: Shape, dtype: Any) -> Any:
+    """Numbers in [0, 1), of this shape for each key: with random bits as mantissa, behind the sign and the exponent
+    of 1.0, a number is in [1, 2).
+    """
     info = dtypes.finfo(dtype)
     if info.bits not in UINT_DTYPES:
         raise TypeError(f"uniform only accepts 8-, 16-, 32-, or 64-bit dtypesgot {dtype}.")
     width = 8 if info.nmant < 8 else info.bits
-    random_bits = prng.random_bits(key, width, shape)
+    random_bits = prng.random_bits(keys, width, shape)
     unsigned = UINT_DTYPES[info.bits]
     if width != info.bits:
         random_bits = lax.convert_element_type(random_bits, unsigned)
     mantissa = lax.shift_right_logical(random_bits, unsigned.type(width - info.nmant))
     one = np.array(1.0, dtype).view(unsigned)[()]
-    return lax.bitcast_convert_type(lax.bitwise_or(mantissa, one), dtype)
+    return lax.sub(lax.bitcast_convert_type(lax.bitwise_or(mantissa, one), dtype), dtype.type(1.0))
 
 
 # --- randint ------------------------------------------------------------------------------------------------
@@ -121,6 +124,7 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None) -
 @functools.partial(jit, static_argnums=(3, 4))
 def _randint(key: Any, minval: Any, maxval: Any, shape: Shape, dtype: Any) -> Any:
     check_shape("randint", shape, np.shape(minval), np.shape(maxval))
+    check_arraylike("randint", minval, maxval)
     minval, maxval = _integer_bound(minval), _integer_bound(maxval)
     info = dtypes.iinfo(dtype)
     # randint(key, shape, 0, 2**32, "uint32"): the bound itself does not fit
