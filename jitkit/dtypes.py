@@ -387,11 +387,16 @@ def upper_bounds(x64: bool) -> dict[Node, frozenset[Node]]:
 
 @functools.lru_cache(maxsize=4096)
 def least_upper_bound(x64: bool, *nodes: Node) -> Node:
-    """The lowest node of the lattice that is above all of `nodes`.
+    """The lowest node of the lattice that is above all of `nodes`: the type that operands of these types are
+    converted to. A node is a dtype, or `int`, `float`, `complex` for a weak type.
+
+    `upper_bounds(x64)` has the lattice: for each node the set of those that can be reached going up from it, the
+    node itself among them. What is above all of them is in all of their sets; lowest is the one from which all
+    others of these can be reached.
 
     Raises:
       ValueError: where one of them is not in the lattice.
-      TypePromotionError: where no node is.
+      TypePromotionError: where there is no such node; `no_promotion_path(nodes)` is its message.
     """
     bounds = upper_bounds(x64)
     for node in nodes:
@@ -401,10 +406,11 @@ def least_upper_bound(x64: bool, *nodes: Node) -> Node:
     for candidate in common:
         if common <= bounds[candidate]:
             return candidate
-    raise TypePromotionError(_no_promotion_path(nodes))
+    raise TypePromotionError(no_promotion_path(nodes))
 
 
-def _no_promotion_path(nodes: tuple[Node, ...]) -> str:
+def no_promotion_path(nodes: tuple[Node, ...]) -> str:
+    """The message for types that nothing is above of: which, and how to convert them by hand."""
     message = f"Input dtypes {tuple(map(str, nodes))} have no available implicit dtype promotion path. "
     dtypes = [np.dtype(node) for node in nodes]
     for narrow_kinds, widths, plural, wide in (

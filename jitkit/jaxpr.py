@@ -263,8 +263,12 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
     """Run a jaxpr, equation by equation, by binding each primitive: so under a trace this records, and
     without one it computes.
 
-    `consts` and `args` are the values of `constvars` and `invars`. A value is let go as soon as nothing later
-    reads it. The results come as a list. TypeError for a wrong number of values.
+    `consts` and `args` are the values of `constvars` and `invars`. The value of a literal is what
+    `literal_value` says. The results come as a list. TypeError for a wrong number of values: it says how many
+    there should be.
+
+    A value is let go as soon as nothing reads it any more: `last_uses` has, for each equation, the variables
+    that are not needed after it.
     """
     if len(consts) != len(jaxpr.constvars) or len(args) != len(jaxpr.invars):
         raise TypeError(
@@ -342,20 +346,9 @@ def dce_jaxpr(
 def prune_jaxpr(
     jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: Sequence[bool]
 ) -> tuple[Jaxpr, list[bool]]:
-    """Do the work of `dce_jaxpr`: going back from the outputs, keep the equations whose results are read."""
-    live = {atom for atom in _kept(jaxpr.outvars, used_outputs) if isinstance(atom, Var)}
-    eqns: list[JaxprEqn] = []
-    for eqn in reversed(jaxpr.eqns):
-        if len(eqn.outvars) == 1 and eqn.outvars[0] in live and eqn.primitive not in dce_rules:
-            live.update([atom for atom in eqn.invars if type(atom) is Var])
-            eqns.append(eqn)  # what nearly every equation is, at a fifth of the price
-            continue
-        rule = dce_rules.get(eqn.primitive, _keep_or_drop)
-        used_operands, left = rule([var in live for var in eqn.outvars], eqn)
-        live.update(atom for atom in _kept(eqn.invars, used_operands) if isinstance(atom, Var))
-        if left is not None:
-            eqns.append(left)
-    eqns.reverse()
+    """Do the work of `dce_jaxpr`."""
+    outputs = [atom for atom in _kept(jaxpr.outvars, used_outputs) if isinstance(atom, Var)]
+    eqns, live = live_equations(jaxpr.eqns, outputs)
     used_inputs = [var in live or keep for var, keep in zip(jaxpr.invars, instantiate, strict=True)]
     used_consts = [var in live or not jaxpr.consts for var in jaxpr.constvars]
     pruned = Jaxpr(
@@ -370,7 +363,30 @@ def prune_jaxpr(
     return pruned, used_inputs
 
 
-def _keep_or_drop(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
+def live_equations(eqns: Sequence[JaxprEqn], outputs: Iterable[Var]) -> tuple[list[JaxprEqn], set[Var]]:
+    """What is left of some equations when only the variables `outputs` are of interest, in their order; and all
+    variables that are live somewhere: the outputs, and what the equations that are left read.
+
+    An equation is asked by its rule, `dce_rules[primitive]`, or `keep_or_drop` for primitives that have none. The
+    rule is called with a list that says of each result whether it is live, and with the equation. It returns a
+    list that says of each operand whether it is needed, and what is left of the equation, or None.
+    """
+    live = set(outputs)
+    left: list[JaxprEqn] = []
+    for eqn in reversed(eqns):
+        if len(eqn.outvars) == 1 and eqn.outvars[0] in live and eqn.primitive not in dce_rules:
+            live.update([atom for atom in eqn.invars if type(atom) is Var])
+            left.append(eqn)  # what nearly every equation is, at a fifth of the price
+            continue
+        rule = dce_rules.get(eqn.primitive, keep_or_drop)
+        needed, rest = rule([var in live for var in eqn.outvars], eqn)
+        live.update(x for x, kept in zip(eqn.invars, needed, strict=True) if kept and isinstance(x, Var))
+        if rest is not None:
+            left.append(rest)
+    return left[::-1], live
+
+
+def keep_or_drop(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
     """The rule of primitives that have none of their own."""
     needed = any(used_results) or bool(eqn.effects)
     return [needed] * len(eqn.invars), eqn if needed else None

@@ -76,13 +76,15 @@ def _places(jaxpr: Jaxpr, bound: set[Var], checked: set[Jaxpr]) -> Iterator[Plac
 # --- the rules ----------------------------------------------------------------------------------------------
 
 
-def _unbound(place: Place) -> Iterator[str]:
+def unbound_reads(place: Place) -> Iterator[str]:
+    """`Variable 'x' not defined` for each variable that is read at this place and not bound before it."""
     for atom in place.reads:
         if isinstance(atom, Var) and atom not in place.bound:
             yield f"Variable '{place.name(atom)}' not defined"
 
 
-def _bound_again(place: Place) -> Iterator[str]:
+def second_bindings(place: Place) -> Iterator[str]:
+    """`Variable 'x' already bound` for each variable bound at this place that was bound before, or twice here."""
     here: set[Var] = set()
     for var in place.binds:
         if var in place.bound or var in here:
@@ -129,7 +131,7 @@ def _ill_typed_const(place: Place) -> Iterator[str]:
         yield f"Jaxpr has {_count(constvars, 'constvar')} and {_count(consts, 'const')}"
         return
     for const, var in zip(consts, constvars, strict=True):
-        if not _same_type(get_aval(const), var.aval):
+        if not same_type(get_aval(const), var.aval):
             yield (
                 f"Constant of type {pp_aval(get_aval(const))} given for constvar '{place.name(var)}' "
                 f"of type {pp_aval(var.aval)}"
@@ -157,14 +159,14 @@ _REFUSALS = (TypeError, ValueError, NotImplementedError, LookupError, AttributeE
 def _refused_operands(place: Place) -> Iterator[str]:
     if place.eqn:
         try:
-            _result_types(place.eqn)
+            result_types(place.eqn)
         except _REFUSALS as error:
             yield f"Primitive {place.eqn.primitive} does not accept these operands and parameters: {error}"
 
 
 def _miscounted_results(place: Place) -> Iterator[str]:
     if place.eqn:
-        results = _result_types(place.eqn)
+        results = result_types(place.eqn)
         if len(results) != len(place.binds):
             yield (
                 f"Primitive {place.eqn.primitive} gives {_count(results, 'result')}, "
@@ -172,10 +174,16 @@ def _miscounted_results(place: Place) -> Iterator[str]:
             )
 
 
-def _ill_typed_result(place: Place) -> Iterator[str]:
+def ill_typed_results(place: Place) -> Iterator[str]:
+    """For each variable that an equation binds to a result of another type, `Value for variable 'x'
+    inconsistently typed as f32[3] for let-binder of type i32[3]`.
+
+    The types of the results are what the primitive's shape rule says (`result_types`); `pp_aval` prints a type.
+    There are as many variables as results: `R8` comes before. What is no equation has no results.
+    """
     if place.eqn:
-        for var, aval in zip(place.binds, _result_types(place.eqn), strict=True):
-            if not _same_type(var.aval, aval):
+        for var, aval in zip(place.binds, result_types(place.eqn), strict=True):
+            if not same_type(var.aval, aval):
                 yield (
                     f"Value for variable '{place.name(var)}' inconsistently typed as {pp_aval(aval)} "
                     f"for let-binder of type {pp_aval(var.aval)}"
@@ -206,26 +214,28 @@ def _hidden_or_invented_effect(place: Place) -> Iterator[str]:
 
 
 RULES = (
-    Rule("R1", "every variable is bound before it is read", _unbound),
-    Rule("R2", "no variable is bound twice", _bound_again),
+    Rule("R1", "every variable is bound before it is read", unbound_reads),
+    Rule("R2", "no variable is bound twice", second_bindings),
     Rule("R3", "a literal is a scalar of the type written beside it", _ill_typed_literal),
     Rule("R4", "operands are variables or literals, results are variables", _not_an_atom),
     Rule("R5", "consts are as many as constvars, and of their types", _ill_typed_const),
     Rule("R6", "jaxprs in parameters are closed, and obey these rules", _ill_formed_jaxpr),
     Rule("R7", "the primitive accepts the operands and parameters", _refused_operands),
     Rule("R8", "an equation binds a variable to each result", _miscounted_results),
-    Rule("R9", "a variable has the type of the result it is bound to", _ill_typed_result),
+    Rule("R9", "a variable has the type of the result it is bound to", ill_typed_results),
     Rule("R10", "the effects of an equation are those of its primitive", _wrong_effects),
     Rule("R11", "the effects of a jaxpr are those of its equations", _hidden_or_invented_effect),
 )
 
 
-def _result_types(eqn: JaxprEqn) -> list[Any]:
+def result_types(eqn: JaxprEqn) -> list[Any]:
+    """The avals of an equation's results, from those of its operands."""
     out = eqn.primitive.abstract_eval(*[atom.aval for atom in eqn.invars], **eqn.params)
     return list(out) if eqn.primitive.multiple_results else [out]
 
 
-def _same_type(a: Any, b: Any) -> bool:
+def same_type(a: Any, b: Any) -> bool:
+    """Whether two avals agree up to weakness."""
     return bool(a.strip_weak_type() == b.strip_weak_type())
 
 

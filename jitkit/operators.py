@@ -64,6 +64,13 @@ def install_binary(
     name: str, symbol: str, function: Callable[[Any, Any], Any], reflected: bool = True
 ) -> None:
     """Let `self <symbol> other` be `function(self, other)`, and `other <symbol> self` its reflected form."""
+    _set(f"__{name}__", forward_method(symbol, function), function)
+    if reflected:
+        _set(f"__r{name}__", reflected_method(symbol, function), function)
+
+
+def forward_method(symbol: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The method that Python calls first for `self <symbol> other`, such as `__sub__`."""
 
     def forward(self: Any, other: Any) -> Any:
         t = type(other)
@@ -75,6 +82,21 @@ def install_binary(
                 raise
         return NotImplemented
 
+    return forward
+
+
+def reflected_method(symbol: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The method that Python calls for `other <symbol> self`, such as `__rsub__`, when `other` stands on the left
+    and does not know what to do with an array.
+
+    It returns `function` of the two operands, in the order in which they are written; what that raises leaves
+    through `filter_traceback`, which takes out the frames of this library.
+
+    `takes_part(other, symbol, left, right)` tells whether `other` is an array or a scalar, and raises the
+    TypeError for a container. For an `other` that takes no part the method returns NotImplemented, as Python asks
+    of such methods. The answers are remembered in `_takes_part`, by the type of `other`.
+    """
+
     def backward(self: Any, other: Any) -> Any:
         t = type(other)
         if _takes_part[t] if t in _takes_part else takes_part(other, symbol, other, self):
@@ -85,9 +107,7 @@ def install_binary(
                 raise
         return NotImplemented
 
-    _set(f"__{name}__", forward, function)
-    if reflected:
-        _set(f"__r{name}__", backward, function)
+    return backward
 
 
 def install_unary(name: str, function: Callable[[Any], Any]) -> None:

@@ -201,6 +201,10 @@ class Tracer(Operators):
         raise AttributeError(f"{type(self).__name__} has no attribute {name}")
 
     def __bool__(self) -> bool:
+        """Refuse: Python asks which way to go, in `if x:` or `not x`, and nobody knows yet.
+
+        ValueError for what has not exactly one element, as with arrays; TracerBoolConversionError otherwise.
+        """
         check_bool_conversion(self)
         raise errors.TracerBoolConversionError(self)
 
@@ -217,6 +221,10 @@ class Tracer(Operators):
         raise errors.ConcretizationTypeError(self, self._conversion_context("complex"))
 
     def __index__(self) -> int:
+        """Refuse: Python asks for an int, in `range(x)` or `items[x]`.
+
+        TypeError for what is no integer scalar, as with arrays; TracerIntegerConversionError otherwise.
+        """
         check_integer_conversion(self)
         raise errors.TracerIntegerConversionError(self)
 
@@ -281,7 +289,7 @@ def check_integer_conversion(x: Any) -> None:
 
 
 def check_bool_conversion(x: Any) -> None:
-    """ValueError unless `x` has exactly one element."""
+    """ValueError unless `x` has exactly one element: the truth of none, or of several, is ambiguous."""
     if x.size == 0:
         raise ValueError(
             "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array "
@@ -325,7 +333,12 @@ def escaped_tracer_error(tracer: Tracer, detail: str = "") -> errors.UnexpectedT
 
 
 def concrete_or_error(force: Callable[[Any], Any], x: Any, context: str = "") -> Any:
-    """`force(x)` for a concrete x; a ConcretizationTypeError with `context` for a tracer."""
+    """`force(x)` for a concrete x, where `force` is `int`, `bool`, `operator.index` or any other function that
+    needs the value.
+
+    For a tracer x: TracerIntegerConversionError when `force` is `operator.index`, and otherwise a
+    ConcretizationTypeError with `context`, which says what the value is needed for.
+    """
     if isinstance(x, Tracer):
         if force is operator.index:
             raise errors.TracerIntegerConversionError(x)

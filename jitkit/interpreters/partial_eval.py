@@ -77,18 +77,28 @@ class DynamicJaxprTrace(Trace):
         self.constvar_of_id: dict[int, Var] = {}
 
     def new_arg(self, aval: Any) -> DynamicJaxprTracer:
-        """A fresh variable for an argument, and its tracer."""
+        """The tracer of one more argument, of the type `aval`: it stands for a fresh variable, which goes to
+        the end of `invars`. It comes from no line of the program: its source is `source_info.UNKNOWN`.
+        """
         var = Var(aval)
         self.invars.append(var)
         return DynamicJaxprTracer(self, aval, var, source_info.UNKNOWN)
 
     def lift(self, x: Any) -> Var | Literal:
-        """The atom of a value that is not a tracer of this trace: a literal for a scalar, a constant for
-        everything else.
+        """The atom that stands in an equation for x, a value that is not a tracer of this trace.
+
+        `literal_form(x)` is what a scalar is written as, and None for everything else. A scalar becomes a
+        Literal of that value and of x's aval.
+
+        Everything else becomes a constant, arrays and the tracers of other traces alike: a fresh variable, whose
+        value `consts` keeps. An object that was met before has its variable already; `constvar_of_id` finds
+        it, by the object's `id`.
+
+        UnexpectedTracerError for a tracer that outlived its trace (`check_lives`).
         """
         if isinstance(x, Tracer):
             check_lives(x)
-        elif (value := _literal_value(x)) is not None:
+        elif (value := literal_form(x)) is not None:
             return Literal(value, core.get_aval(x))
         var = self.constvar_of_id.get(id(x))
         if var is None:
@@ -134,7 +144,14 @@ class DynamicJaxprTrace(Trace):
         return DynamicJaxprTracer(self, aval, Literal(value, aval), source_info.current())
 
     def emit(self, primitive: Primitive, atoms: list[Var | Literal], params: dict[str, Any], out: Any) -> Any:
-        """Append one equation whose results have the avals `out`; return a tracer for each result."""
+        """Append one equation, `fresh variables = primitive[params] atoms`, to `eqns`; return a tracer for each
+        result.
+
+        `out` is the aval of the result, and so is what is returned one tracer; or lists of them, when the
+        primitive has `multiple_results`. Equation and tracers are from the line that runs now,
+        `source_info.current()`. The effects of the equation are `primitive.effects(params)`, or none
+        (`no_effects`) when the primitive has no such function.
+        """
         source = source_info.current()
         effects = no_effects if primitive.effects is None else primitive.effects(params)
         if not primitive.multiple_results:
@@ -146,7 +163,11 @@ class DynamicJaxprTrace(Trace):
         return [DynamicJaxprTracer(self, var.aval, var, source) for var in outvars]
 
     def to_jaxpr(self, outs: Sequence[Any], debug_info: DebugInfo) -> Jaxpr:
-        """The finished jaxpr. Constants that no equation and no result uses are left out."""
+        """The finished jaxpr, with the values `outs` as its outputs: tracers, or whatever `to_tracer` takes.
+
+        Its constants, with their values in `consts`, are those of the trace that an equation or an output reads,
+        in the order in which they were met. Its effects are those of its equations together.
+        """
         outvars = [self.to_tracer(x).atom for x in outs]
         used: set[Any] = {atom for eqn in self.eqns for atom in eqn.invars if type(atom) is Var}
         used.update(atom for atom in outvars if type(atom) is Var)
@@ -169,7 +190,7 @@ def check_lives(tracer: Tracer) -> None:
         raise core.escaped_tracer_error(tracer)
 
 
-def _literal_value(x: Any) -> Any:
+def literal_form(x: Any) -> Any:
     """What is written into an equation for the scalar x, or None when x must be a constant: an array, also one
     without axes that is on a device. A Python number stays as it is: `0.1` is printed as such, and becomes a float32
     when the equation is lowered or run.
@@ -188,24 +209,37 @@ def trace_to_jaxpr(fun: Callable[..., Sequence[Any]], avals: Sequence[Any], debu
     """Call `fun`, which takes and returns flat lists, on tracers of the given avals, and return the program
     it performs.
 
-    The jaxpr's `consts` may hold tracers of outer traces. TypeError when a result is not an array. Whatever
-    `fun` raises passes through, and leaves the current trace as it was.
+    The function runs once, under a new trace inside of the current one, with an `empty_name_stack`. Its results
+    must be arrays (`check_results`). The jaxpr's `consts` may hold tracers of outer traces.
+
+    However it ends, the new trace ends with it (`Trace.end`), and the current trace is the one before. What `fun`
+    raises passes through. With the option `check_tracer_leaks`, `check_no_leaks` looks at the trace that ended.
     """
     trace = DynamicJaxprTrace(core.current_trace(), debug_info)
-    state = config.local.state
-    name_stack, state.name_stack = state.name_stack, ()
     try:
-        with core.set_current_trace(trace):
+        with core.set_current_trace(trace), empty_name_stack():
             outs = fun(*[trace.new_arg(aval) for aval in avals])
             check_results(outs, debug_info)
             jaxpr = trace.to_jaxpr(outs, debug_info)
         del outs
     finally:
-        state.name_stack = name_stack
         trace.end()
     if config.value("check_tracer_leaks"):
-        _check_no_leaks(trace)
+        check_no_leaks(trace)
     return jaxpr
+
+
+class empty_name_stack:
+    """In the block, no `named_scope` of the caller's is around the operations: a jaxpr names its own only."""
+
+    __slots__ = ("_before",)
+
+    def __enter__(self) -> None:
+        state = config.local.state
+        self._before, state.name_stack = state.name_stack, ()
+
+    def __exit__(self, *error: object) -> None:
+        config.local.state.name_stack = self._before
 
 
 def check_results(outs: Sequence[Any], debug_info: DebugInfo) -> None:
@@ -224,11 +258,13 @@ def check_results(outs: Sequence[Any], debug_info: DebugInfo) -> None:
         raise TypeError(
             f"function {debug_info.func_src_info} traced for {debug_info.traced_for} returned a value of "
             f"type {type(x)}{where}, "
-            "which is not a valid JAX type"
+            "which is not a valid JAX type\n"
+            "Return arrays and numbers, alone or in tuples, lists and dicts. What does not depend on values, such as a "
+            "text, a shape or a function, need not go through the traced function."
         )
 
 
-def _check_no_leaks(trace: DynamicJaxprTrace) -> None:
+def check_no_leaks(trace: DynamicJaxprTrace) -> None:
     """With `checking_leaks`: raise when a tracer of the finished trace is still referenced from somewhere."""
     leaked = [x for x in gc.get_referrers(trace) if type(x) is DynamicJaxprTracer]
     if not leaked:

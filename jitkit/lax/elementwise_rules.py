@@ -12,7 +12,7 @@ JAX: jax/_src/lax/lax.py:naryop
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -84,6 +84,32 @@ def check_operands(name: str, accepts: tuple[Kinds, ...], *operands: ShapedArray
 
 def _names(kinds: Kinds) -> str:
     return ", ".join(kind.__name__ for kind in kinds)
+
+
+def elementwise_aval(
+    name: str, accepts: tuple[Kinds, ...], result: DTypeRule, one_dtype: bool, operands: Sequence[ShapedArray]
+) -> ShapedArray:
+    """The aval of the result of an elementwise primitive: what is known of it before anything is computed.
+
+    Its shape is the one to which the operands broadcast (`broadcast_operands`), its dtype what
+    `result(*operands)` says, and it is weakly typed when every operand is.
+
+    Args:
+      name: the primitive's, for messages.
+      accepts: for each operand the kinds of dtype that are accepted in its place.
+      result: a function of the operands' avals that returns the dtype of the result.
+      one_dtype: whether the operands must be of one dtype: nothing is converted here.
+      operands: their avals.
+
+    Raises:
+      TypeError: for shapes that do not fit, for dtypes that are not accepted (`check_operands`), for
+        different ones (`check_same_dtypes`), in this order.
+    """
+    shape = broadcast_operands(name, *operands)
+    check_operands(name, accepts, *operands)
+    if one_dtype:
+        check_same_dtypes(name, *operands)
+    return ShapedArray(shape, result(*operands), all(x.weak_type for x in operands))
 
 
 def broadcast_operands(name: str, *operands: ShapedArray) -> tuple[int, ...]:
@@ -211,11 +237,7 @@ def nary_primitive(
 
     @primitive.def_abstract_eval
     def shape_rule(*operands: ShapedArray) -> ShapedArray:
-        shape = broadcast_operands(name, *operands)
-        check_operands(name, accepts, *operands)
-        if one_dtype:
-            check_same_dtypes(name, *operands)
-        return ShapedArray(shape, result(*operands), all(x.weak_type for x in operands))
+        return elementwise_aval(name, accepts, result, one_dtype, operands)
 
     mlir.register_lowering(primitive)(one_op(lowering) if isinstance(lowering, str) else lowering)
     mlir.rank_polymorphic.add(primitive)

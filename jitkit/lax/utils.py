@@ -52,9 +52,7 @@ def _invalid_shape(shape: Any, context: str) -> TypeError:
         message += f" {context}."
     traced = [size for size in shape if isinstance(size, Tracer)] if isinstance(shape, (tuple, list)) else []
     if traced:
-        message += (
-            "\nIf using `jit`, try using `static_argnums` or applying `jit` to smaller subfunctions."
-        )
+        message += "\nIf using `jit`, try using `static_argnums` or applying `jit` to smaller subfunctions."
     return TypeError(message + "".join(size._origin_msg() for size in traced))
 
 
@@ -82,7 +80,11 @@ def check_shapelike(function: str, argument: str, sizes: Any, positive: bool = F
 
 
 def broadcast_equal_ranks(name: str, shapes: Sequence[Shape]) -> Shape:
-    """The shape of operation `name` on arrays of one rank, where axes of size 1 stretch; or TypeError."""
+    """The shape of an elementwise operation, called `name`, on one or more arrays of these shapes.
+
+    All must have the same number of axes; nothing is put in front of a shorter shape. Along each axis, the
+    sizes are equal but for those that are 1, which stretch. TypeError otherwise.
+    """
     first = shapes[0]
     if all(shape == first for shape in shapes):
         return first
@@ -118,7 +120,10 @@ def broadcast_shapes(*shapes: Any) -> Shape:
     try:
         return broadcast_equal_ranks("broadcast_shapes", ranked or [()])
     except TypeError as error:
-        raise ValueError(f"Incompatible shapes for broadcasting: shapes={list(shapes)}") from error
+        raise ValueError(
+            f"Incompatible shapes for broadcasting: shapes={list(shapes)}\n"
+            "From the last axis to the first, sizes must be equal, or one of them 1. `x[:, None]` adds an axis."
+        ) from error
 
 
 # --- dtypes --------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ def identity(x: Any) -> Any:
 @custom_jvp
 @jit
 def relu(x: Any) -> Any:
-    """max(x, 0)."""
+    """The larger of x and 0, elementwise, with the shape and the dtype of x."""
     return jnp.maximum(x, 0)
 
 
