@@ -11,9 +11,11 @@ import pytest
 from figures import cut_off, overlaps, words_of
 
 import jitkit.lax
-from jitkit.bench import fresh, numba_programs, peers, programs, timing
+from jitkit.bench import fresh, numba_programs, programs, timing
+from jitkit.bench.libraries import OURS, THEIRS
 from jitkit.bench.machine import in_words, machine
-from jitkit.bench.peers import OURS, THEIRS, Effort, Peers, Result, Row
+from jitkit.bench.peers import Peers, Result
+from jitkit.bench.peers_rows import ROWS, Effort, Row
 from jitkit.bench.plotting import DARK, LIGHT
 from jitkit.bench.timing import Spread
 from jitkit.kata import bench
@@ -40,7 +42,7 @@ def test_the_long_program_has_1500_equations_in_both():
     assert counts == [1500, 1500]
 
 
-@pytest.mark.parametrize("row", peers.ROWS, ids=lambda row: f"{row.group}: {row.name}")
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.group}: {row.name}")
 def test_every_row_gives_times_of_both(row):
     measured = row.measure(LEAST)
     assert {"jitkit", "jax"} <= set(measured) <= {"jitkit", "jax", "numpy", "numba"}
@@ -49,7 +51,7 @@ def test_every_row_gives_times_of_both(row):
 
 
 def test_warm_rows_do_not_compile_while_they_are_measured(count):
-    rows = [row for row in peers.ROWS if row.group.startswith(("warm", "eager"))]
+    rows = [row for row in ROWS if row.group.startswith(("warm", "eager"))]
     for row in rows:
         with count() as n:
             row.measure(LEAST)
@@ -59,7 +61,7 @@ def test_warm_rows_do_not_compile_while_they_are_measured(count):
 
 
 def test_first_calls_compile_in_every_round(count):
-    (row,) = [row for row in peers.ROWS if row.name == "in a warm process"]
+    (row,) = [row for row in ROWS if row.name == "in a warm process"]
     with count("network") as n:
         row.measure(LEAST._replace(once=3))
     assert (n.traces, n.compiles) == (4, 4)  # the first turn is for warming up

@@ -11,10 +11,11 @@ import pytest
 from figures import cut_off, overlaps, words_of
 
 import jitkit
-from jitkit.bench import seeds
+from jitkit.bench import claims, programs
+from jitkit.bench.claims import CLAIMS
 from jitkit.bench.libraries import LIBRARIES, OURS, THEIRS
 from jitkit.bench.plotting import DARK, LIGHT
-from jitkit.bench.seeds import CLAIMS, Effort, Measured, Seeds, measure_claim, verdict
+from jitkit.bench.seeds import Effort, Measured, Seeds, measure_claim, verdict
 from jitkit.bench.timing import Spread
 
 LEAST = Effort(rounds=1, batch=1e-5, once=1)
@@ -55,7 +56,7 @@ def test_a_claim_holds_by_half_of_its_logarithm(published, measured, expected):
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
 def test_every_claim_is_measured_with_both_libraries(claim, monkeypatch):
     if "arrays" not in claim.name:  # once is enough for what takes a second
-        monkeypatch.setattr(seeds, "TURNS", 2)
+        monkeypatch.setattr(claims, "TURNS", 2)
     result = measure_claim(claim, LEAST)
     assert len(result.spreads) == len(claim.sides)
     for spreads in result.spreads:
@@ -73,7 +74,7 @@ def fusions(compiled_text):
 
 def test_selu_is_five_programs_op_by_op_and_one_fusion_jitted(count):
     x = jitkit.numpy.arange(1000)
-    selu = seeds.programs.selu(jitkit.numpy)
+    selu = programs.selu(jitkit.numpy)
     jitkit.clear_caches()
     with count() as n:
         selu(x)
@@ -83,8 +84,8 @@ def test_selu_is_five_programs_op_by_op_and_one_fusion_jitted(count):
 
 def test_two_functions_are_two_fusions_in_two_jits_and_one_in_one():
     x = np.ones(1000, np.float32)
-    one = jitkit.jit(lambda v: seeds.second_half(seeds.first_half(v)))
-    halves = [jitkit.jit(seeds.first_half), jitkit.jit(seeds.second_half)]
+    one = jitkit.jit(lambda v: claims.second_half(claims.first_half(v)))
+    halves = [jitkit.jit(claims.first_half), jitkit.jit(claims.second_half)]
     assert fusions(one.lower(x).compile().as_text()) == 1
     assert [fusions(half.lower(x).compile().as_text()) for half in halves] == [1, 1]
 
@@ -92,25 +93,25 @@ def test_two_functions_are_two_fusions_in_two_jits_and_one_in_one():
 @pytest.mark.parametrize("library", [jitkit, jax], ids=["jitkit", "jax"])
 def test_useless_multiplications_are_traced_and_dropped_before_xla(library):
     x = np.ones(10, np.float32)
-    lowered = library.jit(seeds.useless).lower(x)
+    lowered = library.jit(claims.useless).lower(x)
     assert "multiply" not in lowered.as_text()
     assert "multiply" not in lowered.compile().as_text()
-    assert str(library.make_jaxpr(seeds.useless)(x)).count(" mul ") == 1000
+    assert str(library.make_jaxpr(claims.useless)(x)).count(" mul ") == 1000
 
 
 def test_a_lambda_in_a_loop_compiles_every_turn_and_the_function_once(count):
     library = OURS
     with count("<lambda>") as n:
-        seeds._loop_of_lambdas(library)()
+        claims._loop_of_lambdas(library)()
     assert (n.traces, n.compiles) == (20, 20)
     jitkit.clear_caches()
     with count("body") as n:
-        seeds._loop_of_the_function(library)()
+        claims._loop_of_the_function(library)()
     assert (n.traces, n.compiles) == (1, 1)
 
 
 def test_every_random_length_is_new(count):
-    call = seeds._new_lengths(OURS)
+    call = claims._new_lengths(OURS)
     with count("add_one") as n:
         call()
         call()

@@ -7,7 +7,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from .peers import Result, Row
+from .peers import Result
+from .peers_rows import Row
 from .plotting import Drawing, Theme, bare, in_seconds, signed
 from .words import duration
 

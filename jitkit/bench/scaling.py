@@ -1,23 +1,14 @@
 """`jitkit bench scaling`: how the cost of each stage grows with what it is given, and the fitted exponent.
 
-On logarithmic scales a power law is a straight line, and its slope is the exponent: 0 is a constant, 1 is linear, 2 is
-quadratic. The slope is fitted by least squares to the measurements of the larger half of the sizes, since at small
-sizes a constant covers everything; what is added to it is its standard error. What grows worse than linearly in the
-stages that are ours (trace, lower, a hit in the cache) would be a defect; `compile` and `run` are XLA's.
-
-Here the garbage collector runs as it does for users: what it costs grows with what is alive.
+What grows worse than linearly in the stages that are ours (trace, lower, a hit in the cache) would be a defect;
+`compile` and `run` are XLA's.
 """
 
 from __future__ import annotations
 
 import functools
-import gc
-import math
-import statistics
-import time
-import tracemalloc
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -27,157 +18,26 @@ from jitkit import lax
 
 from . import programs
 from .benchmark import Benchmark, Step
+from .growth import (
+    SECONDS,
+    Axis,
+    Effort,
+    Point,
+    Result,
+    clocked,
+    measure_axis,
+    measure_stages,
+    python_bytes,
+    warm_seconds,
+)
 from .tables import Column, Line
-from .timing import Spread, batch_seconds, loops_for, no_wait
+from .timing import Spread
 from .words import duration, quartiles, size
 
-SECONDS = ("trace", "lower", "compile", "run")
-BYTES = ("Python memory", "program memory")
-OURS = ("trace", "lower", "Python memory")  # stages in which only our own code runs
-
-
-class Slope(NamedTuple):
-    """An exponent and its standard error."""
-
-    value: float
-    error: float
-
-    @property
-    def words(self) -> str:
-        """`constant`, `sublinear`, `linear` or `superlinear`, as far as it can be told."""
-        if self.value - 2 * self.error > 1.15:
-            return "superlinear"
-        if self.value > 0.85:
-            return "linear"
-        return "sublinear" if self.value > 0.15 else "constant"
-
-
-def fit(points: Sequence[tuple[float, float]]) -> Slope:
-    """The slope of log y against log x by least squares, for at least three points of at least two x."""
-    xs, ys = [math.log(x) for x, _ in points], [math.log(y) for _, y in points]
-    slope, intercept = statistics.linear_regression(xs, ys)
-    residual = sum((y - slope * x - intercept) ** 2 for x, y in zip(xs, ys, strict=True))
-    spread = sum((x - statistics.fmean(xs)) ** 2 for x in xs)
-    return Slope(slope, math.sqrt(residual / max(len(xs) - 2, 1) / spread))
-
-
-class Effort(NamedTuple):
-    """How long to measure: rounds of each point, the seconds after which no other one is begun, and the seconds that a
-    compilation may be expected to take.
-    """
-
-    rounds: int
-    seconds: float
-    patience: float
-
+OURS = ("trace", "lower", "Python memory")  # quantities in which only our own code counts
 
 FULL = Effort(rounds=9, seconds=0.8, patience=40.0)
 QUICK = Effort(rounds=3, seconds=0.15, patience=1.5)
-
-Point = dict[str, list[float]]  # of one size: by quantity, a value a round
-
-
-class Axis(NamedTuple):
-    """Something that can be made larger: its name, what it counts, the sizes, and what measures one of them.
-
-    `measure(size, effort, compiles)` leaves out what needs a compilation when it is not to compile.
-    """
-
-    name: str
-    unit: str
-    sizes: tuple[int, ...]
-    quick_sizes: tuple[int, ...]
-    measure: Callable[[int, Effort, bool], Point]
-
-
-class Result(NamedTuple):
-    """An axis, its points by size, and for each quantity the slope."""
-
-    axis: Axis
-    points: dict[int, Point]
-    slopes: dict[str, Slope]
-    uncompiled: tuple[int, ...]
-
-    def values(self, quantity: str) -> dict[int, list[float]]:
-        """The measurements of one quantity by size."""
-        return {n: point[quantity] for n, point in self.points.items() if quantity in point}
-
-    @property
-    def quantities(self) -> list[str]:
-        """What was measured at three sizes or more, in order."""
-        return [quantity for quantity in (*SECONDS, *BYTES) if quantity in self.slopes]
-
-
-# --- measuring a point ----------------------------------------------------------------------------------------
-
-
-def _measure_stages(
-    make: Callable[[], tuple[Any, tuple[Any, ...]]], effort: Effort, compiles: bool, calls_jit: bool = False
-) -> Point:
-    """Each stage of a function that `make` makes anew, with its arguments. `run` is a warm call, waited for: of the
-    compiled program, or with `calls_jit` of the jitted function, with all that jit does at a call.
-    """
-    point: Point = {"trace": [], "lower": []}
-    start = time.perf_counter()
-    jitted, arguments = make()
-    for i in range(effort.rounds):
-        if i and time.perf_counter() - start > effort.seconds:
-            break
-        jitted, arguments = make()
-        gc.collect()
-        traced, seconds = _clocked(functools.partial(jitted.trace, *arguments))
-        point["trace"].append(seconds)
-        lowered, seconds = _clocked(traced.lower)
-        point["lower"].append(seconds)
-        if compiles:
-            compiled, seconds = _clocked(lowered.compile)
-            point.setdefault("compile", []).append(seconds)
-            call = functools.partial(jitted if calls_jit else compiled, *arguments)
-            if i == 0:
-                point["run"] = _runs(call, effort)
-                point["program memory"] = [_program_bytes(compiled)]
-    point["Python memory"] = [_python_bytes(lambda: make()[0].trace(*arguments).lower())]
-    return point
-
-
-def _clocked(action: Callable[[], Any]) -> tuple[Any, float]:
-    start = time.perf_counter()
-    result = action()
-    return result, time.perf_counter() - start
-
-
-def _runs(call: Callable[[], Any], effort: Effort) -> list[float]:
-    """Seconds of warm calls."""
-
-    def run() -> Any:
-        return jitkit.block_until_ready(call())
-
-    run()
-    loops = loops_for(run, 0.002)
-    start, seconds = time.perf_counter(), [batch_seconds(run, loops, no_wait)]
-    while len(seconds) < 3 * effort.rounds and time.perf_counter() - start < effort.seconds:
-        seconds.append(batch_seconds(run, loops, no_wait))
-    return seconds
-
-
-def _python_bytes(action: Callable[[], Any]) -> float:
-    """The most memory that Python objects took at any time in an action, beyond what was there. (`tracemalloc`)"""
-    gc.collect()
-    tracemalloc.start()
-    try:
-        action()
-        return float(tracemalloc.get_traced_memory()[1])
-    finally:
-        tracemalloc.stop()
-
-
-def _program_bytes(compiled: Any) -> float:
-    """What a program needs on the device, as XLA counts it: arguments, results, what is in between, and code."""
-    found = compiled.memory_analysis()
-    if found is None:
-        return math.nan
-    parts = (found.argument_size_in_bytes, found.output_size_in_bytes, found.temp_size_in_bytes)
-    return float(sum(parts))
 
 
 # --- the axes -------------------------------------------------------------------------------------------------
@@ -194,23 +54,23 @@ def _equations(n: int, effort: Effort, compiles: bool) -> Point:
 
         return jitkit.jit(chain), (x, x)
 
-    return _measure_stages(make, effort, compiles)
+    return measure_stages(make, effort, compiles)
 
 
 def _array_size(n: int, effort: Effort, compiles: bool) -> Point:
     x = jitkit.device_put(np.linspace(-1.0, 1.0, n, dtype=np.float32))
-    return _measure_stages(lambda: (jitkit.jit(programs.selu(jnp)), (x,)), effort, compiles)
+    return measure_stages(lambda: (jitkit.jit(programs.selu(jnp)), (x,)), effort, compiles)
 
 
 def _loop_length(n: int, effort: Effort, compiles: bool) -> Point:
     x = jitkit.device_put(np.float32(0.3))
-    return _measure_stages(lambda: (jitkit.jit(programs.logistic_loop(lax, n)), (x,)), effort, compiles)
+    return measure_stages(lambda: (jitkit.jit(programs.logistic_loop(lax, n)), (x,)), effort, compiles)
 
 
 def _leaves(n: int, effort: Effort, compiles: bool) -> Point:
     x = jitkit.device_put(np.ones(4, np.float32))
     params = {f"layer_{i:05}": x for i in range(n)}
-    return _measure_stages(lambda: (jitkit.jit(programs.step_all(jnp)), (params,)), effort, compiles, True)
+    return measure_stages(lambda: (jitkit.jit(programs.step_all(jnp)), (params,)), effort, compiles, True)
 
 
 def _cache_entries(n: int, effort: Effort, compiles: bool) -> Point:
@@ -225,15 +85,15 @@ def _cache_entries(n: int, effort: Effort, compiles: bool) -> Point:
         jitted = make()
         for k in range(n):
             jitted(x, k)
-        point["run"] = _runs(functools.partial(jitted, x, 0), effort)
+        point["run"] = warm_seconds(functools.partial(jitted, x, 0), effort)
     traced_only = make()
     for k in range(n):
         traced_only.trace(x, k)
     point["trace"] = [
-        _clocked(functools.partial(traced_only.trace, x, n + k))[1] for k in range(7 * effort.rounds)
+        clocked(functools.partial(traced_only.trace, x, n + k))[1] for k in range(7 * effort.rounds)
     ]
     fresh = make()
-    point["Python memory"] = [_python_bytes(lambda: [fresh.trace(x, k) for k in range(n)])]
+    point["Python memory"] = [python_bytes(lambda: [fresh.trace(x, k) for k in range(n)])]
     return point
 
 
@@ -274,35 +134,6 @@ AXES = (
         _cache_entries,
     ),
 )
-
-
-def measure_axis(axis: Axis, sizes: Sequence[int], effort: Effort) -> Result:
-    """Measure all sizes, and fit. Where a compilation is expected to outlast the patience, it is left out."""
-    points: dict[int, Point] = {}
-    uncompiled: list[int] = []
-    for n in sizes:
-        compiles = not uncompiled and _expected(points, n) < effort.patience
-        if not compiles:
-            uncompiled.append(n)
-        points[n] = axis.measure(n, effort, compiles)
-    slopes = {}
-    for quantity in (*SECONDS, *BYTES):
-        known = [n for n in sizes if any(value > 0 for value in points[n].get(quantity, ()))]
-        if len(known) >= 3:
-            larger = known[-max(3, math.ceil(len(known) / 2)) :]
-            slopes[quantity] = fit([(n, value) for n in larger for value in points[n][quantity] if value > 0])
-    return Result(axis, points, slopes, tuple(uncompiled))
-
-
-def _expected(points: dict[int, Point], n: int) -> float:
-    """How long a compilation of this size will take, going by the last two."""
-    known = [(m, statistics.median(point["compile"])) for m, point in points.items() if "compile" in point]
-    if len(known) < 2:
-        return 0.0
-    (m0, t0), (m1, t1) = known[-2:]
-    exponent = max(1.0, math.log(t1 / t0) / math.log(m1 / m0))
-    seconds: float = t1 * (n / m1) ** exponent if t1 > 0.2 else 0.0
-    return seconds
 
 
 class Scaling(Benchmark):

@@ -8,8 +8,8 @@ from typing import Any
 import matplotlib.ticker
 from matplotlib.figure import Figure
 
+from .growth import BYTES, SECONDS, Result
 from .plotting import MARKERS, Drawing, Theme, in_seconds, signed
-from .scaling import BYTES, SECONDS, Result
 from .timing import Spread
 from .words import size
 
