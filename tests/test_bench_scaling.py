@@ -98,6 +98,16 @@ def test_the_work_of_tracing_and_lowering_is_linear(make, stage):
     assert (large - middle) / 300 <= 1.2 * (middle - small) / 90
 
 
+def test_the_work_of_a_call_is_linear_in_the_leaves_of_its_tree():
+    counts = []
+    for n in (10, 100, 300):
+        jitted, arguments = leaves(n)
+        jitted(*arguments)
+        counts.append(calls_in(lambda f=jitted, a=arguments: f(*a)))
+    small, middle, large = counts
+    assert (large - middle) / 200 <= 1.2 * max(middle - small, 90) / 90
+
+
 def test_the_work_of_a_miss_is_linear_in_what_is_cached():
     """The closest of the known signatures is looked for among all of them."""
     jitted = jitkit.jit(lambda x, k: x + 1.0, static_argnums=1)

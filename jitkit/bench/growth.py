@@ -15,7 +15,7 @@ import math
 import statistics
 import time
 import tracemalloc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jitkit
@@ -24,6 +24,11 @@ from .timing import batch_seconds, loops_for, no_wait
 
 SECONDS = ("trace", "lower", "compile", "run")
 BYTES = ("Python memory", "program memory")
+
+
+# Tracing and lowering run in one thread, whose processor time a busy machine does not stretch; where the system counts
+# that in too large steps, as Windows does, it is the time on the wall.
+CPU_CLOCK = time.thread_time if time.get_clock_info("thread_time").resolution < 1e-5 else time.perf_counter
 
 
 class Slope(NamedTuple):
@@ -105,33 +110,39 @@ def measure_stages(
     compiled program, or with `calls_jit` of the jitted function, with all that jit does at a call.
     """
     point: Point = {"trace": [], "lower": []}
-    start = time.perf_counter()
     jitted, arguments = make()
-    for i in range(effort.rounds):
-        if i and time.perf_counter() - start > effort.seconds:
-            break
+    for _ in _rounds(effort, least=3):
         jitted, arguments = make()
         gc.collect()
-        traced, seconds = clocked(functools.partial(jitted.trace, *arguments))
+        traced, seconds = clocked(functools.partial(jitted.trace, *arguments), CPU_CLOCK)
         point["trace"].append(seconds)
-        lowered, seconds = clocked(traced.lower)
+        lowered, seconds = clocked(traced.lower, CPU_CLOCK)
         point["lower"].append(seconds)
-        if compiles:
-            compiled, seconds = clocked(lowered.compile)
-            point.setdefault("compile", []).append(seconds)
-            call = functools.partial(jitted if calls_jit else compiled, *arguments)
-            if i == 0:
-                point["run"] = warm_seconds(call, effort)
-                point["program memory"] = [_program_bytes(compiled)]
     point["Python memory"] = [python_bytes(lambda: make()[0].trace(*arguments).lower())]
+    if compiles:
+        lowered = jitted.trace(*arguments).lower()
+        point["compile"] = [clocked(lowered.compile)[1] for _ in _rounds(effort)]
+        compiled = lowered.compile()
+        call = functools.partial(jitted if calls_jit else compiled, *arguments)
+        point["run"] = warm_seconds(call, effort)
+        point["program memory"] = [_program_bytes(compiled)]
     return point
 
 
-def clocked(action: Callable[[], Any]) -> tuple[Any, float]:
-    """What an action returns, and its seconds."""
+def _rounds(effort: Effort, least: int = 1) -> Iterator[int]:
+    """Rounds, until there are enough, or they have taken long enough."""
     start = time.perf_counter()
+    for i in range(effort.rounds):
+        if i >= least and time.perf_counter() - start > effort.seconds:
+            return
+        yield i
+
+
+def clocked(action: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> tuple[Any, float]:
+    """What an action returns, and its seconds."""
+    start = clock()
     result = action()
-    return result, time.perf_counter() - start
+    return result, clock() - start
 
 
 def warm_seconds(call: Callable[[], Any], effort: Effort) -> list[float]:

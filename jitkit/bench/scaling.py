@@ -19,6 +19,7 @@ from jitkit import lax
 from . import programs
 from .benchmark import Benchmark, Step
 from .growth import (
+    CPU_CLOCK,
     SECONDS,
     Axis,
     Effort,
@@ -36,7 +37,7 @@ from .words import duration, quartiles, size
 
 OURS = ("trace", "lower", "Python memory")  # quantities in which only our own code counts
 
-FULL = Effort(rounds=9, seconds=0.8, patience=40.0)
+FULL = Effort(rounds=9, seconds=0.8, patience=15.0)
 QUICK = Effort(rounds=3, seconds=0.15, patience=1.5)
 
 
@@ -90,7 +91,8 @@ def _cache_entries(n: int, effort: Effort, compiles: bool) -> Point:
     for k in range(n):
         traced_only.trace(x, k)
     point["trace"] = [
-        clocked(functools.partial(traced_only.trace, x, n + k))[1] for k in range(7 * effort.rounds)
+        clocked(functools.partial(traced_only.trace, x, n + k), CPU_CLOCK)[1]
+        for k in range(7 * effort.rounds)
     ]
     fresh = make()
     point["Python memory"] = [python_bytes(lambda: [fresh.trace(x, k) for k in range(n)])]
@@ -142,10 +144,10 @@ class Scaling(Benchmark):
     name = "scaling"
     title = "How the cost of each stage grows"
     how = (
-        "A slope is the exponent of growth, fitted to the larger half of the sizes, with its standard error: 0 is constant, 1 "
-        "linear. trace and lower are jitkit's own; compile and run are XLA's; run of the tree leaves and of the cache is "
-        "a whole call of jit. Python memory is the most that tracing and lowering take (tracemalloc), program memory is "
-        "arguments, results and temporaries as XLA counts them."
+        "A slope is the exponent of growth, fitted to the larger half of the sizes, with its standard error: 0 is "
+        "constant, 1 linear. trace and lower are jitkit's own, in processor time; compile and run are XLA's; run of the "
+        "tree leaves and of the cache is a whole call of jit. Python memory is the most that tracing and lowering take "
+        "(tracemalloc), program memory is arguments, results and temporaries as XLA counts them."
     )
     columns = (
         Column("", 14, "<"),
