@@ -44,6 +44,9 @@ from .tracing import JitOptions, Traceable, avals_of
 from .tree_compile import Flattener
 from .tree_util import PyTreeDef, tree_flatten, tree_structure
 
+_DE_OPTIMIZED = (
+    "Invalid nan value encountered in the output of a jax.jit function. Calling the de-optimized version."
+)
 _flat_trees: list[PyTreeDef] = []  # the trees of `((*, *, ...), {})`: calls whose arguments are all arrays
 
 
@@ -295,13 +298,14 @@ class Jitted(Traceable):
     def find_nan(self, args: tuple[Any, ...], kwargs: dict[str, Any], error: FloatingPointError) -> Any:
         """With `debug_nans`, after a result held a nan: run the function by operations, to find the one that makes it.
 
-        The error then says which one, and has the traceback of the user's line.
+        The error then says which one, and has the traceback of the user's line. A jitted function that is called on the way
+        does the same, and says so, as JAX does.
         """
         options = config.local.state.options
         if options.debug_nans and not options.disable_jit:
+            print(_DE_OPTIMIZED)
             try:
-                with config.override(disable_jit=True):
-                    self.fun(*args, **kwargs)
+                self.fun(*args, **kwargs)
             except FloatingPointError as found:
                 error.args = found.args
                 return found.__traceback__

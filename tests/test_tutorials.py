@@ -337,9 +337,29 @@ def test_debug_nans_names_the_operation(jax, jnp):
     def f(x):
         return jnp.sqrt(x) + 1
 
+    def looped(x):
+        return jax.lax.scan(lambda c, _: (jnp.log(c), None), x, length=2)[0]
+
+    nested = jax.jit(lambda x: jax.jit(lambda y: jax.lax.log(y))(x) * 2)
+    x, zero = jnp.float32(-1), jnp.zeros(2)
+    calls = [
+        lambda: jnp.log(x),
+        lambda: jax.jit(f)(x),
+        lambda: zero / zero,
+        lambda: jax.jit(lambda x: x / x)(zero),
+        lambda: jax.jit(lambda x: x / x)(0.0),
+        lambda: jax.lax.log(x),
+        lambda: nested(x),
+        lambda: looped(x),
+        lambda: jax.jit(looped)(x),
+    ]
+    seen = []
     with jax.debug_nans(True):
-        ours = [raised(jnp.log, -1.0), raised(jax.jit(f), -1.0), raised(lambda: jnp.zeros(2) / jnp.zeros(2))]
-        return ours, jax.jit(f)(4.0)
+        for call in calls:
+            with contextlib.redirect_stdout(io.StringIO()) as out:  # it says when it looks for the operation
+                seen.append(raised(call))
+            seen.append(out.getvalue())
+        return seen, jax.jit(f)(4.0), jax.jit(lambda x: jnp.where(x > 0, jnp.log(x), 0.0))(x)
 
 
 @same_as_jax
