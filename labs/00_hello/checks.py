@@ -1,0 +1,32 @@
+"""The programs that the exercise of lab 00 must run like the reference."""
+
+from __future__ import annotations
+
+from jitkit.kata.checking import check
+
+
+@check("00.1", "What is negative becomes 0, everything else stays.", against=["the sign is what goes"])
+def values(jk, rng):
+    return jk.nn.relu(rng.normal(size=(5, 4)).astype("float32"))
+
+
+@check(
+    "00.1",
+    "It can be traced: then x has a shape and a dtype, and no numbers.",
+    against=["numpy's functions work on traced values", "Python's max works on arrays"],
+)
+def traced(jk, rng):
+    x = jk.ShapeDtypeStruct((int(rng.integers(2, 9)), 3), "float32")
+    out = jk.eval_shape(jk.nn.relu, x)
+    return out.shape, out.dtype.name
+
+
+@check("00.1", "One number goes the way of many.", against=["`if x > 0` works on traced values"])
+def one_number(jk, rng):
+    x = rng.normal(size=4).astype("float32")
+    return [jk.nn.relu(number) for number in x]
+
+
+@check("00.1", "Integers stay integers.", against=["0 and 0.0 are the same"])
+def integers(jk, rng):
+    return jk.nn.relu(rng.integers(-9, 9, size=5).astype("int32"))

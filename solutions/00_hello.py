@@ -1,0 +1,26 @@
+"""00 Hello: the solutions, as the reference has them, and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jitkit import numpy as jnp
+from jitkit.custom_derivatives import custom_jvp
+from jitkit.pjit import jit
+
+
+# --- 00.1 Your first function -------------------------------------------------------------------------------
+# `jnp.maximum` becomes one equation of the program that `jit` compiles, for arrays of any shape. The 0 is an
+# int: it is weakly typed, so it takes the dtype of x, where 0.0 would turn integers into floats.
+#
+# Usual mistakes:
+#   - `np.maximum`: numpy computes at once, and there is nothing to compute with yet.
+#   - `if x > 0`: Python must take one branch, once for all calls and all elements.
+#   - `0.0` for `0`: right for floats, and every other dtype changes.
+#
+# In JAX: jax/_src/nn/functions.py:relu
+
+
+def relu(x: Any) -> Any:
+    """The larger of x and 0, elementwise, with the shape and the dtype of x."""
+    return jnp.maximum(x, 0)
