@@ -207,12 +207,14 @@ def conv_shape_tuple(
     lhs_shape: Shape,
     rhs_shape: Shape,
     strides: Sequence[int],
-    pads: Sequence[tuple[int, int]],
+    pads: str | Sequence[tuple[int, int]],
     batch_group_count: int = 1,
 ) -> Shape:
     """The shape of a convolution whose axes are in the order batch, feature, spatial. Errors name the
     padding.
     """
+    if isinstance(pads, str):
+        pads = padtype_to_pads(lhs_shape[2:], rhs_shape[2:], strides, pads)
     if len(pads) != len(lhs_shape) - 2:
         raise TypeError(
             f"Wrong number of explicit pads for convolution: expected {len(lhs_shape) - 2}, got {len(pads)}."

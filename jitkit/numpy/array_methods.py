@@ -38,6 +38,13 @@ from .util import ensure_arraylike, index_tuple
 # --- methods that are more than a function with the array in front ---------------------------------------------------
 
 
+def _trace(
+    x: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None
+) -> Any:
+    """The sum of a diagonal."""
+    return diagonals.trace(x, offset, axis1, axis2, dtype, out)
+
+
 def _setitem(x: Any, index: Any, value: Any) -> Any:
     """A TypeError: arrays are immutable."""
     raise TypeError(
@@ -164,7 +171,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "repeat": joining.repeat, "reshape": shaping.reshape_method, "round": selection.round,
     "searchsorted": searching.searchsorted, "sort": sorting.sort, "squeeze": shaping.squeeze, "std": statistics.std,
     "sum": reductions.sum, "swapaxes": shaping.swapaxes, "take": taking.take, "to_device": _to_device,
-    "trace": diagonals.trace, "transpose": _transpose, "var": statistics.var, "view": _view,
+    "trace": _trace, "transpose": _transpose, "var": statistics.var, "view": _view,
 }  # fmt: skip
 
 

@@ -32,7 +32,7 @@ def _cumulative(
     a = ensure_arraylike(name, a)
     if out is not None:
         raise NotImplementedError(f"The 'out' argument to jnp.{name} is not supported")
-    if axis is None or a.ndim == 0:
+    if axis is None or (a.ndim == 0 and a.weak_type):  # a Python number has an axis, here
         a = lax.reshape(a, (a.size,))
     axis = canonicalize_axis(0 if axis is None else axis, a.ndim)
     if nan_as is not None:

@@ -19,7 +19,7 @@ from .promotion import (
     promote_inexact,
     where,
 )
-from .ufuncs import constant, imag, real
+from .ufuncs import constant, greater, imag, less, real
 from .util import as_array, ensure_arraylike, ensure_arraylikes
 
 _INTEGER_OF_BITS: dict[int, np.dtype[Any]] = {
@@ -183,13 +183,13 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
 @jit
 def fmin(x1: Any, x2: Any) -> Any:
     """The smaller of x1 and x2; the other one where one is nan."""
-    return where((x1 < x2) | isnan(x2), x1, x2)
+    return where(less(x1, x2) | isnan(x2), x1, x2)
 
 
 @jit
 def fmax(x1: Any, x2: Any) -> Any:
     """The larger of x1 and x2; the other one where one is nan."""
-    return where((x1 > x2) | isnan(x2), x1, x2)
+    return where(greater(x1, x2) | isnan(x2), x1, x2)
 
 
 @jit(static_argnames=("deg",))

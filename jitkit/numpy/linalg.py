@@ -1,4 +1,4 @@
-"""`jitkit.numpy.linalg`: norms.
+"""`jitkit.numpy.linalg`: norms, and the array API's names for products and parts of matrices. No decompositions.
 
 JAX: jax/_src/numpy/linalg.py:norm
 """
@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import dtypes, lax
 from ..lax.utils import canonicalize_axis
 from ..pjit import fused, jit
-from . import reductions
+from . import contractions, diagonals, reductions
 from .arithmetic import power
 from .promotion import promote_dtypes_inexact
 from .ufuncs import abs as abs_
 from .ufuncs import conj, constant, real, sqrt
-from .util import ensure_arraylike
+from .util import ensure_arraylike, ensure_arraylikes
 
 
 @jit(static_argnames=("ord", "axis", "keepdims"))
@@ -45,9 +45,10 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         return vector_norm(x, ord=2 if ord is None else ord, axis=axes, keepdims=keepdims)
     if len(axes) == 2:
         return _matrix_norm(x, ord, axes[0], axes[1], keepdims)
+    given = axes if axis is None else axis
     raise ValueError(
-        f"Improper number of axes for norm: {axis=}. Pass one axis to compute a vector-norm, or two axes to compute a "
-        "matrix-norm."
+        f"Improper number of axes for norm: axis={given}. Pass one axis to compute a vector-norm, or two axes to compute "
+        "a matrix-norm."
     )
 
 
@@ -90,3 +91,77 @@ def _matrix_norm(x: Any, ord: Any, row_axis: int, column_axis: int, keepdims: bo
     if ord > 0:
         return reductions.amax(sums, axis=compared, keepdims=keepdims, initial=0)
     return reductions.amin(sums, axis=compared, keepdims=keepdims)
+
+
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    """The norm of matrices in the last two axes; `ord` as for `norm`."""
+    return norm(ensure_arraylike("jnp.linalg.matrix_norm", x), ord=ord, keepdims=keepdims, axis=(-2, -1))
+
+
+# --- products, and parts of matrices, which lie in the last two axes -----------------------------------------------------
+
+
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """The vector perpendicular to two vectors of three elements. ValueError for other sizes."""
+    x1, x2 = ensure_arraylikes("jnp.linalg.outer", x1, x2)
+    if x1.shape[axis] != 3 or x2.shape[axis] != 3:
+        raise ValueError(
+            "Both input arrays must be (arrays of) 3-dimensional vectors, but they have "
+            f"{x1.shape[axis]=} and {x2.shape[axis]=}"
+        )
+    return contractions.cross(x1, x2, axis=axis)
+
+
+def outer(x1: Any, x2: Any, /) -> Any:
+    """All products of an element of one vector with one of the other. ValueError unless both have one axis."""
+    x1, x2 = ensure_arraylikes("jnp.linalg.outer", x1, x2)
+    if x1.ndim != 1 or x2.ndim != 1:
+        raise ValueError(f"Input arrays must be one-dimensional, but they are {x1.ndim=} {x2.ndim=}")
+    return x1[:, None] * x2[None, :]
+
+
+def vecdot(
+    x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None
+) -> Any:
+    """The sum over `axis` of conj(x1) * x2."""
+    x1, x2 = ensure_arraylikes("jnp.linalg.vecdot", x1, x2)
+    return contractions.vecdot(
+        x1, x2, axis=axis, precision=precision, preferred_element_type=preferred_element_type
+    )
+
+
+def matmul(x1: Any, x2: Any, /, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """`x1 @ x2`."""
+    x1, x2 = ensure_arraylikes("jnp.linalg.matmul", x1, x2)
+    return contractions.matmul(x1, x2, precision=precision, preferred_element_type=preferred_element_type)
+
+
+def tensordot(
+    x1: Any, x2: Any, /, *, axes: Any = 2, precision: Any = None, preferred_element_type: Any = None
+) -> Any:
+    """The sum of products over several axes, as `jitkit.numpy.tensordot`."""
+    x1, x2 = ensure_arraylikes("jnp.linalg.tensordot", x1, x2)
+    return contractions.tensordot(
+        x1, x2, axes=axes, precision=precision, preferred_element_type=preferred_element_type
+    )
+
+
+def matrix_transpose(x: Any, /) -> Any:
+    """Rows for columns. ValueError for fewer than two axes."""
+    x = ensure_arraylike("jnp.linalg.matrix_transpose", x)
+    ndim = x.ndim
+    if ndim < 2:
+        raise ValueError(f"matrix_transpose requires at least 2 dimensions; got {ndim=}")
+    return lax.transpose(x, (*range(ndim - 2), ndim - 1, ndim - 2))
+
+
+def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    """The diagonals of matrices."""
+    x = ensure_arraylike("jnp.linalg.diagonal", x)
+    return diagonals.diagonal(x, offset=offset, axis1=-2, axis2=-1)
+
+
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    """The sums of the diagonals of matrices."""
+    x = ensure_arraylike("jnp.linalg.trace", x)
+    return diagonals.trace(x, offset=offset, axis1=-2, axis2=-1, dtype=dtype)

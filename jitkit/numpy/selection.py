@@ -213,7 +213,7 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
 
 def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """`nonzero` of the elements in row-major order."""
-    return nonzero(ensure_arraylike("flatnonzero", a).ravel(), size=size, fill_value=fill_value)[0]
+    return nonzero(ensure_arraylike("ravel", a).ravel(), size=size, fill_value=fill_value)[0]
 
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:
