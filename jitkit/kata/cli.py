@@ -15,6 +15,7 @@ import importlib.metadata
 import os
 import platform
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -112,12 +113,77 @@ def _targets_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
 
 
+def _no_arguments(parser: argparse.ArgumentParser) -> None:
+    """A verb alone."""
+
+
+def _start_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "folder",
+        metavar="DIR",
+        type=Path,
+        nargs="?",
+        help="where (default: the workspace we are in, or jitkit-labs)",
+    )
+
+
+def _check_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "what", metavar="WHAT", nargs="?", help="02, 02.3, or a lab's file (default: all that is written)"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--junit", metavar="FILE", type=Path, help="also write a JUnit report")
+    parser.add_argument(
+        "--hidden",
+        metavar="FILE",
+        default="never",
+        help="for instructors: the checks of this file, too (default: %(default)s)",
+    )
+
+
+def _hint_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", nargs="?", help="02.3 (default: the exercise you are at)")
+
+
+def _show_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", nargs="?", help="02.3, or 02 (default: the exercise you are at)")
+    parser.add_argument("--jaxpr", action="store_true", help="the jaxprs in its checks, expected and yours")
+    parser.add_argument("--hlo", action="store_true", help="the StableHLO in its checks")
+    parser.add_argument("--solution", action="store_true", help="the reference's, why, and where JAX does it")
+    parser.add_argument("--give-up", action="store_true", help="with --solution: before yours passes")
+    parser.add_argument("--plot", action="store_true", help="the lab's experiment, with your functions")
+    parser.add_argument("--guess", metavar="N", type=int, help="with --plot: which option you expect")
+    parser.add_argument("--quick", action="store_true", help="with --plot: fewer and smaller measurements")
+
+
+def _reset_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", help="02.3, or a whole lab, 02")
+
+
+def _export_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "folder", metavar="DIR", type=Path, help="a folder that is not there yet, or is empty"
+    )
+
+
 VERBS = {
     "tour": Verb(
         "one function through every stage of the JIT, on this machine",
         _tour_arguments,
         "jitkit.kata.tour:run",
     ),
+    "start": Verb(
+        "make a workspace with the labs; in one, add what is new", _start_arguments, "jitkit.kata.start:run"
+    ),
+    "watch": Verb("check an exercise whenever it is saved", _no_arguments, "jitkit.kata.watch:run"),
+    "check": Verb(
+        "check an exercise, a lab, or all that is written", _check_arguments, "jitkit.kata.check:run"
+    ),
+    "hint": Verb("a hint: one step further each time", _hint_arguments, "jitkit.kata.hint:run"),
+    "show": Verb("the task; programs, the plot, the solution", _show_arguments, "jitkit.kata.show:run"),
+    "reset": Verb("the stub again; yours goes to a backup", _reset_arguments, "jitkit.kata.reset:run"),
+    "status": Verb("where you are, a line a lab", _no_arguments, "jitkit.kata.status:run"),
+    "export": Verb("your own jitkit, complete", _export_arguments, "jitkit.kata.export:run"),
     "targets": Verb(
         "one function, compiled for CPU, GPU and TPU: kernels, memory, fused lines",
         _targets_arguments,
@@ -131,7 +197,9 @@ VERBS = {
 _EPILOG = """\
 examples:
   jitkit tour                   every stage, then the clock, in under a minute
-  jitkit targets                one program on CPU, H100 and two TPUs, ahead of time
+  jitkit start my-labs          build it yourself: labs, in a folder of yours
+  jitkit                        in there: a verdict whenever you save
+  jitkit targets                one program on CPU, GPU and TPU, ahead of time
   jitkit bench peers --quick    is it as fast as jax.jit? measured here, now
   jitkit bench pitfalls lambda  why does jit in a loop compile every time?
 
@@ -167,9 +235,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(versions())
         return OK
     if arguments.verb is None:
+        if _is_in_workspace(Path.cwd()):
+            return guarded(lambda: _run(VERBS["watch"], arguments))
         parser.print_help()
+        print("\nThis folder is no workspace. To build the JIT yourself: jitkit start my-labs")
         return OK
     return guarded(lambda: _run(VERBS[arguments.verb], arguments))
+
+
+def _is_in_workspace(folder: Path) -> bool:
+    return any((parent / ".jitkit").is_dir() for parent in (folder, *folder.parents))
 
 
 def _run(verb: Verb, arguments: argparse.Namespace) -> int:
@@ -207,10 +282,20 @@ def guarded(action: Callable[[], int]) -> int:
 
 
 def _our_bug() -> int:
-    traceback.print_exc()
+    """Say so in a sentence; the traceback, which helps only us, goes to a file."""
+    kind, error, _ = sys.exc_info()
+    report = f"{traceback.format_exc()}\n{versions()}\n"
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="jitkit-", suffix=".txt", delete=False, encoding="utf-8"
+        ) as file:
+            file.write(report)
+        where = f"Please report it, with the file {file.name}."
+    except OSError:
+        where = f"Please report it, with these lines:\n{report}"
     print(
-        "\njitkit: this is a bug of ours, not of yours. Please report the lines above, and these "
-        f"versions:\n{versions()}",
+        f"jitkit: {kind.__name__ if kind else 'Error'}: {error}\n"
+        f"This is a bug of ours, not of yours; nothing that you wrote was changed. {where}\n{versions()}",
         file=sys.stderr,
     )
     return OUR_BUG

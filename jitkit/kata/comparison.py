@@ -147,7 +147,7 @@ class _Comparer:
         count = int(close.size - close.sum())
         index = tuple(int(i) for i in np.unravel_index(int(np.argmin(close)), close.shape))
         at = f"[{', '.join(map(str, index))}]" if index else ""
-        sentence = f"{count} of {close.size} numbers differ; the first is {one[index]} in the expected array, {other[index]} here."
+        sentence = f"{count} of {close.size} numbers differ; the first is {one[index]!s} in the expected array, {other[index]!s} here."
         if not index:
             sentence = "The numbers differ."
         return Difference(f"{where}{at}", sentence, describe(expected), describe(actual))

@@ -7,10 +7,13 @@ of the reference (`targets`); everything else that learners see is generated fro
 
 from __future__ import annotations
 
+import difflib
 import functools
+import os
 import pathlib
 import re
 import tomllib
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from .splice import Target
@@ -90,10 +93,20 @@ class Lab(NamedTuple):
 
 
 def labs_folder() -> pathlib.Path:
-    """Where the labs are: beside this file in an installation, at the top of a clone."""
+    """Where the labs are: beside this file in an installation, at the top of a clone, or where JITKIT_LABS says."""
+    chosen = os.environ.get("JITKIT_LABS")
+    if chosen:
+        return pathlib.Path(chosen)
     here = pathlib.Path(__file__).resolve().parent
     installed = here / "labs"
     return installed if installed.is_dir() else here.parents[1] / "labs"
+
+
+def tests_folder() -> pathlib.Path:
+    """Where the reference's tests are: beside this file in an installation, at the top of a clone."""
+    here = pathlib.Path(__file__).resolve().parent
+    installed = here / "reference_tests"
+    return installed if installed.is_dir() else here.parents[1] / "tests"
 
 
 @functools.cache
@@ -106,6 +119,11 @@ def all_labs(folder: pathlib.Path | None = None) -> tuple[Lab, ...]:
         path for path in root.iterdir() if _FOLDER.fullmatch(path.name) and (path / "lab.toml").is_file()
     )
     return tuple(map(read_lab, folders))
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """The word that was probably meant, or nothing."""
+    return next(iter(difflib.get_close_matches(word, list(words), n=1)), "")
 
 
 def read_lab(folder: pathlib.Path) -> Lab:

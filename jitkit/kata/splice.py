@@ -106,7 +106,10 @@ class LearnerFile(NamedTuple):
     def helpers(self, names: Iterable[str]) -> list[ast.stmt]:
         """The top-level statements that define what functions of these dotted names use, directly or by each other,
         in the order of the file. Exercises are none: the reference has a function of that name."""
-        wanted = {name for path in names for name in _names_used(self.functions[path])}
+        names = list(names)
+        classes = {path.rpartition(".")[0] for path in names} - {""}
+        added = (f for f in self.functions if f.rpartition(".")[0] in classes and f not in self.exercises)
+        wanted = {name for path in (*names, *added) for name in _names_used(self.functions[path])}
         exercises = {path.partition(".")[0] for path in self.exercises}
         candidates = [node for node in self.tree.body if _may_help(node)]
         chosen: set[int] = set()
@@ -183,12 +186,19 @@ def splice_source(source: str, filename: str, module: str, submission: Submissio
         offset = _FAR * (1 + submission.files.index(path))
         file = submission.functions[targets[0]]
         places = [_replace(tree, target, file, offset) for target in targets]
-        helpers = _without_known_imports(
-            file.helpers([target.name for target in targets]), names_of_module, path
-        )
+        helpers = _added_statements(names_of_module, file, targets)
         _check_helpers(helpers, helped, path)
         tree.body[min(places) : min(places)] = [_moved(node, offset) for node in helpers]
     return _relocated(compile(ast.fix_missing_locations(tree), filename, "exec"), submission.files)
+
+
+def added_statements(reference: str, file: LearnerFile, targets: Sequence[Target]) -> list[ast.stmt]:
+    """What comes along with functions of a file into a module whose source is `reference`: helpers and imports."""
+    return _added_statements(set(_names_bound(ast.parse(reference))), file, targets)
+
+
+def _added_statements(known: set[str], file: LearnerFile, targets: Sequence[Target]) -> list[ast.stmt]:
+    return _without_known_imports(file.helpers([target.name for target in targets]), known, file.path)
 
 
 def _replace(tree: ast.Module, target: Target, file: LearnerFile, offset: int) -> int:

@@ -25,6 +25,7 @@ _STYLES = {"bold": "1", "dim": "2", "blue": "34", "cyan": "36", "green": "32", "
 _ASCII = str.maketrans(
     {"→": "->", "←": "<-", "─": "-", "│": "|", "█": "#", "▌": "#", "▏": "|", "…": "~", "µ": "u"}
 )
+_ASCII |= str.maketrans({"✓": "+", "✗": "x", "○": "o", "·": "-"})
 _WIDEST = 100  # lines longer than this are hard to read, however wide the window is
 
 
@@ -120,6 +121,11 @@ class Screen:
         halves = round(max(0.0, min(fraction, 1.0)) * width * 2)
         return "█" * (halves // 2) + ("▌" if halves % 2 else "") or "▏"
 
+    def clear(self) -> None:
+        """Begin a new page, where there are pages."""
+        if self.interactive:
+            self._write("\x1b[2J\x1b[H")
+
     # --- things that take a while ---------------------------------------------------------------------------
 
     @contextlib.contextmanager
@@ -154,7 +160,7 @@ class Screen:
 
 def _can_encode(stream: TextIO) -> bool:
     try:
-        "→←│─█▌▏…µ".encode(stream.encoding or "ascii")
+        "→←│─█▌▏…µ✓✗○·".encode(stream.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
         return False
     return True

@@ -43,13 +43,14 @@ class CheckResult(NamedTuple):
 
 class Verdict(NamedTuple):
     """The verdict on an exercise. `status` is "pass", "fail", "todo" (a stub), or "broken" (not to be read as Python, or not
-    there); then `sentence` and `line` say why."""
+    there); then `sentence` says why. `line` is where, or where the function is that was checked."""
 
     exercise: Exercise
     status: str
     results: tuple[CheckResult, ...] = ()
     sentence: str = ""
     line: tuple[str, int] | None = None
+    file: str = ""
 
     @property
     def passed(self) -> int:
@@ -126,7 +127,8 @@ class Assessor:
             own = frozenset(f.path for f in job.files)
             triples = zip(checks, expected.result(), outcomes, strict=True)
             results = tuple(self.judge(*triple, own) for triple in triples)
-        return Verdict(exercise, PASS if all(r.status == PASS for r in results) else FAIL, results)
+        status = PASS if all(r.status == PASS for r in results) else FAIL
+        return Verdict(exercise, status, results, "", _place(exercise, file), file.path)
 
     def job(
         self,
@@ -226,6 +228,12 @@ def find_problem(exercise: Exercise, file: LearnerSource) -> Verdict | None:
         names = ", ".join(f"`{stub.name}`" for stub in stubs)
         return Verdict(exercise, TODO, (), f"{names} is still to be written.", (file.path, stubs[0].lineno))
     return None
+
+
+def _place(exercise: Exercise, file: LearnerSource) -> tuple[str, int]:
+    """The line where an exercise's first function begins."""
+    learner = LearnerFile.parse(file.source, file.path, file.exercises)
+    return file.path, learner.find(exercise.targets[0]).lineno
 
 
 def _digest(parts: Any) -> str:

@@ -1,0 +1,86 @@
+"""source + functions -> source: functions replaced in a text, every other line as it was
+
+What `reset` does to a learner's file, and `export` to the reference's modules.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import textwrap
+from collections.abc import Mapping, Sequence
+
+from .splice import Function, LearnerFile
+
+
+def function_text(source: str, function: Function) -> str:
+    """The lines of a function, without its decorators, as if it stood at the left margin."""
+    lines = source.splitlines(keepends=True)[function.lineno - 1 : function.end_lineno]
+    if function.col_offset == 0:
+        return "".join(lines)
+    margins = {line[: function.col_offset] for line in lines if line.strip()}
+    if len(margins) == 1 and not next(iter(margins)).strip() and not _has_open_text(function):
+        return "".join(line[function.col_offset :] if line.strip() else line for line in lines)
+    plain = type(function)(**dict(ast.iter_fields(function)))
+    plain.decorator_list = []
+    return ast.unparse(ast.fix_missing_locations(plain)) + "\n"
+
+
+def _has_open_text(function: Function) -> bool:
+    """Whether a text other than a docstring goes over several lines: moving those lines would change it."""
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(function)
+        if isinstance(node, Function | ast.ClassDef) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    texts = (n for n in ast.walk(function) if isinstance(n, ast.Constant | ast.JoinedStr))
+    return any(n.lineno != n.end_lineno and id(n) not in docstrings for n in texts)
+
+
+def replace_functions(source: str, replacements: Mapping[str, str], own_decorators: bool = True) -> str:
+    """The source with functions, by their dotted names, replaced by texts that begin with `def` at the left margin.
+
+    Args:
+      own_decorators: whether a replaced function's decorators stay.
+
+    KeyError for a name that is not in the source.
+    """
+    functions = LearnerFile.parse(source, "", ()).functions
+    edits = []
+    for name, text in replacements.items():
+        function = functions[name]
+        first = function.lineno
+        if not own_decorators and function.decorator_list:
+            first = function.decorator_list[0].lineno
+        edits.append((first - 1, function.end_lineno or first, _indented(text, function)))
+    return edit_lines(source, edits)
+
+
+def edit_lines(source: str, edits: Sequence[tuple[int, int, str]]) -> str:
+    """The source with lines `[start, end)`, counted from 0, replaced by texts. They may not overlap."""
+    lines = source.splitlines(keepends=True)
+    for start, end, text in sorted(edits, reverse=True):
+        lines[start:end] = [text if text.endswith("\n") or not text else text + "\n"]
+    return "".join(lines)
+
+
+def _indented(text: str, function: Function) -> str:
+    if function.col_offset == 0:
+        return text
+    tree = ast.parse(text).body[0]
+    if isinstance(tree, Function) and _has_open_text(tree):
+        text = ast.unparse(tree) + "\n"
+    return textwrap.indent(text, " " * function.col_offset)
+
+
+def insert_before_function(source: str, name: str, text: str) -> str:
+    """The source with a text before the top-level statement that a function, by its dotted name, is in."""
+    tree = ast.parse(source)
+    top = name.partition(".")[0]
+    node = next(n for n in tree.body if getattr(n, "name", None) == top)
+    decorators = getattr(node, "decorator_list", [])
+    line = min([node.lineno, *(d.lineno for d in decorators)]) - 1
+    lines = source.splitlines()
+    comments = itertools.takewhile(lambda i: lines[i].startswith("#"), range(line - 1, -1, -1))
+    line -= sum(1 for _ in comments)
+    return edit_lines(source, [(line, line, text.rstrip("\n") + "\n\n\n")])

@@ -1,0 +1,193 @@
+"""a learner's progress <-> `.jitkit/state.json`
+
+One plain file, which may be read, and deleted: it remembers what passed (as a hash of what was written then), how many hints
+were shown, and where the learner is. Nothing that they wrote is in it. It is replaced in one step, under a lock, so that
+neither an interrupt nor a second terminal leaves half of it. A file that cannot be read is put aside, with a message, and a
+new one begun; parts that make no sense are left out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import time
+from collections.abc import Iterator
+from typing import Any
+
+VERSION = 1
+_LONGEST_WAIT = 5.0  # seconds for the lock; then its owner is taken for dead
+_NAP = 0.02
+
+
+@dataclasses.dataclass
+class Progress:
+    """What is known of one exercise."""
+
+    passed: str = ""  # the fingerprint of what passed, last
+    failed: str = ""  # of what failed, last
+    suspect: str = ""  # of what passed, and made another exercise fail
+    hints: int = 0
+    gave_up: bool = False
+
+
+@dataclasses.dataclass
+class State:
+    """What is known of a learner: the exercise they are at, each exercise, the answers to predictions by lab, the exercises whose
+    stubs they were given, and a hash of each file that they were given."""
+
+    current: str = ""
+    exercises: dict[str, Progress] = dataclasses.field(default_factory=dict)
+    predictions: dict[str, str] = dataclasses.field(default_factory=dict)
+    offered: list[str] = dataclasses.field(default_factory=list)
+    given: dict[str, str] = dataclasses.field(default_factory=dict)
+
+    def of(self, id: str) -> Progress:
+        """The progress of an exercise, which may be changed."""
+        return self.exercises.setdefault(id, Progress())
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data, with the version of the format."""
+        return {"version": VERSION, **dataclasses.asdict(self)}
+
+    @classmethod
+    def from_json(cls, data: Any) -> State:
+        """From plain data; what has the wrong type is left out. ValueError where there is nothing to be understood."""
+        if not isinstance(data, dict) or not isinstance(data.get("version"), int):
+            raise ValueError("it is no state of jitkit's")
+        if data["version"] > VERSION:
+            raise ValueError("a newer jitkit wrote it")
+        return cls(
+            current=_typed(data.get("current"), str, ""),
+            exercises={id: _progress(item) for id, item in _typed(data.get("exercises"), dict, {}).items()},
+            predictions=_texts(data.get("predictions")),
+            offered=[id for id in _typed(data.get("offered"), list, []) if isinstance(id, str)],
+            given=_texts(data.get("given")),
+        )
+
+
+def _progress(item: Any) -> Progress:
+    data = _typed(item, dict, {})
+    kept = {
+        field.name: data[field.name]
+        for field in dataclasses.fields(Progress)
+        if type(data.get(field.name)) is type(field.default)
+    }
+    return Progress(**kept)
+
+
+def _texts(value: Any) -> dict[str, str]:
+    return {key: text for key, text in _typed(value, dict, {}).items() if isinstance(text, str)}
+
+
+def _typed(value: Any, kind: type, otherwise: Any) -> Any:
+    return value if isinstance(value, kind) else otherwise
+
+
+class StateFile:
+    """The file of a workspace.
+
+    Attributes:
+      messages: what the learner should be told, once: that a file was put aside, or that nothing can be written.
+    """
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.folder = folder
+        self.path = folder / "state.json"
+        self.lock = folder / "lock"
+        self.messages: list[str] = []
+        self.unwritten: State | None = None  # where nothing can be written, this run remembers by itself
+
+    def read(self) -> State:
+        """The state; an empty one where there is none. It never raises for what is in the file."""
+        if self.unwritten is not None:
+            return self.unwritten
+        try:
+            return State.from_json(json.loads(self.path.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            return State()
+        except (OSError, ValueError, RecursionError) as error:
+            self.put_aside(str(error))
+            return State()
+
+    @contextlib.contextmanager
+    def edit(self) -> Iterator[State]:
+        """The state, to be changed within the block: it is written when the block ends, unless by an error."""
+        with self.locked():
+            state = self.read()
+            yield state
+            self.write(state)
+
+    def write(self, state: State) -> None:
+        """Replace the file in one step."""
+        text = json.dumps(state.to_json(), indent=1) + "\n"
+        part = self.folder / f"state.{os.getpid()}.part"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            part.write_text(text, encoding="utf-8")
+            _replace(part, self.path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                part.unlink()
+            if self.unwritten is None:
+                self.messages.append(
+                    f"Progress cannot be written to {self.folder} ({error.strerror}): it will be forgotten when this ends."
+                )
+            self.unwritten = state
+
+    def put_aside(self, why: str) -> None:
+        """Move a file that cannot be read out of the way."""
+        backup = self.folder / "backups" / f"state-{time.strftime('%Y%m%d-%H%M%S')}.json"
+        try:
+            backup.parent.mkdir(parents=True, exist_ok=True)
+            _replace(self.path, backup)
+            where = f"It is kept as {backup}."
+        except OSError:
+            where = "It could not be moved."
+        self.messages.append(
+            f"The record of your progress could not be read: {why}. {where} Your files are as they were: `jitkit check` finds "
+            "out anew what passes."
+        )
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Alone with the file, as far as other processes of ours go. Where no lock can be made, without one."""
+        held = self.acquire()
+        try:
+            yield
+        finally:
+            if held:
+                with contextlib.suppress(OSError):
+                    self.lock.unlink()
+
+    def acquire(self) -> bool:
+        """Make the lock file, which is there as long as its owner writes: for milliseconds."""
+        give_up = time.monotonic() + _LONGEST_WAIT
+        while True:
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                os.close(os.open(self.lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+                return True
+            except FileExistsError:
+                if time.monotonic() < give_up:
+                    time.sleep(_NAP)
+                    continue
+                with contextlib.suppress(OSError):  # its owner was killed in the middle
+                    self.lock.unlink()
+                give_up = time.monotonic() + _LONGEST_WAIT
+            except OSError:
+                return False
+
+
+def _replace(source: pathlib.Path, target: pathlib.Path) -> None:
+    """`os.replace`, which Windows refuses for a moment while somebody reads the target."""
+    for attempt in range(20):
+        try:
+            os.replace(source, target)
+            return
+        except PermissionError:
+            if os.name != "nt" or attempt == 19:
+                raise
+            time.sleep(_NAP)
