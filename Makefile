@@ -13,13 +13,15 @@ JITKIT := $(BIN)/python -m jitkit.kata
 CHOSEN := $(if $(PYTHON),"$(PYTHON)")
 USE := .venv/.installed
 TEST := .venv/.installed-for-tests
+TARGETS := .venv/.installed-for-targets
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test lint fuzz bench clean
+.PHONY: help tour test test-targets compilers lint fuzz bench clean
 
 help:
 	@echo "make tour    one function through every stage of the JIT, on this machine (under a minute; first sets up .venv)"
 	@echo "make test    every test, against real JAX (about five minutes on two cores)"
+	@echo "make test-targets  every primitive compiled for H100, TPU v5e, TPU v6e (downloads 450 MB; about five minutes)"
 	@echo "make lint    ruff and mypy only"
 	@echo "make fuzz    the random programs, many more of them (FUZZ_EXAMPLES=$(FUZZ_EXAMPLES))"
 	@echo "make bench   jitkit measured beside JAX (BENCH_ARGS=--quick for a short look)"
@@ -30,6 +32,11 @@ tour: $(USE)
 
 test: $(TEST)
 	@$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
+
+test-targets: $(TARGETS)
+	@$(BIN)/python -m pytest tests/targets $(PYTEST_ARGS)
+
+compilers: $(TARGETS)
 
 lint: $(TEST)
 	@$(BIN)/python -m ruff check .
@@ -52,3 +59,7 @@ $(USE): pyproject.toml .ci/venv
 $(TEST): pyproject.toml .ci/venv
 	@.ci/venv .venv '.[test]' $(CHOSEN)
 	@touch $@ $(USE)
+
+$(TARGETS): pyproject.toml .ci/venv
+	@.ci/venv .venv '.[test,tpu,gpu]' $(CHOSEN)
+	@touch $@ $(TEST) $(USE)

@@ -36,7 +36,7 @@ _SHAPE = re.compile(r"(?P<dtype>[a-z]\w*)(?:\[(?P<sizes>[\d, ]*)\])?")
 def parse_shapes(text: str) -> list[ShapeDtypeStruct]:
     """`f32[2,3],i32[]` as arguments without values. WrongUsage for what cannot be read."""
     found = []
-    for part in re.split(r",(?![^\[]*\])|\s+", text.strip()):
+    for part in re.split(r"[,\s]+(?![^\[]*\])", text.strip()):
         match = _SHAPE.fullmatch(part)
         if not match:
             raise WrongUsage(f"{part!r} is not a type such as f32[1024,8] (or f32[] for a single number)")

@@ -76,9 +76,8 @@ def trace(function: Callable[..., Any], shapes: Sequence[ShapeDtypeStruct]) -> T
 
 def compile_for(traced: Traced, target: Target, compilers: Compilers) -> Outcome:
     """The program for a target, or what was in the way."""
-    lowered = traced.lower(lowering_platforms=(target.platform,))
     try:
-        return lowered._compile_for(target, compilers)
+        return traced.lower(lowering_platforms=(target.platform,))._compile_for(target, compilers)
     except TargetError as error:
         return error
     except (
@@ -154,7 +153,7 @@ def row(program: TargetProgram, sources: Sequence[str]) -> tuple[str, ...]:
 def amount(value: float, unit: str) -> str:
     """Three digits and a prefix: `33.6 M`, `1.31 MB`."""
     for prefix, scale in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if value >= scale:
+        if value >= 0.9995 * scale:
             scaled = value / scale
             return f"{scaled:.{2 if scaled < 9.995 else 1 if scaled < 99.95 else 0}f} {prefix}{unit}"
     return f"{value:.0f} {unit}".rstrip()

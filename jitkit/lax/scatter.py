@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -179,11 +179,6 @@ def _lower_scatter(
         [indices] = inline_function(
             ctx, functools.partial(_clamped, dnums=dnums), [operand, indices, updates], ctx.avals_in
         )
-    scalar = ShapedArray((), ctx.avals_in[0].dtype)
-
-    def combine(old: str, update: str) -> list[tuple[str, Any]]:
-        return [(update if update_jaxpr is None else ctx.inline(update_jaxpr, [old, update])[0], scalar)]
-
     axes = dimension_list(
         update_window_dims=dnums.update_window_dims,
         inserted_window_dims=dnums.inserted_window_dims,
@@ -192,16 +187,58 @@ def _lower_scatter(
         scatter_dims_to_operand_dims=dnums.scatter_dims_to_operand_dims,
     )
     vector_axis = f"index_vector_dim = {ctx.avals_in[1].ndim - 1}"
-    [out] = ctx.emit_regions(
-        f'"stablehlo.scatter"({operand}, {indices}, {updates}) <{{'
+    attributes = (
         f"indices_are_sorted = {str(indices_are_sorted).lower()}, "
         f"scatter_dimension_numbers = #stablehlo.scatter<{', '.join(filter(None, [axes, vector_axis]))}>, "
-        f"unique_indices = {str(unique_indices).lower()}}}>",
-        [([scalar, scalar], combine)],
-        f"({', '.join(map(type_of, ctx.avals_in))}) -> {type_of(ctx.avals_out[0])}",
+        f"unique_indices = {str(unique_indices).lower()}"
+    )
+
+    def combine(old: str, update: str) -> str:
+        return update if update_jaxpr is None else ctx.inline(update_jaxpr, [old, update])[0]
+
+    of_parts = {scatter_add_p: "add", scatter_sub_p: "subtract"}.get(cast(Primitive, ctx.primitive))
+    if of_parts and ctx.module.platform == "gpu" and ctx.avals_in[0].dtype == np.complex128:
+        return _scatter_by_parts(ctx, operand, indices, updates, attributes, of_parts)
+    return _emit_scatter(ctx, [operand, indices, updates], ctx.avals_in, attributes, combine)
+
+
+def _emit_scatter(
+    ctx: LoweringContext,
+    operands: Sequence[str],
+    avals: Sequence[Any],
+    attributes: str,
+    combine: Callable[[str, str], str],
+) -> str:
+    scalar = ShapedArray((), avals[0].dtype)
+    listed = ", ".join(operands)
+    [out] = ctx.emit_regions(
+        f'"stablehlo.scatter"({listed}) <{{{attributes}}}>',
+        [([scalar, scalar], lambda old, update: [(combine(old, update), scalar)])],
+        f"({', '.join(map(type_of, avals))}) -> {type_of(avals[0])}",
         1,
     )
     return out
+
+
+def _scatter_by_parts(
+    ctx: LoweringContext, operand: str, indices: str, updates: str, attributes: str, operation: str
+) -> str:
+    """Sums and differences of complex numbers of 128 bits, which no GPU can update in one step: the real parts and the
+    imaginary ones, each for themselves.
+    """
+    whole, places, changes = ctx.avals_in
+    avals = [whole.update(dtype=np.float64), places, changes.update(dtype=np.float64)]
+    scalar = type_of(ShapedArray((), np.float64))
+
+    def combine(old: str, update: str) -> str:
+        return ctx.emit_text(f"stablehlo.{operation} {old}, {update} : {scalar}")
+
+    results = []
+    for part in ("real", "imag"):
+        old = ctx.emit_op(f"stablehlo.{part} {operand}", [whole], avals[0])
+        update = ctx.emit_op(f"stablehlo.{part} {updates}", [changes], avals[2])
+        results.append(_emit_scatter(ctx, [old, indices, update], avals, attributes, combine))
+    return ctx.emit("stablehlo.complex", results, out=whole)
 
 
 def _clamped(operand: Any, indices: Any, updates: Any, *, dnums: ScatterDimensionNumbers) -> list[Any]:

@@ -26,6 +26,7 @@ from . import table
 from .program import TargetProgram
 from .table import Target, TargetError
 
+PROGRAM = ["-m", "jitkit.targets.worker"]
 TIME_LIMIT = (
     300.0  # seconds for one program; what this takes is stuck, or too large to be waited for by default
 )
@@ -121,7 +122,7 @@ class _Worker:
         dumps.mkdir()
         with open(self._noise, "wb") as noise:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "jitkit.targets.worker", target.platform, str(dumps)],
+                [sys.executable, *PROGRAM, target.platform, str(dumps)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=noise,
@@ -130,7 +131,8 @@ class _Worker:
                 encoding="utf-8",
             )
         self._answers: queue.Queue[str] = queue.Queue()
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
 
     def _listen(self) -> None:
         for line in self._process.stdout:
@@ -157,6 +159,8 @@ class _Worker:
             self._process.stdin.close()
         self._process.kill()
         self._process.wait()
+        self._listener.join()
+        self._process.stdout.close()
         lines = self._noise.read_text(encoding="utf-8", errors="replace").splitlines()
         self._folder.cleanup()
         return "\n".join(f"    {line[:300]}" for line in lines[-8:])

@@ -1,0 +1,72 @@
+"""Programs whose primitives the tables of other tests do not have: control flow, random numbers, order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import jitkit
+import jitkit.nn
+import jitkit.numpy as jnp
+from jitkit import lax
+from jitkit.stages import ShapeDtypeStruct
+
+X = ShapeDtypeStruct((8, 8), np.float32)
+N = ShapeDtypeStruct((), np.int32)
+SEED = ShapeDtypeStruct((), np.uint32)
+
+
+def branches(x, i):
+    return lax.switch(i, [jnp.sin, jnp.cos, lambda x: x * lax.cond(i > 1, lambda: 2.0, lambda: 3.0)], x)
+
+
+def loops(x, n):
+    x = lax.while_loop(lambda c: c[1] < n, lambda c: (jnp.tanh(c[0]), c[1] + 1), (x, 0))[0]
+    return lax.fori_loop(0, 3, lambda i, y: y + i, x)
+
+
+def scans(x):
+    carry, ys = lax.scan(lambda c, row: (c + row, jnp.sin(c)), x[0], x)
+    return carry, ys, lax.map(jnp.sum, x)
+
+
+def nested(x):
+    inner = jitkit.jit(lambda x: jnp.exp(x))
+    return inner(x) + inner(x + 1)
+
+
+def random_numbers(seed, x):
+    random = jitkit.random
+    a, b, c = random.split(random.key(seed), 3)
+    d = random.fold_in(a, 7)
+    return (
+        random.normal(a, x.shape) + x,
+        random.uniform(b, (3,)),
+        random.randint(c, (4,), 0, 10),
+        random.bits(d, (5,)),
+        random.permutation(d, x),
+        random.key_data(random.clone(d)),
+        random.categorical(d, x),
+    )
+
+
+def old_keys(seed):
+    key = jitkit.random.PRNGKey(seed)
+    return jitkit.random.normal(key, (3, 3)), jitkit.random.split(key)
+
+
+def gamma(seed, a):
+    return jitkit.random.gamma(jitkit.random.key(seed), a)
+
+
+SAMPLES = {
+    "branches": (branches, X, N),
+    "loops": (loops, X, N),
+    "scans": (scans, X),
+    "calls": (nested, X),
+    "a function with a derivative of its own": (jitkit.nn.relu, X),
+    "an order": (lambda x: lax.optimization_barrier((x, x + 1)), X),
+    "random numbers": (random_numbers, SEED, X),
+    "gamma": (gamma, SEED, X),
+    "values tied": (lambda x: lax.tie_p.bind(x, x + 1), X),
+    "random numbers from old keys": (old_keys, SEED),
+}

@@ -1,0 +1,154 @@
+"""What a user gets from the compilers of H100, TPU v5e and TPU v6e."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from samples import SAMPLES
+
+import jitkit
+import jitkit.numpy as jnp
+from jitkit import lax
+from jitkit.kata import cli
+from jitkit.stages import ShapeDtypeStruct
+from jitkit.targets import TARGETS, TargetError
+
+HERE = pathlib.Path(__file__).parents[2]
+OTHERS = [name for name in TARGETS if name != "cpu"]
+X = ShapeDtypeStruct((256, 256), np.float32)
+
+
+def layer(x, w):
+    h = jnp.tanh(x @ w + 1.0)
+    h = lax.fori_loop(0, 5, lambda i, y: jnp.sin(y) * 1.5 - y, h)
+    return h.sum()
+
+
+FIRST = layer.__code__.co_firstlineno
+
+
+@pytest.fixture(scope="module")
+def programs(compilers):
+    traced = jitkit.jit(layer).trace(X, X)
+    return {
+        name: traced.lower(lowering_platforms=(TARGETS[name].platform,))._compile_for(
+            TARGETS[name], compilers
+        )
+        for name in TARGETS
+    }
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("target", OTHERS)
+def test_programs_of_control_flow_and_random_numbers_compile(target, name, compilers):
+    function, *shapes = SAMPLES[name]
+    lowered = jitkit.jit(function).trace(*shapes).lower(lowering_platforms=(TARGETS[target].platform,))
+    assert "ENTRY" in lowered._compile_for(TARGETS[target], compilers).as_text()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_lines_of_python_are_found_in_the_fusions(target, programs):
+    program = programs[target]
+    lines = {
+        line.number - FIRST for kernel in program.kernels for line in kernel.lines if line.file == __file__
+    }
+    assert lines == {1, 2, 3}
+    assert (
+        any({"dot_general", "tanh"} <= set(kernel.operations) for kernel in program.fusions)
+        or target != "tpu:v5e"
+    )
+    assert len(program.loops) == 1
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_costs_and_memory_come_with_their_source(target, programs):
+    cost, memory = programs[target].cost_analysis(), programs[target].memory_analysis()
+    assert cost["flops"] >= 2 * 256**3
+    assert cost["bytes accessed"] > 0
+    assert ("libtpu" in cost.source) == target.startswith("tpu")
+    assert ("no estimate of its own" in cost.source) == target.startswith("gpu")
+    assert memory["arguments"] == 2 * X.size * 4
+    assert memory.source
+
+
+def test_the_h100_gets_ptx_of_its_architecture_and_a_list_of_launches(programs):
+    program = programs["gpu:h100"]
+    texts = program.ptx()
+    assert all(".target sm_90" in text and f".entry {kernel}" in text for kernel, text in texts.items())
+    assert len([line for line in program.launches() if "Kernel" in line]) >= 3
+    assert program.code_size() == (sum(text.count("\n") for text in texts.values()), "lines of PTX")
+
+
+@pytest.mark.parametrize("target", ["tpu:v5e", "tpu:v6e"])
+def test_a_tpu_gets_bundles(target, programs):
+    bundles = programs[target].bundles()
+    assert all(count > 0 for count in bundles.values())
+    assert {kernel.name for kernel in programs[target].fusions} & set(bundles)
+    assert programs[target].code_size() == (sum(bundles.values()), "bundles")
+    with pytest.raises(TargetError, match="PTX is not available from this compiler"):
+        programs[target].ptx()
+
+
+def test_a_cuda_toolkit_on_the_path_is_not_asked(tmp_path, monkeypatch):
+    """It would be of another version than what was installed with the plugin, and hide that this is needed."""
+    for tool in ("ptxas", "nvcc", "nvlink", "fatbinary"):
+        (tmp_path / tool).write_text(
+            f"#!/bin/sh\necho {tool} >> {tmp_path}/asked\nexit 1\n", encoding="utf-8"
+        )
+        (tmp_path / tool).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    compiled = jitkit.jit(layer).trace(X, X).lower().compile(target="gpu:h100")
+    assert compiled.ptx()
+    assert not (tmp_path / "asked").exists()
+
+
+def test_two_processes_compile_for_a_tpu_at_a_time(compilers):
+    """libtpu locks a file when it is loaded, unless it is told that this is meant."""
+    traced = jitkit.jit(layer).trace(X, X)
+    here = traced.lower().compile(target="tpu:v5e")  # `compilers` has one open, if any test before asked it
+    assert (
+        traced.lower(lowering_platforms=("tpu",))._compile_for(TARGETS["tpu:v5e"], compilers).as_text()
+        == here.as_text()
+    )
+
+
+QUIET = """
+    import jitkit as jax, jitkit.numpy as jnp
+    print(jax.jit(lambda x: jnp.sin(x).sum())(jnp.zeros(3)), jax.default_backend())
+"""
+
+
+def test_with_all_plugins_installed_a_program_on_the_cpu_prints_its_own_lines_only():
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "TPU_"))} | {
+        "PYTHONPATH": str(HERE)
+    }
+    command = [sys.executable, "-c", textwrap.dedent(QUIET)]
+    done = subprocess.run(command, capture_output=True, text=True, env=env, check=True)
+    if "cpu" in done.stdout:  # on a machine with an accelerator, that one computes
+        assert done.stdout == "0.0 cpu\n"
+        assert done.stderr == ""
+
+
+def test_the_command_shows_all_targets(capsys):
+    assert cli.main(["targets"]) == 0
+    shown = capsys.readouterr().out
+    rows = [line.split()[0] for line in shown.splitlines() if line.endswith((" s", " ms"))]
+    assert [row for row in rows if row in TARGETS] == list(TARGETS)
+    assert shown.count("Fused for ") == 4
+    assert "Targets are not ranked" in shown
+    assert max(map(len, shown.splitlines())) < 80
+
+
+def test_the_command_gives_data(capsys):
+    assert cli.main(["targets", "--json", "--target", "tpu:v6e", "--target", "gpu:h100"]) == 0
+    found = json.loads(capsys.readouterr().out)["targets"]
+    assert [target["target"] for target in found] == ["tpu:v6e", "gpu:h100"]
+    assert [target["code"]["unit"] for target in found] == ["bundles", "lines of PTX"]
+    assert found[0]["cost"]["source"] != found[1]["cost"]["source"]

@@ -1,0 +1,76 @@
+"""What can be traced can be compiled for H100, TPU v5e and TPU v6e: each primitive, for each dtype."""
+
+from __future__ import annotations
+
+import concurrent.futures
+
+import pytest
+import surface
+from samples import SAMPLES
+
+import jitkit
+from jitkit.interpreters import mlir
+from jitkit.targets import TARGETS, Compilers
+
+PLATFORMS = {"gpu": ["gpu:h100"], "tpu": ["tpu:v5e", "tpu:v6e"]}
+AT_ONCE = 40
+
+# What these compilers have no code for. An entry that is not refused any more is a failure, too.
+NO_CODE = {
+    "gpu:h100": {("conv_general_dilated", "int32 int32")},
+    "tpu:v5e": {("clamp", "bool bool bool")},
+    "tpu:v6e": {("clamp", "bool bool bool")},
+}
+
+# Primitives that have no equation in a program that can be compiled ahead of time.
+NEVER_ALONE = {
+    "after_all": "orders effects, and there are none without callbacks",
+    "create_token": "orders effects, and there are none without callbacks",
+    "debug_callback": "calls Python",
+    "debug_print": "calls Python",
+    "io_callback": "calls Python",
+    "pure_callback": "calls Python",
+    "eval_jaxpr": "what loops and branches are lowered through",
+    "iota_2x32_shape": "what random_bits is lowered through",
+    "threefry2x32": "what random_bits is lowered through",
+    "stage": "goes while tracing",
+}
+
+
+@pytest.fixture(scope="session")
+def equations():
+    return surface.equations()
+
+
+@pytest.fixture(scope="session")
+def refusals(equations):
+    """For each target the kinds of equations that its compiler refused. The platforms are asked at the same time."""
+
+    def ask(platform):
+        found = {}
+        items = [item for item in equations.items() if platform == "gpu" or not surface.is_wide(item[0])]
+        with Compilers() as compilers:
+            for name in PLATFORMS[platform]:
+                found[name] = {}
+                for i in range(0, len(items), AT_ONCE):
+                    found[name] |= surface.refused(compilers, TARGETS[name], items[i : i + AT_ONCE])
+        return found
+
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        return {name: kinds for found in pool.map(ask, PLATFORMS) for name, kinds in found.items()}
+
+
+@pytest.mark.parametrize("target", NO_CODE)
+def test_every_kind_of_equation_compiles(target, refusals):
+    surprises = {kind: text for kind, text in refusals[target].items() if kind not in NO_CODE[target]}
+    assert not surprises
+    assert set(refusals[target]) == NO_CODE[target]
+
+
+def test_there_is_an_equation_of_every_primitive(equations):
+    covered = {primitive for primitive, _ in equations} | surface.CALLS
+    for function, *shapes in SAMPLES.values():
+        covered |= {eqn.primitive.name for eqn in surface.equations_in(jitkit.make_jaxpr(function)(*shapes))}
+    registered = {primitive.name for primitive in mlir._rules}
+    assert len(equations) > 500
+    assert registered - covered == set(NEVER_ALONE)
