@@ -1,0 +1,479 @@
+"""Compares every public name with JAX's, and writes down what it found: `docs/parity.md`.
+
+    python tests/parity.py --write    write the table
+    python tests/parity.py --check    exit 1 unless the table is as it would be written
+
+`parity_samples` has a call of each name. It is run with JAX and with jitkit: results are compared in structure, shape,
+dtype, weak type and value, printed jaxprs to the letter. Then it is traced again with other operands in the place of the
+floats, and must give the same jaxpr again, or the same error. A row says what was compared, and why something differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import io
+import pathlib
+import re
+import sys
+import warnings
+from typing import Any
+
+import jax
+import jax.flatten_util
+import ml_dtypes
+import numpy as np
+import parity_samples
+from lax_oracle import first_line
+from twin import difference, plain, words
+
+import jitkit
+
+PATH = pathlib.Path(__file__).resolve().parent.parent / "docs" / "parity.md"
+VERSION = "0.10.2"  # the version of JAX that the table is about
+
+# --- why something differs: pattern of a sample, or "other kind: sample" for another kind of operand, and the reason -----
+
+_MAPPED = "JAX maps over an axis and prints it as np.int64(1)"
+_NAMED_AXIS = "names the axis that is out of bounds, in JAX an IndexError of a tuple"
+_OTHER_SENTENCE = "another sentence"
+
+REASONS: tuple[tuple[str, str], ...] = (
+    (r"((?!0-d|weak|empty|a list|None).*: )?jnp\.(digitize|searchsorted)", _MAPPED),
+    (
+        r"((?!0-d|weak|a list|None).*: )?jnp\.corrcoef",
+        "JAX takes the diagonal in another way for one of its compilers",
+    ),
+    (r"(0-d|weak): (jnp\.(nan)?arg(max|min)\(x, axis|x\.argmax\(axis)", _NAMED_AXIS),
+    (r"(a list|None): jnp\.(average|einsum|gradient)", _OTHER_SENTENCE),
+    (
+        r"(bool|int32|uint8): (x\.at\[0\]\.apply|lax\.scatter_apply)",
+        "a ValueError, where JAX records an update of another type",
+    ),
+    (r"(a list|None): lax\.(collapse|scatter_apply)", "a TypeError, in JAX an AttributeError"),
+    (r"(0-d|weak): lax\.conv_transpose", "a ValueError, in JAX an AssertionError"),
+    (r"(0-d|weak|empty): lax\.reshape", "a TypeError, where JAX records it and fails when it lowers"),
+    (r"None: lax\.dynamic_update_index_in_dim", "an AttributeError, in JAX an IndexError"),
+    (
+        r"(a list|None): lax\.(broadcast|expand_dims|conv_transpose|dynamic_|map\(lambda a: a.sum)",
+        _OTHER_SENTENCE,
+    ),
+    (
+        r"((?!None|0-d|weak|a list).*: )?lax\.map\(lambda a: a\.sum\(\), x, batch_size",
+        "batches are mapped one by one, for want of vmap",
+    ),
+)
+
+# --- modules and their names ---------------------------------------------------------------------------------------------
+
+# alias in samples, path of the module, heading
+MODULES = {
+    "": ("", "jitkit"),
+    "jnp": ("numpy", "jitkit.numpy"),
+    "jnp.linalg": ("numpy.linalg", "jitkit.numpy.linalg"),
+    "lax": ("lax", "jitkit.lax"),
+    "random": ("random", "jitkit.random"),
+    "nn": ("nn", "jitkit.nn"),
+    "nn.initializers": ("nn.initializers", "jitkit.nn.initializers"),
+    "tree_util": ("tree_util", "jitkit.tree_util"),
+    "tree": ("tree", "jitkit.tree"),
+    "flatten_util": ("flatten_util", "jitkit.flatten_util"),
+    "debug": ("debug", "jitkit.debug"),
+    "errors": ("errors", "jitkit.errors"),
+}
+
+
+def module(library: Any, alias: str) -> Any:
+    """The module of a library that an alias stands for."""
+    for part in filter(None, MODULES[alias][0].split(".")):
+        library = getattr(library, part)
+    return library
+
+
+def public_names(alias: str) -> list[str]:
+    """The names of our module that JAX's has, too. Primitives are listed apart."""
+    ours, theirs = module(jitkit, alias), module(jax, alias)
+    return [
+        name
+        for name in dir(ours)
+        if not name.startswith("_")
+        and not name.endswith("_p")
+        and hasattr(theirs, name)
+        and not isinstance(getattr(ours, name), type(sys))
+    ]
+
+
+# --- running a sample ----------------------------------------------------------------------------------------------------
+
+
+def namespace(library: Any) -> dict[str, Any]:
+    """What the names in a sample stand for."""
+    names = {alias: module(library, alias) for alias in MODULES if "." not in alias and alias}
+    return names | parity_samples.HELPERS | {"jax": library, "np": np}
+
+
+@dataclasses.dataclass
+class Sample:
+    """One expression: the name that it is about, and the code."""
+
+    alias: str
+    name: str
+    text: str
+
+    def __post_init__(self) -> None:
+        self.code = compile(self.text, "<sample>", "eval")
+        self.operands = [name for name in self.code.co_names if name in parity_samples.OPERANDS]
+        self.takes_key = "key" in re.findall(r"(?<![.\w])key\b", self.text)
+
+    def evaluate(self, library: Any, values: dict[str, Any]) -> Any:
+        """The value of the expression."""
+        return eval(self.code, namespace(library) | values)
+
+    def traced(self, library: Any, operands: dict[str, Any]) -> Any:
+        """The jaxpr, in which the arrays among the operands are arguments, and other things are captured."""
+        arguments = {k: v for k, v in operands.items() if isinstance(v, np.ndarray | np.generic | float)}
+        rest = {k: v for k, v in operands.items() if k not in arguments}
+        if self.takes_key:
+            arguments["key"] = library.random.key(7)
+        return library.make_jaxpr(lambda values: self.evaluate(library, values | rest))(arguments)
+
+    def usual(self) -> dict[str, Any]:
+        """The operands that the sample reads."""
+        return {name: parity_samples.OPERANDS[name] for name in self.operands}
+
+
+def _as_kind(dtype: Any) -> Any:
+    return lambda x: x.astype(dtype)
+
+
+# Other kinds of operand, in the place of the floats.
+KINDS = {
+    "bool": _as_kind(np.bool_),
+    "int32": _as_kind(np.int32),
+    "uint8": lambda x: np.abs(x).astype(np.uint8),
+    "float16": _as_kind(np.float16),
+    "bfloat16": _as_kind(ml_dtypes.bfloat16),
+    "complex64": _as_kind(np.complex64),
+    "0-d": lambda x: x.ravel()[0],
+    "empty": lambda x: x[..., :0] if x.ndim else x.ravel()[:0],
+    "weak": lambda x: float(x.ravel()[0]),
+    "a list": lambda x: x.tolist(),
+    "None": lambda x: None,
+}
+
+
+def operands_of_kind(sample: Sample, kind: str) -> dict[str, Any] | None:
+    """The sample's operands, floats replaced; None where it has none."""
+    usual = sample.usual()
+    floats = [name for name, value in usual.items() if value.dtype == np.float32]
+    return usual | {name: KINDS[kind](usual[name]) for name in floats} if floats else None
+
+
+def attempt(function: Any, *args: Any) -> tuple[Any, Any]:
+    """A result and None; or None and the class and first line of an error."""
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        try:
+            return function(*args), None
+        except Exception as error:
+            name, line = first_line(error).split(": ", 1)
+            return None, (name, words(line))
+
+
+# --- comparing -----------------------------------------------------------------------------------------------------------
+
+
+def same_program(sample: Sample, operands: dict[str, Any]) -> str | None:
+    """None where both print the same jaxpr, or raise the same error; otherwise what differs."""
+    (ours, our_error), (theirs, their_error) = (
+        attempt(sample.traced, library, operands) for library in (jitkit, jax)
+    )
+    if our_error or their_error:
+        if our_error == their_error:
+            return None
+        return f"raises {our_error or 'nothing'}, in JAX {their_error or 'nothing'}"
+    return None if str(ours) == str(theirs) else f"records\n{ours}\nand in JAX\n{theirs}"
+
+
+def same_result(ours: Any, theirs: Any) -> str | None:
+    """None where two results have the same structure and types, and values up to rounding."""
+    our_leaves, our_tree = jax.tree.flatten(_as_data(ours))
+    their_leaves, their_tree = jax.tree.flatten(_as_data(theirs))
+    if str(our_tree) != str(their_tree):
+        return f"{our_tree} is not {their_tree}"
+    for a, b in zip(our_leaves, their_leaves, strict=True):
+        found = (
+            difference(plain(a)[:2], plain(b)[:2])
+            if isinstance(b, np.ndarray)
+            else difference(plain(a), plain(b))
+        )
+        if found is None and isinstance(b, np.ndarray):
+            found = _same_numbers(a, b)
+        if found:
+            return found
+    return None
+
+
+def _as_data(x: Any) -> Any:
+    """Arrays as numpy arrays with their types written beside them."""
+    is_ours, is_theirs = isinstance(x, jitkit.Array), isinstance(x, jax.Array)
+    if is_ours or is_theirs:
+        if "key<" in str(x.dtype):
+            x = (jitkit if is_ours else jax).random.key_data(x)
+        return {"type": ("~" if x.weak_type else "") + x.aval.str_short(), "values": np.asarray(x)}
+    if isinstance(x, list | tuple):
+        return [_as_data(item) for item in x]
+    return x
+
+
+def _same_numbers(a: np.ndarray, b: np.ndarray) -> str | None:
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return f"{a.dtype}{a.shape} is not {b.dtype}{b.shape}"
+    if a.dtype.kind not in "fcV":
+        return None if (a == b).all() else f"{a} is not {b}"
+    if a.dtype.kind == "V":
+        a, b = a.astype(np.float32), b.astype(np.float32)
+    return None if np.allclose(a, b, rtol=2e-6, atol=2e-6, equal_nan=True) else f"{a} is not {b}"
+
+
+def results(samples: list[Sample], library: Any) -> list[tuple[Any, Any]]:
+    """For each sample the arrays of its result, computed by one program; or the error."""
+    errors: list[Any] = []
+
+    def everything(values: Any) -> Any:
+        outcomes = [attempt(sample.evaluate, library, values) for sample in samples]
+        errors.extend(error for _, error in outcomes)
+        return [library.tree.leaves(result) for result, _ in outcomes]
+
+    with contextlib.redirect_stdout(io.StringIO()):
+        leaves = library.jit(everything)(parity_samples.OPERANDS | {"key": library.random.key(7)})
+    return list(zip(leaves, errors, strict=True))
+
+
+@dataclasses.dataclass
+class Row:
+    """What is known of a name, or of an expression: how its values compare, its jaxpr, and other kinds of operand."""
+
+    label: str
+    values: str = "not compared"
+    jaxpr: str = ""
+    same_kinds: int = 0  # of other operands
+    different_kinds: dict[str, list[str]] = dataclasses.field(default_factory=dict)  # by reason
+
+    def markdown(self) -> str:
+        """The row of a table."""
+        kinds = [f"{self.same_kinds} same"] * bool(self.same_kinds)
+        kinds += [
+            f"{', '.join(dict.fromkeys(found))}: {reason}" for reason, found in self.different_kinds.items()
+        ]
+        cells = [f"`{self.label}`", self.values, self.jaxpr, "; ".join(kinds)]
+        return (
+            "|" + "|".join(f" {cell.replace('|', chr(92) + '|')} " if cell else " " for cell in cells) + "|"
+        )
+
+
+# What is compared that is no name of a module.
+OTHER_SECTIONS = ("Array and Tracer", "Functions made by jit", "Jaxprs")
+SECTIONS = {alias: heading for alias, (_, heading) in MODULES.items()} | {
+    name: name for name in OTHER_SECTIONS
+}
+
+
+class Comparison:
+    """The comparison of some sections, or all. `unexpected` holds what differs without a known reason, `used` the reasons
+    that were needed."""
+
+    def __init__(self, *aliases: str) -> None:
+        self.unexpected: list[str] = []
+        self.used: set[str] = set()
+        self.sections: dict[str, list[Row]] = {}
+        for alias in aliases or SECTIONS:
+            self.sections[SECTIONS[alias]] = self.section(alias)
+
+    def unused(self) -> list[str]:
+        """Reasons for differences that there are not."""
+        return [pattern for pattern, _ in REASONS if pattern not in self.used]
+
+    def section(self, alias: str) -> list[Row]:
+        """The rows of a module."""
+        programs, answers = (
+            samples_of(alias, parity_samples.PROGRAMS),
+            samples_of(alias, parity_samples.ANSWERS),
+        )
+        programs += generic_samples(alias)
+        outcomes: dict[str, list[Row]] = {}
+        ours, theirs = results(programs, jitkit), results(programs, jax)
+        for i, sample in enumerate(programs):
+            outcomes.setdefault(sample.name, []).append(self.program_row(sample, ours[i], theirs[i]))
+        for sample in answers:
+            outcomes.setdefault(sample.name, []).append(self.answer_row(sample))
+        if alias == "errors":
+            outcomes |= {name: [self.error_class_row(name)] for name in public_names(alias)}
+        names = public_names(alias) if alias in MODULES else []
+        names += [name for name in outcomes if name not in names]
+        return [joined(name, outcomes.get(name, [])) for name in names]
+
+    def program_row(self, sample: Sample, ours: Any, theirs: Any) -> Row:
+        """Results, jaxpr and other operands of a sample that records a program."""
+        if ours[1] or theirs[1]:
+            found = None if ours[1] == theirs[1] else f"{ours[1]} is not {theirs[1]}"
+        else:
+            found = same_result(ours[0], theirs[0])
+        row = Row(sample.name, self.verdict(sample.text, found, "equal"))
+        row.jaxpr = self.verdict(sample.text, same_program(sample, sample.usual()), "same")
+        for kind in KINDS:
+            operands = operands_of_kind(sample, kind)
+            if operands is None:
+                continue
+            reason = self.verdict(f"{kind}: {sample.text}", same_program(sample, operands), "")
+            if reason:
+                row.different_kinds.setdefault(reason, []).append(kind)
+            else:
+                row.same_kinds += 1
+        return row
+
+    def answer_row(self, sample: Sample) -> Row:
+        """The answer of a sample that records nothing."""
+        ours, theirs = (attempt(sample.evaluate, library, {}) for library in (jitkit, jax))
+        if ours[1] or theirs[1]:
+            found = None if ours[1] == theirs[1] else f"{ours[1]} is not {theirs[1]}"
+        else:
+            found = same_result(ours[0], theirs[0])
+        return Row(sample.name, self.verdict(sample.text, found, "equal"))
+
+    def error_class_row(self, name: str) -> Row:
+        """Which of Python's errors a class of errors is."""
+        kinds = (TypeError, IndexError, ValueError, RuntimeError, Exception)
+        ours, theirs = (
+            [k for k in kinds if issubclass(getattr(lib.errors, name), k)] for lib in (jitkit, jax)
+        )
+        return Row(
+            name,
+            self.verdict(f"errors.{name}", None if ours == theirs else f"{ours} is not {theirs}", "equal"),
+        )
+
+    def verdict(self, text: str, found: str | None, good: str) -> str:
+        """`good`, or the reason for what was found."""
+        if found is None:
+            return good
+        for pattern, reason in REASONS:
+            if re.match(pattern, text):
+                self.used.add(pattern)
+                return reason
+        self.unexpected.append(f"{text}\n    {found}")
+        return "DIFFERENT"
+
+
+def joined(name: str, rows: list[Row]) -> Row:
+    """One row for all samples of a name: the worst of each."""
+    if not rows:
+        return Row(name)
+    columns = []
+    for column, good in (("values", "equal"), ("jaxpr", "same")):
+        parts = list(dict.fromkeys(getattr(row, column) for row in rows if getattr(row, column)))
+        columns.append("; ".join([p for p in parts if p != good] or parts))
+    different: dict[str, list[str]] = {}
+    for row in rows:
+        for reason, kinds in row.different_kinds.items():
+            different.setdefault(reason, []).extend(kinds)
+    return Row(name, *columns, sum(row.same_kinds for row in rows), different)
+
+
+def samples_of(alias: str, table: dict[str, str]) -> list[Sample]:
+    """The samples that a table has for a module. Where there is no module, a row is about the whole expression."""
+    found = []
+    for line in filter(None, map(str.strip, table.get(alias, "").splitlines())):
+        named = re.match(r"(\w+): ", line)
+        code = line[named.end() :] if named else line
+        first = re.search(rf"\b{re.escape(alias or 'jax')}\.(\w+)", code) if alias in MODULES else None
+        found.append(Sample(alias, named[1] if named else first[1] if first else line, code))
+    return found
+
+
+def generic_samples(alias: str) -> list[Sample]:
+    """The samples of names that take one operand, or two: for each, the first form that JAX accepts."""
+    found = []
+    for number, table in ((1, parity_samples.ONE_OPERAND), (2, parity_samples.TWO_OPERANDS)):
+        for name in table.get(alias, []):
+            candidates = [
+                Sample(alias, name, form.format(f"{alias}.{name}")) for form in parity_samples.FORMS[number]
+            ]
+            accepted = (c for c in candidates if attempt(c.traced, jax, c.usual())[1] is None)
+            found.append(next(accepted, candidates[0]))
+    return found
+
+
+# --- the page --------------------------------------------------------------------------------------------------------------
+
+HEADER = f"""# What is compared with JAX
+
+This page is written by `python tests/parity.py --write`, which runs a call of each name with JAX {VERSION} and with
+jitkit, and checked by `tests/test_parity.py`. The calls are in `tests/parity_samples.py`.
+
+- **values**: *equal* means that the results have the same structure, shapes, dtypes and weak types, integers and bools
+  are the same, and floats differ by no more than 2e-6 (of their size, or of 1). Where a call raises, class and first line
+  of the error are the same. Of a class of errors it means that it is the same of Python's errors, too.
+- **jaxpr**: *same* means that the jaxpr is printed as JAX prints it, to the letter. Empty: the call records no program.
+- **other operands**: the call is traced again with other things in the place of its floats:
+  {", ".join(KINDS)}.
+  *{len(KINDS)} same* means that {len(KINDS)} such programs are printed, or refused with the same class and first line of an
+  error, as in JAX; names with several calls have several times as many. What differs is said. Empty: no floats.
+
+*Not compared* means just that. The last bits of results, more dtypes, 64-bit mode, eager calls, numbers of traces and the
+texts of errors are compared by the other tests.
+"""
+
+
+def render_section(heading: str, rows: list[Row]) -> str:
+    """The table of a section."""
+    title = f"`{heading}`" if heading.startswith("jitkit") else heading
+    lines = [
+        f"## {title}\n",
+        "| | values | jaxpr | other operands |",
+        "|---|---|---|---|",
+        *(r.markdown() for r in rows),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def render_primitives() -> str:
+    """The names of primitives."""
+    ours = {name: str(getattr(jitkit.lax, name)) for name in dir(jitkit.lax) if name.endswith("_p")}
+    same = [f"`{name}`" for name, printed in ours.items() if printed == str(getattr(jax.lax, name, None))]
+    return f"## Primitives\n\nPrinted with the same name as in JAX: {', '.join(same)}.\n"
+
+
+def render(comparison: Comparison) -> str:
+    """The page."""
+    rows = [row for rows in comparison.sections.values() for row in rows]
+    compared = [row for row in rows if row.values != "not compared"]
+    clean = [row for row in compared if row.values == "equal" and row.jaxpr in ("", "same")]
+    counts = f"{len(compared)} of {len(rows)} rows are compared. Values and jaxpr are those of JAX in {len(clean)} of them.\n"
+    sections = [render_section(*section) for section in comparison.sections.items()]
+    return "\n".join([HEADER, counts, *sections, render_primitives()])
+
+
+def main() -> int:
+    """The program."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--check", action="store_true", help="exit 1 unless the page is fresh")
+    what.add_argument("--write", action="store_true", help="write the page")
+    options = parser.parse_args()
+    if jax.__version__ != VERSION:
+        print(f"the page is about jax {VERSION}, and this is {jax.__version__}")
+        return 1
+    comparison = Comparison()
+    problems = comparison.unexpected + [f"no longer different: {pattern}" for pattern in comparison.unused()]
+    page = render(comparison)
+    if options.write and not problems:
+        PATH.write_text(page, encoding="utf-8")
+    elif not problems and PATH.read_text(encoding="utf-8") != page:
+        problems.append(f"{PATH.name} is not as it would be written: run `python tests/parity.py --write`")
+    print("\n".join(problems) or f"{PATH.name} is fresh")
+    return bool(problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,770 @@
+"""A call of every public name, for `parity`: each is run with JAX and with jitkit.
+
+A line is an expression. `jax` is the library, `jnp`, `lax`, `nn`, `random` and so on its modules; other names are the
+operands below, which are arguments of the traced program. A line is about the first name after the module, unless another
+name and a colon stand before it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import test_lax_elementwise
+import test_nn
+import test_numpy_elementwise
+
+OPERANDS = {
+    "x": np.float32([[0.5, 0.25, 0.75], [1.5, -0.5, 2.0]]),
+    "y": np.float32([[1.5, 0.5, 0.25], [3.0, 2.0, 0.5]]),
+    "v": np.float32([0.5, -1.5, 2.0]),
+    "w": np.float32([1.0, 0.25, -3.0]),
+    "s": np.array(0.5, np.float32),
+    "q": np.float32([[2, 1, 0], [1, 3, 0.5], [0, 0.5, 1]]),
+    "i": np.int32([2, 0, 1]),
+    "j": np.int32([[1, 2, 0], [2, 2, 5]]),
+    "n": np.array(1, np.int32),
+    "b": np.array([[True, False, True], [False, False, True]]),
+    "z": np.complex64([[1 + 2j, -1j, 0.5], [2, 1j, -1 - 1j]]),
+    "img": np.arange(25, dtype=np.float32).reshape(1, 1, 5, 5),
+    "ker": np.float32([[[[1, 0, -1], [2, 0, -2], [1, 0, -1]]]]),
+}
+
+# Names that take one operand, or two: the first form that JAX accepts is the sample.
+ONE_OPERAND = {
+    "jnp": test_numpy_elementwise.UNARY,
+    "lax": test_lax_elementwise.UNARY,
+    "nn": test_nn.ACTIVATIONS + test_nn.OVER_AXES,
+}
+TWO_OPERANDS = {"jnp": test_numpy_elementwise.BINARY, "lax": test_lax_elementwise.BINARY}
+FORMS = {
+    1: ("{}(x)", "{}(i)", "{}(jnp.concatenate([x, x], 1))"),
+    2: ("{}(x, y)", "{}(i, i)", "{}(x, j)", "{}(n, x)"),
+}
+
+
+def within(manager, function):
+    """The value of a function in a `with` block."""
+    with manager:
+        return function()
+
+
+def mul(a, b):
+    """A function to be jitted."""
+    return a * b + 1
+
+
+def new_class():
+    """A class without registration, made anew for each library."""
+
+    class Pair:
+        def __init__(self, *_):
+            pass
+
+        def tree_flatten(self):
+            return (1, 2), None
+
+        def tree_flatten_with_keys(self):
+            return (("first", 1), ("second", 2)), None
+
+        @classmethod
+        def tree_unflatten(cls, aux, children):
+            return cls()
+
+    return Pair
+
+
+def new_dataclass():
+    """The same, a dataclass of a datum `a` and a setting `b`."""
+    return dataclasses.make_dataclass("Data", ["a", "b"])
+
+
+def keyed(pair):
+    """How the class is flattened, with keys."""
+    return (("first", 1), ("second", 2)), None
+
+
+# Names without a call: types for annotations, options of what is logged, functions that only say that they are missing.
+NOT_COMPARED = (
+    "DotDimensionNumbers", "Initializer", "KeyEntry", "KeyPath", "debug_key_reuse", "default_registry", "delta_orthogonal",
+    "explain_cache_misses", "key_dtype", "log_compiles", "orthogonal", "static",
+)  # fmt: skip
+
+HELPERS = {function.__name__: function for function in (within, mul, new_class, new_dataclass, keyed)}
+
+# What a program records, by module.
+PROGRAMS = {
+    "jnp": """
+        jnp.all(b, axis=0)
+        jnp.allclose(x, y)
+        jnp.amax(x, axis=1)
+        jnp.amin(x, axis=(0, 1), keepdims=True)
+        jnp.angle(z)
+        jnp.any(b, axis=-1)
+        jnp.append(v, w)
+        jnp.arange(5)
+        jnp.arange(0.0, 1.0, 0.25)
+        jnp.argmax(x, axis=1)
+        jnp.argmin(x)
+        jnp.argsort(x)
+        jnp.array([s, 1.0])
+        jnp.array([[1, 2], [3, 4]])
+        jnp.array_equal(x, y)
+        jnp.array_equiv(x, v)
+        jnp.array_split(v, 2)
+        jnp.asarray(x)
+        jnp.astype(x, "int32")
+        jnp.atleast_1d(s)
+        jnp.atleast_2d(v)
+        jnp.atleast_3d(x)
+        jnp.average(x, weights=y)
+        jnp.bincount(i, length=4)
+        jnp.block([[x, y], [y, x]])
+        jnp.broadcast_arrays(x, v)
+        jnp.broadcast_to(v, (2, 3))
+        jnp.clip(x, 0, 1)
+        jnp.column_stack((v, w))
+        jnp.concat([x, y])
+        jnp.concatenate([x, y], axis=1)
+        jnp.convolve(v, w)
+        jnp.copy(x)
+        jnp.corrcoef(x)
+        jnp.correlate(v, w)
+        jnp.count_nonzero(x)
+        jnp.cov(x)
+        jnp.cross(v, w)
+        jnp.cumprod(x, axis=1)
+        jnp.cumsum(x)
+        jnp.cumulative_sum(v, include_initial=True)
+        jnp.diag(v)
+        jnp.diag_indices(3)
+        jnp.diag_indices_from(q)
+        jnp.diagflat(v)
+        jnp.diagonal(x)
+        jnp.diff(x, axis=1)
+        jnp.digitize(x, v)
+        jnp.dot(x, v)
+        jnp.dsplit(jnp.ones((2, 2, 4)), 2)
+        jnp.dstack([x, y])
+        jnp.ediff1d(v)
+        jnp.einsum("ij,kj->ik", x, y)
+        jnp.empty((2, 3))
+        jnp.empty_like(x)
+        jnp.expand_dims(x, (0, 2))
+        jnp.eye(3, 4, k=1)
+        jnp.fill_diagonal(q, 0.0, inplace=False)
+        jnp.flatnonzero(x, size=4)
+        jnp.flip(x, 0)
+        jnp.fliplr(x)
+        jnp.flipud(x)
+        jnp.full((2, 3), 1.5)
+        jnp.full_like(x, 2)
+        jnp.gcd(i, 6)
+        jnp.geomspace(1.0, 8.0, 4)
+        jnp.gradient(v)
+        jnp.histogram(v, bins=3)
+        jnp.histogram_bin_edges(v, bins=3)
+        jnp.hsplit(x, 3)
+        jnp.hstack([x, y])
+        jnp.identity(3)
+        jnp.indices((2, 3))
+        jnp.inner(v, w)
+        jnp.interp(v, jnp.arange(3.0), w)
+        jnp.isclose(x, y)
+        jnp.iscomplex(z)
+        jnp.isin(i, jnp.array([1, 2]))
+        jnp.isreal(z)
+        jnp.ix_(i, i)
+        jnp.kron(v, w)
+        jnp.lcm(i, 6)
+        jnp.lexsort((v, w))
+        jnp.linspace(0.0, 1.0, 5)
+        jnp.logspace(0.0, 1.0, 3)
+        jnp.matmul(x, q)
+        jnp.matrix_transpose(x)
+        jnp.max(x, axis=0)
+        jnp.mean(x, axis=1, where=b)
+        jnp.median(x, axis=1)
+        jnp.meshgrid(v, w)
+        jnp.min(x, initial=0.0)
+        jnp.moveaxis(x, 0, -1)
+        jnp.nanargmax(x, axis=1)
+        jnp.nanargmin(x, axis=0)
+        jnp.nancumprod(v)
+        jnp.nancumsum(v)
+        jnp.nanmax(x)
+        jnp.nanmean(x, axis=0)
+        jnp.nanmin(x)
+        jnp.nanprod(x)
+        jnp.nanstd(x, axis=1)
+        jnp.nansum(x)
+        jnp.nanvar(x)
+        jnp.nonzero(x, size=3)
+        jnp.ones((2, 3), "int32")
+        jnp.ones_like(x)
+        jnp.outer(v, w)
+        jnp.pad(v, 2)
+        jnp.pad(x, ((1, 0), (0, 2)), mode="edge")
+        jnp.percentile(x, 30.0)
+        jnp.permute_dims(x, (1, 0))
+        jnp.polyval(v, w)
+        jnp.prod(x, axis=1)
+        jnp.ptp(x, axis=0)
+        jnp.quantile(x, 0.25, axis=1)
+        jnp.ravel(x)
+        jnp.repeat(v, 2)
+        jnp.reshape(x, (3, -1))
+        jnp.resize(v, (2, 2))
+        jnp.roll(x, 1, axis=1)
+        jnp.rollaxis(x, 1)
+        jnp.rot90(x)
+        jnp.searchsorted(jnp.arange(3.0), v)
+        jnp.select([x > 1, x > 0], [x, y], 0)
+        jnp.sort(x, axis=0)
+        jnp.split(v, 3)
+        jnp.squeeze(x[None])
+        jnp.stack([x, y], axis=1)
+        jnp.std(x, axis=0, ddof=1)
+        jnp.sum(x, axis=(0, 1))
+        jnp.swapaxes(x, 0, 1)
+        jnp.take(x, i, axis=1)
+        jnp.take_along_axis(x, j % 3, axis=1)
+        jnp.tensordot(x, y, axes=((1,), (1,)))
+        jnp.tile(x, (2, 1))
+        jnp.trace(q)
+        jnp.transpose(x)
+        jnp.trapezoid(v)
+        jnp.tri(3)
+        jnp.tril(q)
+        jnp.tril_indices(3)
+        jnp.tril_indices_from(q)
+        jnp.triu(q, 1)
+        jnp.triu_indices(3)
+        jnp.triu_indices_from(q)
+        jnp.union1d(i, i, size=4)
+        jnp.unravel_index(i, (2, 2))
+        jnp.unstack(x)
+        jnp.var(x, axis=1)
+        jnp.vdot(v, w)
+        jnp.vecdot(x, y)
+        jnp.vsplit(x, 2)
+        jnp.vstack([v, w])
+        jnp.where(b, x, 0.0)
+        jnp.zeros(3)
+        jnp.zeros_like(x)
+        jnp.float32(i)
+        jnp.float16(x)
+        jnp.bfloat16(x)
+        jnp.float64(1.5)
+        jnp.int8(i)
+        jnp.int16(i)
+        jnp.int32(x)
+        jnp.int64(i)
+        jnp.uint8(i)
+        jnp.uint16(i)
+        jnp.uint32(i)
+        jnp.uint64(i)
+        jnp.complex64(x)
+        jnp.complex128(x)
+        jnp.bool_(x)
+        jnp.float8_e4m3fn(x)
+        jnp.float8_e5m2(x)
+        jnp.int4(i)
+        jnp.uint4(i)
+        jnp.mgrid[0:2, 0:3]
+        jnp.ogrid[0:2, 0:3]
+    """,
+    "jnp.linalg": """
+        jnp.linalg.norm(x)
+        jnp.linalg.norm(x, axis=1, ord=1)
+        jnp.linalg.norm(q, ord="fro")
+        jnp.linalg.norm(q, ord=jnp.inf)
+        jnp.linalg.vector_norm(v, ord=3)
+        jnp.linalg.cross(v, w)
+        jnp.linalg.diagonal(x)
+        jnp.linalg.matmul(x, q)
+        jnp.linalg.matrix_norm(x)
+        jnp.linalg.matrix_transpose(x)
+        jnp.linalg.outer(v, w)
+        jnp.linalg.tensordot(x, y, axes=((1,), (1,)))
+        jnp.linalg.trace(q)
+        jnp.linalg.vecdot(x, y)
+    """,
+    "lax": """
+        after_all: [lax.after_all(lax.create_token()), x][1]
+        lax.argmax(x, 1, "int32")
+        lax.argmin(x, 0, "int32")
+        lax.associative_scan(lax.add, v)
+        lax.associative_scan(lambda a, b: a * b, x, axis=1, reverse=True)
+        lax.batch_matmul(jnp.stack([q, q]), jnp.stack([q, q]))
+        lax.bitcast_convert_type(x, "int32")
+        lax.broadcast(v, (2,))
+        lax.broadcast_in_dim(v, (2, 3), (1,))
+        lax.broadcast_like(v, x)
+        lax.broadcast_to_rank(v, 2)
+        lax.broadcasted_iota("int32", (2, 3), 1)
+        lax.clamp(0.0, x, 1.0)
+        lax.collapse(x, 0, 2)
+        lax.concatenate([x, y], 1)
+        lax.cond(s > 0, lambda a: a + 1, lambda a: -a, x)
+        lax.conv(img, ker, (1, 1), "SAME")
+        lax.conv_general_dilated(img, ker, (2, 2), "VALID")
+        lax.conv_transpose(img, ker, (1, 1), "SAME", dimension_numbers=("NCHW", "OIHW", "NCHW"))
+        lax.conv_with_general_padding(img, ker, (1, 1), ((1, 1), (0, 0)), (1, 1), (1, 1))
+        lax.convert_element_type(x, "int32")
+        [lax.create_token(), x][1]
+        lax.cumlogsumexp(x, 1)
+        lax.cummax(x, 1)
+        lax.cummin(x, 0, reverse=True)
+        lax.cumprod(x, 1)
+        lax.cumsum(x, 1)
+        lax.dot(v, w)
+        lax.dot_general(x, y, (((1,), (1,)), ((), ())))
+        lax.dynamic_index_in_dim(x, n, 0, keepdims=False)
+        lax.dynamic_slice(x, (n, 0), (1, 2))
+        lax.dynamic_slice_in_dim(x, n, 1)
+        lax.dynamic_update_index_in_dim(x, v, n, 0)
+        lax.dynamic_update_slice(x, y[:1], (n, 0))
+        lax.dynamic_update_slice_in_dim(x, y[:1], n, 0)
+        lax.empty((2,), "float32")
+        lax.expand_dims(x, (0,))
+        lax.fori_loop(0, 3, lambda k, a: a * 2, s)
+        lax.fori_loop(0, n, lambda k, a: a + k, s)
+        lax.full((2, 3), 1.5)
+        lax.full_like(x, 2)
+        lax.gather(x, i[:, None] % 2, lax.GatherDimensionNumbers((1,), (0,), (0,)), (1, 3))
+        lax.index_in_dim(x, 1)
+        lax.integer_pow(x, 3)
+        lax.iota("int32", 4)
+        lax.map(lambda a: a * 2, x)
+        lax.map(lambda a: a.sum(), x, batch_size=2)
+        lax.optimization_barrier((x, y))
+        lax.pad(x, 0.0, ((1, 0, 1), (0, 1, 0)))
+        lax.reduce(x, 0.0, lax.add, (0,))
+        lax.reduce(x, 1.0, lambda a, b: a * b + 0 * a, (1,))
+        lax.reduce_and(b, (0,))
+        lax.reduce_max(x, (0,))
+        lax.reduce_min(x, (1,))
+        lax.reduce_or(b, (0,))
+        lax.reduce_precision(x, 5, 10)
+        lax.reduce_prod(x, (0,))
+        lax.reduce_sum(x, (0, 1))
+        lax.reduce_xor(j, (0,))
+        lax.reshape(x, (6,))
+        lax.rev(x, (1,))
+        lax.scan(lambda a, e: (a + e, a * e), s, v)
+        lax.scan(lambda a, _: (a * 2, None), s, None, length=3, reverse=True, unroll=2)
+        lax.scatter(v, i[:1, None], w[:1], lax.ScatterDimensionNumbers((), (0,), (0,)))
+        lax.scatter_add(v, i[:1, None], w[:1], lax.ScatterDimensionNumbers((), (0,), (0,)))
+        lax.scatter_apply(v, i[:1, None], jnp.sin, lax.ScatterDimensionNumbers((), (0,), (0,)))
+        lax.scatter_max(v, i[:1, None], w[:1], lax.ScatterDimensionNumbers((), (0,), (0,)))
+        lax.scatter_min(v, i[:1, None], w[:1], lax.ScatterDimensionNumbers((), (0,), (0,)))
+        lax.scatter_mul(v, i[:1, None], w[:1], lax.ScatterDimensionNumbers((), (0,), (0,)))
+        lax.scatter_sub(v, i[:1, None], w[:1], lax.ScatterDimensionNumbers((), (0,), (0,)))
+        lax.select(b, x, y)
+        lax.select_n(b, x, y)
+        lax.shape_as_value((2, 3))
+        lax.slice(x, (0, 1), (2, 3))
+        lax.slice_in_dim(x, 0, 3, 2, axis=1)
+        lax.sort(x, dimension=1)
+        lax.sort_key_val(v, w)
+        lax.split(v, (1, 2))
+        lax.squeeze(x[None], (0,))
+        lax.stack([x, y])
+        lax.stage(x)
+        lax.switch(n, [lambda a: a, lambda a: a + 1, lambda a: a * 2], x)
+        lax.tile(v, (2,))
+        lax.top_k(x, 2)
+        lax.transpose(x, (1, 0))
+        lax.unstack(x)
+        lax.while_loop(lambda a: a < 10, lambda a: a * 2, s)
+    """,
+    "nn": """
+        nn.one_hot(i, 4)
+    """,
+    "nn.initializers": """
+        nn.initializers.constant(3.0)(key, (2, 3))
+        nn.initializers.glorot_normal()(key, (2, 3))
+        nn.initializers.glorot_uniform()(key, (2, 3))
+        nn.initializers.he_normal()(key, (2, 3))
+        nn.initializers.he_uniform()(key, (2, 3))
+        nn.initializers.kaiming_normal()(key, (2, 3))
+        nn.initializers.kaiming_uniform()(key, (2, 3))
+        nn.initializers.lecun_normal()(key, (2, 3))
+        nn.initializers.lecun_uniform()(key, (2, 3))
+        nn.initializers.normal()(key, (2, 3))
+        nn.initializers.ones(key, (2, 3))
+        nn.initializers.truncated_normal()(key, (2, 3))
+        nn.initializers.uniform()(key, (2, 3))
+        nn.initializers.variance_scaling(2.0, "fan_in", "normal")(key, (2, 3))
+        nn.initializers.xavier_normal()(key, (2, 3))
+        nn.initializers.xavier_uniform()(key, (2, 3))
+        nn.initializers.zeros(key, (2, 3))
+    """,
+    "random": """
+        random.PRNGKey(3)
+        random.ball(key, 3)
+        random.bernoulli(key, 0.3, (3,))
+        random.beta(key, 2.0, 3.0, (3,))
+        random.bits(key, (3,))
+        random.categorical(key, x)
+        random.cauchy(key, (3,))
+        random.chisquare(key, 3.0, (3,))
+        random.choice(key, v, (4,))
+        random.choice(key, 5, (3,), replace=False)
+        random.clone(key)
+        random.double_sided_maxwell(key, 0.0, 1.0, (3,))
+        random.exponential(key, (3,))
+        random.f(key, 2.0, 3.0, (3,))
+        random.fold_in(key, 7)
+        random.gamma(key, 2.0, (3,))
+        random.generalized_normal(key, 2.0, (3,))
+        random.geometric(key, 0.3, (3,))
+        random.gumbel(key, (3,))
+        random.key(3)
+        random.key_data(key)
+        random.laplace(key, (3,))
+        random.loggamma(key, 2.0, (3,))
+        random.logistic(key, (3,))
+        random.lognormal(key, shape=(3,))
+        random.maxwell(key, (3,))
+        random.normal(key, (3,))
+        random.pareto(key, 2.0, (3,))
+        random.permutation(key, v)
+        random.permutation(key, 5)
+        random.poisson(key, 3.0, (3,))
+        random.rademacher(key, (3,))
+        random.randint(key, (3,), 0, 10)
+        random.rayleigh(key, 2.0, (3,))
+        random.split(key, 3)
+        random.t(key, 3.0, (3,))
+        random.triangular(key, 0.0, 0.5, 1.0, (3,))
+        random.truncated_normal(key, -1.0, 2.0, (3,))
+        random.uniform(key, (3,), minval=-1.0)
+        random.wald(key, 2.0, (3,))
+        random.weibull_min(key, 2.0, 3.0, (3,))
+        random.wrap_key_data(random.key_data(key))
+    """,
+    "flatten_util": """
+        flatten_util.ravel_pytree({"a": x, "b": i})[0]
+        flatten_util.ravel_pytree({"a": x, "b": [y, v]})[1](jnp.arange(15.0))
+    """,
+    "": """
+        jax.jit(lambda a: a * 2)(x)
+        jax.jit(lambda a, k: a * k, static_argnums=1)(x, 3)
+        jax.jit(lambda a: a + 1, inline=True)(x)
+        [f := jax.custom_jvp(lambda a: jnp.sin(a)), f.defjvp(lambda p, t: (p[0], t[0])), f(x)][2]
+        within(jax.named_scope("scope"), lambda: x + 1)
+        jax.pure_callback(np.sin, jax.ShapeDtypeStruct((3,), "float32"), v)
+        jax.block_until_ready(x)
+    """,
+    "debug": """
+        [debug.print("{}", 1), x][1]
+        [debug.print("{a}", a=x.sum(), ordered=True), x][1]
+        [debug.callback(lambda a: None, x), x][1]
+    """,
+    "Array and Tracer": """
+        x.T
+        x.mT
+        x.all()
+        x.any(axis=0)
+        x.argmax(axis=1)
+        x.argmin()
+        x.argsort()
+        x.astype("int32")
+        x.at[0].set(1.0)
+        x.at[0, 1].add(2.0)
+        x.at[:, 1].subtract(2.0)
+        x.at[i % 2].multiply(2.0)
+        x.at[0].divide(2.0)
+        x.at[0].power(2.0)
+        x.at[b].min(0.0)
+        x.at[0].max(0.0)
+        x.at[0].apply(jnp.sin)
+        x.at[i].get(mode="fill", fill_value=0)
+        v.at[7].set(1.0, mode="drop")
+        x.clip(0, 1)
+        z.conj()
+        x.copy()
+        x.cumprod(axis=1)
+        x.cumsum()
+        x.diagonal()
+        x.dot(v)
+        x.flatten()
+        x.imag
+        z.imag
+        x.max(axis=0)
+        x.mean()
+        x.min(axis=1, keepdims=True)
+        x.nonzero(size=3)
+        x.prod()
+        x.ptp()
+        x.ravel()
+        x.real
+        v.repeat(2)
+        x.reshape(3, 2)
+        x.round(1)
+        v.searchsorted(w)
+        x.sort()
+        x[None].squeeze()
+        x.std()
+        x.sum(axis=1)
+        x.swapaxes(0, 1)
+        x.take(i)
+        q.trace()
+        x.transpose()
+        x.var()
+        x.view("int32")
+        x[0]
+        x[-1, ::2]
+        x[..., None]
+        x[:, i]
+        x[n]
+        x[0, 1:n.shape[0] if n.ndim else 2]
+        x[i[:2] % 2, i[:2]]
+        [*x]
+        len(x) * x
+        x + 1
+        1 + x
+        x - y
+        2 - x
+        x * 2.5
+        x / 2
+        2 / x
+        x // 2
+        3 // x
+        x % 2
+        3 % x
+        divmod(x, 2)
+        x**2
+        x**0.5
+        2**x
+        x @ q
+        v @ w
+        -x
+        +x
+        abs(x)
+        x == y
+        x != y
+        x < y
+        x <= y
+        x > y
+        x >= y
+        ~i
+        i & 1
+        1 | i
+        i ^ i
+        i << 1
+        i >> 1
+        1 << i
+        round(x)
+    """,
+}
+
+# What is answered at once, in plain data or by an error: there is no program.
+ANSWERS = {
+    "jnp": """
+        jnp.argwhere(jnp.arange(3))
+        jnp.broadcast_shapes((2, 1), (3,))
+        jnp.can_cast("int32", "float32")
+        jnp.dtype("float32")
+        jnp.e
+        jnp.euler_gamma
+        float(jnp.finfo("float32").eps)
+        int(jnp.finfo("bfloat16").bits)
+        jnp.finfo("float16").max
+        jnp.get_printoptions()["precision"]
+        jnp.iinfo("int8").max
+        jnp.inf
+        jnp.index_exp[1:2]
+        jnp.s_[1:2]
+        jnp.iscomplexobj(jnp.complex64(1))
+        jnp.isdtype("float32", "integral")
+        jnp.isrealobj(jnp.ones(1))
+        jnp.isscalar(1.0)
+        jnp.issubdtype("float32", jnp.floating)
+        jnp.nan
+        ndarray: isinstance(jnp.ones(1), jnp.ndarray)
+        jnp.ndim(jnp.ones((2, 3)))
+        jnp.newaxis
+        jnp.pi
+        jnp.printoptions(precision=2).__enter__()["precision"]
+        jnp.promote_types("int32", "float16")
+        jnp.result_type(1, jnp.float16)
+        jnp.set_printoptions(precision=8)
+        jnp.shape(jnp.ones((2, 3)))
+        jnp.size(jnp.ones((2, 3)))
+        jnp.unique(jnp.array([3, 1, 3]))
+        jnp.from_dlpack(np.arange(3))
+        float4_e2m1fn: str(jnp.dtype(jnp.float4_e2m1fn))
+        float6_e2m3fn: str(jnp.dtype(jnp.float6_e2m3fn))
+        float6_e3m2fn: str(jnp.dtype(jnp.float6_e3m2fn))
+        float8_e3m4: str(jnp.dtype(jnp.float8_e3m4))
+        float8_e4m3: str(jnp.dtype(jnp.float8_e4m3))
+        float8_e4m3b11fnuz: str(jnp.dtype(jnp.float8_e4m3b11fnuz))
+        float8_e4m3fnuz: str(jnp.dtype(jnp.float8_e4m3fnuz))
+        float8_e5m2fnuz: str(jnp.dtype(jnp.float8_e5m2fnuz))
+        float8_e8m0fnu: str(jnp.dtype(jnp.float8_e8m0fnu))
+        int2: str(jnp.dtype(jnp.int2))
+        uint2: str(jnp.dtype(jnp.uint2))
+        bool: str(jnp.dtype(jnp.bool))
+        cdouble: str(jnp.dtype(jnp.cdouble))
+        complex_: str(jnp.dtype(jnp.complex_))
+        csingle: str(jnp.dtype(jnp.csingle))
+        double: str(jnp.dtype(jnp.double))
+        float_: str(jnp.dtype(jnp.float_))
+        int_: str(jnp.dtype(jnp.int_))
+        single: str(jnp.dtype(jnp.single))
+        uint: str(jnp.dtype(jnp.uint))
+        jnp.complexfloating
+        jnp.floating
+        jnp.generic
+        jnp.inexact
+        jnp.integer
+        jnp.number
+        jnp.signedinteger
+        jnp.unsignedinteger
+    """,
+    "lax": """
+        lax.Precision.HIGHEST
+        list(lax.RoundingMethod)
+        [m.name for m in lax.GatherScatterMode]
+        lax.ConvDimensionNumbers((0, 1), (0, 1), (0, 1))
+        lax.GatherDimensionNumbers((0,), (), (0,))
+        lax.ScatterDimensionNumbers((), (0,), (0,))
+        lax.DotAlgorithmPreset.F32_F32_F32
+        tuple(lax.DotAlgorithm(np.float32, np.float32, np.float32))
+        lax.broadcast_shapes((2, 1), (3,))
+        lax.conv_dimension_numbers((1, 1, 5, 5), (1, 1, 3, 3), None)
+        lax.conv_general_permutations(("NCHW", "OIHW", "NCHW"))
+        [int(d) for d in lax.conv_shape_tuple((1, 1, 5, 5), (1, 1, 3, 3), (1, 1), "SAME")]
+        lax.dtype(1.0)
+        lax.padtype_to_pads((5, 5), (3, 3), (1, 1), "SAME")
+    """,
+    "random": """
+        str(random.key_impl(random.key(0)))
+    """,
+    "tree_util": """
+        repr(tree_util.DictKey("a"))
+        repr(tree_util.SequenceKey(0))
+        repr(tree_util.GetAttrKey("a"))
+        repr(tree_util.FlattenedIndexKey(0))
+        tree_util.Partial(max, 1)(2)
+        PyTreeDef: isinstance(tree_util.tree_structure(0), tree_util.PyTreeDef)
+        tree_util.all_leaves([1, 2, None])
+        tree_util.flatten_one_level({"a": 1, "b": (2,)})
+        tree_util.flatten_one_level_with_keys([1, 2])
+        tree_util.is_tree_node(tuple)
+        tree_util.keystr((tree_util.DictKey("a"), tree_util.SequenceKey(0)))
+        register_dataclass: tree_util.tree_leaves(tree_util.register_dataclass(new_dataclass(), ["a"], ["b"])(1, 2))
+        [t := new_class(), tree_util.register_pytree_node(t, lambda o: ((1, 2), 3), t), tree_util.tree_leaves(t())][2]
+        register_pytree_node_class: tree_util.tree_leaves(tree_util.register_pytree_node_class(new_class())())
+        [t := new_class(), tree_util.register_pytree_with_keys(t, keyed, t), tree_util.tree_leaves_with_path(t())][2]
+        register_pytree_with_keys_class: tree_util.tree_leaves_with_path(tree_util.register_pytree_with_keys_class(new_class())())
+        register_static: tree_util.tree_leaves(tree_util.register_static(new_class())())
+        tree_util.tree_all({"a": True, "b": 0})
+        tree_util.tree_broadcast([1, 2], [[3, 4], 5])
+        tree_util.tree_flatten({"b": (1, [2]), "a": None})
+        tree_util.tree_flatten_with_path({"b": (1, [2]), "a": None})
+        tree_util.tree_leaves([1, (2, {"c": 3})])
+        tree_util.tree_leaves_with_path([1, (2, {"c": 3})])
+        tree_util.tree_map(lambda a, b: a + b, {"a": 1}, {"a": 2})
+        tree_util.tree_map(lambda a, b: a + b, {"a": 1}, {"b": 2})
+        tree_util.tree_map_with_path(lambda p, a: (str(p), a), [1, (2,)])
+        tree_util.tree_reduce(lambda a, b: a - b, [1, 2, 3])
+        tree_util.tree_reduce_associative(lambda a, b: a + b, [1, 2, 3])
+        str(tree_util.tree_structure({"b": (1, [2]), "a": None}))
+        tree_util.tree_transpose(tree_util.tree_structure([0, 0]), tree_util.tree_structure((0, 0)), [(1, 2), (3, 4)])
+        tree_util.tree_unflatten(tree_util.tree_structure((0, [0])), [1, 2])
+        tree_util.tree_unflatten(tree_util.tree_structure((0, [0])), [1])
+        [str(t) for t in tree_util.treedef_children(tree_util.tree_structure((0, [0])))]
+        tree_util.treedef_is_leaf(tree_util.tree_structure(0))
+        str(tree_util.treedef_tuple([tree_util.tree_structure(0), tree_util.tree_structure([0])]))
+        tree_util.tree_structure((0, [0])).num_leaves
+        tree_util.tree_structure((0, [0])).num_nodes
+        tree_util.tree_structure((0, [0])).node_data()
+        [str(t) for t in tree_util.tree_structure((0, [0])).children()]
+        str(tree_util.tree_structure((0, [0])).compose(tree_util.tree_structure([0])))
+        tree_util.tree_structure((0, [0])).flatten_up_to((1, [{"a": 2}]))
+        tree_util.tree_structure((0, [0])).unflatten([1, 2])
+    """,
+    "tree": """
+        tree.all([True, 1])
+        tree.broadcast([1, 2], [[3, 4], 5])
+        tree.flatten([1, (2, None)])
+        tree.flatten_with_path([1, (2, None)])
+        tree.leaves({"a": 1, "b": [2]})
+        tree.leaves_with_path({"a": 1, "b": [2]})
+        tree.map(lambda a: a + 1, {"a": 1, "b": [2]})
+        tree.map_with_path(lambda p, a: (str(p), a), [1, (2,)])
+        tree.reduce(lambda a, b: a - b, [1, 2, 3])
+        tree.reduce_associative(lambda a, b: a + b, [1, 2, 3])
+        str(tree.structure([1, (2, None)]))
+        tree.transpose(tree.structure([0, 0]), tree.structure((0, 0)), [(1, 2), (3, 4)])
+        tree.unflatten(tree.structure([0, 0]), [1, 2])
+    """,
+    "": """
+        Array: isinstance(jnp.ones(1), jax.Array)
+        repr(jax.ShapeDtypeStruct((2, 3), "float32"))
+        within(jax.check_tracer_leaks(), lambda: [kept := [], jax.jit(lambda a: kept.append(a))(1.0)])
+        within(jax.checking_leaks(), lambda: [kept := [], jax.jit(lambda a: kept.append(a))(1.0)])
+        clear_caches: [f := jax.jit(mul), f(1.0, 2.0), jax.clear_caches(), f._cache_size()][3]
+        within(jax.debug_nans(True), lambda: jnp.log(-jnp.ones(1)))
+        jax.default_backend()
+        within(jax.default_device(jax.devices()[0]), lambda: jnp.ones(2))
+        within(jax.default_matmul_precision("high"), lambda: str(jax.make_jaxpr(jnp.dot)(jnp.ones(2), jnp.ones(2))))
+        jax.device_count() == len(jax.devices())
+        jax.device_get({"a": jnp.arange(3)})
+        jax.device_put(np.arange(3), jax.devices()[0])
+        [d.platform for d in jax.devices()][:1]
+        within(jax.disable_jit(), lambda: jax.jit(lambda a: float(a) + 1)(1.0))
+        jax.effects_barrier()
+        within(jax.enable_x64(True), lambda: jnp.arange(2))
+        ensure_compile_time_eval: jax.jit(lambda: within(jax.ensure_compile_time_eval(), lambda: float(jnp.sin(1.0))))()
+        jax.eval_shape(lambda a: a[None], jax.ShapeDtypeStruct((2,), "float32"))
+        [d.platform for d in jax.local_devices()][:1]
+        jax.local_device_count() == jax.device_count()
+        str(jax.make_jaxpr(lambda a, k: a * k, static_argnums=1)(1.0, 3))
+        jax.make_jaxpr(mul, return_shape=True)(1.0, 3.0)[1]
+        within(jax.numpy_rank_promotion("raise"), lambda: jnp.ones((2, 2)) + jnp.ones(2))
+        jax.process_count()
+        jax.process_index()
+        jax.process_indices()
+        jax.typeof(jnp.ones(2)).str_short()
+    """,
+    "Functions made by jit": """
+        jax.jit(mul).lower(1.0, 2.0).in_tree
+        jax.jit(mul).lower(1.0, 2.0).out_info
+        jax.jit(mul).lower(1.0, 2.0).compile()(3.0, 4.0)
+        jax.jit(mul).lower(1.0, 2.0).compile().in_tree
+        jax.jit(mul).lower(1.0, 2.0).compile().cost_analysis()["flops"]
+        jax.jit(mul).lower(1.0, 2.0).compile().memory_analysis().output_size_in_bytes
+        jax.jit(mul).lower(1.0, 2.0).args_info[0][0].shape
+        jax.jit(mul).trace(1.0, 2.0).out_info
+        str(jax.jit(mul).trace(1.0, 2.0).jaxpr)
+        jax.jit(mul).trace(1.0, 2.0).fun_name
+        jax.jit(mul).eval_shape(1.0, 2.0)
+        [f := jax.jit(mul), f(1.0, 2.0), f(1, 2), f(3.0, 2.0), f._cache_size()][4]
+        [f := jax.jit(mul), f(1.0, 2.0), f.clear_cache(), f._cache_size()][3]
+        jax.jit(mul).__wrapped__ is mul
+        jax.jit(mul).__name__
+        jax.jit(mul, static_argnums=5)
+        jax.jit(mul)(1.0, "a")
+        jax.jit(mul)(1.0)
+        jax.jit(mul, static_argnames="b")(1.0, [2])
+        jax.jit(lambda a: 1 if a else 2)(True)
+        jax.jit(lambda a: "text")(1.0)
+        [a := jnp.ones(2), jax.jit(lambda a: a + 1, donate_argnums=0)(a), a.is_deleted()][2]
+    """,
+    "Jaxprs": """
+        [str(e.primitive) for e in jax.make_jaxpr(mul)(1.0, 2.0).eqns]
+        [sorted(e.params) for e in jax.make_jaxpr(lambda a: a.sum())(jnp.ones(2)).eqns]
+        [str(a) for a in jax.make_jaxpr(mul)(1.0, 2.0).in_avals]
+        [str(a) for a in jax.make_jaxpr(mul)(1.0, 2.0).out_avals]
+        len(jax.make_jaxpr(mul)(1.0, 2.0).jaxpr.invars)
+        len(jax.make_jaxpr(lambda a: a + jnp.arange(3.0))(1.0).jaxpr.constvars)
+        jax.make_jaxpr(lambda a: a + jnp.arange(3.0)[::2])(1.0).consts
+        len(jax.make_jaxpr(mul)(1.0, 2.0).effects)
+        jax.core.eval_jaxpr(jax.make_jaxpr(mul)(1.0, 2.0).jaxpr, [], jnp.float32(3), jnp.float32(4))
+    """,
+}

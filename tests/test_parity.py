@@ -1,0 +1,59 @@
+"""`docs/parity.md` says what is so: every section is compared with JAX again."""
+
+from __future__ import annotations
+
+import re
+
+import jax
+import parity
+import parity_samples
+import pytest
+
+import jitkit
+
+PAGE = parity.PATH.read_text(encoding="utf-8")
+
+
+def page_section(heading):
+    """The part of the page below a heading."""
+    title = f"`{heading}`" if heading.startswith("jitkit") else heading
+    return re.search(rf"^## {re.escape(title)}$.*?(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE)[0].strip()
+
+
+@pytest.mark.parametrize("alias", list(parity.SECTIONS))
+def test_the_page_says_what_a_comparison_finds(alias):
+    if jax.__version__ != parity.VERSION:  # the page is about another version; the names are the same ones
+        rows = re.findall(r"^\| `(.*?)` \|", page_section(parity.SECTIONS[alias]), re.MULTILINE)
+        assert rows
+        if alias in parity.MODULES:
+            assert all(hasattr(parity.module(jitkit, alias), name) for name in rows)
+        return
+    comparison = parity.Comparison(alias)
+    assert comparison.unexpected == []
+    [(heading, rows)] = comparison.sections.items()
+    assert page_section(heading) == parity.render_section(heading, rows).strip()
+
+
+def test_every_reason_for_a_difference_is_on_the_page():
+    assert {reason for _, reason in parity.REASONS if reason not in PAGE} == set()
+    assert "DIFFERENT" not in PAGE
+
+
+def test_nothing_that_differs_is_said_to_be_the_same():
+    sample = parity.Sample("jnp", "sin", "jnp.sin(x)")
+    ours = parity.results([sample], jitkit)[0]
+    other = parity.results([parity.Sample("jnp", "cos", "jnp.cos(x)")], jax)[0]
+    comparison = parity.Comparison("debug")
+    comparison.unexpected.clear()
+    assert comparison.program_row(sample, ours, other).values == "DIFFERENT"
+    assert comparison.unexpected[0].startswith("jnp.sin(x)")
+    assert parity.same_result(jitkit.numpy.ones(2), jax.numpy.ones(2)) is None
+    assert parity.same_result(jitkit.numpy.ones(2), jax.numpy.ones(2, int)) is not None
+    assert parity.same_result(jitkit.numpy.asarray(1.0), jax.numpy.float32(1)) is not None  # one is weak
+    assert parity.same_result(jitkit.numpy.ones(2), jax.numpy.ones(2) * 1.001) is not None
+    assert parity.same_result((1, 2), (1, 3)) is not None
+
+
+def test_names_without_a_comparison_are_few_and_known():
+    missing = re.findall(r"^\| `(\w+)` \| not compared", PAGE, re.MULTILINE)
+    assert set(missing) == set(parity_samples.NOT_COMPARED)
