@@ -48,12 +48,20 @@ def _instead_of(x: Any, name: str) -> str:
     if about := errors.about_jax_tracer(x):
         return about.lstrip()
     if isinstance(x, str):
-        return f"A string is not an array. If {name} selects a variant of the function, make it static."
+        return f"A string is not an array. If {name} selects a variant of the function, {_made_static(name)}."
     if isinstance(x, (set, frozenset)):
         return f"A set is not a pytree, because it has no order. Pass {name} as a sorted list or a tuple."
     if callable(x):
-        return f"A function is not an array. Make {name} static, or close over it."
-    return f"If {name} holds arrays, register its class as a pytree; if it is a setting, make it static."
+        return f"A function is not an array. Close over it, or {_made_static(name)}."
+    if isinstance(x, np.generic):
+        return f"Arrays hold numbers: convert {name} to one first."
+    return (
+        f"If {name} holds arrays, register its class as a pytree; if it is a setting, {_made_static(name)}."
+    )
+
+
+def _made_static(name: str) -> str:
+    return "make it static" if name.isidentifier() else "pass it as an argument of its own that is static"
 
 
 def unhashable_static(value: Any, error: Exception) -> ValueError:

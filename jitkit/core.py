@@ -108,8 +108,7 @@ def _aval_of_ndarray(x: Any) -> ShapedArray:
         return _refuse_masked_array(x)
     if not dtypes.is_array_dtype(x.dtype):
         raise TypeError(
-            f"Value {x!r} with dtype {x.dtype} is not a valid JAX array type. Only arrays of numeric types "
-            "are supported by JAX."
+            f"Dtype {x.dtype} is not a valid JAX array type. Only arrays of numeric types are supported by JAX."
         )
     return ShapedArray(x.shape, dtypes.canonicalize_dtype(x.dtype))
 
@@ -226,6 +225,12 @@ class Primitive:
         return self.name
 
 
+_OPERANDS = (
+    "\nOperands are arrays and numbers. Of a list, make an array with `jnp.array`; what is known while tracing, such as "
+    "a text,\nselects in Python what to compute."
+)
+
+
 def check_operands(primitive: Primitive, args: tuple[Any, ...]) -> None:
     """TypeError for the first operand that is no array: which one it is, and its type."""
     for position, value in enumerate(args):
@@ -233,7 +238,7 @@ def check_operands(primitive: Primitive, args: tuple[Any, ...]) -> None:
             raise TypeError(
                 f"Error interpreting argument to {primitive.name} as a JAX value. The problematic value is of type "
                 f"{type(value)} and was passed to {primitive.name} at position {position}."
-                f"{errors.about_jax_tracer(value)}"
+                f"{errors.about_jax_tracer(value) or _OPERANDS}"
             ) from None
 
 

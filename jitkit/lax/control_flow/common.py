@@ -131,6 +131,8 @@ def avals_of(leaves: Sequence[Any]) -> list[Any]:
         return [core.get_aval(x) for x in leaves]
     except TypeError:
         bad = next(x for x in leaves if not core.is_array_value(x))
+        if core.is_array_type(type(bad)):
+            raise  # an array, of texts or objects
         kind = str(type(bad)) if isinstance(bad, str) else f"'{type(bad)}'"
         raise TypeError(
             f"Argument '{bad}' of type {kind} is not a valid JAX type\n"

@@ -154,10 +154,14 @@ def _all_operands(operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
 def _truth(pred: Any) -> Any:
     """The predicate as a bool, a concrete or a traced one."""
     if pred is None:
-        raise TypeError("cond predicate is None")
+        raise TypeError("cond predicate is None\nPass True or False, a number, or a scalar array.")
     if isinstance(pred, Sequence) or np.ndim(pred) != 0:
         kind = f"type {type(pred)}" if isinstance(pred, Sequence) else f"shape {np.shape(pred)}."
-        raise TypeError(f"Pred must be a scalar, got {pred} of {kind}")
+        raise TypeError(
+            f"Pred must be a scalar, got {pred} of {kind}\n"
+            "One branch is taken for the whole array: reduce the condition with `.all()` or `.any()`. "
+            "To choose element by element, use `jnp.where`."
+        )
     try:
         dtype = dtypes.result_type(pred)
     except TypeError as error:
@@ -193,7 +197,7 @@ def switch(
     _check_index(index)
     if len(branches) < 2:
         if not branches:
-            raise ValueError("Empty branch sequence")
+            raise ValueError("Empty branch sequence\n`switch` calls one of its branches: pass at least one.")
         return branches[0](*operands)
     last = np.array(len(branches) - 1, np.int32)
     index = clamp(np.array(0, np.int32), convert_element_type(index, np.int32), last)
@@ -205,13 +209,19 @@ def switch(
 
 def _check_index(index: Any) -> None:
     if np.ndim(index) != 0:
-        raise TypeError(f"Branch index must be scalar, got {index} of shape {np.shape(index)}.")
+        raise TypeError(
+            f"Branch index must be scalar, got {index} of shape {np.shape(index)}.\n"
+            "One branch is taken for the whole array. To choose element by element, use `jnp.where` or `lax.select_n`."
+        )
     try:
         dtype = dtypes.result_type(index)
     except TypeError as error:
         raise TypeError(f"Index type must be an integer, got {index}.") from error
     if dtype.kind not in "iu":
-        raise TypeError(f"Index type must be an integer, got {index} as {dtype}")
+        raise TypeError(
+            f"Index type must be an integer, got {index} as {dtype}\n"
+            "Convert it: `index.astype(jnp.int32)`. For two branches and a condition, use `lax.cond`."
+        )
 
 
 def _choose(

@@ -55,7 +55,10 @@ def fori_loop(
     if trips is not None:
         return _count_by_scan(lower, trips, body_fun, init_val, False if unroll is None else unroll)
     if unroll not in (None, False, 1):
-        raise ValueError("Can only use `unroll` in `fori_loop` if the loop bounds are statically known.")
+        raise ValueError(
+            "Can only use `unroll` in `fori_loop` if the loop bounds are statically known.\n"
+            "Leave `unroll` out, or make the bounds static: jit(f, static_argnames='n')."
+        )
     lower, upper = (
         bound if dtypes.dtype(bound) == dtype else convert_element_type(bound, dtype)
         for bound in (lower, upper)
@@ -104,7 +107,7 @@ def _dtype_of_bounds(lower: Any, upper: Any) -> Any:
             return upper_dtype if lower_weak else lower_dtype
     raise TypeError(
         f"lower and upper arguments to fori_loop must have equal types, got {lower_dtype.name} and "
-        f"{upper_dtype.name}"
+        f"{upper_dtype.name}\nBoth are integers of one type: `int(n)`, or `n.astype(jnp.int32)` for arrays."
     )
 
 

@@ -163,15 +163,23 @@ def run_while(cond: Body, body: Body, init_val: Any) -> Any:
     return tree_unflatten(traced.out_tree, merge_lists(constant, outs, moved))
 
 
+_HOW_TO_GO_ON = (
+    "\nIt says whether the loop goes on: compare (`i < n` instead of `n - i`), and reduce arrays with `.all()` or "
+    "`.any()`."
+)
+
+
 def _trace_both(cond: Body, body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> tuple[Traced, Traced]:
     """Condition and body as jaxprs of the carry. TypeError unless the condition is a boolean scalar."""
     traced_cond = trace_body(cond, in_tree, avals)
     traced_body = trace_body(body, in_tree, avals)
     tree, out_avals = traced_cond.out_tree, traced_cond.jaxpr.out_avals
     if tree.node_type is not None:
-        raise TypeError(f"cond_fun must return a boolean scalar, but got pytree {tree}.")
+        raise TypeError(f"cond_fun must return a boolean scalar, but got pytree {tree}.{_HOW_TO_GO_ON}")
     if out_avals[0].shape != () or out_avals[0].dtype != np.bool_:
-        raise TypeError(f"cond_fun must return a boolean scalar, but got output type(s) {out_avals}.")
+        raise TypeError(
+            f"cond_fun must return a boolean scalar, but got output type(s) {out_avals}.{_HOW_TO_GO_ON}"
+        )
     return traced_cond, traced_body
 
 

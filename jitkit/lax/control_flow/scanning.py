@@ -264,7 +264,10 @@ def _trace_step(body: Body, in_tree: Any, avals: Sequence[Any]) -> Traced:
     traced = trace_body(body, in_tree, avals)
     if len(traced.out_tree.children()) != 2:
         returned = traced.out_tree.unflatten(traced.jaxpr.out_avals)
-        raise TypeError(f"scan body output must be a pair, got {returned}.")
+        raise TypeError(
+            f"scan body output must be a pair, got {returned}.\n"
+            "Return the carry for the next step and the output of this one: `carry, y`; `carry, None` without output."
+        )
     return traced
 
 
@@ -285,14 +288,20 @@ def scan_length(xs: Sequence[Any], length: Any) -> int:
         length = int(length)
         if any(size != length for size in sizes):
             raise ValueError(
-                f"scan got `length` argument of {length} which disagrees with leading axis sizes {sizes}."
+                f"scan got `length` argument of {length} which disagrees with leading axis sizes {sizes}.\n"
+                "Leave `length` out: there are as many steps as the leading axis has elements."
             )
         return int(length)
     if not sizes:
-        raise ValueError("scan got no values to scan over and `length` not provided.")
+        raise ValueError(
+            "scan got no values to scan over and `length` not provided.\nSay how many steps: `length=n`."
+        )
     if len(set(sizes)) > 1:
         listed = ", ".join(map(str, sizes))
-        raise ValueError(f"scan got values with different leading axis sizes: {listed}.")
+        raise ValueError(
+            f"scan got values with different leading axis sizes: {listed}.\n"
+            "Step i sees x[i] of each. What all steps share is closed over, or carried, and not scanned over."
+        )
     return sizes[0]
 
 
