@@ -29,7 +29,7 @@ def drawings(results: Sequence[Result], where: str) -> dict[str, Drawing]:
     }
     if len(results) > 1:
         ordered = sorted((r for r in results if r.slow.error is None), key=lambda r: -r.ratio.median)
-        height = 2.0 + 0.36 * len(ordered)
+        height = 2.4 + 0.36 * len(ordered)
         made["pitfalls-pairs"] = Drawing(
             lambda figure, theme: _draw_pairs(figure, theme, ordered, where), width=13.0, height=height
         )
@@ -79,17 +79,16 @@ def _draw_pairs(figure: Figure, theme: Theme, results: Sequence[Result], where: 
         axes.annotate(_verdict(result), (ends[i], i), xytext=(12, 0), textcoords="offset points", va="center")
     axes.set_xscale("log")
     low = min(min(r.slow_seconds.low, r.mended_seconds.low) for r in results)
-    axes.set_xlim(low / 1.6, max(ends) * 12)
+    axes.set_xlim(low / 1.6, max(ends) * 40)
     in_seconds(axes.xaxis)
     axes.set_yticks(range(len(results)), [result.pitfall.title for result in results])
     axes.set_ylim(len(results) - 0.4, -0.6)
     calls = len(results[0].mended.calls)
     axes.set_xlabel(f"time of {calls} calls, from empty caches (median and quartiles)")
-    axes.set_title("What each pitfall costs, and what is left once it is mended")
-    axes.legend(loc="lower right")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside upper right", ncols=2, handletextpad=0.3)
     bare(axes)
     axes.grid(visible=True, axis="x")
-    signed(figure, theme, "", where)
+    signed(figure, theme, "What each pitfall costs", where)
 
 
 def _verdict(result: Result) -> str:
