@@ -185,7 +185,7 @@ class Tpu(Plugin):
 
     def topology(self, chip: str) -> Any:
         """One chip of a kind."""
-        return _ext.get_c_api_topology(self.api, f"{chip}:1x1", {})
+        return _ext.get_c_api_topology(self.api, f"{chip}:1x1", {"chips_per_host_bounds": [1, 1, 1]})
 
     def options(self) -> list[tuple[str, Any]]:
         """libtpu is told by its environment where to write."""

@@ -25,7 +25,6 @@ NO_CODE = {
 # Primitives that have no equation in a program that can be compiled ahead of time.
 NEVER_ALONE = {
     "after_all": "orders effects, and there are none without callbacks",
-    "create_token": "orders effects, and there are none without callbacks",
     "debug_callback": "calls Python",
     "debug_print": "calls Python",
     "io_callback": "calls Python",
