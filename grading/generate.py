@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from jitkit.kata.manifest import Exercise, Lab
 from jitkit.kata.mutants import in_its_class
 from jitkit.kata.reference import ReferenceFunction, reference_function
+from jitkit.kata.splice import Function
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 _WIDTH = 110
@@ -43,7 +44,7 @@ def exercises_text(lab: Lab) -> str:
         points = "1 point" if exercise.points == 1 else f"{exercise.points} points"
         comment = [_rule(f"{exercise.id} {exercise.title} ({points})"), *_comment(exercise.task)]
         parts.append("\n".join(comment))
-        parts += [_stub(reference_function(target), exercise) for target in exercise.targets]
+        parts += _by_class([_stub(reference_function(target), exercise) for target in exercise.targets])
     return _joined(parts)
 
 
@@ -60,8 +61,20 @@ def solutions_text(lab: Lab) -> str:
             lines += _comment(mistake, "#   - ", "#     ")
         lines += ["#", f"# In JAX: {exercise.jax}"]
         parts.append("\n".join(lines))
-        parts += [in_its_class(t, reference_function(t).source) for t in exercise.targets]
+        parts += _by_class([in_its_class(t, reference_function(t).source) for t in exercise.targets])
     return _joined(parts)
+
+
+def _by_class(functions: Sequence[str]) -> list[str]:
+    """The texts of functions, with methods of one class that follow each other under one `class` line."""
+    parts: list[str] = []
+    for text in functions:
+        head, _, body = text.partition("\n")
+        if parts and head.startswith("class ") and parts[-1].startswith(f"{head}\n"):
+            parts[-1] += f"\n\n{body}"
+        else:
+            parts.append(text)
+    return parts
 
 
 def _stub(function: ReferenceFunction, exercise: Exercise) -> str:
@@ -107,7 +120,7 @@ def _imports_of(function: ReferenceFunction) -> Iterator[tuple[str, str]]:
     """Each name that a function uses of its module, and the import that gives it outside."""
     module = function.target.module
     tree = ast.parse(function.module_source)
-    used = {n.id for n in ast.walk(function.node) if isinstance(n, ast.Name)} - {function.target.path[0]}
+    used = _names_used(function.node) - {function.target.path[0]}
     for node in tree.body:
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -138,11 +151,24 @@ def _absolute(module: str, node: ast.ImportFrom) -> str:
     return ".".join([*base, node.module] if node.module else base)
 
 
-def _defined(node: ast.stmt) -> Iterator[str]:
+def _names_used(function: Function) -> set[str]:
+    """The names that the text of a function has in it, but for its parameters and its decorators, which it comes without."""
+    parts = [function.args, *([function.returns] if function.returns else []), *function.body]
+    nodes = [node for part in parts for node in ast.walk(part)]
+    parameters = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
+    return {node.id for node in nodes if isinstance(node, ast.Name)} - parameters
+
+
+def _defined(node: ast.AST) -> Iterator[str]:
+    """The names that a statement of a module gives values to; those in comprehensions and lambdas are their own."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         yield node.name
-    else:
-        yield from (n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    elif isinstance(node, ast.Name):
+        if isinstance(node.ctx, ast.Store):
+            yield node.id
+    elif not isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp | ast.Lambda):
+        for child in ast.iter_child_nodes(node):
+            yield from _defined(child)
 
 
 # --- text -----------------------------------------------------------------------------------------------------

@@ -209,7 +209,7 @@ class Primitive:
         tuple and the parameters as a dict, by its method `process_primitive`. When it is None, the function
         `eager.apply`, which takes the same, runs the operation now.
 
-        TypeError where an operand is none: whatever TypeError the attempt ends in, `check_operands` is asked
+        TypeError where an operand is none: whatever TypeError the attempt ends in, `check_arrays` is asked
         first, which has a better one if an operand is to blame.
         """
         trace = config.local.state.trace
@@ -218,7 +218,7 @@ class Primitive:
                 return eager.apply(self, args, params)
             return trace.process_primitive(self, args, params)
         except TypeError:
-            check_operands(self, args)
+            check_arrays(self, args)
             raise
 
     def __repr__(self) -> str:
@@ -231,7 +231,7 @@ _OPERANDS = (
 )
 
 
-def check_operands(primitive: Primitive, args: tuple[Any, ...]) -> None:
+def check_arrays(primitive: Primitive, args: tuple[Any, ...]) -> None:
     """TypeError for the first operand that is no array: which one it is, and its type."""
     for position, value in enumerate(args):
         if not is_array_value(value):

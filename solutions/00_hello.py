@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from jitkit import numpy as jnp
-from jitkit.custom_derivatives import custom_jvp
-from jitkit.pjit import jit
 
 
 # --- 00.1 Your first function -------------------------------------------------------------------------------

@@ -1,0 +1,451 @@
+"""The programs that the exercises of lab 01 must run like the reference."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import operator
+
+import numpy as np
+
+from jitkit.kata.checking import check, raised
+
+# --- 01.1 Bind a primitive ----------------------------------------------------------------------------------------
+
+
+def recording_trace(jk, name):
+    """A trace that keeps what it receives, and gives back how many operations it received so far."""
+
+    class Recorder(jk.core.Trace):
+        def process_primitive(self, primitive, args, params):
+            self.received.append((name, primitive.name, args, params))
+            return len(self.received)
+
+    trace = Recorder(None)
+    trace.received = []
+    return trace
+
+
+@contextlib.contextmanager
+def recording_eager(jk, received):
+    """In the block, what would run at once is kept in the list `received`."""
+    run = jk.core.eager.apply
+    jk.core.eager.apply = lambda primitive, args, params: received.append((primitive.name, args, params))
+    try:
+        yield
+    finally:
+        jk.core.eager.apply = run
+
+
+@check(
+    "01.1",
+    "Without a trace the operation runs now, with its operands and its parameters.",
+    against=["parameters are operands"],
+)
+def without_a_trace(jk, rng):
+    scale_p = jk.core.Primitive("scale")
+    received = []
+    with recording_eager(jk, received):
+        scale_p.bind(rng.normal(size=2), float(rng.normal()), by=int(rng.integers(9)))
+    return received
+
+
+@check(
+    "01.1",
+    "Under a trace, the trace receives it, and its answer is the result.",
+    against=["parameters are operands"],
+)
+def under_a_trace(jk, rng):
+    scale_p = jk.core.Primitive("scale")
+    trace = recording_trace(jk, "only")
+    with jk.core.set_current_trace(trace):
+        results = [scale_p.bind(float(rng.normal()), by=int(rng.integers(9))) for _ in range(3)]
+    return results, trace.received
+
+
+@check(
+    "01.1",
+    "An operation on a known number is part of the program, when it is in a traced function.",
+    against=["an operation on known numbers runs at once"],
+)
+def known_operand(jk, rng):
+    number = np.float32(rng.normal())
+    return jk.make_jaxpr(lambda x: x * jk.lax.sin(number))(1.0)
+
+
+@check(
+    "01.1",
+    "The current trace decides, and not the trace that an operand belongs to.",
+    against=["the operands say which trace it is"],
+)
+def the_current_trace_decides(jk, rng):
+    scale_p = jk.core.Primitive("scale")
+    outer, inner = recording_trace(jk, "outer"), recording_trace(jk, "inner")
+    x = jk.core.Tracer(outer, jk.core.ShapedArray((), "float32"))
+    with jk.core.set_current_trace(outer):
+        scale_p.bind(x, by=1)
+        with jk.core.set_current_trace(inner):
+            scale_p.bind(x, by=2)
+        scale_p.bind(x, by=3)
+    return [(name, params) for name, _, _, params in outer.received + inner.received]
+
+
+@check(
+    "01.1",
+    "An operand that is no array is named: of which operation, and at which position.",
+    against=["the error of whoever stumbles first will do"],
+)
+def refused_operand(jk, rng):
+    position = int(rng.integers(2))
+    operands = [1.0, 2.0]
+    operands[position] = "text"
+    trace = jk.make_jaxpr(lambda x: jk.lax.add_p.bind(*operands))
+    return raised(trace, 1.0, parts=["add", f"at position {position}", "str"])
+
+
+@check(
+    "01.1",
+    "Any other TypeError passes as it is.",
+    against=["every TypeError is about operands"],
+)
+def other_errors(jk, rng):
+    x = np.zeros((2, int(rng.integers(3, 9))), "float32")
+    y = np.zeros((3, 2), "float32")
+    return raised(jk.make_jaxpr(jk.lax.add_p.bind), x, y, parts=["add got incompatible shapes"])
+
+
+# --- 01.2 The type of a result ------------------------------------------------------------------------------------
+
+
+def aval(jk, shape, dtype="float32", weak=False):
+    return jk.core.ShapedArray(tuple(map(int, shape)), dtype, weak)
+
+
+@check("01.2", "Of operands of one type, the result has that type.")
+def one_type(jk, rng):
+    x = aval(jk, rng.integers(2, 9, size=3))
+    return jk.lax.add_p.abstract_eval(x, x), jk.lax.mul_p.abstract_eval(aval(jk, ()), aval(jk, ()))
+
+
+@check(
+    "01.2",
+    "Axes of size 1 stretch, in every operand, also to size 0.",
+    against=["the shape is the first operand's", "the larger size wins"],
+)
+def stretching(jk, rng):
+    m, n = rng.integers(2, 9, size=2)
+    shapes = [(m, 1), (1, n), (m, n), (1, 1), (0, n), (0, 1)]
+    pairs = [((m, 1), (1, n)), ((1, 1), (m, n)), ((m, n), (m, 1)), ((1, n), (0, n)), ((1, 1), (0, 1))]
+    stretched = [jk.lax.add_p.abstract_eval(aval(jk, a), aval(jk, b)) for a, b in pairs]
+    return stretched, [jk.lax.utils.broadcast_equal_ranks("f", [s, (1, 1), s]) for s in shapes]
+
+
+@check(
+    "01.2", "A scalar fits beside everything, on either side.", against=["the shape is the first operand's"]
+)
+def scalars(jk, rng):
+    x, number = aval(jk, rng.integers(2, 9, size=2)), aval(jk, ())
+    return jk.lax.add_p.abstract_eval(x, number), jk.lax.add_p.abstract_eval(number, x)
+
+
+@check("01.2", "A comparison of floats is a bool.", against=["the dtype of a result is that of its operands"])
+def comparisons(jk, rng):
+    x = aval(jk, rng.integers(2, 9, size=2))
+    return [p.abstract_eval(x, x) for p in (jk.lax.lt_p, jk.lax.eq_p)], jk.lax.complex_p.abstract_eval(x, x)
+
+
+@check(
+    "01.2",
+    "The result is weakly typed when all operands are, and only then.",
+    against=["one weak operand makes the result weak", "weak types do not matter"],
+)
+def weakness(jk, rng):
+    shape = rng.integers(2, 9, size=1)
+    pairs = list(itertools.product([False, True], repeat=2))
+    return [jk.lax.mul_p.abstract_eval(aval(jk, shape, weak=a), aval(jk, (), weak=b)) for a, b in pairs]
+
+
+@check(
+    "01.2",
+    "Operands of two dtypes are an error: nothing is converted here.",
+    against=["the dtype comes from the left operand"],
+)
+def two_dtypes(jk, rng):
+    x, y = aval(jk, (2,), "float32"), aval(jk, (2,), "int32")
+    shape = (2, int(rng.integers(3, 9)))
+    shapes_come_first = raised(
+        jk.lax.add_p.abstract_eval, aval(jk, shape), aval(jk, (3, 3), "int32"), parts=["shapes"]
+    )
+    return raised(jk.lax.add_p.abstract_eval, x, y, parts=["float32, int32"]), shapes_come_first
+
+
+@check(
+    "01.2",
+    "Shapes that do not fit are an error, and so are shapes of different ranks.",
+    against=["a missing axis is put in front, as in numpy"],
+)
+def misfits(jk, rng):
+    n = int(rng.integers(3, 9))
+    add, x = jk.lax.add_p.abstract_eval, aval(jk, (2, n))
+    return [
+        raised(add, x, aval(jk, (2, n + 1)), parts=["add", f"(2, {n})", f"(2, {n + 1})"]),
+        raised(add, x, aval(jk, (n,)), parts=["add", "dimensions"]),
+    ]
+
+
+# --- 01.3 Where two types meet ------------------------------------------------------------------------------------
+
+
+def meet(jk, *types, x64=False):
+    """The name of the least upper bound: of a weak type `int`, `float` or `complex`."""
+    nodes = [t if isinstance(t, type) else np.dtype(t) for t in types]
+    found = jk.dtypes.least_upper_bound(x64, *nodes)
+    return found.__name__ if isinstance(found, type) else found.name
+
+
+@check(
+    "01.3",
+    "It does not matter on which side an operand stands.",
+    against=["the dtype comes from the left operand"],
+)
+def both_sides(jk, rng):
+    types = list(rng.permutation(["int8", "int16", "float16", "float32"]))
+    return [meet(jk, str(a), str(b)) for a, b in itertools.permutations(types, 2)]
+
+
+@check("01.3", "A Python number gives way to the type of the array.", against=["weak types do not matter"])
+def weak_types(jk, rng):
+    pairs = [("float16", float), ("int8", int), ("int32", float), ("bool", int), ("float32", complex)]
+    return [meet(jk, a, b) for a, b in rng.permutation(np.array(pairs, object))]
+
+
+@check("01.3", "The result may be a type of fewer bits.", against=["the type with more bits wins"])
+def fewer_bits(jk, rng):
+    widths = [str(w) for w in rng.permutation([8, 16, 32])]
+    return [meet(jk, f"int{w}", "float16") for w in widths]
+
+
+@check("01.3", "The result may be none of the two types.", against=["the type with more bits wins"])
+def a_third_type(jk, rng):
+    return meet(jk, "uint8", "int8"), meet(jk, "float16", "bfloat16"), meet(jk, int, "uint8", "int16", float)
+
+
+@check("01.3", "It is the lowest of the types above all.", against=["any type above all will do"])
+def the_lowest(jk, rng):
+    types = [str(t) for t in rng.permutation(["bool", "uint8", "int32", "float32"])]
+    return [meet(jk, *types[:n]) for n in (1, 2, 3, 4)]
+
+
+@check(
+    "01.3",
+    "Without 64-bit types, int32 and uint32 meet in int32; with them, in int64.",
+    against=["there is one lattice"],
+)
+def two_lattices(jk, rng):
+    a, b = (str(t) for t in rng.permutation(["int32", "uint32"]))
+    return meet(jk, a, b), meet(jk, a, b, x64=True)
+
+
+@check("01.3", "Types that nothing is above of are an error, and so are types outside of the lattice.")
+def no_bound(jk, rng):
+    bound = jk.dtypes.least_upper_bound
+    floats = [np.dtype(getattr(jk.numpy, n)) for n in rng.permutation(["float8_e4m3fn", "float8_e5m2"])]
+    return raised(bound, False, *floats, parts=["float8"]), raised(bound, False, str, parts=["str"])
+
+
+# --- 01.4 2 - x ---------------------------------------------------------------------------------------------------
+
+OPERATORS = (operator.sub, operator.truediv, operator.pow, operator.floordiv, operator.mod)
+
+
+@check("01.4", "A number on the left: `2 * x` is like `x * 2`.", against=["`2 * x` needs no reflection"])
+def numbers_on_the_left(jk, rng):
+    number, x = int(rng.integers(2, 9)), np.ones(3, "float32")
+    return jk.make_jaxpr(lambda x: number * x)(x), jk.make_jaxpr(lambda x: number + x)(x)
+
+
+@check("01.4", "The operands keep their places.", against=["a reflected operator is the operator"])
+def places(jk, rng):
+    number, x = int(rng.integers(2, 9)), rng.integers(2, 9, size=3).astype("int32")
+    return [jk.make_jaxpr(lambda x, f=f: f(number, x))(x) for f in OPERATORS]
+
+
+@check(
+    "01.4",
+    "A number of numpy's may stand on the left, too.",
+    against=["only Python's numbers stand on the left"],
+)
+def numpy_numbers(jk, rng):
+    number = np.float32(rng.normal())
+    x = rng.normal(size=3).astype("float32")
+    return jk.make_jaxpr(lambda x: number - x)(x), jk.make_jaxpr(lambda x: number / x)(x[0])
+
+
+@check(
+    "01.4",
+    "To an operand that it does not know, the method says NotImplemented: then Python asks on.",
+    against=["a method that cannot help raises"],
+)
+def unknown_operands(jk, rng):
+    class Money:
+        pass
+
+    method = jk.operators.reflected_method("-", lambda left, right: "a result")
+    says = method(np.float32(rng.normal()), Money()) is NotImplemented
+    return says, raised(jk.make_jaxpr(lambda x: "text" - x), 1.0, parts=["unsupported operand", "str"])
+
+
+@check(
+    "01.4",
+    "A list is refused: converting it would be slow, and nobody would see it.",
+    against=["everything that numpy converts takes part"],
+)
+def lists(jk, rng):
+    numbers = rng.normal(size=2).tolist()
+    return raised(jk.make_jaxpr(lambda x: numbers - x), np.ones(2), parts=["-", "'list'"])
+
+
+# --- 01.5 Constants -----------------------------------------------------------------------------------------------
+
+
+def make_trace(jk):
+    """A trace of a function, which goes on until it is ended."""
+    debug_info = jk.jaxpr.DebugInfo("jit", "f")
+    return jk.interpreters.partial_eval.DynamicJaxprTrace(None, debug_info)
+
+
+@check(
+    "01.5", "A number is written into the equation, with its type.", against=["every constant is an array"]
+)
+def numbers(jk, rng):
+    number = float(rng.normal())
+    weak = jk.make_jaxpr(lambda x: jk.lax.mul(x, number))(1.0)
+    strong = jk.make_jaxpr(lambda x: jk.lax.mul(x, np.float32(number)))(np.float32(1.0))
+    return weak, strong
+
+
+@check(
+    "01.5",
+    "An array from outside is a constant, with its value.",
+    against=["arrays of one type are one constant"],
+)
+def arrays(jk, rng):
+    table, other = rng.normal(size=(2, 3)).astype("float32")
+    return jk.make_jaxpr(lambda x: (x * table) + other)(table)
+
+
+@check(
+    "01.5",
+    "An array that is used three times is one constant.",
+    against=["every use is a constant of its own"],
+)
+def one_array_thrice(jk, rng):
+    table = rng.normal(size=3).astype("float32")
+    program = jk.make_jaxpr(lambda x: (x + table) * table - table)(table)
+    return program, len(program.consts)
+
+
+@check(
+    "01.5",
+    "Two arrays that happen to be equal are two constants.",
+    against=["equal arrays are one constant"],
+)
+def equal_arrays(jk, rng):
+    table = rng.normal(size=3).astype("float32")
+    copies = [table, table.copy()]
+    trace = make_trace(jk)
+    atoms = [trace.lift(copies[i]) for i in (0, 1, 0)]
+    return [[a is b for b in atoms] for a in atoms], list(trace.consts.values())
+
+
+@check(
+    "01.5",
+    "For an inner function, a tracer of the outer one is a constant of its own program.",
+    against=["an outer tracer has its variable already"],
+)
+def outer_tracers(jk, rng):
+    outer, inner = make_trace(jk), make_trace(jk)
+    x = outer.new_arg(jk.core.ShapedArray((int(rng.integers(2, 9)),), "float32"))
+    first, again = inner.lift(x), inner.lift(x)
+    return first.aval, first is again, first is x.atom, [value is x for value in inner.consts.values()]
+
+
+@check(
+    "01.5",
+    "A tracer whose trace has ended stands for nothing.",
+    against=["a tracer can be used for ever"],
+)
+def leaked_tracers(jk, rng):
+    kept = []
+    shape = (int(rng.integers(2, 9)),)
+    jk.make_jaxpr(lambda x: kept.append(x + 1) or x)(np.ones(shape, "float32"))
+    return raised(
+        jk.make_jaxpr(lambda y: y * kept[0]), 1.0, parts=["unexpected tracer", f"float32[{shape[0]}]"]
+    )
+
+
+# --- 01.6 When Python asks for the value --------------------------------------------------------------------------
+
+
+def truth(x):
+    return bool(x)
+
+
+@check("01.6", "`if x > 0` is an error in a traced function.", against=["`if x > 0` works on tracers"])
+def branches(jk, rng):
+    def absolute(x):
+        return x if x > 0 else -x
+
+    return raised(jk.make_jaxpr(absolute), float(rng.normal()), parts=["bool[]", "absolute", "argument x"])
+
+
+@check(
+    "01.6",
+    "None, or several: the truth value of such an array is ambiguous, traced or not.",
+    against=["an array of several is one tracer, and that is what is wrong with it"],
+)
+def several(jk, rng):
+    program = jk.make_jaxpr(truth)
+    arrays = [np.zeros(shape, "float32") for shape in ((int(rng.integers(2, 9)),), (3, 0))]
+    return [raised(program, x, parts=["ambiguous"]) for x in arrays] + [
+        raised(jk.tracer.check_bool_conversion, x, parts=["ambiguous"]) for x in arrays
+    ]
+
+
+@check(
+    "01.6",
+    "One element has a truth value, whatever its axes.",
+    against=["only a scalar has a truth value"],
+)
+def one_element(jk, rng):
+    x = rng.normal(size=(1,) * int(rng.integers(1, 4)))
+    return jk.tracer.check_bool_conversion(x), raised(jk.make_jaxpr(truth), x, parts=["boolean conversion"])
+
+
+@check(
+    "01.6",
+    "A traced number of turns does not make a `range`.",
+    against=["a traced integer is an integer", "an index may be any number"],
+)
+def ranges(jk, rng):
+    trace = jk.make_jaxpr(lambda n: [0.0 for _ in range(n)])
+    return raised(trace, int(rng.integers(2, 9)), parts=["__index__()", "int32[]"]), raised(
+        trace, 1.5, parts=["Only integer scalar arrays"]
+    )
+
+
+@check(
+    "01.6",
+    "What must be known is taken where it is known, and refused where it is traced.",
+    against=["a tracer can be forced"],
+)
+def must_be_known(jk, rng):
+    number = float(rng.normal()) * 100
+    known = jk.core.concrete_or_error(int, number, "the size")
+    traced = raised(
+        jk.make_jaxpr(lambda x: jk.core.concrete_or_error(int, x, "the size")), 1.0, parts=["the size"]
+    )
+    index = raised(
+        jk.make_jaxpr(lambda x: jk.core.concrete_or_error(operator.index, x)), 1, parts=["__index__()"]
+    )
+    return known, traced, index

@@ -1,0 +1,172 @@
+"""01 Tracers: the exercises. README.md beside this file tells what they are about.
+
+Write the functions. `jitkit` checks each one when you save; `jitkit hint 01.1` helps, one step further each
+time. You may add helpers and imports. The parameters stay as they are: other code calls these functions.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitkit import config, core, errors
+from jitkit.core import ShapedArray, check_arrays, eager
+from jitkit.dtypes import Node, TypePromotionError, no_promotion_path, upper_bounds
+from jitkit.interpreters.partial_eval import check_lives, literal_form
+from jitkit.jaxpr import Literal, Var
+from jitkit.lax.elementwise_rules import DTypeRule, Kinds, broadcast_operands, check_operands
+from jitkit.lax.utils import Shape, check_same_dtypes
+from jitkit.operators import _takes_part, takes_part
+from jitkit.traceback_util import filter_traceback
+from jitkit.tracer import Tracer, check_bool_conversion, check_integer_conversion
+
+
+# --- 01.1 Bind a primitive (2 points) -----------------------------------------------------------------------
+# Every operation of the library ends here. Hand it to the current trace, or run it when there is none.
+
+
+class Primitive:
+    def bind(self, *args: Any, **params: Any) -> Any:
+        """Apply the primitive to operands, and return what the current trace makes of it.
+
+        The thread's current trace is `config.local.state.trace`. It receives the primitive, the operands as a
+        tuple and the parameters as a dict, by its method `process_primitive`. When it is None, the function
+        `eager.apply`, which takes the same, runs the operation now.
+
+        TypeError where an operand is none: whatever TypeError the attempt ends in, `check_arrays` is asked
+        first, which has a better one if an operand is to blame.
+        """
+        raise NotImplementedError("01.1")
+
+
+# --- 01.2 The type of a result (3 points) -------------------------------------------------------------------
+# While a function is traced, a result has no numbers; its shape and dtype follow from those of the operands.
+# Say how, for operations that go element by element: first the shape, then the whole type.
+
+
+def broadcast_equal_ranks(name: str, shapes: Sequence[Shape]) -> Shape:
+    """The shape of an elementwise operation, called `name`, on one or more arrays of these shapes.
+
+    All must have the same number of axes; nothing is put in front of a shorter shape. Along each axis, the
+    sizes are equal but for those that are 1, which stretch. TypeError otherwise.
+    """
+    raise NotImplementedError("01.2")
+
+
+def elementwise_aval(
+    name: str, accepts: tuple[Kinds, ...], result: DTypeRule, one_dtype: bool, operands: Sequence[ShapedArray]
+) -> ShapedArray:
+    """The aval of the result of an elementwise primitive: what is known of it before anything is computed.
+
+    Its shape is the one to which the operands broadcast (`broadcast_operands`), its dtype what
+    `result(*operands)` says, and it is weakly typed when every operand is.
+
+    Args:
+      name: the primitive's, for messages.
+      accepts: for each operand the kinds of dtype that are accepted in its place.
+      result: a function of the operands' avals that returns the dtype of the result.
+      one_dtype: whether the operands must be of one dtype: nothing is converted here.
+      operands: their avals.
+
+    Raises:
+      TypeError: for shapes that do not fit, for dtypes that are not accepted (`check_operands`), for
+        different ones (`check_same_dtypes`), in this order.
+    """
+    raise NotImplementedError("01.2")
+
+
+# --- 01.3 Where two types meet (2 points) -------------------------------------------------------------------
+# `x * 2` works whatever the dtype of x. The types form a lattice: find the lowest one above all that are
+# given.
+
+
+def least_upper_bound(x64: bool, *nodes: Node) -> Node:
+    """The lowest node of the lattice that is above all of `nodes`: the type that operands of these types are
+    converted to. A node is a dtype, or `int`, `float`, `complex` for a weak type.
+
+    `upper_bounds(x64)` has the lattice: for each node the set of those that can be reached going up from it, the
+    node itself among them. What is above all of them is in all of their sets; lowest is the one from which all
+    others of these can be reached.
+
+    Raises:
+      ValueError: where one of them is not in the lattice.
+      TypePromotionError: where there is no such node; `no_promotion_path(nodes)` is its message.
+    """
+    raise NotImplementedError("01.3")
+
+
+# --- 01.4 2 - x (2 points) ----------------------------------------------------------------------------------
+# In `2 - x` Python asks the 2 first, which knows nothing of arrays; then it calls a method of x. Make that
+# method.
+
+
+def reflected_method(symbol: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The method that Python calls for `other <symbol> self`, such as `__rsub__`, when `other` stands on the left
+    and does not know what to do with an array.
+
+    It returns `function` of the two operands, in the order in which they are written; what that raises leaves
+    through `filter_traceback`, which takes out the frames of this library.
+
+    `takes_part(other, symbol, left, right)` tells whether `other` is an array or a scalar, and raises the
+    TypeError for a container. For an `other` that takes no part the method returns NotImplemented, as Python asks
+    of such methods. The answers are remembered in `_takes_part`, by the type of `other`.
+    """
+    raise NotImplementedError("01.4")
+
+
+# --- 01.5 Constants (3 points) ------------------------------------------------------------------------------
+# A traced function uses values that are no arguments of it: a number, an array from outside. Give them their
+# place in the program.
+
+
+class DynamicJaxprTrace:
+    def lift(self, x: Any) -> Var | Literal:
+        """The atom that stands in an equation for x, a value that is not a tracer of this trace.
+
+        `literal_form(x)` is what a scalar is written as, and None for everything else. A scalar becomes a
+        Literal of that value and of x's aval.
+
+        Everything else becomes a constant, arrays and the tracers of other traces alike: a fresh variable, whose
+        value `consts` keeps. An object that was met before has its variable already; `constvar_of_id` finds
+        it, by the object's `id`.
+
+        UnexpectedTracerError for a tracer that outlived its trace (`check_lives`).
+        """
+        raise NotImplementedError("01.5")
+
+
+# --- 01.6 When Python asks for the value (2 points) ---------------------------------------------------------
+# `if x > 0`, `range(n)`, `int(x)`: each needs a value, and a tracer has none. Refuse, and say so in the right
+# words.
+
+
+def check_bool_conversion(x: Any) -> None:
+    """ValueError unless `x` has exactly one element: the truth of none, or of several, is ambiguous."""
+    raise NotImplementedError("01.6")
+
+
+class Tracer:
+    def __bool__(self) -> bool:
+        """Refuse: Python asks which way to go, in `if x:` or `not x`, and nobody knows yet.
+
+        ValueError for what has not exactly one element, as with arrays; TracerBoolConversionError otherwise.
+        """
+        raise NotImplementedError("01.6")
+
+    def __index__(self) -> int:
+        """Refuse: Python asks for an int, in `range(x)` or `items[x]`.
+
+        TypeError for what is no integer scalar, as with arrays; TracerIntegerConversionError otherwise.
+        """
+        raise NotImplementedError("01.6")
+
+
+def concrete_or_error(force: Callable[[Any], Any], x: Any, context: str = "") -> Any:
+    """`force(x)` for a concrete x, where `force` is `int`, `bool`, `operator.index` or any other function that
+    needs the value.
+
+    For a tracer x: TracerIntegerConversionError when `force` is `operator.index`, and otherwise a
+    ConcretizationTypeError with `context`, which says what the value is needed for.
+    """
+    raise NotImplementedError("01.6")

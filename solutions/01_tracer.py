@@ -1,0 +1,288 @@
+"""01 Tracers: the solutions, as the reference has them, and why."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitkit import config, core, errors
+from jitkit.core import ShapedArray, check_arrays, eager
+from jitkit.dtypes import Node, TypePromotionError, no_promotion_path, upper_bounds
+from jitkit.interpreters.partial_eval import check_lives, literal_form
+from jitkit.jaxpr import Literal, Var
+from jitkit.lax.elementwise_rules import DTypeRule, Kinds, broadcast_operands, check_operands
+from jitkit.lax.utils import Shape, check_same_dtypes
+from jitkit.operators import _takes_part, takes_part
+from jitkit.traceback_util import filter_traceback
+from jitkit.tracer import Tracer, check_bool_conversion, check_integer_conversion
+
+
+# --- 01.1 Bind a primitive ----------------------------------------------------------------------------------
+# One function, asked once an operation, is the whole border between eager and traced execution. As the
+# current trace decides, and not the operands, a traced function is recorded completely: constants that are
+# computed inside become part of the program, where XLA folds them. Operands are checked only when something
+# went wrong, since every operation pays for what is done before.
+#
+# Usual mistakes:
+#   - Looking for a tracer among the operands: then an operation on known numbers runs at once, and never
+#     reaches the program.
+#   - Passing parameters with `**params` to the trace: it takes them as a dict.
+#   - Hiding a TypeError of the shape rule behind one on operands.
+#
+# In JAX: jax/_src/core.py:Primitive
+
+
+class Primitive:
+    def bind(self, *args: Any, **params: Any) -> Any:
+        """Apply the primitive to operands, and return what the current trace makes of it.
+
+        The thread's current trace is `config.local.state.trace`. It receives the primitive, the operands as a
+        tuple and the parameters as a dict, by its method `process_primitive`. When it is None, the function
+        `eager.apply`, which takes the same, runs the operation now.
+
+        TypeError where an operand is none: whatever TypeError the attempt ends in, `check_arrays` is asked
+        first, which has a better one if an operand is to blame.
+        """
+        trace = config.local.state.trace
+        try:
+            if trace is None:
+                return eager.apply(self, args, params)
+            return trace.process_primitive(self, args, params)
+        except TypeError:
+            check_arrays(self, args)
+            raise
+
+
+# --- 01.2 The type of a result ------------------------------------------------------------------------------
+# Shape rules are what makes tracing possible: they compute with types as the operation will with numbers.
+# They convert nothing and put no axes in front, which is the business of `jitkit.numpy`: so an equation means
+# one thing, and a lowering never has to guess. Shapes are checked before dtypes, as in JAX, so that the same
+# mistake has the same message.
+#
+# Usual mistakes:
+#   - Taking shape or dtype from the first operand.
+#   - Taking the maximum of the sizes: of 1 and 0 it is 1, and should be 0.
+#   - Making the result weak when any operand is: then an array that met a Python number would give way like
+#     one.
+#
+# In JAX: jax/_src/lax/lax.py:naryop
+
+
+def broadcast_equal_ranks(name: str, shapes: Sequence[Shape]) -> Shape:
+    """The shape of an elementwise operation, called `name`, on one or more arrays of these shapes.
+
+    All must have the same number of axes; nothing is put in front of a shorter shape. Along each axis, the
+    sizes are equal but for those that are 1, which stretch. TypeError otherwise.
+    """
+    first = shapes[0]
+    if all(shape == first for shape in shapes):
+        return first
+    ranks = {len(shape) for shape in shapes}
+    if len(ranks) != 1:
+        raise TypeError(f"{name}: arrays must have the same number of dimensions, got {ranks}")
+    result = []
+    for sizes in zip(*shapes, strict=True):
+        others = {size for size in sizes if size != 1}
+        if len(others) > 1:
+            given = ", ".join(map(str, shapes))
+            raise TypeError(f"{name} got incompatible shapes for broadcasting: {given}.")
+        result.append(others.pop() if others else 1)
+    return tuple(result)
+
+
+def elementwise_aval(
+    name: str, accepts: tuple[Kinds, ...], result: DTypeRule, one_dtype: bool, operands: Sequence[ShapedArray]
+) -> ShapedArray:
+    """The aval of the result of an elementwise primitive: what is known of it before anything is computed.
+
+    Its shape is the one to which the operands broadcast (`broadcast_operands`), its dtype what
+    `result(*operands)` says, and it is weakly typed when every operand is.
+
+    Args:
+      name: the primitive's, for messages.
+      accepts: for each operand the kinds of dtype that are accepted in its place.
+      result: a function of the operands' avals that returns the dtype of the result.
+      one_dtype: whether the operands must be of one dtype: nothing is converted here.
+      operands: their avals.
+
+    Raises:
+      TypeError: for shapes that do not fit, for dtypes that are not accepted (`check_operands`), for
+        different ones (`check_same_dtypes`), in this order.
+    """
+    shape = broadcast_operands(name, *operands)
+    check_operands(name, accepts, *operands)
+    if one_dtype:
+        check_same_dtypes(name, *operands)
+    return ShapedArray(shape, result(*operands), all(x.weak_type for x in operands))
+
+
+# --- 01.3 Where two types meet ------------------------------------------------------------------------------
+# A lattice makes promotion associative and commutative: it does not matter in which order operands meet, nor
+# on which side they stand. That is more than numpy's rules had for long, and it is why weak types can be
+# nodes like any other: `int*` lies below int8, so `x + 1` is int8, but above bool.
+#
+# Usual mistakes:
+#   - Taking the type with more bits: of int32 and float16 it is the wrong one, and of uint8 and int8 it is
+#     none of the two.
+#   - Treating `float` as float32: then a Python number widens a float16 array.
+#   - Taking any common type: complex128 is above nearly everything.
+#
+# In JAX: jax/_src/dtypes.py:_least_upper_bound
+
+
+def least_upper_bound(x64: bool, *nodes: Node) -> Node:
+    """The lowest node of the lattice that is above all of `nodes`: the type that operands of these types are
+    converted to. A node is a dtype, or `int`, `float`, `complex` for a weak type.
+
+    `upper_bounds(x64)` has the lattice: for each node the set of those that can be reached going up from it, the
+    node itself among them. What is above all of them is in all of their sets; lowest is the one from which all
+    others of these can be reached.
+
+    Raises:
+      ValueError: where one of them is not in the lattice.
+      TypePromotionError: where there is no such node; `no_promotion_path(nodes)` is its message.
+    """
+    bounds = upper_bounds(x64)
+    for node in nodes:
+        if node not in bounds:
+            raise ValueError(f"dtype={node!r} is not a valid dtype for JAX type promotion.")
+    common = frozenset.intersection(*(bounds[node] for node in nodes))
+    for candidate in common:
+        if common <= bounds[candidate]:
+            return candidate
+    raise TypePromotionError(no_promotion_path(nodes))
+
+
+# --- 01.4 2 - x ---------------------------------------------------------------------------------------------
+# Without the reflected methods, `x * 2` would work and `2 * x` would not. The library asks `takes_part`
+# before it computes: a list is refused (numpy would convert it silently, number by number), and an object of
+# another library gets its own chance by NotImplemented.
+#
+# Usual mistakes:
+#   - Calling `function(self, other)`: right for + and *, wrong for -, /, ** and the comparisons.
+#   - Raising NotImplemented, or a TypeError: then the other operand is never asked.
+#
+# In JAX: jax/_src/numpy/array_methods.py:_defer_to_unrecognized_arg
+
+
+def reflected_method(symbol: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The method that Python calls for `other <symbol> self`, such as `__rsub__`, when `other` stands on the left
+    and does not know what to do with an array.
+
+    It returns `function` of the two operands, in the order in which they are written; what that raises leaves
+    through `filter_traceback`, which takes out the frames of this library.
+
+    `takes_part(other, symbol, left, right)` tells whether `other` is an array or a scalar, and raises the
+    TypeError for a container. For an `other` that takes no part the method returns NotImplemented, as Python asks
+    of such methods. The answers are remembered in `_takes_part`, by the type of `other`.
+    """
+
+    def backward(self: Any, other: Any) -> Any:
+        t = type(other)
+        if _takes_part[t] if t in _takes_part else takes_part(other, symbol, other, self):
+            try:
+                return function(other, self)
+            except BaseException as error:
+                filter_traceback(error)
+                raise
+        return NotImplemented
+
+    return backward
+
+
+# --- 01.5 Constants -----------------------------------------------------------------------------------------
+# An `id` is unique only as long as the object lives: `consts` keeps the object, which makes `constvar_of_id`
+# safe. A tracer of an outer trace has a value only when the outer program runs, so it is kept as a constant
+# too; whoever called the inner function knows the outer trace, and passes it as an argument.
+#
+# Usual mistakes:
+#   - A new variable each time: the table is in the program three times.
+#   - Looking constants up by type, or by equality.
+#   - Taking the atom of an outer tracer: that variable belongs to another program.
+#   - Literals for arrays: a program of a million numbers in text.
+#
+# In JAX: jax/_src/interpreters/partial_eval.py:DynamicJaxprTrace
+
+
+class DynamicJaxprTrace:
+    def lift(self, x: Any) -> Var | Literal:
+        """The atom that stands in an equation for x, a value that is not a tracer of this trace.
+
+        `literal_form(x)` is what a scalar is written as, and None for everything else. A scalar becomes a
+        Literal of that value and of x's aval.
+
+        Everything else becomes a constant, arrays and the tracers of other traces alike: a fresh variable, whose
+        value `consts` keeps. An object that was met before has its variable already; `constvar_of_id` finds
+        it, by the object's `id`.
+
+        UnexpectedTracerError for a tracer that outlived its trace (`check_lives`).
+        """
+        if isinstance(x, Tracer):
+            check_lives(x)
+        elif (value := literal_form(x)) is not None:
+            return Literal(value, core.get_aval(x))
+        var = self.constvar_of_id.get(id(x))
+        if var is None:
+            var = Var(core.get_aval(x))
+            self.constvar_of_id[id(x)] = var
+            self.consts[var] = x  # keeps x alive, and so its id unique
+        return var
+
+
+# --- 01.6 When Python asks for the value --------------------------------------------------------------------
+# A tracer that answered `True` would compile one branch into the program, for all calls to come, and nobody
+# would notice. An error is the only honest answer. It has to come from the methods that Python calls, since
+# there is no other place where `if` can be seen.
+#
+# Usual mistakes:
+#   - Returning True, or NotImplemented, which is true as well.
+#   - Telling somebody who wrote `if array_of_three:` to use `lax.cond`.
+#   - Requiring a scalar: an array of shape (1, 1) has a truth value.
+#
+# In JAX: jax/_src/core.py:Tracer
+
+
+def check_bool_conversion(x: Any) -> None:
+    """ValueError unless `x` has exactly one element: the truth of none, or of several, is ambiguous."""
+    if x.size == 0:
+        raise ValueError(
+            "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array "
+            "is not empty."
+        )
+    if x.size > 1:
+        raise ValueError(
+            "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
+        )
+
+
+class Tracer:
+    def __bool__(self) -> bool:
+        """Refuse: Python asks which way to go, in `if x:` or `not x`, and nobody knows yet.
+
+        ValueError for what has not exactly one element, as with arrays; TracerBoolConversionError otherwise.
+        """
+        check_bool_conversion(self)
+        raise errors.TracerBoolConversionError(self)
+
+    def __index__(self) -> int:
+        """Refuse: Python asks for an int, in `range(x)` or `items[x]`.
+
+        TypeError for what is no integer scalar, as with arrays; TracerIntegerConversionError otherwise.
+        """
+        check_integer_conversion(self)
+        raise errors.TracerIntegerConversionError(self)
+
+
+def concrete_or_error(force: Callable[[Any], Any], x: Any, context: str = "") -> Any:
+    """`force(x)` for a concrete x, where `force` is `int`, `bool`, `operator.index` or any other function that
+    needs the value.
+
+    For a tracer x: TracerIntegerConversionError when `force` is `operator.index`, and otherwise a
+    ConcretizationTypeError with `context`, which says what the value is needed for.
+    """
+    if isinstance(x, Tracer):
+        if force is operator.index:
+            raise errors.TracerIntegerConversionError(x)
+        raise errors.ConcretizationTypeError(x, context)
+    return force(x)
