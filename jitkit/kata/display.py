@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import itertools
 import linecache
+import os
 import pathlib
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
 from .comparison import describe
 from .course import Report
@@ -39,7 +41,19 @@ _MOST_LINES = 40  # of one side of a difference; the file has all of it
 _MOST_OUTPUT = 12  # lines that the learner printed
 
 
-def show_report(screen: Screen, report: Report, workspace: Workspace) -> None:
+class Places(Protocol):
+    """Where things are, as a learner calls it: a workspace, or a notebook."""
+
+    kept: pathlib.Path
+
+    def relative(self, path: str | os.PathLike[str]) -> str:
+        """A path as it is shown."""
+
+    def place(self, path: str, line: int) -> str:
+        """A line of a file as it is shown."""
+
+
+def show_report(screen: Screen, report: Report, places: Places) -> None:
     """The verdict on one exercise."""
     verdict = report.verdict
     failure = verdict.first_failure
@@ -51,21 +65,21 @@ def show_report(screen: Screen, report: Report, workspace: Workspace) -> None:
         screen.text(whose(report), 2, "dim")
     if verdict.sentence:
         screen.text(verdict.sentence, 2)
-        show_line(screen, verdict.line, workspace)
+        show_line(screen, verdict.line, places)
     for result in verdict.results:
         glyph, word, color = MARKS[result.status]
         lead = f"  {glyph} {word}: "
         hanging(screen, lead, result.check.sentence, color)
         if result is failure:
-            show_failure(screen, result, workspace)
+            show_failure(screen, result, places)
             if result.line is None or result.line[0] != verdict.file:
-                show_line(screen, verdict.line, workspace)
+                show_line(screen, verdict.line, places)
             show_output(screen, result.output)
     if report.blame:
         screen.text(report.blame, 2, "yellow")
     if failure is not None:
-        dump = write_dump(report, workspace.kept / "last")
-        where = f"; all of it: {workspace.relative(dump)}" if dump is not None else ""
+        dump = write_dump(report, places.kept / "last")
+        where = f"; all of it: {places.relative(dump)}" if dump is not None else ""
         screen.line()
         screen.line(f"  next: jitkit hint {verdict.exercise.id}{where}")
 
@@ -88,7 +102,7 @@ def hanging(screen: Screen, lead: str, text: str, *styles: str) -> None:
 # --- one failing check --------------------------------------------------------------------------------------------
 
 
-def show_failure(screen: Screen, result: CheckResult, workspace: Workspace) -> None:
+def show_failure(screen: Screen, result: CheckResult, places: Places) -> None:
     """The first difference, numbers for it, the line it comes from."""
     difference = result.difference
     if result.sentence:
@@ -105,7 +119,7 @@ def show_failure(screen: Screen, result: CheckResult, workspace: Workspace) -> N
         if numbers:
             screen.line()
             screen.text(numbers, 6)
-    show_line(screen, result.line, workspace)
+    show_line(screen, result.line, places)
 
 
 def both_sides(expected: str, actual: str) -> tuple[list[str], list[str]]:
@@ -159,21 +173,17 @@ def _first_jaxprs(expected: Plain | None, actual: Plain | None) -> tuple[Plain, 
     return None
 
 
-def show_line(screen: Screen, line: tuple[str, int] | None, workspace: Workspace) -> None:
+def show_line(screen: Screen, line: tuple[str, int] | None, places: Places) -> None:
     """A place, with the line that is there."""
     if line is None or not line[0]:
         return
     path, number = line
     linecache.checkcache(path)
     text = linecache.getline(path, number).strip()
-    inside = workspace.relative(path)
-    where = (
-        f"{pathlib.Path(path).name} (the program of the check)"
-        if pathlib.Path(path).name == "checks.py"
-        else inside
-    )
+    is_program = pathlib.Path(path).name == "checks.py"
+    where = f"checks.py:{number} (the program of the check)" if is_program else places.place(path, number)
     screen.line()
-    screen.line(f"      {where}:{number}", "cyan")
+    screen.line(f"      {where}", "cyan")
     if text:
         for piece in _pieces(text, max(screen.width - 9, 20)):
             screen.line(f"        {piece}", "cyan")
@@ -263,7 +273,7 @@ def full_text(value: Plain) -> str:
     return describe(value)
 
 
-def as_data(report: Report, workspace: Workspace) -> Mapping[str, object]:
+def as_data(report: Report, places: Places) -> Mapping[str, object]:
     """A report for programs: what `check --json` prints."""
     verdict = report.verdict
     return {
@@ -271,7 +281,7 @@ def as_data(report: Report, workspace: Workspace) -> Mapping[str, object]:
         "title": verdict.exercise.title,
         "status": verdict.status,
         "sentence": verdict.sentence,
-        "line": _place(verdict.line, workspace),
+        "line": _place(verdict.line, places),
         "points": verdict.exercise.points,
         "passed": verdict.passed,
         "yours": list(report.yours),
@@ -285,7 +295,7 @@ def as_data(report: Report, workspace: Workspace) -> Mapping[str, object]:
                 "where": result.difference.where if result.difference is not None else "",
                 "expected": result.difference.expected if result.difference is not None else "",
                 "actual": result.difference.actual if result.difference is not None else "",
-                "line": _place(result.line, workspace),
+                "line": _place(result.line, places),
                 "output": result.output,
                 "seconds": round(result.seconds, 4),
             }
@@ -294,5 +304,5 @@ def as_data(report: Report, workspace: Workspace) -> Mapping[str, object]:
     }
 
 
-def _place(line: tuple[str, int] | None, workspace: Workspace) -> str:
-    return f"{workspace.relative(line[0])}:{line[1]}" if line is not None and line[0] else ""
+def _place(line: tuple[str, int] | None, places: Places) -> str:
+    return places.place(*line) if line is not None and line[0] else ""

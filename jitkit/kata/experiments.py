@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import importlib
 import pathlib
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, BinaryIO
 
 from . import running
 from .cli import Problem
@@ -16,7 +16,8 @@ from .comparison import describe
 from .course import bindings
 from .manifest import Experiment, Lab
 from .plain import Plain
-from .running import Job
+from .running import Job, LearnerSource
+from .splice import Target
 from .terminal import Screen
 from .workspace import Workspace
 
@@ -47,10 +48,11 @@ def show_experiment(
     screen.line(f"{lab.number} {lab.title}: the experiment", "bold")
     predict(screen, workspace, lab, experiment, guess, ask)
     with screen.progress("measuring your functions"):
-        data = measure(workspace, lab, path, quick)
+        functions = [(binding.source, binding.target) for binding in bindings(workspace.look())]
+        data = measure(lab, functions, quick)
     target = workspace.kept / "plots" / f"{lab.number}.png"
     with screen.progress("drawing"):
-        draw(path, data, target)
+        draw(lab, data, target)
     screen.line()
     screen.text(experiment.answer, 2)
     screen.line()
@@ -86,13 +88,15 @@ def predict(
         screen.line(f"  You said: {known}", "cyan")
 
 
-def measure(workspace: Workspace, lab: Lab, path: pathlib.Path, quick: bool) -> dict[str, list[float]]:
-    """Run `measure` with every function of the learner's that passed. Problem where that does not end well."""
-    found = list(bindings(workspace.look()))
-    files = {binding.source.path: binding.source for binding in found}
+def measure(
+    lab: Lab, functions: Sequence[tuple[LearnerSource, Target]], quick: bool
+) -> dict[str, list[float]]:
+    """Run the experiment's `measure` with these functions of the learner's. Problem where that does not end well."""
+    path = lab.folder / "experiment.py"
+    files = {source.path: source for source, _ in functions}
     job = Job(
         tuple(files.values()),
-        {binding.target: binding.source.path for binding in found},
+        {target: source.path for source, target in functions},
         str(path),
         path.read_text(encoding="utf-8"),
         ("measure",),
@@ -115,15 +119,17 @@ def _number(item: Plain) -> float:
     return float(describe(item)) if item["is"] in ("int", "float") else float("nan")
 
 
-def draw(path: pathlib.Path, data: dict[str, list[float]], target: pathlib.Path) -> None:
-    """Call the experiment's `plot`, and save what it draws. Problem where it cannot be written."""
+def draw(lab: Lab, data: dict[str, list[float]], target: pathlib.Path | BinaryIO) -> None:
+    """Call the experiment's `plot`, and save what it draws as PNG. Problem where it cannot be written."""
+    path = lab.folder / "experiment.py"
     figure_module = importlib.import_module("matplotlib.figure")
     names: dict[str, Any] = {"__name__": "experiment", "__file__": str(path)}
     exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)
     figure = figure_module.Figure(figsize=(8.0, 4.5), layout="constrained")
     names["plot"](data, figure.subplots())
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(target, dpi=150)
+        if isinstance(target, pathlib.Path):
+            target.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(target, dpi=150, format="png")
     except OSError as error:
         raise Problem(f"{target} cannot be written: {error.strerror}.") from None

@@ -75,6 +75,10 @@ class Workspace:
                 continue
         return str(path)
 
+    def place(self, path: str, line: int) -> str:
+        """A line of a file as it is shown: `02_jaxpr/exercises.py:31`."""
+        return f"{self.relative(path)}:{line}"
+
     def source(self, lab: Lab) -> LearnerSource | Verdict:
         """The learner's file; or why it cannot be read, as a verdict on the lab's first exercise."""
         path = self.file_of(lab)

@@ -1,0 +1,216 @@
+"""a notebook's cells -> verdict: `check("02.3")` checks the functions that were defined above
+
+    from jitkit.kata.notebook import check, experiment
+    check("02.3")
+
+A notebook is taken as one file: all cells that were run, in the order in which they were. Later definitions take the place of
+earlier ones, and helpers and imports come along from any cell. Outside of a notebook, the file that calls is what is checked.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import html
+import inspect
+import io
+import itertools
+import linecache
+import os
+import pathlib
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+from .cli import Problem
+from .course import Report
+from .display import show_report
+from .experiments import draw, measure
+from .manifest import Exercise, Lab, all_labs, nearest
+from .running import LearnerSource
+from .splice import Target
+from .terminal import Screen
+from .verdicts import PASS, Assessor
+from .workspace import fingerprint
+
+_STYLE_OF_CODE = {
+    "1": "font-weight:bold", "2": "opacity:.7", "31": "color:#c62828", "32": "color:#2e7d32", "33": "color:#b26a00",
+    "34": "color:#1565c0", "36": "color:#00838f",
+}  # fmt: skip
+
+_passed: dict[str, str] = {}  # the exercises that passed in this kernel, as what was written then
+_assessor: list[Assessor] = []
+
+
+class Notebook:
+    """The cells that were run, as one file; a place in it is a cell and a line.
+
+    Args:
+      cells: pairs of a name, such as `In[3]`, and Python source.
+    """
+
+    def __init__(self, cells: list[tuple[str, str]], path: str) -> None:
+        self.path = path
+        self.kept = pathlib.Path(tempfile.gettempdir()) / f"jitkit-notebook-{os.getpid()}"
+        self.cells: list[tuple[int, str]] = []  # the first line, counted from 1, and the name
+        lines: list[str] = []
+        for name, text in cells:
+            self.cells.append((len(lines) + 1, name))
+            lines += text.splitlines()
+        self.source = "\n".join(lines) + "\n"
+        # so that tracebacks and verdicts can show a line of it
+        linecache.cache[path] = (len(self.source), None, self.source.splitlines(keepends=True), path)
+
+    def relative(self, path: str | os.PathLike[str]) -> str:
+        """A path as it is shown."""
+        return str(path)
+
+    def place(self, path: str, line: int) -> str:
+        """`In[3], line 2`."""
+        if path != self.path:
+            return f"{path}:{line}"
+        start, name = next((cell for cell in reversed(self.cells) if cell[0] <= line), (1, path))
+        return f"{name}, line {line - start + 1}"
+
+
+class Shown:
+    """A verdict that a notebook shows: as text, and as HTML.
+
+    Attributes:
+      passed: whether every check passes.
+      fraction: the part of the checks that do, from 0 to 1.
+    """
+
+    def __init__(self, report: Report, notebook: Notebook) -> None:
+        self.report = report
+        self.notebook = notebook
+        self.passed = report.passed
+        results = report.verdict.results
+        self.fraction = report.verdict.passed / len(results) if results else float(report.passed)
+
+    def __repr__(self) -> str:
+        """The verdict as text."""
+        return self._render(color=False)
+
+    def _repr_html_(self) -> str:
+        return f"<pre style='line-height:1.3'>{_html_of_ansi(self._render(color=True))}</pre>"
+
+    def _render(self, color: bool) -> str:
+        stream = io.StringIO()
+        screen = Screen(stream, width=100, interactive=False, color=color, unicode=True)
+        show_report(screen, self.report, self.notebook)
+        return stream.getvalue().strip("\n")
+
+    def require(self) -> None:
+        """AssertionError, with the verdict as its text, unless it passes: for cells that are graded."""
+        if not self.passed:
+            raise AssertionError(f"\n{self!r}")
+
+
+class Plot:
+    """A figure that a notebook shows inline."""
+
+    def __init__(self, png: bytes, answer: str) -> None:
+        self.png = png
+        self.answer = answer
+
+    def __repr__(self) -> str:
+        """What is to be seen in it."""
+        return self.answer
+
+    def _repr_html_(self) -> str:
+        data = base64.b64encode(self.png).decode()
+        return f"<img style='max-width:800px' src='data:image/png;base64,{data}'/><p>{html.escape(self.answer)}</p>"
+
+
+def check(id: str) -> Shown:
+    """The verdict on an exercise whose functions are defined in this notebook. LookupError where there is no such exercise."""
+    frame = inspect.currentframe()
+    notebook = _notebook(frame.f_back.f_globals if frame is not None and frame.f_back is not None else {})
+    lab, exercise = _find(id)
+    source = LearnerSource(notebook.path, notebook.source, lab.names)
+    others = _passed_functions(lab, source, exercise)
+    if not _assessor:
+        _assessor.append(Assessor(seconds=20.0))
+    verdict = _assessor[0].assess(lab, exercise, source, others)
+    if verdict.status == PASS:
+        _passed[id] = fingerprint(source, exercise)
+    ids = {e.id for e in lab.exercises if any(target in e.targets for _, target in others)} | {id}
+    return Shown(Report(lab, verdict, tuple(sorted(ids))), notebook)
+
+
+def experiment(number: str, guess: int | None = None, quick: bool = False) -> Plot:
+    """The lab's experiment, with the functions that passed in this notebook. `guess` is the number of the option that you expect."""
+    frame = inspect.currentframe()
+    notebook = _notebook(frame.f_back.f_globals if frame is not None and frame.f_back is not None else {})
+    lab = next((lab for lab in all_labs() if lab.number == number), None)
+    if lab is None or lab.experiment is None:
+        raise LookupError(f"there is no experiment of a lab {number}")
+    options = lab.experiment.options
+    if guess is None:
+        numbered = "; ".join(f"{i} {option}" for i, option in enumerate(options, 1))
+        raise Problem(
+            f"{lab.experiment.question} Guess first: {numbered}. Then experiment({number!r}, guess=1)."
+        )
+    source = LearnerSource(notebook.path, notebook.source, lab.names)
+    data = measure(lab, _passed_functions(lab, source, None), quick)
+    stream = io.BytesIO()
+    draw(lab, data, stream)
+    said = f"You said: {options[guess - 1]}. " if 1 <= guess <= len(options) else ""
+    return Plot(stream.getvalue(), said + lab.experiment.answer)
+
+
+def _find(id: str) -> tuple[Lab, Exercise]:
+    known = {e.id: (lab, e) for lab in all_labs() for e in lab.exercises}
+    if id not in known:
+        near = nearest(id, known)
+        raise LookupError(f"there is no exercise {id!r}{f'; do you mean {near!r}?' if near else ''}")
+    return known[id]
+
+
+def _passed_functions(
+    lab: Lab, source: LearnerSource, but: Exercise | None
+) -> list[tuple[LearnerSource, Target]]:
+    """The functions of this lab's other exercises that passed in this notebook, and are as they were then."""
+    return [
+        (source, target)
+        for e in lab.exercises
+        if e != but and _passed.get(e.id) and _passed[e.id] == fingerprint(source, e)
+        for target in e.targets
+    ]
+
+
+def _notebook(names: dict[str, Any]) -> Notebook:
+    """What was run in this kernel; or, outside of one, the file that called."""
+    module = sys.modules.get("IPython")
+    shell = module.get_ipython() if module is not None else None
+    if shell is not None:
+        return Notebook(list(_cells(shell)), "<notebook>")
+    file = names.get("__file__")
+    if file is None:
+        raise LookupError("there is no notebook here, and no file, whose functions could be checked")
+    text = pathlib.Path(file).read_text(encoding="utf-8")
+    return Notebook([(pathlib.Path(file).name, text)], str(file))
+
+
+def _cells(shell: Any) -> Iterator[tuple[str, str]]:
+    """The cells that are Python once IPython's magics are out of them; the others define no functions."""
+    for number, cell in zip(itertools.count(1), shell.user_ns.get("In", [])[1:], strict=False):
+        text = shell.input_transformer_manager.transform_cell(cell)
+        try:
+            ast.parse(text)
+        except (SyntaxError, ValueError):
+            continue
+        yield f"In[{number}]", text
+
+
+def _html_of_ansi(text: str) -> str:
+    """Text with escape sequences of colours as HTML."""
+
+    def span(match: re.Match[str]) -> str:
+        styles = ";".join(_STYLE_OF_CODE.get(code, "") for code in match[1].split(";"))
+        return f"<span style='{styles}'>{match[2]}</span>"
+
+    return re.sub(r"\x1b\[([\d;]+)m(.*?)\x1b\[0m", span, html.escape(text), flags=re.DOTALL)

@@ -1,0 +1,114 @@
+"""A lab's checks as pytest's items: collected by `pytest_jitkit`, run as `jitkit check` runs them.
+
+All checks of an exercise run together, in one process, when the first of its items does. What is not written yet is skipped, with
+that as the reason: a red list of forty stubs would hide the one that is being worked on.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from .course import Course, Report
+from .display import show_report
+from .manifest import Exercise, Lab
+from .running import Spare
+from .terminal import Screen
+from .verdicts import PASS, TODO, CheckResult, checks_of
+from .workspace import Workspace
+
+_COURSES = pytest.StashKey[dict[Any, Course]]()
+
+
+class Red(Exception):
+    """A check that does not pass; its text is the verdict."""
+
+
+class ExercisesFile(pytest.File):
+    """The learner's file of a lab."""
+
+    def collect(self) -> Iterator[pytest.Collector]:
+        """The exercises."""
+        course = _course(self.config, self.path.parent.parent)
+        lab = next((lab for lab in course.workspace.labs if course.workspace.file_of(lab) == self.path), None)
+        for exercise in lab.exercises if lab is not None else ():
+            yield ExerciseCollector.from_parent(
+                self, name=exercise.id, course=course, lab=lab, exercise=exercise
+            )
+
+
+class ExerciseCollector(pytest.Collector):
+    """An exercise, with its verdict once there is one."""
+
+    def __init__(self, *, course: Course, lab: Lab, exercise: Exercise, **options: Any) -> None:
+        super().__init__(**options)
+        self.course = course
+        self.lab = lab
+        self.exercise = exercise
+        self.report: Report | None = None
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """The checks."""
+        for check in checks_of(self.lab, self.exercise.id):
+            yield CheckItem.from_parent(self, name=check.name, owner=self)
+
+    def verdict(self) -> Report:
+        """The report on the exercise; the checks run when it is asked for first."""
+        if self.report is None:
+            self.report = self.course.check(self.lab, self.exercise)
+            if self.course.spare is not None:
+                self.course.spare.prepare(self.exercise.uses_xla)
+        return self.report
+
+
+class CheckItem(pytest.Item):
+    """One check."""
+
+    def __init__(self, *, owner: ExerciseCollector, **options: Any) -> None:
+        super().__init__(**options)
+        self.owner = owner
+
+    def runtest(self) -> None:
+        """Red with the verdict as its text; skipped while nothing is written."""
+        report = self.owner.verdict()
+        verdict = report.verdict
+        if verdict.status == TODO:
+            pytest.skip("not written yet")
+        if not verdict.results:
+            raise Red(self.told(report, None))
+        result = next(r for r in verdict.results if r.check.name == self.name)
+        if result.output:
+            self.add_report_section("call", "stdout", result.output)
+        if result.status != PASS:
+            raise Red(self.told(report, result))
+
+    def told(self, report: Report, result: CheckResult | None) -> str:
+        """The verdict, with this check as the one that is explained."""
+        stream = io.StringIO()
+        verdict = report.verdict
+        if result is not None:
+            verdict = verdict._replace(results=(result,))
+        screen = Screen(stream, width=100, interactive=False, color=False, unicode=True)
+        show_report(screen, report._replace(verdict=verdict), self.owner.course.workspace)
+        return stream.getvalue().strip("\n")
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The verdict alone: the frames are ours."""
+        return str(excinfo.value) if isinstance(excinfo.value, Red) else super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Any, int | None, str]:
+        """The learner's file, and what stands in the head of a failure."""
+        return self.path, None, f"{self.owner.exercise.id} {self.name}"
+
+
+def _course(config: pytest.Config, root: Any) -> Course:
+    """The course of a workspace, one for all of its files."""
+    courses = config.stash.setdefault(_COURSES, {})
+    if root not in courses:
+        spare = Spare()
+        courses[root] = Course(Workspace(root), spare)
+        config.add_cleanup(spare.close)
+    return courses[root]
