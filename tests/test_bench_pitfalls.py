@@ -213,3 +213,16 @@ def test_the_data_have_every_call(measured):
 def test_a_pitfall_that_does_not_exist_is_named_with_the_nearest():
     with pytest.raises(LookupError, match="no pitfall called 'lamda'; did you mean 'lambda'"):
         Pitfalls(name="lamda")
+
+
+def test_an_error_that_no_pitfall_is_about_is_not_taken_for_a_result():
+    def broken():
+        raise AttributeError("a bug of ours")
+        yield
+
+    for broken_pair in (
+        BY_NAME["lambda"]._replace(mended=broken),
+        BY_NAME["static-unhashable"]._replace(slow=broken),
+    ):
+        with pytest.raises(AttributeError, match="a bug of ours"):
+            measure_pair(broken_pair, LEAST)

@@ -86,6 +86,11 @@ def measure_pair(pitfall: Pitfall, effort: Effort) -> Result:
         for program in programs if len(rounds) % 2 == 0 else programs[::-1]:
             compilation_cache.forget_history()
             turns[program] = watch(program())
+            error = turns[program].error
+            if error is not None and not (
+                program is pitfall.slow and pitfall.raises and isinstance(error, pitfall.raises)
+            ):
+                raise error
         rounds.append((turns[pitfall.slow], turns[pitfall.mended]))
     slow, mended = [pair[0].seconds for pair in rounds], [pair[1].seconds for pair in rounds]
     return Result(pitfall, *rounds[0], Spread.of(slow), Spread.of(mended), ratio(slow, mended))
