@@ -58,9 +58,8 @@ def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, max
       ValueError: for another dtype.
     """
     key, _ = check_key("uniform", key)
-    chosen = dtypes.check_and_canonicalize_user_dtype(float if dtype is None else dtype)
-    shape = canonicalize_shape(shape)
-    return _uniform(key, minval, maxval, shape, floating_dtype("uniform", chosen))
+    dtype = floating_dtype("uniform", dtype)
+    return _uniform(key, minval, maxval, canonicalize_shape(shape), dtype)
 
 
 @functools.partial(jit, static_argnums=(3, 4))
