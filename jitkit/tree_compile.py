@@ -29,7 +29,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from .tree_nodes import CustomNode, DictNode, NodeType, NoneNode, SequenceNode
+from .tree_nodes import DictNode, NodeType, NoneNode, RegisteredNode, SequenceNode
 from .tree_registry import leaf_types
 from .tree_util import tree_flatten
 from .treedef import LEAF, PyTreeDef, fingerprint
@@ -104,7 +104,7 @@ def _write_guards(
         leaves.append(name)
     elif isinstance(node_type, NoneNode):
         lines.append(f"if {name} is not None: return None")
-    elif isinstance(node_type, CustomNode):
+    elif isinstance(node_type, RegisteredNode):
         children_of = _constant(_children_if_same(node_type, treedef.data, len(children)), constants)
         lines += [
             f"{name}_all = {children_of}({name})",

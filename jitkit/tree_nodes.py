@@ -17,8 +17,6 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .util import safe_zip
-
 KeyEntry = Any
 KeyPath = tuple[KeyEntry, ...]
 Flatten = Callable[[Any], tuple[Iterable[Any], Any]]
@@ -247,22 +245,34 @@ _MOST_KEYS = 4096  # of a dict that is remembered
 
 
 def dict_keys(order: tuple[Any, ...]) -> DictKeys:
-    """The DictKeys of a dict that has these keys; ValueError if they cannot be sorted."""
+    """The DictKeys of a dict that has these keys, in the order in which it has them.
+
+    They are sorted, so the order of insertion is forgotten. The same keys always give the same object: the one that
+    `_known_keys` has under `(types of the keys, keys)`, which is entered when there is none. (The types make a
+    difference: 1 and True are equal, and are not the same key.) The table may be asked and changed only by who holds
+    `intern_lock`.
+
+    ValueError, "Comparator raised exception while sorting pytree dictionary keys.", when they cannot be sorted.
+    """
     try:
         keys = tuple(sorted(order))
     except Exception as error:
         raise ValueError("Comparator raised exception while sorting pytree dictionary keys.") from error
-    types = tuple(map(type, keys))  # 1 and True are equal, but they are not the same key
+    types = tuple(map(type, keys))
     with intern_lock:
-        found = _known_keys.setdefault((types, keys), DictKeys(keys))
-    if set(types) == {str} and len(keys) <= _MOST_KEYS:
+        return _known_keys.setdefault((types, keys), DictKeys(keys))
+
+
+def _remember_order(order: tuple[Any, ...], keys: DictKeys) -> None:
+    """Next time, keys that come in this order need not be sorted; for strings only, which equal nothing else."""
+    if len(order) <= _MOST_KEYS and all(type(key) is str for key in order):
         if len(_str_keys_by_order) >= _MOST_ORDERS:
             _str_keys_by_order.clear()
-        _str_keys_by_order[order] = found
-    return found
+        _str_keys_by_order[order] = keys
 
 
-_NO_KEYS = dict_keys(())
+_NO_KEYS = DictKeys(())
+_known_keys[(), ()] = _NO_KEYS
 
 
 class DictNode(NodeType):
@@ -280,6 +290,7 @@ class DictNode(NodeType):
             # Not found, or found although the keys are of a subclass of str. To look at one is enough, since
             # keys that are strings in part are not met; to look at all of them would cost 0.4 us of 2.1.
             keys = dict_keys(order)
+            _remember_order(order, keys)
         return keys.take(node), keys
 
     def unflatten(self, data: Any, children: Sequence[Any]) -> Any:
@@ -319,12 +330,35 @@ _EXPECTED_KEYS = (
 )
 
 
-class CustomNode(NodeType):
+class RegisteredNode(NodeType):
+    """A class of the user's."""
+
+    __slots__ = ()
+    is_builtin = False
+    kind = "custom"
+
+    def format(self, data: Any, children: Sequence[str]) -> str:
+        """`CustomNode(Name[metadata], [*, *])`."""
+        return f"CustomNode({self.cls.__name__}[{data}], [{', '.join(children)}])"
+
+    def match(self, node: Any, data: Any, count: int) -> Sequence[Any]:
+        """The type, the metadata and the number of children must be right."""
+        cls = type(node)
+        if cls is not self.cls:
+            kind = self.kind.capitalize()
+            raise ValueError(f"{kind} node type mismatch: expected type: {self.cls!r}, value: {node!r}.")
+        children, node_data = self.flatten(node)
+        if node_data != data:
+            raise ValueError(f"Mismatch {self.kind} node data: {data!r} != {node_data!r}; value: {node!r}.")
+        if len(children) != count:
+            raise ValueError(f"Custom type arity mismatch: {len(children)} != {count}; value: {node!r}.")
+        return children
+
+
+class CustomNode(RegisteredNode):
     """A class that was registered, with functions that take its instances apart and make them."""
 
     __slots__ = ("_flatten", "_flatten_with_keys", "_unflatten")
-    is_builtin = False
-    kind = "custom"
 
     def __init__(
         self,
@@ -380,46 +414,27 @@ class CustomNode(NodeType):
             [key for key, _ in pairs] if len(pairs) == count else [FlattenedIndexKey(i) for i in range(count)]
         )
 
-    def format(self, data: Any, children: Sequence[str]) -> str:
-        """`CustomNode(Name[metadata], [*, *])`."""
-        return f"CustomNode({self.cls.__name__}[{data}], [{', '.join(children)}])"
 
-    def match(self, node: Any, data: Any, count: int) -> Sequence[Any]:
-        """The type, the metadata and the number of children must be right."""
-        cls = type(node)
-        if cls is not self.cls:
-            kind = self.kind.capitalize()
-            raise ValueError(f"{kind} node type mismatch: expected type: {self.cls!r}, value: {node!r}.")
-        children, node_data = self.flatten(node)
-        if node_data != data:
-            raise ValueError(f"Mismatch {self.kind} node data: {data!r} != {node_data!r}; value: {node!r}.")
-        if len(children) != count:
-            raise ValueError(f"Custom type arity mismatch: {len(children)} != {count}; value: {node!r}.")
-        return children
-
-
-class DataclassNode(CustomNode):
+class DataclassNode(RegisteredNode):
     """A class whose `data_fields` are children, and whose `meta_fields` are metadata."""
 
     __slots__ = ("data_fields", "meta_fields")
     kind = "custom dataclass"
 
     def __init__(self, cls: Any, data_fields: tuple[str, ...], meta_fields: tuple[str, ...]) -> None:
-        def flatten(node: Any) -> tuple[list[Any], tuple[Any, ...]]:
-            data = tuple([getattr(node, name) for name in meta_fields])
-            return [getattr(node, name) for name in data_fields], data
-
-        def unflatten(data: Sequence[Any], children: Sequence[Any]) -> Any:
-            return cls(**dict(safe_zip(meta_fields, data)), **dict(safe_zip(data_fields, children)))
-
-        super().__init__(cls, flatten, unflatten)
+        super().__init__(cls)
         self.data_fields = data_fields
         self.meta_fields = meta_fields
 
-    def flatten_with_keys(self, node: Any) -> tuple[Sequence[tuple[KeyEntry, Any]], Any]:
-        """The data fields, each after its name, and the metadata."""
-        children, data = self.flatten(node)
-        return safe_zip(self.keys(data, len(children)), children), data
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        """The values of the fields named in `data_fields`, as a list, and of those in `meta_fields`, as a tuple."""
+        data = tuple([getattr(node, name) for name in self.meta_fields])
+        return [getattr(node, name) for name in self.data_fields], data
+
+    def unflatten(self, data: Any, children: Sequence[Any]) -> Any:
+        """`cls`, called with all fields by their names: the inverse of `flatten`."""
+        meta_fields = dict(zip(self.meta_fields, data, strict=True))
+        return self.cls(**meta_fields, **dict(zip(self.data_fields, children, strict=True)))
 
     def keys(self, data: Any, count: int) -> Sequence[KeyEntry]:
         """Names of fields."""

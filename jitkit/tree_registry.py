@@ -27,6 +27,7 @@ from .tree_nodes import (
     NamedTupleNode,
     NodeType,
     NoneNode,
+    RegisteredNode,
     SequenceNode,
     Unflatten,
     intern_lock,
@@ -53,9 +54,7 @@ class _NodeTypes(dict[type, NodeType | None]):
         if len(self) >= _MOST_TYPES:  # classes made on the fly must not be held for ever
             self.clear()
             leaf_types.clear()
-        node_type = _registered.get(cls)
-        if node_type is None and is_namedtuple(cls):
-            node_type = NamedTupleNode(cls)
+        node_type = find_node_type(cls)
         if node_type is None:
             leaf_types.add(cls)
         self[cls] = node_type
@@ -65,11 +64,31 @@ class _NodeTypes(dict[type, NodeType | None]):
 node_types = _NodeTypes()
 
 
+def find_node_type(cls: type) -> NodeType | None:
+    """What `node_types` has to say of a class that it was not asked about before.
+
+    `_registered` has the NodeType of a class: of exactly this one, and not of those that are derived from it. Every class
+    of named tuples (`is_namedtuple`) is a node without being registered, by a NamedTupleNode of its own. Instances of
+    all others are leaves: None.
+    """
+    node_type = _registered.get(cls)
+    if node_type is None and is_namedtuple(cls):
+        return NamedTupleNode(cls)
+    return node_type
+
+
 # --- registering --------------------------------------------------------------------------------------------
 
 
-def register(node_type: CustomNode) -> None:
-    """Make instances of `node_type.cls` nodes; ValueError if they are already."""
+def register(node_type: RegisteredNode) -> None:
+    """Make instances of `node_type.cls` nodes, from now on.
+
+    Holding `intern_lock`, enter it in `_registered`, and correct what was remembered of the class if it was asked about
+    before: the answer in `node_types`, and that it is one of the `leaf_types`.
+
+    ValueError if the class is registered already: "Duplicate custom PyTreeDef type registration for <class ...>.", where
+    `custom` is the `kind` of the node type.
+    """
     cls = node_type.cls
     with intern_lock:
         if cls in _registered:

@@ -109,12 +109,17 @@ def tree_flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], P
     cannot be sorted.
     """
     leaves: list[Any] = []
-    treedef = _flatten(tree, leaves) if is_leaf is None else _flatten_until(is_leaf, tree, leaves)
+    treedef = flatten_into(leaves, tree) if is_leaf is None else flatten_until(is_leaf, leaves, tree)
     return leaves, treedef
 
 
-def _flatten(tree: Any, leaves: list[Any]) -> PyTreeDef:
-    """Append the leaves of `tree` to `leaves`, and return the structure."""
+def flatten_into(leaves: list[Any], tree: Any) -> PyTreeDef:
+    """Append the leaves of `tree` to `leaves`, from left to right, and return the structure.
+
+    `node_types[type(tree)]` is None for a leaf, whose structure is `LEAF`. Otherwise it is the NodeType, whose method
+    `flatten` gives the children and the metadata; `make_node` makes a structure of it, of the metadata, and of the
+    tuple of the children's structures. (`make_flat_node` does it faster where all children are leaves.)
+    """
     node_type = node_types[type(tree)]
     if node_type is None:
         leaves.append(tree)
@@ -132,18 +137,23 @@ def _flatten(tree: Any, leaves: list[Any]) -> PyTreeDef:
             leaves.append(child)
             structures.append(LEAF)
         else:
-            structures.append(_flatten(child, leaves))
+            structures.append(flatten_into(leaves, child))
     return make_node(node_type, data, tuple(structures))
 
 
-def _flatten_until(is_leaf: IsLeaf, tree: Any, leaves: list[Any]) -> PyTreeDef:
-    """The same, but where `is_leaf(subtree)` is true, the subtree is a leaf. It is asked about leaves too."""
+def flatten_until(is_leaf: IsLeaf, leaves: list[Any], tree: Any) -> PyTreeDef:
+    """`flatten_into` that stops where the user says so: a subtree for which `is_leaf(subtree)` is true is a leaf.
+
+    Each subtree that is reached is asked about once, the whole tree and leaves too, before anything below it;
+    `is_stopped_by` makes a bool of the answer.
+    """
     node_type = None if is_stopped_by(is_leaf(tree)) else node_types[type(tree)]
     if node_type is None:
         leaves.append(tree)
         return LEAF
     children, data = node_type.flatten(tree)
-    return make_node(node_type, data, tuple([_flatten_until(is_leaf, child, leaves) for child in children]))
+    structures = [flatten_until(is_leaf, leaves, child) for child in children]
+    return make_node(node_type, data, tuple(structures))
 
 
 def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
@@ -164,11 +174,13 @@ def tree_structure(tree: Any, is_leaf: IsLeaf | None = None) -> PyTreeDef:
 def flatten_fun(
     fun: Callable[..., Any], in_tree: PyTreeDef
 ) -> tuple[Callable[..., list[Any]], Callable[[], PyTreeDef]]:
-    """Make a function from leaves to leaves of a function from trees to trees (`flatten_fun` in JAX's
-    api_util).
+    """Make of a function of trees, `fun(*args, **kwargs)`, one of leaves (in JAX `api_util.flatten_fun`).
 
-    `in_tree` is the structure of `(args, kwargs)`. The second result is a function that returns the structure
-    of what `fun` returned; RuntimeError before the first call.
+    `in_tree` is the structure of the pair `(args, kwargs)`. The first result is a function, named like `fun`, that takes
+    the leaves of such a pair, one by one, calls `fun`, and returns the list of the leaves of what `fun` returned.
+
+    The second result is a function without arguments: it gives the structure of what `fun` returned in the last call;
+    RuntimeError before the first one.
     """
     out_trees: list[PyTreeDef] = []
 

@@ -54,25 +54,32 @@ class PyTreeDef:
     # --- putting together ---
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
-        """The tree of this structure that has these leaves; ValueError when they are too many or too few."""
-        values = leaves if isinstance(leaves, (list, tuple)) else tuple(leaves)
-        if len(values) != self.num_leaves:
-            if len(values) < self.num_leaves:
-                raise ValueError(
-                    f"Too few leaves for PyTreeDef; expected {self.num_leaves}, got {len(values)}"
-                )
-            raise ValueError(f"Too many leaves for PyTreeDef; expected {self.num_leaves}.")
-        return self._build(values, 0)
+        """The tree of this structure that has these leaves.
 
-    def _build(self, leaves: Sequence[Any], start: int) -> Any:
-        """The tree whose leaves are `leaves[start:]`, as many as it needs."""
+        There must be `num_leaves` of them; otherwise ValueError: "Too few leaves for PyTreeDef; expected 3, got 2", or
+        "Too many leaves for PyTreeDef; expected 3.". `leaves` may be a generator.
+        """
+        values = leaves if isinstance(leaves, (list, tuple)) else tuple(leaves)
+        if len(values) < self.num_leaves:
+            raise ValueError(f"Too few leaves for PyTreeDef; expected {self.num_leaves}, got {len(values)}")
+        if len(values) > self.num_leaves:
+            raise ValueError(f"Too many leaves for PyTreeDef; expected {self.num_leaves}.")
+        return self.build(values, 0)
+
+    def build(self, leaves: Sequence[Any], start: int) -> Any:
+        """The tree of this structure whose leaves are `leaves[start : start + self.num_leaves]`.
+
+        There may be more in `leaves`, which belong to other parts of a tree. `node_type` is None for the structure of
+        a leaf; the method `unflatten` of other node types makes a node of the metadata, `data`, and of a list of the
+        children, whose structures are in `_children`.
+        """
         if self.node_type is None:
             return leaves[start]
         if self.num_nodes == self.num_leaves + 1:  # all children are leaves: one slice, not one call for each
             return self.node_type.unflatten(self.data, leaves[start : start + self.num_leaves])
         children = []
         for child in self._children:
-            children.append(child._build(leaves, start))
+            children.append(child.build(leaves, start))
             start += child.num_leaves
         return self.node_type.unflatten(self.data, children)
 
