@@ -17,7 +17,7 @@ import pytest
 
 import jitkit
 import jitkit.numpy as jnp
-from jitkit.kata import cli
+from jitkit.kata import cli, tour_targets
 from jitkit.kata import targets as verb
 from jitkit.kata.sample_call import parse_shapes
 from jitkit.kata.terminal import Screen
@@ -490,6 +490,16 @@ def test_as_json_it_says_the_same_as_data(model, capsys, monkeypatch):
     assert cpu["cost"]["source"]
     assert any(f"{model}:6" in kernel["lines"] for kernel in cpu["kernels"])
     assert [other["reason"] for other in others] == ["missing"] * 3
+
+
+def test_the_tour_says_how_to_get_the_other_chips(monkeypatch):
+    monkeypatch.setattr(table, "_is_there", lambda module: module == "jaxlib")
+    stream = io.StringIO()
+    tour_targets.show(
+        Screen(stream, width=80, interactive=False, color=False, unicode=True), np.ones(3, np.float32)
+    )
+    assert "Other chips" in stream.getvalue()
+    assert 'pip install "jitkit[tpu,gpu]"' in stream.getvalue()
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pathlib
@@ -16,7 +17,8 @@ from samples import SAMPLES
 import jitkit
 import jitkit.numpy as jnp
 from jitkit import lax
-from jitkit.kata import cli
+from jitkit.kata import cli, tour_targets
+from jitkit.kata.terminal import Screen
 from jitkit.stages import ShapeDtypeStruct
 from jitkit.targets import TARGETS, TargetError
 
@@ -144,6 +146,13 @@ def test_the_command_shows_all_targets(capsys):
     assert shown.count("Fused for ") == 4
     assert "Targets are not ranked" in shown
     assert max(map(len, shown.splitlines())) < 80
+
+
+def test_the_tour_has_a_row_for_each_chip():
+    stream = io.StringIO()
+    tour_targets.show(Screen(stream, width=80, interactive=False, color=False, unicode=True), X)
+    assert all(f"\n  {name} " in stream.getvalue() for name in TARGETS)
+    assert "Fused into one kernel for" in stream.getvalue()
 
 
 def test_the_command_gives_data(capsys):
