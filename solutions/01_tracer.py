@@ -163,7 +163,7 @@ def least_upper_bound(x64: bool, *nodes: Node) -> Node:
 #   - Calling `function(self, other)`: right for + and *, wrong for -, /, ** and the comparisons.
 #   - Raising NotImplemented, or a TypeError: then the other operand is never asked.
 #
-# In JAX: jax/_src/numpy/array_methods.py:_defer_to_unrecognized_arg
+# In JAX: jax/_src/numpy/array_methods.py:_operator_rsub
 
 
 def reflected_method(symbol: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

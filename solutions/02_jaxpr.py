@@ -2,21 +2,136 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from jitkit.jaxpr import Atom, Jaxpr, Literal, Var, last_uses, literal_value
+from jitkit import config, core, source_info
+from jitkit.core import Primitive
+from jitkit.effects import no_effects
+from jitkit.interpreters.partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, check_no_leaks, check_results, empty_name_stack
+from jitkit.jaxpr import Atom, DebugInfo, Jaxpr, JaxprEqn, Literal, Var, dce_rules, keep_or_drop, last_uses, literal_value
+from jitkit.jaxpr_check import Place, result_types, same_type
+from jitkit.jaxpr_printer import pp_aval
+
+
+# --- 02.1 Write one equation down ---------------------------------------------------------------------------
+# That is all that tracing is. Nothing is compared with what was written before: the same operation twice is
+# two equations, and XLA, which sees the whole program, finds that out. The position of the user's line is
+# kept with the equation, since it is the one thing that cannot be found later.
+#
+# Usual mistakes:
+#   - Using a variable again because its type is the same.
+#   - Returning a list for a primitive with one result, or a tracer for one with `multiple_results`.
+#   - Forgetting the effects: then a print looks as if nobody needed it.
+#
+# In JAX: jax/_src/interpreters/partial_eval.py:DynamicJaxprTrace
+
+
+class DynamicJaxprTrace:
+    def new_arg(self, aval: Any) -> DynamicJaxprTracer:
+        """The tracer of one more argument, of the type `aval`: it stands for a fresh variable, which goes to
+        the end of `invars`. It comes from no line of the program: its source is `source_info.UNKNOWN`.
+        """
+        var = Var(aval)
+        self.invars.append(var)
+        return DynamicJaxprTracer(self, aval, var, source_info.UNKNOWN)
+
+    def emit(self, primitive: Primitive, atoms: list[Var | Literal], params: dict[str, Any], out: Any) -> Any:
+        """Append one equation, `fresh variables = primitive[params] atoms`, to `eqns`; return a tracer for each
+        result.
+
+        `out` is the aval of the result, and so is what is returned one tracer; or lists of them, when the
+        primitive has `multiple_results`. Equation and tracers are from the line that runs now,
+        `source_info.current()`. The effects of the equation are `primitive.effects(params)`, or none
+        (`no_effects`) when the primitive has no such function.
+        """
+        source = source_info.current()
+        effects = no_effects if primitive.effects is None else primitive.effects(params)
+        if not primitive.multiple_results:
+            var = Var(out)
+            self.eqns.append(JaxprEqn(atoms, [var], primitive, params, effects, source))
+            return DynamicJaxprTracer(self, out, var, source)
+        outvars = [Var(aval) for aval in out]
+        self.eqns.append(JaxprEqn(atoms, outvars, primitive, params, effects, source))
+        return [DynamicJaxprTracer(self, var.aval, var, source) for var in outvars]
+
+
+# --- 02.2 Close the program ---------------------------------------------------------------------------------
+# Constants are kept apart from inputs because the caller does not pass them: their values travel with the
+# program. Arguments stay although nobody reads them, since the caller passes them in any case; who wants less
+# asks for dead code elimination, which knows which outputs are needed.
+#
+# Usual mistakes:
+#   - Collecting constants before the outputs are looked at: an array that is returned is one, too.
+#   - Making constants inputs: then every caller would have to know them.
+#   - Taking each output for the result of an equation.
+#
+# In JAX: jax/_src/interpreters/partial_eval.py:JaxprStackFrame
+
+
+class DynamicJaxprTrace:
+    def to_jaxpr(self, outs: Sequence[Any], debug_info: DebugInfo) -> Jaxpr:
+        """The finished jaxpr, with the values `outs` as its outputs: tracers, or whatever `to_tracer` takes.
+
+        Its constants, with their values in `consts`, are those of the trace that an equation or an output reads,
+        in the order in which they were met. Its effects are those of its equations together.
+        """
+        outvars = [self.to_tracer(x).atom for x in outs]
+        used: set[Any] = {atom for eqn in self.eqns for atom in eqn.invars if type(atom) is Var}
+        used.update(atom for atom in outvars if type(atom) is Var)
+        consts = {var: value for var, value in self.consts.items() if var in used}
+        effects = no_effects.union(*(eqn.effects for eqn in self.eqns if eqn.effects))
+        return Jaxpr(
+            list(consts), self.invars, outvars, self.eqns, effects, debug_info, tuple(consts.values())
+        )
+
+
+# --- 02.3 Trace a function ----------------------------------------------------------------------------------
+# The function is called once and never looked into. So everything that Python does in it happens once, now:
+# loops are unrolled, prints print, an `if` on a shape takes one way. The parent of the new trace is the
+# current one, because functions that are traced call functions that are traced.
+#
+# Usual mistakes:
+#   - Ending the trace after the `with`, without `finally`: after an error, its tracers count as alive.
+#   - Calling the function on arrays of zeros: nothing depends on an argument then.
+#   - Making a trace without a parent.
+#
+# In JAX: jax/_src/interpreters/partial_eval.py:trace_to_jaxpr_dynamic
+
+
+def trace_to_jaxpr(fun: Callable[..., Sequence[Any]], avals: Sequence[Any], debug_info: DebugInfo) -> Jaxpr:
+    """Call `fun`, which takes and returns flat lists, on tracers of the given avals, and return the program
+    it performs.
+
+    The function runs once, under a new trace inside of the current one, with an `empty_name_stack`. Its results
+    must be arrays (`check_results`). The jaxpr's `consts` may hold tracers of outer traces.
+
+    However it ends, the new trace ends with it (`Trace.end`), and the current trace is the one before. What `fun`
+    raises passes through. With the option `check_tracer_leaks`, `check_no_leaks` looks at the trace that ended.
+    """
+    trace = DynamicJaxprTrace(core.current_trace(), debug_info)
+    try:
+        with core.set_current_trace(trace), empty_name_stack():
+            outs = fun(*[trace.new_arg(aval) for aval in avals])
+            check_results(outs, debug_info)
+            jaxpr = trace.to_jaxpr(outs, debug_info)
+        del outs
+    finally:
+        trace.end()
+    if config.value("check_tracer_leaks"):
+        check_no_leaks(trace)
+    return jaxpr
 
 
 # --- 02.4 Run a jaxpr ---------------------------------------------------------------------------------------
 # An interpreter that binds primitives is all there is to running a jaxpr. Since `bind` asks the current trace
 # what to do, the same loop computes when nothing is traced, and records when something is: so it inlines one
-# program into another.
+# program into another. Values that nothing reads any more are let go, since an array may be a gigabyte.
 #
 # Usual mistakes:
 #   - Reading `eqn.invars` as values: they are variables, and some of them literals.
 #   - Forgetting that a primitive with `multiple_results` gives a list even for one result.
-#   - Running the Python function again, instead of the equations: the jaxpr has forgotten it.
+#   - Converting results to numpy: under a trace there is nothing to convert.
 #
 # In JAX: jax/_src/core.py:eval_jaxpr
 
@@ -25,8 +140,12 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
     """Run a jaxpr, equation by equation, by binding each primitive: so under a trace this records, and
     without one it computes.
 
-    `consts` and `args` are the values of `constvars` and `invars`. A value is let go as soon as nothing later
-    reads it. The results come as a list. TypeError for a wrong number of values.
+    `consts` and `args` are the values of `constvars` and `invars`. The value of a literal is what
+    `literal_value` says. The results come as a list. TypeError for a wrong number of values: it says how many
+    there should be.
+
+    A value is let go as soon as nothing reads it any more: `last_uses` has, for each equation, the variables
+    that are not needed after it.
     """
     if len(consts) != len(jaxpr.constvars) or len(args) != len(jaxpr.invars):
         raise TypeError(
@@ -45,3 +164,85 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
         for var in dead:
             del env[var]
     return [read(atom) for atom in jaxpr.outvars]
+
+
+# --- 02.5 Three laws ----------------------------------------------------------------------------------------
+# That every variable is bound once, before it is read, makes a jaxpr a list that can be run, cut and moved
+# without looking for side effects between its lines. The types in it are redundant: the rules of the
+# primitives give them again. So a transformation that gets a type wrong is found where it happened, and not
+# by XLA.
+#
+# Usual mistakes:
+#   - Looking for variables by their names or types: two variables of one type are two.
+#   - Taking a literal for an unbound variable.
+#   - Overlooking a variable that one equation binds twice.
+#
+# In JAX: jax/_src/core.py:check_jaxpr
+
+
+def unbound_reads(place: Place) -> Iterator[str]:
+    """`Variable 'x' not defined` for each variable that is read at this place and not bound before it."""
+    for atom in place.reads:
+        if isinstance(atom, Var) and atom not in place.bound:
+            yield f"Variable '{place.name(atom)}' not defined"
+
+
+def second_bindings(place: Place) -> Iterator[str]:
+    """`Variable 'x' already bound` for each variable bound at this place that was bound before, or twice here."""
+    here: set[Var] = set()
+    for var in place.binds:
+        if var in place.bound or var in here:
+            yield f"Variable '{place.name(var)}' already bound"
+        here.add(var)
+
+
+def ill_typed_results(place: Place) -> Iterator[str]:
+    """For each variable that an equation binds to a result of another type, `Value for variable 'x'
+    inconsistently typed as f32[3] for let-binder of type i32[3]`.
+
+    The types of the results are what the primitive's shape rule says (`result_types`); `pp_aval` prints a type.
+    There are as many variables as results: `R8` comes before. What is no equation has no results.
+    """
+    if place.eqn:
+        for var, aval in zip(place.binds, result_types(place.eqn), strict=True):
+            if not same_type(var.aval, aval):
+                yield (
+                    f"Value for variable '{place.name(var)}' inconsistently typed as {pp_aval(aval)} "
+                    f"for let-binder of type {pp_aval(var.aval)}"
+                )
+
+
+# --- 02.6 Dead code -----------------------------------------------------------------------------------------
+# One pass from the end is enough, because every variable is bound before it is read: when an equation's turn
+# comes, everything that could need it was there already. The reference has a shorter way for the plain case,
+# one live result and no rule, since nearly every equation of a long program is like that.
+#
+# Usual mistakes:
+#   - Going forward: whether a result is needed is known only later.
+#   - Making the operands of a dropped equation live.
+#   - Dropping prints: nobody reads their results, they have none.
+#
+# In JAX: jax/_src/interpreters/partial_eval.py:dce_jaxpr
+
+
+def live_equations(eqns: Sequence[JaxprEqn], outputs: Iterable[Var]) -> tuple[list[JaxprEqn], set[Var]]:
+    """What is left of some equations when only the variables `outputs` are of interest, in their order; and all
+    variables that are live somewhere: the outputs, and what the equations that are left read.
+
+    An equation is asked by its rule, `dce_rules[primitive]`, or `keep_or_drop` for primitives that have none. The
+    rule is called with a list that says of each result whether it is live, and with the equation. It returns a
+    list that says of each operand whether it is needed, and what is left of the equation, or None.
+    """
+    live = set(outputs)
+    left: list[JaxprEqn] = []
+    for eqn in reversed(eqns):
+        if len(eqn.outvars) == 1 and eqn.outvars[0] in live and eqn.primitive not in dce_rules:
+            live.update([atom for atom in eqn.invars if type(atom) is Var])
+            left.append(eqn)  # what nearly every equation is, at a fifth of the price
+            continue
+        rule = dce_rules.get(eqn.primitive, keep_or_drop)
+        needed, rest = rule([var in live for var in eqn.outvars], eqn)
+        live.update(x for x, kept in zip(eqn.invars, needed, strict=True) if kept and isinstance(x, Var))
+        if rest is not None:
+            left.append(rest)
+    return left[::-1], live

@@ -1,15 +1,77 @@
 """02 Jaxprs: the exercises. README.md beside this file tells what they are about.
 
-Write the functions. `jitkit` checks each one when you save; `jitkit hint 02.4` helps, one step further each
+Write the functions. `jitkit` checks each one when you save; `jitkit hint 02.1` helps, one step further each
 time. You may add helpers and imports. The parameters stay as they are: other code calls these functions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from jitkit.jaxpr import Atom, Jaxpr, Literal, Var, last_uses, literal_value
+from jitkit import config, core, source_info
+from jitkit.core import Primitive
+from jitkit.effects import no_effects
+from jitkit.interpreters.partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, check_no_leaks, check_results, empty_name_stack
+from jitkit.jaxpr import Atom, DebugInfo, Jaxpr, JaxprEqn, Literal, Var, dce_rules, keep_or_drop, last_uses, literal_value
+from jitkit.jaxpr_check import Place, result_types, same_type
+from jitkit.jaxpr_printer import pp_aval
+
+
+# --- 02.1 Write one equation down (3 points) ----------------------------------------------------------------
+# A trace begins with a tracer for each argument. Then operations arrive, and each becomes an equation. Make
+# the variables, the equation, and the tracers that stand for the results.
+
+
+class DynamicJaxprTrace:
+    def new_arg(self, aval: Any) -> DynamicJaxprTracer:
+        """The tracer of one more argument, of the type `aval`: it stands for a fresh variable, which goes to
+        the end of `invars`. It comes from no line of the program: its source is `source_info.UNKNOWN`.
+        """
+        raise NotImplementedError("02.1")
+
+    def emit(self, primitive: Primitive, atoms: list[Var | Literal], params: dict[str, Any], out: Any) -> Any:
+        """Append one equation, `fresh variables = primitive[params] atoms`, to `eqns`; return a tracer for each
+        result.
+
+        `out` is the aval of the result, and so is what is returned one tracer; or lists of them, when the
+        primitive has `multiple_results`. Equation and tracers are from the line that runs now,
+        `source_info.current()`. The effects of the equation are `primitive.effects(params)`, or none
+        (`no_effects`) when the primitive has no such function.
+        """
+        raise NotImplementedError("02.1")
+
+
+# --- 02.2 Close the program (3 points) ----------------------------------------------------------------------
+# The function has returned. Make one program of the inputs, the equations, the constants and what came back.
+
+
+class DynamicJaxprTrace:
+    def to_jaxpr(self, outs: Sequence[Any], debug_info: DebugInfo) -> Jaxpr:
+        """The finished jaxpr, with the values `outs` as its outputs: tracers, or whatever `to_tracer` takes.
+
+        Its constants, with their values in `consts`, are those of the trace that an equation or an output reads,
+        in the order in which they were met. Its effects are those of its equations together.
+        """
+        raise NotImplementedError("02.2")
+
+
+# --- 02.3 Trace a function (3 points) -----------------------------------------------------------------------
+# Call a function on tracers, under a new trace, and return the program. Leave everything as it was, also when
+# the function raises an error.
+
+
+def trace_to_jaxpr(fun: Callable[..., Sequence[Any]], avals: Sequence[Any], debug_info: DebugInfo) -> Jaxpr:
+    """Call `fun`, which takes and returns flat lists, on tracers of the given avals, and return the program
+    it performs.
+
+    The function runs once, under a new trace inside of the current one, with an `empty_name_stack`. Its results
+    must be arrays (`check_results`). The jaxpr's `consts` may hold tracers of outer traces.
+
+    However it ends, the new trace ends with it (`Trace.end`), and the current trace is the one before. What `fun`
+    raises passes through. With the option `check_tracer_leaks`, `check_no_leaks` looks at the trace that ended.
+    """
+    raise NotImplementedError("02.3")
 
 
 # --- 02.4 Run a jaxpr (3 points) ----------------------------------------------------------------------------
@@ -20,7 +82,51 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
     """Run a jaxpr, equation by equation, by binding each primitive: so under a trace this records, and
     without one it computes.
 
-    `consts` and `args` are the values of `constvars` and `invars`. A value is let go as soon as nothing later
-    reads it. The results come as a list. TypeError for a wrong number of values.
+    `consts` and `args` are the values of `constvars` and `invars`. The value of a literal is what
+    `literal_value` says. The results come as a list. TypeError for a wrong number of values: it says how many
+    there should be.
+
+    A value is let go as soon as nothing reads it any more: `last_uses` has, for each equation, the variables
+    that are not needed after it.
     """
     raise NotImplementedError("02.4")
+
+
+# --- 02.5 Three laws (3 points) -----------------------------------------------------------------------------
+# When is a jaxpr well-formed? `check_jaxpr` goes through its places, and asks eleven rules about each. Write
+# three of them, as generators of messages.
+
+
+def unbound_reads(place: Place) -> Iterator[str]:
+    """`Variable 'x' not defined` for each variable that is read at this place and not bound before it."""
+    raise NotImplementedError("02.5")
+
+
+def second_bindings(place: Place) -> Iterator[str]:
+    """`Variable 'x' already bound` for each variable bound at this place that was bound before, or twice here."""
+    raise NotImplementedError("02.5")
+
+
+def ill_typed_results(place: Place) -> Iterator[str]:
+    """For each variable that an equation binds to a result of another type, `Value for variable 'x'
+    inconsistently typed as f32[3] for let-binder of type i32[3]`.
+
+    The types of the results are what the primitive's shape rule says (`result_types`); `pp_aval` prints a type.
+    There are as many variables as results: `R8` comes before. What is no equation has no results.
+    """
+    raise NotImplementedError("02.5")
+
+
+# --- 02.6 Dead code (3 points) ------------------------------------------------------------------------------
+# Some results are of no interest. Find the equations that are needed for the others.
+
+
+def live_equations(eqns: Sequence[JaxprEqn], outputs: Iterable[Var]) -> tuple[list[JaxprEqn], set[Var]]:
+    """What is left of some equations when only the variables `outputs` are of interest, in their order; and all
+    variables that are live somewhere: the outputs, and what the equations that are left read.
+
+    An equation is asked by its rule, `dce_rules[primitive]`, or `keep_or_drop` for primitives that have none. The
+    rule is called with a list that says of each result whether it is live, and with the equation. It returns a
+    list that says of each operand whether it is needed, and what is left of the equation, or None.
+    """
+    raise NotImplementedError("02.6")
