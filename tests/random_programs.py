@@ -1,30 +1,63 @@
-"""A hypothesis strategy that writes programs, and a function that runs them on jitkit or on JAX.
+"""Random programs as data, and a function that runs them on jitkit or on JAX.
 
-A program is data: a list of instructions, each an operation with the numbers of the values it takes. Values are the arguments,
-then the results of the instructions, in order. The same program runs with `jitkit.numpy` and with `jax.numpy`; nothing in it
-knows which.
+A program is a list of instructions, each an operation with the numbers of the values it takes. Values are the arguments, then
+the results of the instructions, in order. The same program runs with `jitkit.numpy` and with `jax.numpy`; nothing in it knows
+which. `random_strategies` writes them.
 """
 
 from __future__ import annotations
 
+import collections
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-import jax
-import numpy as np
-from hypothesis import strategies as st
 
-import jitkit
+class Layout(NamedTuple):
+    """The shape of a pytree: `kind` is leaf, none, tuple, list, dict or pair; `keys` are those of a dict."""
+
+    kind: str
+    parts: tuple[Layout, ...] = ()
+    keys: tuple[str, ...] = ()
+
+
+LEAF = Layout("leaf")
+Pair = collections.namedtuple("Pair", "left right")
+
+
+def pack(layout: Layout, leaves: Iterator[Any]) -> Any:
+    """A tree of this layout of the next leaves."""
+    if layout.kind == "leaf":
+        return next(leaves)
+    if layout.kind == "none":
+        return None
+    parts = [pack(part, leaves) for part in layout.parts]
+    if layout.kind == "dict":
+        return dict(zip(layout.keys, parts, strict=True))
+    return Pair(*parts) if layout.kind == "pair" else {"tuple": tuple, "list": list}[layout.kind](parts)
+
+
+def unpack(layout: Layout, tree: Any) -> list[Any]:
+    """The leaves of a tree, in the order in which they were packed."""
+    if layout.kind == "leaf":
+        return [tree]
+    if layout.kind == "none":
+        return []
+    parts = [tree[key] for key in layout.keys] if layout.kind == "dict" else list(tree)
+    return [leaf for i, part in enumerate(layout.parts) for leaf in unpack(part, parts[i])]
 
 
 class Instruction(NamedTuple):
     """`op` applied to values by number; `params` are Python values; `body` is the program of a nested jit, or of the body of
-    a loop, or of a branch, and `other` that of another branch, or of what a scan collects."""
+    a loop, or of a branch, and `other` that of another branch, or of what a scan collects; `layout` is the tree in which a
+    nested function takes its operands."""
 
     op: str
     operands: tuple[int, ...]
     params: tuple[Any, ...] = ()
     body: Program | None = None
     other: Program | None = None
+    layout: Layout = LEAF
 
 
 class Program(NamedTuple):
@@ -33,6 +66,17 @@ class Program(NamedTuple):
     arity: int
     instructions: tuple[Instruction, ...]
     results: tuple[int, ...]
+
+
+class Setting(NamedTuple):
+    """What a program runs with: a library, the log of what is traced, the static number; and, where an instruction that fails
+    is to be passed over instead of ending the program, a set that takes its id."""
+
+    lib: Any
+    jnp: Any
+    log: list[Any]
+    n: int = 2
+    failed: set[int] | None = None
 
 
 UNARY = (
@@ -74,71 +118,118 @@ SCALARS = (2, 0.5, True, -3, 1.0, 0, 0.1, 1e-6)
 
 
 CONTROL_FLOW = ("cond", "switch", "while", "fori", "scan", "map")
+STATIC = ("times n", "n times", "first n", "iota n", "n decides")
 
 
-def like(jnp: Any, value: Any, model: Any) -> Any:
+def like(setting: Setting, value: Any, model: Any) -> Any:
     """A value of the shape and dtype of another one, made of the value: what a loop may carry on with."""
+    jnp = setting.jnp
     return jnp.broadcast_to(jnp.sum(value), jnp.shape(model)).astype(jnp.result_type(model))
 
 
-def apply_control_flow(jnp: Any, jit: Any, instruction: Instruction, xs: list[Any], log: list[str]) -> Any:
+def apply_control_flow(setting: Setting, instruction: Instruction, xs: list[Any]) -> Any:
     """Run a conditional or a loop on values, of which the first is the carry.
 
-    `params` are a number, whether the types agree by construction, and whether values are closed over or passed.
+    `params` are a number, whether the types agree by construction, and whether the other values are closed over; if not, they
+    are passed, or carried, beside the first one, all in one tree.
     """
-    lax = jitkit.lax if jnp is jitkit.numpy else jax.lax
+    jnp, lax = setting.jnp, setting.lib.lax
     op, (number, agree, closed) = instruction.op, instruction.params
     body, other = instruction.body, instruction.other
+    layout = LEAF if closed else instruction.layout
+    first, rest = xs[0], xs[1:]
 
-    def part(name: str, program: Any, args: tuple[Any, ...], model: Any = None) -> Any:
-        log.append(name)
-        (value,) = run(jnp, jit, program, args, log)
-        return like(jnp, value, args[0] if model is None else model) if agree else value
+    def packed(values: Sequence[Any]) -> Any:
+        return pack(layout, iter(values))
 
-    first, rest = xs[0], tuple(xs[1:])
+    def part(name: str, program: Any, args: Sequence[Any], model: Any) -> Any:
+        setting.log.append(name)
+        (value,) = run(setting, program, tuple(args))
+        return like(setting, value, model) if agree else value
+
+    def step(name: str, state: Any, *more: Any) -> Any:
+        """The next carry: the first leaf becomes what the body makes of it, the others stay."""
+        leaves = unpack(layout, state)
+        known = leaves[1:] if not closed else rest
+        return packed([part(name, body, [leaves[0], *more, *known], leaves[0]), *leaves[1:]])
+
+    carry = packed(xs)
     if op in ("cond", "switch"):
-        operands = () if closed else tuple(xs)
 
-        def branch(name: str, program: Any) -> Any:
-            return lambda *args: part(name, program, tuple(args or xs), first)
+        def branch(name: str, program: Any) -> Callable[..., Any]:
+            return lambda *tree: packed(
+                [part(name, program, unpack(layout, *tree) if tree else xs, first), *xs[1:]]
+            )
 
         one, two = branch("one", body), branch("two", other)
+        operands = () if closed else (carry,)
         if op == "cond":
-            return lax.cond(jnp.any(xs[-1]), one, two, *operands)
-        return lax.switch((xs[-1] == xs[-1]).sum() - number, [one, two, one], *operands)
+            return unpack(layout, lax.cond(jnp.any(xs[-1]), one, two, *operands))[0]
+        return unpack(layout, lax.switch((xs[-1] == xs[-1]).sum() - number, [one, two, one], *operands))[0]
     if op == "while":
-
-        def step(state: Any) -> Any:
-            return state[0] + 1, part("while", body, (state[1], *rest))
-
-        return lax.while_loop(lambda state: state[0] < number, step, (0, first))[1]
+        end = lax.while_loop(lambda s: s[0] < number, lambda s: (s[0] + 1, step("while", s[1])), (0, carry))[
+            1
+        ]
+        return unpack(layout, end)[0]
     if op == "fori":
         upper = (xs[-1] == xs[-1]).sum() if closed else number
-        return lax.fori_loop(0, upper, lambda i, v: part("fori", body, (v, i, *rest)), first)
+        return unpack(layout, lax.fori_loop(0, upper, lambda i, s: step("fori", s, i), carry))[0]
     if op == "map":
-        return lax.map(lambda x: part("map", body, (x, *rest)), first)
+        return lax.map(lambda x: part("map", body, [x, *rest], x), first)
 
-    def collect(carry: Any, x: Any) -> Any:
-        return part("scan", body, (carry, x)), part("collect", other, (x, carry))
+    def collect(state: Any, x: Any) -> Any:
+        value = unpack(layout, state)[0]
+        collected = part("collect", other, [x["x"], value, *rest], x["x"])
+        return step("scan", state, x["x"]), {"y": collected, "x": x["x"]}
 
-    carry, ys = lax.scan(collect, first, xs[-1], reverse=closed, unroll=number or 1)
-    return ys if closed else carry
+    end, ys = lax.scan(collect, carry, {"x": xs[-1]}, reverse=closed, unroll=number or 1)
+    return ys["y"] if closed else unpack(layout, end)[0]
 
 
-def apply(jnp: Any, jit: Any, instruction: Instruction, values: list[Any], log: list[str]) -> Any:
+def apply_jit(setting: Setting, instruction: Instruction, xs: list[Any]) -> Any:
+    """Call a function made by jit, with the operands in a tree, and the static number one greater.
+
+    `params` are whether the static number is passed by position, and whether the last operand is closed over instead.
+    """
+    by_position, closed = instruction.params
+    layout = instruction.layout
+
+    def inner(tree: Any, n: int) -> Any:
+        setting.log.append(("inner", n))
+        values = unpack(layout, tree)
+        values = [*values[:-1], xs[-1]] if closed else values
+        (result,) = run(setting._replace(n=n), instruction.body, tuple(values))
+        return {"result": result}
+
+    jitted = setting.lib.jit(inner, static_argnames="n")
+    tree, n = pack(layout, iter(xs)), setting.n + 1
+    return (jitted(tree, n) if by_position else jitted(tree, n=n))["result"]
+
+
+def apply_static(setting: Setting, op: str, x: Any) -> Any:
+    """What a static number is for: counts, shapes, and decisions of Python."""
+    n = setting.n
+    if op == "n times":
+        return functools.reduce(lambda value, _: setting.jnp.sin(value), range(n), x)
+    if op == "first n":
+        return setting.jnp.ravel(x)[:n]
+    if op == "iota n":
+        return setting.jnp.arange(n) + setting.jnp.sum(x)
+    return x * n if op == "times n" else x if n % 2 else -x
+
+
+def apply(setting: Setting, instruction: Instruction, values: list[Any]) -> Any:
     """Run one instruction."""
+    jnp = setting.jnp
     op, params = instruction.op, instruction.params
     xs = [values[i] for i in instruction.operands]
     x = xs[0]
     if op == "jit":
-
-        def inner(*args: Any) -> Any:
-            log.append("inner")
-            return run(jnp, jit, instruction.body, args, log)
-
-        return jit(inner)(*xs)[0]
+        return apply_jit(setting, instruction, xs)
     if op in CONTROL_FLOW:
-        return apply_control_flow(jnp, jit, instruction, xs, log)
+        return apply_control_flow(setting, instruction, xs)
+    if op in STATIC:
+        return apply_static(setting, op, x)
     if op in OPERATORS:
         y = params[0] if params else xs[1]
         left, right = (y, x) if len(params) > 1 and params[1] else (x, y)
@@ -146,6 +237,7 @@ def apply(jnp: Any, jit: Any, instruction: Instruction, values: list[Any], log: 
     if op in REDUCTIONS:
         return getattr(jnp, op)(x, axis=params[0], keepdims=params[1])
     simple = {
+        "same": lambda: x,
         "astype": lambda: x.astype(params[0]),
         "index": lambda: x[params[0]],
         "gather": lambda: x[xs[1].astype("int32")],
@@ -171,125 +263,27 @@ def apply(jnp: Any, jit: Any, instruction: Instruction, values: list[Any], log: 
     return getattr(jnp, op)(*xs)
 
 
-def run(jnp: Any, jit: Any, program: Program, args: tuple[Any, ...], log: list[str]) -> tuple[Any, ...]:
+def run(setting: Setting, program: Program, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Run a program on arguments."""
     values = list(args)
     for instruction in program.instructions:
-        values.append(apply(jnp, jit, instruction, values, log))
+        try:
+            values.append(apply(setting, instruction, values))
+        except Exception:
+            if setting.failed is None:
+                raise
+            setting.failed.add(id(instruction))
+            values.append(values[instruction.operands[0]])
     return tuple(values[i] for i in program.results)
 
 
-@st.composite
-def instructions(draw: Any, known: int, depth: int) -> Instruction:
-    """One instruction over `known` values."""
-    value = st.integers(max(0, known - 5), known - 1) if draw(st.booleans()) else st.integers(0, known - 1)
-    index = st.sampled_from(
-        (0, -1, slice(None, None, 2), slice(1, None), (Ellipsis, 0), None, slice(None, None, -1), [0, 1, 0])
-    )
-    kinds = ["unary"] * 4 + ["binary"] * 5 + ["operator"] * 6 + ["reduction"] * 2 + ["other"] * 6
-    kind = draw(st.sampled_from(kinds + ["jit"] * 3 + ["control flow"] * 5 if depth > 0 else kinds))
-    if kind == "control flow":
-        op = draw(st.sampled_from(CONTROL_FLOW))
-        operands = tuple(draw(value) for _ in range(draw(st.integers(2 if op == "scan" else 1, 2 if op == "scan" else 3))))
-        arity = len(operands) + (op == "fori")
-        params = (draw(st.integers(0, 3)), draw(st.integers(0, 4)) > 0, draw(st.booleans()))
-        body = draw(programs(arity, depth - 1, single=True))
-        other = draw(programs(arity, depth - 1, single=True)) if op in ("cond", "switch", "scan") else None
-        return Instruction(op, operands, params, body, other)
-    if kind == "jit":
-        arity = draw(st.integers(1, 3))
-        operands = tuple(draw(value) for _ in range(arity))
-        return Instruction("jit", operands, (), draw(programs(arity, depth - 1, single=True)))
-    if kind == "unary":
-        return Instruction(draw(st.sampled_from(UNARY)), (draw(value),))
-    if kind == "binary":
-        return Instruction(draw(st.sampled_from(BINARY)), (draw(value), draw(value)))
-    if kind == "operator":
-        op = draw(st.sampled_from(OPERATORS))
-        if draw(st.booleans()):
-            return Instruction(op, (draw(value),), (draw(st.sampled_from(SCALARS)), draw(st.booleans())))
-        return Instruction(op, (draw(value), draw(value)))
-    if kind == "reduction":
-        axis = draw(st.sampled_from((None, 0, -1)))
-        return Instruction(draw(st.sampled_from(REDUCTIONS)), (draw(value),), (axis, draw(st.booleans())))
-    other = draw(
-        st.sampled_from(
-            (
-                "astype",
-                "index",
-                "gather",
-                "at_set",
-                "at_add",
-                "where",
-                "where2",
-                "reshape",
-                "transpose",
-                "broadcast_to",
-                "concatenate",
-                "stack",
-                "matmul",
-                "zeros_like",
-                "full",
-                "scalar",
-                "clip",
-                "cumsum",
-                "expand",
-                "arange",
-            )
-        )
-    )
-    a, b, c = draw(value), draw(value), draw(value)
-    scalar = draw(st.sampled_from(SCALARS))
-    made = {
-        "astype": lambda: Instruction("astype", (a,), (draw(st.sampled_from(DTYPES)),)),
-        "index": lambda: Instruction("index", (a,), (draw(index),)),
-        "gather": lambda: Instruction("gather", (a, b)),
-        "at_set": lambda: Instruction("at_set", (a,), (draw(index), scalar)),
-        "at_add": lambda: Instruction("at_add", (a, b), (draw(index),)),
-        "where": lambda: Instruction("where", (a, b, c)),
-        "where2": lambda: Instruction("where", (a, b), (scalar,)),
-        "reshape": lambda: Instruction(
-            "reshape", (a,), (draw(st.sampled_from((-1, (1, -1), (-1, 1), (3, 2), ()))),)
-        ),
-        "broadcast_to": lambda: Instruction("broadcast_to", (a,), ((2, 3),)),
-        "concatenate": lambda: Instruction("concatenate", (a, b), (draw(st.sampled_from((0, -1))),)),
-        "stack": lambda: Instruction("stack", (a, b)),
-        "matmul": lambda: Instruction("matmul", (a, b)),
-        "scalar": lambda: Instruction("scalar", (a,), (scalar,)),
-        "clip": lambda: Instruction("clip", (a,), (-1, draw(st.sampled_from((1, 2.5))))),
-        "arange": lambda: Instruction("arange", (a,), (3,)),
-    }
-    return made[other]() if other in made else Instruction(other, (a,))
+def without(program: Program, failed: set[int]) -> Program:
+    """The program with instructions that only return their operand, in place of those with these ids."""
 
+    def mended(instruction: Instruction) -> Instruction:
+        if id(instruction) in failed:
+            return Instruction("same", instruction.operands)
+        parts = (part and without(part, failed) for part in (instruction.body, instruction.other))
+        return instruction._replace(**dict(zip(("body", "other"), parts, strict=True)))
 
-@st.composite
-def programs(draw: Any, arity: int, depth: int = 2, single: bool = False) -> Program:
-    """A program over `arity` arguments, with jits, conditionals and loops inside of each other up to `depth`."""
-    written: list[Instruction] = []
-    for _ in range(draw(st.integers(1, 4 if single else 8))):
-        written.append(draw(instructions(arity + len(written), depth)))
-    last = arity + len(written) - 1
-    if single:
-        return Program(arity, tuple(written), (last,))
-    rest = draw(st.lists(st.integers(0, last), max_size=2))
-    return Program(arity, tuple(written), (last, *rest))
-
-
-SHAPES = ((), (3,), (2, 3), (1, 3), (3, 3), (0,))
-
-
-@st.composite
-def arguments(draw: Any) -> Any:
-    """An argument: a numpy array of some dtype and shape, or a Python scalar."""
-    if draw(st.integers(0, 5)) == 0:
-        return draw(st.sampled_from((2, 0.5, True, -1)))
-    shape = draw(st.sampled_from(SHAPES))
-    dtype = np.dtype(
-        draw(st.sampled_from(("float32", "float32", "int32", "bool", "uint8", "float16", "complex64")))
-    )
-    size = int(np.prod(shape))
-    numbers = draw(st.lists(st.integers(-3, 3), min_size=size, max_size=size))
-    values = np.asarray(numbers, np.float32).reshape(shape)
-    return (np.abs(values) if dtype.kind == "u" else values * (1.5 if dtype.kind in "fc" else 1)).astype(
-        dtype
-    )
+    return program._replace(instructions=tuple(map(mended, program.instructions)))
