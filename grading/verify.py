@@ -176,6 +176,11 @@ def _solution(lab: Lab, exercise: Exercise, assessor: Assessor) -> list[Finding]
                 if result.status != verdicts.PASS:
                     text = f"{result.check.name} is red for the reference (seed {seed}): {result.sentence} {result.difference}"
                     findings.append(Finding(exercise.id, "solution", text))
+                elif (result.value or {}).get("uncaught"):
+                    text = f"{result.check.name} ends in an error for the reference, too: {result.value}"
+                    findings.append(
+                        Finding(exercise.id, "solution", f"{text}. Is it meant? Then use `raised`.")
+                    )
     return findings
 
 

@@ -107,7 +107,8 @@ def trace_to_jaxpr(fun: Callable[..., Sequence[Any]], avals: Sequence[Any], debu
     must be arrays (`check_results`). The jaxpr's `consts` may hold tracers of outer traces.
 
     However it ends, the new trace ends with it (`Trace.end`), and the current trace is the one before. What `fun`
-    raises passes through. With the option `check_tracer_leaks`, `check_no_leaks` looks at the trace that ended.
+    raises passes through. With the option `check_tracer_leaks`, `check_no_leaks` looks at the trace that ended:
+    it finds tracers that are referenced from anywhere, a variable of this function included.
     """
     trace = DynamicJaxprTrace(core.current_trace(), debug_info)
     try:

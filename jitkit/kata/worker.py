@@ -155,7 +155,7 @@ class _Session:
         try:
             return self.plain.to_plain(self.programs[name](self.jitkit, rng), _run_stablehlo)
         except BaseException as error:
-            return self.plain.to_plain(self.plain.Raised(error))
+            return self.plain.to_plain(self.plain.Raised(error)) | {"uncaught": True}
 
 
 def _run_stablehlo(text: str, arguments: Any) -> Any:

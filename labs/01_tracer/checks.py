@@ -258,7 +258,7 @@ def no_bound(jk, rng):
 OPERATORS = (operator.sub, operator.truediv, operator.pow, operator.floordiv, operator.mod)
 
 
-@check("01.4", "A number on the left: `2 * x` is like `x * 2`.", against=["`2 * x` needs no reflection"])
+@check("01.4", "A number may stand on the left.", against=["`2 * x` needs no reflection"])
 def numbers_on_the_left(jk, rng):
     number, x = int(rng.integers(2, 9)), np.ones(3, "float32")
     return jk.make_jaxpr(lambda x: number * x)(x), jk.make_jaxpr(lambda x: number + x)(x)

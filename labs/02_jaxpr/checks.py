@@ -221,11 +221,16 @@ def nested(jk, rng):
     return jk.make_jaxpr(lambda x: jk.jit(lambda y: y * x + table)(x + 1))(table)
 
 
-@check("02.3", "Those who look for leaks find the tracer.", against=["leaks show themselves"])
+@check(
+    "02.3",
+    "Those who look for leaks find the tracer that was kept, and none where there is none.",
+    against=["leaks show themselves", "a local variable is no reference"],
+)
 def looking_for_leaks(jk, rng):
     kept = []
     with jk.checking_leaks():
-        return raised(jk.make_jaxpr(lambda x: kept.append(x) or x), vector(rng), parts=["Leaked"])
+        clean = jk.make_jaxpr(lambda x: (x * 2, x))(vector(rng))
+        return clean, raised(jk.make_jaxpr(lambda x: kept.append(x) or x), vector(rng), parts=["Leaked"])
 
 
 # --- 02.4 Run a jaxpr ---------------------------------------------------------------------------------------------

@@ -194,6 +194,14 @@ edit(
     "if False:",
 )
 
+edit(
+    "02.3",
+    "a local variable is no reference",
+    "When the search for leaks begins, which of your variables still refer to tracers?",
+    "        del outs\n",
+    "",
+)
+
 # --- 02.4 Run a jaxpr ---------------------------------------------------------------------------------------------
 
 edit(
