@@ -348,7 +348,9 @@ def test_only_the_loop_body_may_be_jitted_when_the_count_is_a_value(jax, jnp):
             i = body(i)
         return i
 
-    static = jax.jit(looped, static_argnames=("x", "n"))  # under a trace, what `body` returns is a tracer again
+    static = jax.jit(
+        looped, static_argnames=("x", "n")
+    )  # under a trace, what `body` returns is a tracer again
     return looped(1, 50), body._cache_size(), raised(jax.jit(looped), 1, 50), raised(static, 1, 50)
 
 
@@ -502,3 +504,17 @@ def test_a_key_is_carried_through_a_loop(jax, jnp):
         return jax.lax.scan(step, key, length=4)[1]
 
     return draws(jax.random.key(1)), draws(jax.random.PRNGKey(1))
+
+
+# --- the stages, as the documentation walks through them --------------------------------------------------------------
+
+
+@same_as_jax
+def test_a_program_of_scalars_is_lowered_to_the_same_text(jax, jnp):
+    programs = [
+        (lambda x, y: 2 * x + y, (3, 4)),
+        (lambda x: jnp.sin(x) * 2.5 + 3.5, (1.0,)),
+        (lambda n, x: (n + 7, x > 0.5, n == 9), (1, 2.0)),
+    ]
+    texts = [jax.jit(f).lower(*args).as_text() for f, args in programs]
+    return [text.replace("jit__lambda_", "jit__lambda") for text in texts]
