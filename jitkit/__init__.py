@@ -67,7 +67,7 @@ from .explain import explain as explain
 from .explain import explain_cache_misses as explain_cache_misses
 from .pjit import jit as jit
 from .report import log_compiles as log_compiles
-from .stages import ShapeDtypeStruct as ShapeDtypeStruct
+from .shape_struct import ShapeDtypeStruct as ShapeDtypeStruct
 from .tokens import effects_barrier as effects_barrier
 
 __version__ = "0.1.0"
@@ -81,5 +81,5 @@ _NOT_YET = (
 
 def __getattr__(name: str) -> object:
     if name in _NOT_YET:
-        raise AttributeError(f"jitkit has no `{name}`, or not yet: see \"What is not here yet\" in its README.")
+        raise AttributeError(f'jitkit has no `{name}`, or not yet: see "What is not here yet" in its README.')
     raise AttributeError(f"module 'jitkit' has no attribute {name!r}")

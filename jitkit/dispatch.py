@@ -12,12 +12,14 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from . import array, compilation_cache, config, core, key_reuse, stages
+from . import array, compilation_cache, config, core, key_reuse
 from .array import Array
 from .compilation_cache import Entry
 from .core import Primitive, Tracer
 from .effects import no_effects
 from .jaxpr import DebugInfo, Jaxpr, JaxprEqn, Var
+from .placement import placement_of
+from .program import Program, compile_program
 from .tree_util import tree_structure
 
 _LEAF = tree_structure(0)
@@ -82,8 +84,8 @@ def _compile(primitive: Primitive, keys: tuple[Any, ...], params: dict[str, Any]
     jaxpr = Jaxpr([], invars, outvars, [eqn], effects, DebugInfo("eager", primitive.name))
     out_tree = tree_structure([0] * len(outvars)) if primitive.multiple_results else _LEAF
     in_tree = tree_structure(((0,) * len(invars), {}))
-    program = stages.Program(primitive.name, jaxpr, in_tree, out_tree)
-    executable = stages.compile_program(program, stages.placement_of(keys, primitive.name, ()))
+    program = Program(primitive.name, jaxpr, in_tree, out_tree)
+    executable = compile_program(program, placement_of(keys, primitive.name, ()))
     entry = Entry(executable, out_tree, keys)
     if config.local.state.options.debug_key_reuse:
         entry.run = key_reuse.checked(entry.run, jaxpr, primitive.name)

@@ -9,7 +9,7 @@ what it finds. What it does not find goes this way:
       tree_util.tree_flatten            the leaves and the tree of the others
       Jitted.first_call                 one thread makes the entry, others wait
         Traceable.traced                  run the Python function once, on tracers (tracing)
-        stages.compile_program
+        program.compile_program
           mlir.lower_main                   write the jaxpr as StableHLO
           compiler.compile_module           let XLA compile it
         compilation_cache.Entry           how to run it: calling.runner
@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterable, Sequence
 from types import EllipsisType
 from typing import Any, cast
 
-from . import api_util, argument_errors, array, config, core, key_reuse, runtime, stages, traceback_util
+from . import api_util, argument_errors, array, config, core, key_reuse, runtime, traceback_util
 from .api_util import Arguments, CallForm
 from .array import Array
 from .compilation_cache import Entry, run_entry
@@ -39,6 +39,7 @@ from .core import Tracer
 from .jit_call import NestedCall
 from .jit_shardings import sharding_tree
 from .lax import jit_slot
+from .program import compile_program
 from .stages import Wrapped
 from .tracing import JitOptions, Traceable, avals_of
 from .tree_compile import Flattener
@@ -355,7 +356,7 @@ class Jitted(Traceable):
             slot = (traced.jaxpr, donated, placement)
             executable = self.table.executables.get(slot)
             if executable is None:
-                executable = stages.compile_program(self.program(traced, tree, donated), placement)
+                executable = compile_program(self.program(traced, tree, donated), placement)
             was_compiled = slot not in self.table.executables
             record = self.note_miss(start, arguments, tree, keys, names, was_traced, was_compiled)
             self.table.executables[slot] = executable

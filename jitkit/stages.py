@@ -10,19 +10,18 @@ JAX: jax/_src/stages.py:Traced
 from __future__ import annotations
 
 import dataclasses
-import time
-import warnings
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, overload
+from typing import Any, Protocol, overload
 
-from . import core, dtypes, report, runtime, targets, traceback_util
-from .compiler import CompilerOptions, EffectfulExecutable, Executable, compile_module, explain_failure
-from .core import ShapedArray
-from .effects import ordered_effects
+from . import core, runtime, targets, traceback_util
+from .compiler import CompilerOptions, Executable, explain_failure
 from .interpreters import mlir
-from .jaxpr import Jaxpr, dce_jaxpr
+from .jaxpr import Jaxpr
 from .jaxpr_html import jaxpr_to_html
+from .placement import Placement, default_placement
+from .program import Program, build_executable, lower_program
 from .rich_display import RichDisplay, frame, hlo_lines, plain_text, stablehlo_lines
+from .shape_struct import ShapeDtypeStruct, key_of_argument
 from .tree_util import (
     PyTreeDef,
     equality_errors_pytreedef,
@@ -31,59 +30,6 @@ from .tree_util import (
     tree_flatten_with_path,
     tree_unflatten,
 )
-
-
-class ShapeDtypeStruct:
-    """The shape and dtype of an array without its values: an argument for `trace`, `eval_shape`,
-    `make_jaxpr`; what they return.
-    """
-
-    __slots__ = ("dtype", "shape", "sharding", "weak_type")
-
-    def __init__(
-        self, shape: Sequence[int], dtype: Any, *, sharding: Any = None, weak_type: bool = False
-    ) -> None:
-        if dtype is None:
-            raise ValueError("ShapeDtypeStruct: dtype must be specified.")
-        aval = ShapedArray(tuple(shape), dtype)
-        self.shape = aval.shape
-        self.dtype = aval.dtype
-        self.sharding = sharding
-        self.weak_type = weak_type
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return ShapedArray(self.shape, self.dtype).size
-
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of unsized object")
-        return self.shape[0]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ShapeDtypeStruct) and self._parts() == other._parts()
-
-    def __hash__(self) -> int:
-        return hash(self._parts())
-
-    def _parts(self) -> tuple[Any, ...]:
-        return self.shape, self.dtype, self.sharding, self.weak_type
-
-    def update(self, **changes: Any) -> ShapeDtypeStruct:
-        """The same with some parts replaced: `shape`, `dtype`, `sharding`, `weak_type`."""
-        parts = {name: getattr(self, name) for name in ShapeDtypeStruct.__slots__} | changes
-        return ShapeDtypeStruct(parts.pop("shape"), parts.pop("dtype"), **parts)
-
-    def __repr__(self) -> str:
-        sharding = f", sharding={self.sharding}" if self.sharding is not None else ""
-        weak = f", weak_type={self.weak_type}" if self.weak_type else ""
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{sharding}{weak})"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,119 +49,6 @@ class ArgInfo:
     def dtype(self) -> Any:
         """The argument's dtype."""
         return self._aval.dtype
-
-
-class Program(NamedTuple):
-    """One function traced for one signature: what every later stage needs to know.
-
-    `jaxpr` takes the leaves of `(args, kwargs)`, whose tree is `in_tree`, and returns the leaves of
-    `out_tree`. `donated` has a flag per leaf, or is empty. `options` are XLA's own.
-    """
-
-    name: str
-    jaxpr: Jaxpr
-    in_tree: PyTreeDef
-    out_tree: PyTreeDef
-    donated: tuple[bool, ...] = ()
-    keep_unused: bool = False
-    options: CompilerOptions = ()
-
-
-class Placement(NamedTuple):
-    """Where a program runs, and whether its results are committed to that place."""
-
-    sharding: runtime.Sharding
-    committed: bool
-    spread: tuple[runtime.Sharding, ...] = ()  # how each argument is, when there are several devices
-    results: tuple[runtime.Sharding | None, ...] = ()  # how each result has to be, if `jit` was told
-
-    @property
-    def devices(self) -> tuple[runtime.Device, ...]:
-        """Its devices."""
-        return runtime.sharding_devices(self.sharding)
-
-    @property
-    def platform(self) -> str:
-        """The platform of its devices."""
-        platform: str = self.devices[0].platform
-        return platform
-
-
-def default_placement() -> Placement:
-    """The default device, uncommitted."""
-    return Placement(runtime.single_device_sharding(runtime.default_device()), False)
-
-
-def placement_of(
-    keys: Sequence[Any],
-    function: str,
-    names: Sequence[str],
-    results: Sequence[runtime.Sharding | None] = (),
-) -> Placement:
-    """Where a call runs: where its committed arguments are, or where its results were asked to be; else on the
-    default device. ValueError when these disagree.
-
-    `keys` are the keys of the leaves; `names` what the leaves are called in the error; `results` the shardings that
-    were asked for, a leaf each, or empty.
-    """
-    chosen: runtime.Placed | None = None
-    first = 0
-    for i, key in enumerate(keys):
-        if not isinstance(key, runtime.Placed):
-            continue
-        if chosen is None:
-            chosen, first = key, i
-        elif runtime.sharding_devices(key.sharding) != runtime.sharding_devices(chosen.sharding):
-            raise ValueError(_incompatible_devices(function, (first, chosen), (i, key), names))
-    asked_of_results = [sharding for sharding in results if sharding is not None]
-    where = [chosen.sharding] if chosen is not None else []
-    if not where and not asked_of_results:
-        return default_placement()
-    sharding = runtime.replicated([*where, *asked_of_results][0])
-    owners = runtime.sharding_devices(sharding)
-    if any(runtime.sharding_devices(asked) != owners for asked in asked_of_results):
-        raise ValueError(
-            f"Received incompatible devices for jitted computation. Got out_shardings {asked_of_results} of {function}, "
-            f"which runs on device ids {[device.id for device in owners]}.\n"
-            "A program runs on one set of devices. Move the result with `jitkit.device_put(x, sharding)` instead."
-        )
-    if len(owners) == 1:
-        return Placement(sharding, True)
-    spread = tuple(key.sharding if isinstance(key, runtime.Placed) else sharding for key in keys)
-    if any(s.mesh.shape != sharding.mesh.shape for s in (*spread, *asked_of_results)):
-        raise NotImplementedError(f"the arguments of {function} are spread over meshes of different shapes")
-    return Placement(sharding, True, spread, tuple(results))
-
-
-def placed_as_asked(key: Any, aval: ShapedArray, asked: runtime.Sharding | None) -> Any:
-    """The key of a leaf with the sharding that `in_shardings` has for it. ValueError when it is committed to another."""
-    if asked is None:
-        return key
-    if isinstance(key, runtime.Placed) and not runtime.is_equivalent(asked, key.sharding, aval.ndim):
-        raise ValueError(
-            f"Sharding passed to jit does not match the sharding on the respective arg. Got jit sharding: {asked},\n"
-            f"arg sharding: {key.sharding} for arg type: {aval.str_short()}\n"
-            "Put the argument there first: `jitkit.device_put(x, sharding)`."
-        )
-    return runtime.placed(aval, asked)
-
-
-def _incompatible_devices(
-    function: str, a: tuple[int, runtime.Placed], b: tuple[int, runtime.Placed], names: Sequence[str]
-) -> str:
-    def describe(where: tuple[int, runtime.Placed]) -> str:
-        i, key = where
-        owners = runtime.sharding_devices(key.sharding)
-        name = names[i] if i < len(names) and names[i] else f"#{i}"
-        return (
-            f"argument {name} of {function} with shape {key.aval.str_short()} and with device ids "
-            f"{[d.id for d in owners]} on platform {owners[0].platform.upper()}"
-        )
-
-    return (
-        f"Received incompatible devices for jitted computation. Got {describe(a)} and {describe(b)}\n"
-        "Both were put there on purpose. Move one of them with `jitkit.device_put(x, device)`."
-    )
 
 
 # --- the stations -------------------------------------------------------------------------------------------
@@ -573,151 +406,3 @@ def _aval_of_value(x: Any) -> Any:
         return core.get_aval(x)
     except TypeError as error:
         raise TypeError(f"Argument '{x}' of type {type(x)} is not a valid JAX type\n{error}") from None
-
-
-def aval_of_argument(x: Any) -> Any:
-    """The aval of an argument where no value is needed: a `ShapeDtypeStruct`, or whatever has a shape and a
-    dtype, will do.
-    """
-    if (
-        not core.is_array_type(type(x))
-        and hasattr(x, "shape")
-        and dtypes.is_array_dtype(getattr(x, "dtype", None))
-    ):
-        return ShapedArray(x.shape, dtypes.canonicalize_dtype(x.dtype), getattr(x, "weak_type", False))
-    return core.get_aval(x)
-
-
-def key_of_argument(x: Any) -> Any:
-    """What is known of the place of an argument, which may be without a value."""
-    if isinstance(x, ShapeDtypeStruct) and x.sharding is not None:
-        return runtime.placed(aval_of_argument(x), x.sharding)
-    return runtime.key_of_buffer(x) if runtime.is_buffer(x) else getattr(x, "_key", None)
-
-
-# --- the work between them ----------------------------------------------------------------------------------
-
-
-def lower_program(
-    program: Program, platform: str | None = None, placement: Placement | None = None
-) -> tuple[mlir.Module, list[int]]:
-    """Lower a traced program. Returns the module, and the positions of the arguments that it takes.
-
-    Unless `keep_unused`, what no result depends on is left out, and so are arguments that nothing reads.
-    `placement` is where the arguments will be, if they are committed.
-    """
-    start = time.perf_counter()
-    jaxpr = program.jaxpr
-    kept = list(range(len(jaxpr.invars)))
-    if not program.keep_unused:
-        jaxpr, used = dce_jaxpr(jaxpr, True)
-        kept = [i for i, is_used in enumerate(used) if is_used]
-    report.log_compiling(program.name, jaxpr.in_avals, placement.sharding if placement else None)
-    attributes = _donation_attributes(
-        jaxpr, [program.donated[i] for i in kept] if any(program.donated) else []
-    )
-    spread = [placement.spread[i] for i in kept] if placement and placement.spread else []
-    if spread:
-        _refuse_order(jaxpr)
-        attributes = _sharding_attributes(jaxpr, spread, attributes)
-    paths, _ = tree_flatten_with_path(tree_unflatten(program.out_tree, jaxpr.out_avals))
-    labels = [f"result{keystr(path)}" for path, _ in paths]
-    where = placement.results if placement else ()
-    of_results = [
-        "" if x is None else _sharding_attribute(x, a) for x, a in zip(where, jaxpr.out_avals, strict=False)
-    ]
-    module = mlir.lower_main(
-        program.name, jaxpr, platform or runtime.lowering_platform(), attributes, labels, of_results
-    )
-    if placement and len(placement.devices) > 1:
-        module.partitions, module.mesh = len(placement.devices), runtime.mesh_text(placement.sharding)
-    report.log_stage("lowering", program.name, time.perf_counter() - start)
-    return module, kept
-
-
-def _refuse_order(jaxpr: Jaxpr) -> None:
-    """ValueError for ordered effects in a program for several devices."""
-    if ordered := ordered_effects(jaxpr.effects):
-        raise ValueError(
-            f"The following ordered effects are not supported for more than 1 device: {ordered}\n"
-            "Devices do not wait for each other. Leave `ordered=True` out, or put the arguments on one device."
-        )
-
-
-def _donation_attributes(jaxpr: Jaxpr, donated: Sequence[bool]) -> list[str] | None:
-    """Give each donated argument's memory to the first result of the same shape and dtype that has none yet, and
-    failing that, offer it to XLA for one of the same size.
-    """
-    if not any(donated):
-        return None
-    free: dict[tuple[Any, ...], list[int]] = {}
-    tokens = len(ordered_effects(jaxpr.effects))  # which are returned before all results
-    for i, aval in enumerate(jaxpr.out_avals):
-        free.setdefault((aval.shape, aval.dtype), []).append(i)
-    attributes = []
-    for aval, is_donated in zip(jaxpr.in_avals, donated, strict=True):
-        results = free.get((aval.shape, aval.dtype)) if is_donated else None
-        attributes.append(f"tf.aliasing_output = {tokens + results.pop(0)} : i32" if results else "")
-    # What is left may do for a result of as many elements; that is for XLA to see.
-    sizes = [jaxpr.out_avals[i].size for results in free.values() for i in results]
-    unusable = []
-    for i, (aval, is_donated) in enumerate(zip(jaxpr.in_avals, donated, strict=True)):
-        if is_donated and not attributes[i]:
-            if aval.size in sizes:
-                sizes.remove(aval.size)
-                attributes[i] = "jax.buffer_donor = true"
-            else:
-                unusable.append(str(aval))
-    if unusable:
-        warnings.warn(
-            f"Some donated buffers were not usable: {', '.join(unusable)}.\n"
-            "A buffer can be reused only by a result with as many elements. "
-            "See an explanation at https://docs.jax.dev/en/latest/faq.html#buffer-donation.",
-            stacklevel=traceback_util.stacklevel(),
-        )
-    return attributes
-
-
-def _sharding_attribute(sharding: runtime.Sharding, aval: Any) -> str:
-    return f"sdy.sharding = {runtime.sharding_text(sharding, core.physical_aval(aval).ndim)}"
-
-
-def _sharding_attributes(jaxpr: Jaxpr, spread: Sequence[Any], donation: list[str] | None) -> list[str]:
-    """How each argument is spread over the devices. Whether a donated one fits a result is then for XLA to see."""
-    attributes = [
-        _sharding_attribute(sharding, aval) for sharding, aval in zip(spread, jaxpr.in_avals, strict=True)
-    ]
-    given_away = donation or [""] * len(attributes)
-    return [f"{a}, jax.buffer_donor = true" if d else a for a, d in zip(attributes, given_away, strict=True)]
-
-
-def build_executable(
-    program: Program,
-    module: mlir.Module,
-    kept: Sequence[int],
-    placement: Placement,
-    options: CompilerOptions = (),
-) -> Executable:
-    """Compile a lowered program for a placement."""
-    loaded = compile_module(program.name, module, placement.devices, options)
-    parts: dict[str, Any] = {
-        "arg_avals": program.jaxpr.in_avals,
-        "out_avals": program.jaxpr.out_avals,
-        "kept": kept,
-        "consts": list(module.hoisted.values()),
-        "sharding": placement.sharding,
-        "committed": placement.committed,
-        "spread": placement.spread,
-        "results": placement.results,
-        "donates": any(program.donated),
-    }
-    if module.host_callbacks:
-        ordered = ordered_effects(program.jaxpr.effects)
-        return EffectfulExecutable(program.name, loaded, ordered=ordered, **parts)
-    return Executable(program.name, loaded, **parts)
-
-
-def compile_program(program: Program, placement: Placement) -> Executable:
-    """Lower and compile."""
-    module, kept = lower_program(program, placement.platform, placement if placement.committed else None)
-    return build_executable(program, module, kept, placement, program.options)

@@ -32,7 +32,9 @@ from .core import Tracer
 from .interpreters import partial_eval
 from .jaxpr import DebugInfo
 from .jit_shardings import ShardingTree
-from .stages import Program
+from .placement import Placement, placed_as_asked, placement_of
+from .program import Program
+from .shape_struct import ShapeDtypeStruct, aval_of_argument, key_of_argument
 from .tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 
 
@@ -73,7 +75,7 @@ class Traceable:
         leaves, _ = tree_flatten((arguments.args, arguments.kwargs))
         names = api_util.argument_names(self.fun, arguments)
         traced = self.traced_alone(arguments, tree, avals)
-        keys = [stages.key_of_argument(x) for x in leaves]
+        keys = [key_of_argument(x) for x in leaves]
         placement = None
         if self.is_placed or any(isinstance(key, runtime.Placed) for key in keys):
             placement = self.placement(keys, arguments, traced, avals, names)
@@ -96,16 +98,16 @@ class Traceable:
         traced: TracedCall,
         avals: Sequence[Any],
         names: Sequence[str],
-    ) -> stages.Placement:
+    ) -> Placement:
         """Where a call on leaves with these keys runs, from where they are and what `jit` was told of it."""
         options = self.options
         asked = jit_shardings.of_arguments(
             options.in_shardings, arguments.args, arguments.kwargs, avals, names
         )
         if asked:
-            keys = [stages.placed_as_asked(*each) for each in zip(keys, avals, asked, strict=True)]
+            keys = [placed_as_asked(*each) for each in zip(keys, avals, asked, strict=True)]
         results = jit_shardings.of_results(options.out_shardings, traced.out_tree, traced.jaxpr.out_avals)
-        return stages.placement_of(keys, self.name, names, results)
+        return placement_of(keys, self.name, names, results)
 
     def cache_size(self) -> int:
         """How many signatures the function was called with, as JAX counts them: those whose tracing failed, too, and those
@@ -126,7 +128,7 @@ class Traceable:
         avals = []
         for i, x in enumerate(leaves):
             try:
-                avals.append(stages.aval_of_argument(x))
+                avals.append(aval_of_argument(x))
             except (TypeError, OverflowError) as error:
                 raise self.refusal(arguments, i, x, error) from None
         return arguments, tree, avals
@@ -136,7 +138,7 @@ class Traceable:
         if isinstance(x, Tracer):
             return error
         name = api_util.argument_name(self.fun, arguments, i)
-        if isinstance(x, stages.ShapeDtypeStruct):
+        if isinstance(x, ShapeDtypeStruct):
             return TypeError(
                 f"Argument '{name}' of shape {core.ShapedArray(x.shape, x.dtype).str_short()} of type {type(x)} is "
                 "not a valid JAX type.\nIt stands for an array without values, and is an argument for `trace`, "

@@ -62,6 +62,9 @@ LAYERS = (
         "compilation_cache",
         "key_reuse",
         "jit_shardings",
+        "shape_struct",
+        "placement",
+        "program",
         "stages",
     ),
     # 5: eager operations

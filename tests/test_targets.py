@@ -21,7 +21,7 @@ from jitkit.kata import cli, tour_targets
 from jitkit.kata import targets as verb
 from jitkit.kata.sample_call import parse_shapes
 from jitkit.kata.terminal import Screen
-from jitkit.stages import ShapeDtypeStruct
+from jitkit.shape_struct import ShapeDtypeStruct
 from jitkit.targets import TARGETS, Analysis, Compilers, TargetError, process, table
 from jitkit.targets.hlo import Line, Program
 

@@ -19,7 +19,7 @@ import jitkit.numpy as jnp
 from jitkit import lax
 from jitkit.kata import cli, tour_targets
 from jitkit.kata.terminal import Screen
-from jitkit.stages import ShapeDtypeStruct
+from jitkit.shape_struct import ShapeDtypeStruct
 from jitkit.targets import TARGETS, TargetError
 
 HERE = pathlib.Path(__file__).parents[2]
