@@ -17,6 +17,7 @@ class ShapeDtypeStruct:
     `make_jaxpr`; what they return.
     """
 
+    __module__ = "jitkit"  # where users find it, as the errors say
     __slots__ = ("dtype", "shape", "sharding", "weak_type")
 
     def __init__(

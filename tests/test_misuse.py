@@ -543,7 +543,7 @@ TEXTS = {
         lambda: jk.jit(f)(jk.ShapeDtypeStruct((2,), "float32")),
         "TypeError",
         (
-            "Argument 'x' of shape float32[2] of type <class 'jitkit.shape_struct.ShapeDtypeStruct'> is not a "
+            "Argument 'x' of shape float32[2] of type <class 'jitkit.ShapeDtypeStruct'> is not a "
             "valid JAX type.\n"
             "It stands for an array without values, and is an argument for `trace`, `lower`, `eval_shape`"
             " and `make_jaxpr`; to call the function, pass an array."

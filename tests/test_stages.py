@@ -325,7 +325,7 @@ def test_a_shape_dtype_struct_stands_for_an_array(jax, jnp):
 @same_as_jax
 def test_calling_with_a_shape_dtype_struct_is_refused(jax, jnp):
     def name(error):
-        return error[0], error[1].replace("jitkit.stages.", "jax.")
+        return error[0], error[1].replace("jitkit.", "jax.")
 
     s = jax.ShapeDtypeStruct((3,), jnp.float32)
     return name(raised(jax.jit(lambda x: x), s))
