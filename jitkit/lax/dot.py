@@ -162,7 +162,7 @@ pp_eqn_rules[dot_general_p] = _pp_dot_general
 
 
 @register_lowering(dot_general_p)
-def _dot_general_lowering(
+def lower_dot_general(
     ctx: LoweringContext,
     lhs: str,
     rhs: str,
@@ -171,15 +171,20 @@ def _dot_general_lowering(
     precision: CanonicalPrecision,
     preferred_element_type: Any,
 ) -> str:
+    """Write one `stablehlo.dot_general`; the name of the product. `lhs` and `rhs` are names of values of the types
+    `ctx.avals_in`; the product has to be of the type `ctx.avals_out[0]`, which `preferred_element_type` is part of.
+
+        stablehlo.dot_general %0, %1, batching_dims = [0] x [0], contracting_dims = [2] x [1], precision = [DEFAULT, DEFAULT]
+
+    is followed by the types of operands and result. `batching_dims` is left out where there are none; the words of
+    `precision` are those of `precision_pair`. The machine may multiply and sum in other dtypes: `dtypes_computed_with`
+    says in which. So operands are converted before, and the sum after; its algorithm follows the precision.
+    """
     lhs_aval, rhs_aval = ctx.avals_in
     [out] = ctx.avals_out
-    lhs_dtype, rhs_dtype, sum_dtype, algorithm = lhs_aval.dtype, rhs_aval.dtype, out.dtype, ""
-    if isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
-        lhs_dtype, rhs_dtype, sum_dtype, algorithm = algorithm_types(
-            precision, lhs_dtype, rhs_dtype, sum_dtype, ctx.module.platform
-        )
-    elif lhs_dtype != rhs_dtype and not _takes_mixed_operands(ctx.module.platform, lhs_dtype, rhs_dtype):
-        lhs_dtype = rhs_dtype = out.dtype
+    lhs_dtype, rhs_dtype, sum_dtype, algorithm = dtypes_computed_with(
+        ctx.module.platform, lhs_aval.dtype, rhs_aval.dtype, out.dtype, precision
+    )
     lhs, rhs = ctx.convert(lhs, lhs_aval, lhs_dtype), ctx.convert(rhs, rhs_aval, rhs_dtype)
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
     batching = f", batching_dims = {list(lhs_batch)} x {list(rhs_batch)}" if lhs_batch else ""
@@ -192,6 +197,19 @@ def _dot_general_lowering(
     summed = out.update(dtype=sum_dtype)
     result = ctx.emit_op(text, [lhs_aval.update(dtype=lhs_dtype), rhs_aval.update(dtype=rhs_dtype)], summed)
     return ctx.convert(result, summed, out.dtype)
+
+
+def dtypes_computed_with(
+    platform: str, lhs: Any, rhs: Any, out: Any, precision: CanonicalPrecision
+) -> tuple[Any, Any, Any, str]:
+    """The dtypes that a product of these dtypes is computed with: of both operands, and of the sum; then the text of its
+    algorithm, `""` if none was asked for.
+    """
+    if isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
+        return algorithm_types(precision, lhs, rhs, out, platform)
+    if lhs != rhs and not _takes_mixed_operands(platform, lhs, rhs):
+        return out, out, out, ""
+    return lhs, rhs, out, ""
 
 
 def _takes_mixed_operands(platform: str, lhs: Any, rhs: Any) -> bool:

@@ -16,7 +16,8 @@ import numpy as np
 
 from .. import dtypes
 from ..core import Primitive, ShapedArray
-from ..interpreters.mlir import LoweringContext, register_lowering, type_of
+from ..interpreters.mlir import LoweringContext, register_lowering
+from ..interpreters.mlir_text import type_of
 from .elementwise import bitwise_and, bitwise_or, eq, gt, lt, max, min, ne
 from .reducers import inline_function, integer_array, scalar_reducer
 from .selection import select
@@ -40,7 +41,9 @@ def and_identity(dtype: Any) -> np.ndarray[Any, Any]:
 
 
 def max_identity(dtype: Any) -> np.ndarray[Any, Any]:
-    """The least value of the dtype: -inf, or the lowest finite value where there is no infinity; False."""
+    """What `max` begins with, an array without axes that holds what is greater than no other of the dtype: -inf; the lowest finite value
+    where there is no infinity (`dtypes.supports_inf`); the least integer; of bools False.
+    """
     if dtypes.issubdtype(dtype, np.inexact):
         return np.array(-np.inf if dtypes.supports_inf(dtype) else dtypes.finfo(dtype).min, dtype)
     return np.array(dtypes.iinfo(dtype).min if dtypes.issubdtype(dtype, np.integer) else False, dtype)
@@ -137,8 +140,19 @@ def emit_reduce(
     avals_out: Sequence[ShapedArray],
     reducer: Callable[..., Sequence[str]],
 ) -> list[str]:
-    """Write a reduction of the equation's first operands by a region: `reducer(*accumulated, *elements)`
-    writes it.
+    """Write `"stablehlo.reduce"`, which folds one or several arrays of one shape together, along `axes`; the names of
+    the results.
+
+        %4:2 = "stablehlo.reduce"(%2, %3, %0, %1) <{dimensions = array<i64: 1>}> ({region}) : (types) -> (types)
+
+    Args:
+      operands: names of the arrays, whose types are the first of `ctx.avals_in`.
+      inits: names of scalars, as many, of the operands' dtypes: what is folded first, and any number of times.
+      axes: the axes along which is folded. They are missing in the results.
+      avals_out: the types of the results.
+      reducer: `reducer(*accumulated, *elements)` writes how two scalars become one, for each of the arrays, and
+        returns the names. It is called while the region is written (`emit_regions`), on the names of the region's
+        arguments.
     """
     scalars = [aval.update(shape=()) for aval in avals_out]
     types_in = [type_of(aval) for aval in (*ctx.avals_in[: len(operands)], *scalars)]

@@ -1,0 +1,158 @@
+"""A program that is being written: a module, and its functions line by line.
+
+A function keeps its lines as text, and beside each the equation that it came from. Locations (`loc(...)`) are put into
+words only when they are asked for.
+
+JAX: jax/_src/interpreters/mlir.py:ModuleContext
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..effects import Effect
+from ..jaxpr import JaxprEqn
+from .mlir_text import quoted, symbol_text
+
+FIRST_DEVICE = "maximal_mesh_0"  # the mesh, in a program for several devices, of what runs on one of them
+
+_WHOLE_NUMBERS = re.compile(r"[<x]u?i\d+>$")  # the type of a tensor of them
+
+# Where a line comes from: the functions around its equation ("jit(f)/jit(g)"), and the equation. It is put into words
+# only when they are asked for.
+Origin = tuple[str, JaxprEqn]
+
+
+def origin_text(origin: Origin) -> str:
+    """The location as MLIR writes it, with the name that profiles and HLO show, and the Python line."""
+    name_stack, eqn = origin
+    scopes = "".join(f"{scope}/" for scope in eqn.source_info.name_stack)
+    name = quoted(f"{name_stack}/{scopes}{eqn.primitive.name}")
+    position = eqn.source_info.position
+    if position is None:
+        return f'loc("{name}")'
+    return f'loc(fused["{name}", "{quoted(position.file)}":{position.line}:{position.column}])'
+
+
+def location_suffix(line: str, origin: Origin | None, numbers: dict[str, int]) -> str:
+    """What stands behind a line that came from an equation; other values are from nowhere, braces need nothing."""
+    if origin is not None:
+        return f" loc(#loc{numbers.setdefault(origin_text(origin), len(numbers))})"
+    return " loc(unknown)" if " = stablehlo.constant " in line else ""
+
+
+class Module:
+    """What is shared by the functions of one program: their texts, symbol names, and the locations of their
+    lines.
+    """
+
+    def __init__(self, name: str, platform: str) -> None:
+        self.name = name
+        self.platform = platform
+        self.functions: list[Function] = []
+        self.symbols: set[str] = set()
+        self.renamed = 0
+        self.function_of_jaxpr: dict[Any, Function] = {}
+        self.hoisted: dict[int, Any] = {}  # id -> constant, in the order of the arguments of main
+        self.host_callbacks: list[Callable[..., Any]] = []  # Python functions that the program calls
+        self.partitions = 1  # devices that the program is spread over
+        self.mesh = ""  # how they are arranged, as Shardy has it
+
+    def symbol(self, name: str) -> str:
+        """A function name that is not taken: `f`, then `f_0`, `f_1`."""
+        found = name
+        while found in self.symbols:
+            found = f"{name}_{self.renamed}"
+            self.renamed += 1
+        self.symbols.add(found)
+        return found
+
+    def text(self, debug_info: bool = False) -> str:
+        """The whole module. With `debug_info` every line ends in the Python line that it came from."""
+        attributes = f"mhlo.num_partitions = {self.partitions} : i32, mhlo.num_replicas = 1 : i32"
+        head = f"module @{symbol_text(self.name)} attributes {{{attributes}}} {{"
+        mesh = [f"  sdy.mesh @mesh = {self.mesh}"] if self.mesh else []
+        if self.host_callbacks:
+            mesh.append(f"  sdy.mesh @{FIRST_DEVICE} = <[], device_ids=[0]>")
+        numbers: dict[str, int] | None = {} if debug_info else None  # of the locations, each written once
+        body = [line for function in self.functions for line in function.text(numbers)]
+        tail = [f"#loc{n} = {text}" for text, n in (numbers or {}).items()]
+        return "\n".join([head, *mesh, *body, "}", *tail]) + "\n"
+
+
+class Function:
+    """A function being written: the lines of its body so far, and the constants that it needs from its
+    caller.
+    """
+
+    def __init__(self, module: Module, symbol: str, visibility: str, ordered: Sequence[Effect] = ()) -> None:
+        self.module = module
+        self.symbol = symbol
+        self.visibility = visibility
+        self.ordered = ordered  # the effects whose tokens it takes before all arguments, and returns
+        self.arguments: list[str] = []  # `%arg0: tensor<f32>`, with attributes
+        self.argument_names: Sequence[str] = ()  # what the user calls them: shown where locations are
+        self.results: list[str] = []
+        self.hoisted: dict[int, tuple[str, str]] = {}  # id of the constant -> name and type of the argument
+        self.lines: list[str] = []
+        self.origins: list[Origin | None] = []
+        self.counter = 0
+        self.constant_stems: set[str] = set()
+        self.renamed_constants = 0
+        self.indent = "    "
+
+    def fresh(self) -> str:
+        """A new SSA name."""
+        self.counter += 1
+        return f"%{self.counter - 1}"
+
+    def fresh_constant(self, type_text: str) -> str:
+        """A new name for a constant, as MLIR gives them: `%c` for whole numbers, `%cst` for others, then `%c_0`, `%cst_1`."""
+        stem = "%c" if _WHOLE_NUMBERS.search(type_text) else "%cst"
+        if stem not in self.constant_stems:
+            self.constant_stems.add(stem)
+            return stem
+        self.renamed_constants += 1
+        return f"{stem}_{self.renamed_constants - 1}"
+
+    def write(self, line: str, origin: Origin | None) -> None:
+        """Append one line to the body."""
+        self.lines.append(self.indent + line)
+        self.origins.append(origin)
+
+    def hoist(self, value: Any, type_text: str) -> str:
+        """The name under which a large constant arrives as an argument."""
+        key = id(value)
+        if key not in self.hoisted:
+            # The memory of a numpy array is its owner's, to be changed later: we copy.
+            self.module.hoisted.setdefault(key, value.copy() if isinstance(value, np.ndarray) else value)
+            self.hoisted[key] = f"%const{len(self.hoisted)}", type_text
+        return self.hoisted[key][0]
+
+    def text(self, numbers: dict[str, int] | None) -> list[str]:
+        """The lines of the function. With `numbers`, lines carry locations, which are entered there."""
+        own = self.arguments
+        if numbers is not None and self.argument_names:
+            located_names = zip(own, self.argument_names, strict=True)
+            own = [
+                f'{argument} loc("{quoted(name)}")' if name else argument for argument, name in located_names
+            ]
+        tokens = [f"%token{i}: !stablehlo.token" for i in range(len(self.ordered))]
+        arguments = ", ".join([*tokens, *(f"{name}: {t}" for name, t in self.hoisted.values()), *own])
+        types = ["!stablehlo.token"] * len(tokens) + self.results
+        results = ", ".join(types)
+        if len(types) > 1 or "{" in results:
+            results = f"({results})"
+        arrow = " -> " if results else ""
+        head = f"  func.func {self.visibility} @{symbol_text(self.symbol)}({arguments}){arrow}{results} {{"
+        if numbers is None:
+            return [head, *self.lines, "  }"]
+        located = [
+            f"{line}{location_suffix(line, origin, numbers)}"
+            for line, origin in zip(self.lines, self.origins, strict=True)
+        ]
+        return [head, *located, "  }"]

@@ -1,0 +1,154 @@
+"""dtypes, types, arrays, names -> how MLIR writes them
+
+    float32                        f32
+    ShapedArray((3, 4), float32)   tensor<3x4xf32>
+    np.float32([1.5, 2])           dense<[1.500000e+00, 2.000000e+00]>
+
+What is written must be what was meant, to the bit: a number is in decimals where they say exactly that number, and in
+hexadecimal where they do not.
+
+JAX: jax/_src/interpreters/mlir.py:dtype_to_ir_type
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import core, dtypes
+
+# --- types --------------------------------------------------------------------------------------------------
+
+_ELEMENT_TYPES = {
+    "bool": "i1", "int2": "i2", "int4": "i4", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
+    "uint2": "ui2", "uint4": "ui4", "uint8": "ui8", "uint16": "ui16", "uint32": "ui32", "uint64": "ui64",
+    "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64",
+    "complex64": "complex<f32>", "complex128": "complex<f64>",
+    "float4_e2m1fn": "f4E2M1FN", "float8_e3m4": "f8E3M4", "float8_e4m3": "f8E4M3",
+    "float8_e8m0fnu": "f8E8M0FNU", "float8_e4m3b11fnuz": "f8E4M3B11FNUZ", "float8_e4m3fn": "f8E4M3FN",
+    "float8_e4m3fnuz": "f8E4M3FNUZ", "float8_e5m2": "f8E5M2", "float8_e5m2fnuz": "f8E5M2FNUZ",
+}  # fmt: skip
+_type_of_aval: dict[Any, str] = {}
+
+
+def element_type(dtype: Any) -> str:
+    """`f32`, `i1`, `complex<f32>`: a dtype as MLIR writes it."""
+    return _ELEMENT_TYPES[np.dtype(dtype).name]
+
+
+def tensor_type(shape: Sequence[int], dtype: Any) -> str:
+    """The type of an array: `tensor<3x4xf32>`, and of a scalar `tensor<f32>`."""
+    return f"tensor<{''.join(f'{n}x' for n in shape)}{element_type(dtype)}>"
+
+
+def type_of(aval: Any) -> str:
+    """The MLIR type of an aval: of an extended dtype, that of what it is stored as."""
+    known = _type_of_aval.get(aval)
+    if known is None:
+        if aval is core.abstract_token:
+            return "!stablehlo.token"
+        if len(_type_of_aval) > 16384:  # random shapes must not fill the memory
+            _type_of_aval.clear()
+        physical = core.physical_aval(aval)
+        known = _type_of_aval[aval] = tensor_type(physical.shape, physical.dtype)
+    return known
+
+
+# --- constants -----------------------------------------------------------------------------------------------
+
+
+def dense(value: np.ndarray[Any, Any]) -> str:
+    """The elements of an array as a `dense<...>` attribute. MLIR reads four forms of it, and the shortest one that
+    fits is written:
+
+        dense<1.000000e+00>         a scalar, or an array whose elements are all the same, bit by bit (`all_same`)
+        dense<>                     no elements
+        dense<[[1, 2], [3, 4]]>     up to 64 elements, or bools: row by row (`nested_text`)
+        dense<"0x0100...">          more: the bytes of all elements in row-major order, in hexadecimal capitals
+
+    An integer of 2 or 4 bits, of which numpy has one in each byte, is written as an int8.
+    """
+    if value.dtype.name in ("int2", "int4", "uint2", "uint4"):
+        value = value.astype(np.int8)
+    if value.ndim == 0 or (value.size > 0 and value.size < 1024 and all_same(value)):
+        return f"dense<{scalar_text(value.reshape(-1)[0])}>"
+    if value.size == 0:
+        return "dense<>"
+    if value.size <= 64 or value.dtype == np.bool_:
+        return f"dense<{nested_text(value)}>"
+    return f'dense<"0x{np.ascontiguousarray(value).tobytes().hex().upper()}">'
+
+
+def all_same(value: np.ndarray[Any, Any]) -> bool:
+    """Whether the elements of an array, which has some, are equal bit by bit: 0.0 and -0.0 are not, two nans may be."""
+    flat = np.ascontiguousarray(value).reshape(-1)
+    width = flat.dtype.itemsize
+    raw = flat.view(np.uint8).reshape(-1, width)
+    return bool((raw == raw[0]).all())
+
+
+def nested_text(value: np.ndarray[Any, Any]) -> str:
+    """`[[1, 2], [3, 4]]`: the elements in brackets, a pair for each axis; of a scalar no brackets."""
+    if value.ndim == 0:
+        return scalar_text(value[()])
+    return f"[{', '.join(nested_text(row) for row in value)}]"
+
+
+DECIMAL = re.compile(r"-?\d\.\d+e[+-]\d\d")
+
+
+def scalar_text(x: Any) -> str:
+    """One number, a numpy scalar, such that MLIR reads exactly that number:
+
+        true, false               a bool
+        -12                       an integer
+        (1.000000e+00, 0x...)     a complex number: its parts
+        1.500000e+00              a float, with six digits after the point
+        0x3DCCCCCD                any float: its bytes in hexadecimal capitals, the highest first
+
+    Decimals are for readers: they are written where they have the form of `DECIMAL` and are exact, and the number is not
+    -0.0.
+    """
+    dtype = x.dtype
+    if dtype == np.bool_:
+        return "true" if x else "false"
+    if dtypes.issubdtype(dtype, np.complexfloating):
+        return f"({scalar_text(x.real)}, {scalar_text(x.imag)})"
+    if dtypes.issubdtype(dtype, np.integer):
+        return str(int(x))
+    decimal = f"{float(x):.6e}"
+    if DECIMAL.fullmatch(decimal) and dtype.type(float(decimal)) == x and (x != 0 or not np.signbit(x)):
+        return decimal
+    # the bit pattern: exact, and the only way to write nan and inf
+    return f"0x{np.asarray(x).tobytes()[::-1].hex().upper()}"
+
+
+def to_numpy(x: Any) -> np.ndarray[Any, Any]:
+    """A concrete value (Array, `jax.Array`, numpy, Python scalar) as a numpy array of its canonical dtype; one
+    of an extended dtype as it is stored.
+    """
+    dtype = core.get_aval(x).dtype
+    return np.asarray(x._stored) if isinstance(dtype, dtypes.ExtendedDType) else np.asarray(x, dtype)
+
+
+# --- names --------------------------------------------------------------------------------------------------
+
+
+def symbol_text(name: str) -> str:
+    """A name after `@`: in quotes when it is not an identifier."""
+    return name if _IDENTIFIER.fullmatch(name) else f'"{quoted(name)}"'
+
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
+
+
+def quoted(text: str) -> str:
+    """What stands between quotes for a text: all that is not plain ASCII byte by byte, in hex."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return text
+    plain = frozenset(range(ord(" "), 127)) - {ord('"')}
+    doubled = text.replace("\\", "\\\\").encode(errors="replace")
+    return "".join([chr(c) if c in plain else f"\\{c:02X}" for c in doubled])
