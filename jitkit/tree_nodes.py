@@ -238,7 +238,7 @@ class DictKeys:
 
 
 intern_lock = threading.RLock()  # reentrant: a garbage collection inside may come back here
-_known_keys: weakref.WeakValueDictionary[Any, DictKeys] = weakref.WeakValueDictionary()
+known_keys: weakref.WeakValueDictionary[Any, DictKeys] = weakref.WeakValueDictionary()
 _str_keys_by_order: dict[tuple[str, ...], DictKeys] = {}  # by the keys as they come, sorted or not
 _MOST_ORDERS = 1024
 _MOST_KEYS = 4096  # of a dict that is remembered
@@ -248,9 +248,9 @@ def dict_keys(order: tuple[Any, ...]) -> DictKeys:
     """The DictKeys of a dict that has these keys, in the order in which it has them.
 
     They are sorted, so the order of insertion is forgotten. The same keys always give the same object: the one that
-    `_known_keys` has under `(types of the keys, keys)`, which is entered when there is none. (The types make a
-    difference: 1 and True are equal, and are not the same key.) The table may be asked and changed only by who holds
-    `intern_lock`.
+    `known_keys` has under `(types of the keys, keys)`, both tuples, or else a new one, `DictKeys(keys)`, which is entered
+    there. (The types make a difference: 1 and True are equal, and are not the same key.) The table is weak: what is in it
+    and nowhere else is gone at once. It may be asked and changed only by who holds `intern_lock`.
 
     ValueError, "Comparator raised exception while sorting pytree dictionary keys.", when they cannot be sorted.
     """
@@ -260,7 +260,7 @@ def dict_keys(order: tuple[Any, ...]) -> DictKeys:
         raise ValueError("Comparator raised exception while sorting pytree dictionary keys.") from error
     types = tuple(map(type, keys))
     with intern_lock:
-        return _known_keys.setdefault((types, keys), DictKeys(keys))
+        return known_keys.setdefault((types, keys), DictKeys(keys))
 
 
 def _remember_order(order: tuple[Any, ...], keys: DictKeys) -> None:
@@ -272,7 +272,7 @@ def _remember_order(order: tuple[Any, ...], keys: DictKeys) -> None:
 
 
 _NO_KEYS = DictKeys(())
-_known_keys[(), ()] = _NO_KEYS
+known_keys[(), ()] = _NO_KEYS
 
 
 class DictNode(NodeType):

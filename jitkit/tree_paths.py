@@ -62,22 +62,30 @@ def tree_flatten_with_path(
             return is_leaf(subtree)
 
     leaves: list[tuple[KeyPath, Any]] = []
-    treedef = _flatten_with_path((), tree, leaves, stops)
+    treedef = flatten_with_paths_into(leaves, (), tree, stops)
     return leaves, treedef
 
 
-def _flatten_with_path(
-    path: KeyPath, tree: Any, leaves: list[tuple[KeyPath, Any]], stops: Callable[[KeyPath, Any], bool] | None
+def flatten_with_paths_into(
+    leaves: list[tuple[KeyPath, Any]], path: KeyPath, tree: Any, stops: Callable[[KeyPath, Any], bool] | None
 ) -> PyTreeDef:
+    """Append the leaves of `tree` to `leaves`, each in a pair after its key path, and return the structure.
+
+    `path` leads from the root to `tree`: to a child it is one key entry longer. The method `flatten_with_keys` of a NodeType
+    gives pairs of a key entry and a child, and the metadata; otherwise all is as in `tree_util.flatten_into`.
+
+    If `stops` is a function, a subtree for which `stops(path, subtree)` is true is a leaf. Each subtree that is reached is
+    asked about once, before anything below it; `is_stopped_by` makes a bool of the answer.
+    """
     stopped = stops is not None and is_stopped_by(stops(path, tree))
     node_type = None if stopped else node_types[type(tree)]
     if node_type is None:
         leaves.append((path, tree))
         return LEAF
-    children, data = node_type.flatten_with_keys(tree)
+    pairs, data = node_type.flatten_with_keys(tree)
     structures = []
-    for key, child in children:
-        structures.append(_flatten_with_path((*path, key), child, leaves, stops))
+    for key, child in pairs:
+        structures.append(flatten_with_paths_into(leaves, (*path, key), child, stops))
     return make_node(node_type, data, tuple(structures))
 
 

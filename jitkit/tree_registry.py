@@ -37,7 +37,7 @@ from .util import safe_zip
 
 Class = TypeVar("Class", bound=type[Any])
 
-_registered: dict[type, NodeType] = {
+registered: dict[type, NodeType] = {
     tuple: SequenceNode(tuple),
     list: SequenceNode(list),
     dict: DictNode(dict),
@@ -67,11 +67,11 @@ node_types = _NodeTypes()
 def find_node_type(cls: type) -> NodeType | None:
     """What `node_types` has to say of a class that it was not asked about before.
 
-    `_registered` has the NodeType of a class: of exactly this one, and not of those that are derived from it. Every class
+    `registered` has the NodeType of a class: of exactly this one, and not of those that are derived from it. Every class
     of named tuples (`is_namedtuple`) is a node without being registered, by a NamedTupleNode of its own. Instances of
     all others are leaves: None.
     """
-    node_type = _registered.get(cls)
+    node_type = registered.get(cls)
     if node_type is None and is_namedtuple(cls):
         return NamedTupleNode(cls)
     return node_type
@@ -83,7 +83,7 @@ def find_node_type(cls: type) -> NodeType | None:
 def register(node_type: RegisteredNode) -> None:
     """Make instances of `node_type.cls` nodes, from now on.
 
-    Holding `intern_lock`, enter it in `_registered`, and correct what was remembered of the class if it was asked about
+    Holding `intern_lock`, enter it in `registered`, and correct what was remembered of the class if it was asked about
     before: the answer in `node_types`, and that it is one of the `leaf_types`.
 
     ValueError if the class is registered already: "Duplicate custom PyTreeDef type registration for <class ...>.", where
@@ -91,9 +91,9 @@ def register(node_type: RegisteredNode) -> None:
     """
     cls = node_type.cls
     with intern_lock:
-        if cls in _registered:
+        if cls in registered:
             raise ValueError(f"Duplicate {node_type.kind} PyTreeDef type registration for {cls!r}.")
-        _registered[cls] = node_types[cls] = node_type
+        registered[cls] = node_types[cls] = node_type
         leaf_types.discard(cls)
 
 

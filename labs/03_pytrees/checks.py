@@ -1,0 +1,497 @@
+"""The programs that the exercises of lab 03 must run like the reference."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from typing import NamedTuple
+
+import numpy as np
+
+from jitkit.kata.checking import check, raised
+
+
+def names(rng, count):
+    """Different names, in no order."""
+    return [f"{letter}{int(rng.integers(100))}" for letter in rng.permutation(list("abcdefghijk"))[:count]]
+
+
+def numbers(rng, count):
+    return [int(n) for n in rng.integers(1000, size=count)]
+
+
+# --- 03.1 One node ------------------------------------------------------------------------------------------------
+
+
+@check(
+    "03.1",
+    "The order in which a dict was filled makes no difference: its keys are sorted.",
+    against=["the order of insertion counts"],
+)
+def sorted_keys(jk, rng):
+    keys = names(rng, 4)
+    orders = [tuple(keys), tuple(reversed(keys)), tuple(sorted(keys))]
+    return [jk.tree_nodes.dict_keys(order).keys for order in orders]
+
+
+@check("03.1", "The same keys give the same object.", against=["equal is as good as the same"])
+def one_object(jk, rng):
+    keys = names(rng, 3)
+    one, two = (jk.tree_nodes.dict_keys(tuple(order)) for order in (keys, reversed(keys)))
+    structures = [jk.tree_util.tree_structure(dict.fromkeys(order, 0)) for order in (keys, reversed(keys))]
+    return one is two, structures[0] == structures[1]
+
+
+@check(
+    "03.1", "1 and True are equal, but a dict has one or the other.", against=["equal keys are the same keys"]
+)
+def keys_of_two_types(jk, rng):
+    n = int(rng.integers(2, 99))
+    first, second = jk.tree_nodes.dict_keys((1, n)), jk.tree_nodes.dict_keys((n, True))
+    return first is second, first.keys, second.keys
+
+
+@check(
+    "03.1",
+    "Keys that cannot be sorted are an error that says so.",
+    against=["the error of whoever stumbles first will do"],
+)
+def keys_without_order(jk, rng):
+    n = int(rng.integers(99))
+    return raised(
+        jk.tree_util.tree_leaves, {n: 1, "b": 2}, parts=["Comparator raised exception while sorting"]
+    )
+
+
+def layer_class():
+    """A class whose fields are not in the order of anybody's lists, and which computes one of them."""
+
+    def compute(self):
+        self.area = self.size * self.size
+
+    fields = [("name", str), ("weight", object), ("size", int), ("bias", object)]
+    computed = ("area", int, dataclasses.field(init=False))
+    return dataclasses.make_dataclass("Layer", [*fields, computed], namespace={"__post_init__": compute})
+
+
+def layer(jk, rng):
+    """A node type, and an instance."""
+    cls = layer_class()
+    w, b, size = numbers(rng, 3)
+    node_type = jk.tree_nodes.DataclassNode(cls, ("bias", "weight"), ("size", "name"))
+    return node_type, cls(names(rng, 1)[0], w, size, b)
+
+
+@check(
+    "03.1",
+    "Of a dataclass, the data fields are children, and the other ones metadata that have a hash.",
+    against=["all fields are children", "metadata need no hash"],
+)
+def dataclass_apart(jk, rng):
+    node_type, instance = layer(jk, rng)
+    return node_type.flatten(instance)
+
+
+@check(
+    "03.1",
+    "A dataclass is put together by the names of its fields, and by its own `__init__`.",
+    against=["fields are passed by position", "an object can be made without its `__init__`"],
+)
+def dataclass_together(jk, rng):
+    node_type, instance = layer(jk, rng)
+    again = node_type.unflatten((instance.size, instance.name), [instance.bias, instance.weight])
+    return type(again) is type(instance), vars(again)
+
+
+# --- 03.2 What is a node ------------------------------------------------------------------------------------------
+
+
+def kind_of(jk, cls):
+    node_type = jk.tree_registry.find_node_type(cls)
+    return node_type if node_type is None else f"{type(node_type).__name__} of {node_type.cls.__name__}"
+
+
+@check(
+    "03.2",
+    "Tuples, lists, dicts and None are nodes; numbers, texts, sets and arrays are not.",
+    against=["None is a leaf"],
+)
+def built_in_nodes(jk, rng):
+    classes = [tuple, list, dict, type(None), int, float, str, set, np.ndarray, np.float32]
+    return [kind_of(jk, classes[i]) for i in rng.permutation(len(classes))]
+
+
+@check(
+    "03.2",
+    "A class that is derived from dict or list is a leaf, as long as nobody registers it.",
+    against=["what is derived from a node is a node"],
+)
+def derived_classes(jk, rng):
+    bases = [dict, list, tuple, collections.OrderedDict]
+    derived = [type("Derived", (bases[i],), {}) for i in rng.permutation(len(bases))]
+    return [kind_of(jk, cls) for cls in derived]
+
+
+@check(
+    "03.2",
+    "A named tuple is a node, and what comes back has its fields again.",
+    against=["a named tuple is a tuple"],
+)
+def named_tuples(jk, rng):
+    x, y = names(rng, 2)
+    Point = NamedTuple("Point", [(x, int), (y, int)])
+    shifted = jk.tree_util.tree_map(lambda n: n + 1, Point(*numbers(rng, 2)))
+    return kind_of(jk, Point), type(shifted).__name__, getattr(shifted, x, None), getattr(shifted, y, None)
+
+
+class Box:
+    """Something that holds something."""
+
+    def __init__(self, content):
+        self.content = content
+
+
+def make_box_class(jk, kind="a box"):
+    """A new class, and the node type that takes its instances apart."""
+    cls = type("Box", (Box,), {})
+    return cls, jk.tree_nodes.CustomNode(cls, lambda box: ((box.content,), kind), lambda data, xs: cls(xs[0]))
+
+
+@check(
+    "03.2",
+    "A registered class is taken apart by its own functions, and made again by them.",
+    against=["what is derived from a node is a node"],
+)
+def registered_class(jk, rng):
+    cls, node_type = make_box_class(jk)
+    (derived,) = [type("Derived", (cls,), {})]
+    jk.tree_registry.register(node_type)
+    leaves, structure = jk.tree_util.tree_flatten([cls(numbers(rng, 2))])
+    again = jk.tree_util.tree_unflatten(structure, leaves)
+    return leaves, structure, vars(again[0]), kind_of(jk, cls), kind_of(jk, derived)
+
+
+@check(
+    "03.2",
+    "A class can be registered after its instances were met as leaves.",
+    against=["what was a leaf once stays one", "the answers that are remembered correct themselves"],
+)
+def registered_late(jk, rng):
+    cls, node_type = make_box_class(jk)
+    tree = [cls(numbers(rng, 2)), 5]
+    before = len(jk.tree_util.tree_leaves(tree))
+    jk.tree_registry.register(node_type)
+    return before, jk.tree_util.tree_leaves(tree), jk.tree_util.tree_structure(tree)
+
+
+@check(
+    "03.2",
+    "To register a class twice is an error, and the first registration stays.",
+    against=["the last registration wins"],
+)
+def registered_twice(jk, rng):
+    cls, node_type = make_box_class(jk, "the first")
+    jk.tree_registry.register(node_type)
+    second = jk.tree_nodes.DataclassNode(cls, ("content",), ())
+    refused = [
+        raised(jk.tree_registry.register, again, parts=[f"Duplicate {again.kind} PyTreeDef", "Box"])
+        for again in (node_type, second)
+    ]
+    return *refused, jk.tree_util.tree_structure(cls(numbers(rng, 2)))
+
+
+# --- 03.3 Flatten -------------------------------------------------------------------------------------------------
+
+
+def random_tree(rng, depth):
+    """A tree of lists, tuples, dicts, None and numbers."""
+    kind = int(rng.integers(5)) if depth else 4
+    children = [random_tree(rng, depth - 1) for _ in range(int(rng.integers(4)))] if kind < 3 else []
+    if kind == 2:
+        return dict(zip(names(rng, len(children)), children, strict=True))
+    return [children, tuple(children), None, None, int(rng.integers(1000))][kind]
+
+
+@check(
+    "03.3",
+    "Leaves come from left to right, however deep they are.",
+    against=["leaves come level by level"],
+)
+def left_to_right(jk, rng):
+    a, b, c, d, e = numbers(rng, 5)
+    return jk.tree_util.tree_flatten([(a, [b]), c, ([(d,)], e)])
+
+
+@check(
+    "03.3",
+    "The children of a dict come sorted by key, not in the order in which they were put in.",
+    against=["the order of insertion counts"],
+)
+def dicts(jk, rng):
+    tree = {key: (n, [n + 1]) for key, n in zip(names(rng, 5), numbers(rng, 5), strict=True)}
+    return jk.tree_util.tree_flatten(tree)
+
+
+@check("03.3", "None is a node without children: it adds no leaf.", against=["None is a leaf"])
+def nothing(jk, rng):
+    (n,) = numbers(rng, 1)
+    return jk.tree_util.tree_flatten({"bias": None, "weight": [n, None]}), jk.tree_util.tree_flatten(None)
+
+
+@check(
+    "03.3",
+    "An empty list is in the structure, and is not None.",
+    against=["what has no leaves is nothing"],
+)
+def empty_containers(jk, rng):
+    trees = [([], {}, ()), [None], [[]], [()], {"a": []}]
+    return [jk.tree_util.tree_flatten([trees[i], *numbers(rng, 1)]) for i in rng.permutation(5)]
+
+
+class Pair(NamedTuple):
+    """A node with two children."""
+
+    left: object
+    right: object
+
+
+@check(
+    "03.3",
+    "A list, a tuple and a named tuple of the same leaves have three structures.",
+    against=["a list equals a tuple"],
+)
+def three_structures(jk, rng):
+    x, y = numbers(rng, 2)
+    structures = [jk.tree_util.tree_structure(((x,), tree)) for tree in ([x, y], (x, y), Pair(x, y))]
+    return structures, len({*structures})
+
+
+@check(
+    "03.3",
+    "Trees that are built alike have the same structure, and a jitted function is traced once for them.",
+    against=["each tree has a structure of its own"],
+)
+def equal_structures(jk, rng):
+    structures = [jk.tree_util.tree_structure({"a": [x, (x, None)], "b": x}) for x in numbers(rng, 2)]
+    return structures[0] is structures[1], structures[0] == structures[1], structures
+
+
+@check(
+    "03.3",
+    "`is_leaf` is asked about each subtree that is reached, before it is opened.",
+    against=["`is_leaf` is asked about the root only", "`is_leaf` is asked about leaves only"],
+)
+def stops_where_told(jk, rng):
+    a, b, c = numbers(rng, 3)
+    asked = []
+
+    def is_leaf(subtree):
+        asked.append(subtree)
+        return subtree is None or isinstance(subtree, tuple)
+
+    return jk.tree_util.tree_flatten([[a, (b, [c])], None, {"x": (c,)}], is_leaf), asked
+
+
+# --- 03.4 Unflatten -----------------------------------------------------------------------------------------------
+
+
+@check(
+    "03.4",
+    "A child takes as many leaves as it has, also when that is none.",
+    against=["every child has one leaf"],
+)
+def children_of_many_leaves(jk, rng):
+    structure = jk.tree_util.tree_structure((0, [0, (0, 0)], None, [], {"x": 0, "y": [0]}, 0))
+    return structure.unflatten(numbers(rng, 7))
+
+
+@check(
+    "03.4",
+    "What comes back are the types that were taken apart: lists, tuples, named tuples.",
+    against=["a list equals a tuple"],
+)
+def types_come_back(jk, rng):
+    x, y, z = numbers(rng, 3)
+    tree = [(x, y), [z], Pair(x, [y]), ([x], (y,))]
+    leaves, structure = jk.tree_util.tree_flatten(tree)
+    again = structure.unflatten(leaves)
+    return again[:2], again[3], type(again[2]).__name__, tuple(again[2])
+
+
+@check("03.4", "Too few leaves, or too many, are an error.", against=["leaves that are left over do no harm"])
+def wrong_number(jk, rng):
+    structure = jk.tree_util.tree_structure([0, (0, 0)])
+    few, many = int(rng.integers(0, 3)), int(rng.integers(4, 9))
+    return (
+        raised(structure.unflatten, [1] * few, parts=["Too few leaves", f"expected 3, got {few}"]),
+        raised(structure.unflatten, [1] * many, parts=["Too many leaves", "expected 3"]),
+    )
+
+
+@check("03.4", "Leaves may come from a generator.", against=["leaves have a length"])
+def leaves_from_a_generator(jk, rng):
+    structure = jk.tree_util.tree_structure({"a": 0, "b": (0, 0)})
+    return structure.unflatten(n * n for n in numbers(rng, 3))
+
+
+@check(
+    "03.4",
+    "The list of leaves is the caller's: it stays as it was.",
+    against=["the list of leaves can be used up"],
+)
+def leaves_stay(jk, rng):
+    structure = jk.tree_util.tree_structure([0, (0, [0])])
+    leaves = numbers(rng, 3)
+    return structure.unflatten(leaves), structure.unflatten(leaves), leaves
+
+
+@check(
+    "03.4",
+    "A leaf may be anything, and is not looked into.",
+    against=["leaves are numbers or arrays"],
+)
+def any_leaf(jk, rng):
+    n = numbers(rng, 2)
+    structure = jk.tree_util.tree_structure([0, (0, 0)])
+    return structure.unflatten([None, n, ("a", {"b": n})]), jk.tree_util.tree_structure(0).unflatten([None])
+
+
+# --- 03.5 A function of leaves ------------------------------------------------------------------------------------
+
+
+def arguments_tree(jk, *args, **kwargs):
+    return jk.tree_util.tree_flatten((args, kwargs))
+
+
+@check(
+    "03.5",
+    "The new function takes leaves, and returns a list of leaves.",
+    against=["a result is a leaf"],
+)
+def leaves_to_leaves(jk, rng):
+    _, in_tree = arguments_tree(jk, {"x": 0, "y": 0}, [0])
+    flat, _ = jk.tree_util.flatten_fun(lambda d, z: {"sum": d["x"] + d["y"], "pair": (z, None)}, in_tree)
+    return flat(*numbers(rng, 3))
+
+
+@check("03.5", "Keyword arguments arrive as such.", against=["all arguments are positional"])
+def keyword_arguments(jk, rng):
+    _, in_tree = arguments_tree(jk, 0, scale=(0, 0), base=0)
+    flat, _ = jk.tree_util.flatten_fun(lambda x, *, base, scale: [x + base, scale], in_tree)
+    return flat(*numbers(rng, 4))
+
+
+@check(
+    "03.5",
+    "The structure of the result is known after a call, and asking earlier is an error.",
+    against=["the structure of a result is known before the call"],
+)
+def known_after_the_call(jk, rng):
+    _, in_tree = arguments_tree(jk, 0)
+    flat, out_tree = jk.tree_util.flatten_fun(lambda x: {"a": x, "b": [x, None]}, in_tree)
+    early = raised(out_tree)
+    leaves = flat(*numbers(rng, 1))
+    return early, out_tree(), jk.tree_util.tree_unflatten(out_tree(), leaves)
+
+
+@check(
+    "03.5",
+    "Another call may have another structure: the last one counts.",
+    against=["a function returns one structure"],
+)
+def the_last_structure(jk, rng):
+    _, in_tree = arguments_tree(jk, 0)
+    flat, out_tree = jk.tree_util.flatten_fun(lambda n: [n] * n, in_tree)
+    structures = []
+    for n in rng.permutation(5):
+        flat(int(n))
+        structures.append(out_tree())
+    return structures
+
+
+@check(
+    "03.5",
+    "The user's function is called once a call.",
+    against=["a function can be called once more"],
+)
+def one_call(jk, rng):
+    _, in_tree = arguments_tree(jk, 0)
+    seen = []
+    flat, out_tree = jk.tree_util.flatten_fun(lambda x: seen.append(x) or {"x": x}, in_tree)
+    for n in numbers(rng, 3):
+        flat(n)
+        out_tree()
+    return seen
+
+
+@check("03.5", "It traces, with one input for each leaf, under the name of the user's function.")
+def it_traces(jk, rng):
+    _, in_tree = arguments_tree(jk, {"w": 0, "b": 0}, 0)
+
+    def predict(params, x):
+        return {"y": x * params["w"] + params["b"], "x": x}
+
+    flat, out_tree = jk.tree_util.flatten_fun(predict, in_tree)
+    shape = (int(rng.integers(2, 9)),)
+    program = jk.make_jaxpr(flat)(*[np.ones(shape, "float32")] * 3)
+    return program, out_tree(), flat.__name__
+
+
+# --- 03.6 The way to a leaf ---------------------------------------------------------------------------------------
+
+
+def with_paths(jk, tree, **options):
+    """Each path as text, each leaf, and the structure."""
+    pairs, structure = jk.tree_util.tree_flatten_with_path(tree, **options)
+    return [(jk.tree_util.keystr(path), leaf) for path, leaf in pairs], structure
+
+
+@check(
+    "03.6",
+    "A path leads from the root to the leaf, one entry a level.",
+    against=["a path is the last step"],
+)
+def levels(jk, rng):
+    a, b, c, d = numbers(rng, 4)
+    return with_paths(jk, [a, ([b], (c, [[d]]))])
+
+
+@check(
+    "03.6",
+    "Children of a dict have a key, and those of a named tuple a name.",
+    against=["all children have numbers"],
+)
+def keys_and_names(jk, rng):
+    tree = {key: Pair(n, [n]) for key, n in zip(names(rng, 3), numbers(rng, 3), strict=True)}
+    return with_paths(jk, tree)
+
+
+@check(
+    "03.6",
+    "A path that was handed out does not change.",
+    against=["one list does for all paths"],
+)
+def paths_are_tuples(jk, rng):
+    pairs, _ = jk.tree_util.tree_flatten_with_path([numbers(rng, 2), [numbers(rng, 1)]])
+    return [(type(path).__name__, [key.idx for key in path], leaf) for path, leaf in pairs]
+
+
+@check("03.6", "None, and containers that are empty, have no leaf and no path.", against=["None is a leaf"])
+def nothing_to_lead_to(jk, rng):
+    return with_paths(jk, {"a": None, "b": [], "c": [None, *numbers(rng, 2)]}), with_paths(jk, None)
+
+
+@check(
+    "03.6",
+    "`is_leaf` gets the path of the subtree it is asked about, and can stop there.",
+    against=["`is_leaf` gets the path of the parent", "`is_leaf` is asked about leaves only"],
+)
+def stopping_by_path(jk, rng):
+    asked = []
+
+    def is_leaf(path, subtree):
+        asked.append(jk.tree_util.keystr(path))
+        return len(path) == 2
+
+    tree = {"a": [numbers(rng, 2), 1], "b": {"c": (2, 3)}}
+    return with_paths(jk, tree, is_leaf=is_leaf, is_leaf_takes_path=True), asked

@@ -1,0 +1,156 @@
+"""03 Pytrees: the exercises. README.md beside this file tells what they are about.
+
+Write the functions. `jitkit` checks each one when you save; `jitkit hint 03.1` helps, one step further each
+time. You may add helpers and imports. The parameters stay as they are: other code calls these functions.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from jitkit.tree_nodes import DictKeys, KeyPath, NamedTupleNode, NodeType, RegisteredNode, intern_lock, is_namedtuple, known_keys
+from jitkit.tree_paths import is_stopped_by
+from jitkit.tree_registry import leaf_types, node_types, registered
+from jitkit.tree_util import IsLeaf, tree_flatten, tree_unflatten
+from jitkit.treedef import LEAF, PyTreeDef, make_flat_node, make_node
+
+
+# --- 03.1 One node (2 points) -------------------------------------------------------------------------------
+# A node comes apart, one level, into its children and what else is needed to put it together again. Do it for
+# a dataclass; for a dict, say in which order its children are, and keep one object for each set of keys.
+
+
+def dict_keys(order: tuple[Any, ...]) -> DictKeys:
+    """The DictKeys of a dict that has these keys, in the order in which it has them.
+
+    They are sorted, so the order of insertion is forgotten. The same keys always give the same object: the one that
+    `known_keys` has under `(types of the keys, keys)`, both tuples, or else a new one, `DictKeys(keys)`, which is entered
+    there. (The types make a difference: 1 and True are equal, and are not the same key.) The table is weak: what is in it
+    and nowhere else is gone at once. It may be asked and changed only by who holds `intern_lock`.
+
+    ValueError, "Comparator raised exception while sorting pytree dictionary keys.", when they cannot be sorted.
+    """
+    raise NotImplementedError("03.1")
+
+
+class DataclassNode:
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        """The values of the fields named in `data_fields`, as a list, and of those in `meta_fields`, as a tuple."""
+        raise NotImplementedError("03.1")
+
+    def unflatten(self, data: Any, children: Sequence[Any]) -> Any:
+        """`cls`, called with all fields by their names: the inverse of `flatten`."""
+        raise NotImplementedError("03.1")
+
+
+# --- 03.2 What is a node (2 points) -------------------------------------------------------------------------
+# Everything that is no node is a leaf, and only the exact type decides. Answer for a class; and let users add
+# theirs, at any time.
+
+
+def find_node_type(cls: type) -> NodeType | None:
+    """What `node_types` has to say of a class that it was not asked about before.
+
+    `registered` has the NodeType of a class: of exactly this one, and not of those that are derived from it. Every class
+    of named tuples (`is_namedtuple`) is a node without being registered, by a NamedTupleNode of its own. Instances of
+    all others are leaves: None.
+    """
+    raise NotImplementedError("03.2")
+
+
+def register(node_type: RegisteredNode) -> None:
+    """Make instances of `node_type.cls` nodes, from now on.
+
+    Holding `intern_lock`, enter it in `registered`, and correct what was remembered of the class if it was asked about
+    before: the answer in `node_types`, and that it is one of the `leaf_types`.
+
+    ValueError if the class is registered already: "Duplicate custom PyTreeDef type registration for <class ...>.", where
+    `custom` is the `kind` of the node type.
+    """
+    raise NotImplementedError("03.2")
+
+
+# --- 03.3 Flatten (3 points) --------------------------------------------------------------------------------
+# Take a whole tree apart: the list of its leaves, from left to right, and its structure. Then once more for
+# users who want to stop earlier.
+
+
+def flatten_into(leaves: list[Any], tree: Any) -> PyTreeDef:
+    """Append the leaves of `tree` to `leaves`, from left to right, and return the structure.
+
+    `node_types[type(tree)]` is None for a leaf, whose structure is `LEAF`. Otherwise it is the NodeType, whose method
+    `flatten` gives the children and the metadata; `make_node` makes a structure of it, of the metadata, and of the
+    tuple of the children's structures. (`make_flat_node` does it faster where all children are leaves.)
+    """
+    raise NotImplementedError("03.3")
+
+
+def flatten_until(is_leaf: IsLeaf, leaves: list[Any], tree: Any) -> PyTreeDef:
+    """`flatten_into` that stops where the user says so: a subtree for which `is_leaf(subtree)` is true is a leaf.
+
+    Each subtree that is reached is asked about once, the whole tree and leaves too, before anything below it;
+    `is_stopped_by` makes a bool of the answer.
+    """
+    raise NotImplementedError("03.3")
+
+
+# --- 03.4 Unflatten (2 points) ------------------------------------------------------------------------------
+# The way back: a structure and a list of leaves give a tree.
+
+
+class PyTreeDef:
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
+        """The tree of this structure that has these leaves.
+
+        There must be `num_leaves` of them; otherwise ValueError: "Too few leaves for PyTreeDef; expected 3, got 2", or
+        "Too many leaves for PyTreeDef; expected 3.". `leaves` may be a generator.
+        """
+        raise NotImplementedError("03.4")
+
+    def build(self, leaves: Sequence[Any], start: int) -> Any:
+        """The tree of this structure whose leaves are `leaves[start : start + self.num_leaves]`.
+
+        There may be more in `leaves`, which belong to other parts of a tree. `node_type` is None for the structure of
+        a leaf; the method `unflatten` of other node types makes a node of the metadata, `data`, and of a list of the
+        children, whose structures are in `_children`.
+        """
+        raise NotImplementedError("03.4")
+
+
+# --- 03.5 A function of leaves (3 points) -------------------------------------------------------------------
+# Users write functions of trees; tracing wants functions of a list of leaves. Put one around the other.
+
+
+def flatten_fun(
+    fun: Callable[..., Any], in_tree: PyTreeDef
+) -> tuple[Callable[..., list[Any]], Callable[[], PyTreeDef]]:
+    """Make of a function of trees, `fun(*args, **kwargs)`, one of leaves (in JAX `api_util.flatten_fun`).
+
+    `in_tree` is the structure of the pair `(args, kwargs)`. The first result is a function, named like `fun`, that takes
+    the leaves of such a pair, one by one, calls `fun`, and returns the list of the leaves of what `fun` returned.
+
+    The second result is a function without arguments: it gives the structure of what `fun` returned in the last call;
+    RuntimeError before the first one.
+    """
+    raise NotImplementedError("03.5")
+
+
+# --- 03.6 The way to a leaf (2 points) ----------------------------------------------------------------------
+# `params['layers'][0].bias` says more than `leaf 17`. Flatten once more, with the way from the root to each
+# leaf.
+
+
+def flatten_with_paths_into(
+    leaves: list[tuple[KeyPath, Any]], path: KeyPath, tree: Any, stops: Callable[[KeyPath, Any], bool] | None
+) -> PyTreeDef:
+    """Append the leaves of `tree` to `leaves`, each in a pair after its key path, and return the structure.
+
+    `path` leads from the root to `tree`: to a child it is one key entry longer. The method `flatten_with_keys` of a NodeType
+    gives pairs of a key entry and a child, and the metadata; otherwise all is as in `tree_util.flatten_into`.
+
+    If `stops` is a function, a subtree for which `stops(path, subtree)` is true is a leaf. Each subtree that is reached is
+    asked about once, before anything below it; `is_stopped_by` makes a bool of the answer.
+    """
+    raise NotImplementedError("03.6")

@@ -1,0 +1,507 @@
+"""Wrong answers to the exercises of lab 03, each with what its author believes."""
+
+from jitkit.kata.mutants import edit, mutant
+
+# --- 03.1 One node ------------------------------------------------------------------------------------------------
+
+edit(
+    "03.1",
+    "the order of insertion counts",
+    "Two dicts have the same keys, put in in a different order. Do both get the same DictKeys?",
+    "tuple(sorted(order))",
+    "tuple(order)",
+    target="dict_keys",
+)
+edit(
+    "03.1",
+    "equal is as good as the same",
+    "Is the DictKeys that you return in the table? Was it, before?",
+    "return known_keys.setdefault((types, keys), DictKeys(keys))",
+    "return DictKeys(keys)",
+    target="dict_keys",
+)
+edit(
+    "03.1",
+    "equal keys are the same keys",
+    "`{1: x}` and `{True: x}`: what do you look for in the table, and is it the same for both?",
+    "setdefault((types, keys), ",
+    "setdefault(keys, ",
+    target="dict_keys",
+)
+
+
+@mutant(
+    "03.1",
+    "the error of whoever stumbles first will do",
+    "What does `sorted` say of keys that cannot be compared? Would a user know that it is about a dict?",
+    target="dict_keys",
+)
+def sorts_without_care(order):
+    keys = tuple(sorted(order))
+    with intern_lock:
+        return known_keys.setdefault((tuple(map(type, keys)), keys), DictKeys(keys))
+
+
+@mutant(
+    "03.1",
+    "all fields are children",
+    "Which of the fields would `jit` trace, in what you return? Is a name an array?",
+    target="DataclassNode.flatten",
+)
+def takes_every_field(self, node):
+    names = (*self.data_fields, *self.meta_fields)
+    return [getattr(node, name) for name in names], tuple(getattr(node, name) for name in self.meta_fields)
+
+
+edit(
+    "03.1",
+    "metadata need no hash",
+    "The metadata are part of the key of each call. Can what you return be the key of a dict?",
+    "data = tuple([getattr(node, name) for name in self.meta_fields])",
+    "data = [getattr(node, name) for name in self.meta_fields]",
+    target="DataclassNode.flatten",
+)
+
+
+@mutant(
+    "03.1",
+    "fields are passed by position",
+    "The class may have its fields in another order than `data_fields` and `meta_fields`. Who knows which value is which?",
+    target="DataclassNode.unflatten",
+)
+def passes_by_position(self, data, children):
+    return self.cls(*children, *data)
+
+
+@mutant(
+    "03.1",
+    "an object can be made without its `__init__`",
+    "A class may compute a field in `__post_init__`. Does yours get the chance?",
+    target="DataclassNode.unflatten",
+)
+def leaves_out_init(self, data, children):
+    node = object.__new__(self.cls)
+    for name, value in zip((*self.meta_fields, *self.data_fields), (*data, *children), strict=True):
+        setattr(node, name, value)
+    return node
+
+
+# --- 03.2 What is a node ------------------------------------------------------------------------------------------
+
+
+@mutant(
+    "03.2",
+    "what is derived from a node is a node",
+    "Somebody's class is derived from dict. Which class would they get back?",
+    target="find_node_type",
+)
+def asks_the_bases(cls):
+    for base in cls.__mro__:
+        if base in registered and not is_namedtuple(cls):
+            return registered[base]
+    return NamedTupleNode(cls) if is_namedtuple(cls) else None
+
+
+@mutant(
+    "03.2",
+    "a named tuple is a tuple",
+    "What is the type of `tree_map(f, Point(1, 2))`? Can one still write `.x`?",
+    target="find_node_type",
+)
+def takes_tuples(cls):
+    return registered[tuple] if is_namedtuple(cls) else registered.get(cls)
+
+
+@mutant(
+    "03.2",
+    "None is a leaf",
+    "What is `type(None)` in the table? Need None be treated otherwise?",
+    target="find_node_type",
+)
+def leaves_none_alone(cls):
+    if cls is type(None):
+        return None
+    return NamedTupleNode(cls) if is_namedtuple(cls) else registered.get(cls)
+
+
+edit(
+    "03.2",
+    "what was a leaf once stays one",
+    "Where else is it remembered that a class is no node? `flatten_into` looks there first.",
+    "        leaf_types.discard(cls)",
+    "        pass",
+    target="register",
+)
+edit(
+    "03.2",
+    "the answers that are remembered correct themselves",
+    "`node_types` was asked about this class before, and remembered the answer. Which?",
+    "registered[cls] = node_types[cls] = node_type",
+    "registered[cls] = node_type",
+    target="register",
+)
+
+
+@mutant(
+    "03.2",
+    "the last registration wins",
+    "A class is registered already. What should happen to the structures that were made of its instances?",
+    target="register",
+)
+def overwrites(node_type):
+    with intern_lock:
+        registered[node_type.cls] = node_types[node_type.cls] = node_type
+        leaf_types.discard(node_type.cls)
+
+
+# --- 03.3 Flatten -------------------------------------------------------------------------------------------------
+
+
+@mutant(
+    "03.3",
+    "leaves come level by level",
+    "In `[(1, [2]), 3]`: when does the 3 go into your list, before or after the 2?",
+    target="flatten_into",
+)
+def shallow_leaves_first(leaves, tree):
+    node_type = node_types[type(tree)]
+    if node_type is None:
+        leaves.append(tree)
+        return LEAF
+    children, data = node_type.flatten(tree)
+    structures = {}
+    for i, child in enumerate(children):
+        if node_types[type(child)] is None:
+            structures[i] = flatten_into(leaves, child)
+    for i, child in enumerate(children):
+        if i not in structures:
+            structures[i] = flatten_into(leaves, child)
+    return make_node(node_type, data, tuple(structures[i] for i in range(len(children))))
+
+
+@mutant(
+    "03.3",
+    "the order of insertion counts",
+    "Who knows the order of a dict's children: you, or its NodeType?",
+    target="flatten_into",
+)
+def takes_values(leaves, tree):
+    node_type = node_types[type(tree)]
+    if node_type is None:
+        leaves.append(tree)
+        return LEAF
+    children, data = node_type.flatten(tree)
+    if isinstance(tree, dict):
+        children = list(tree.values())
+    return make_node(node_type, data, tuple([flatten_into(leaves, child) for child in children]))
+
+
+@mutant(
+    "03.3",
+    "None is a leaf",
+    "What does `node_types[type(None)]` say? Does your function ask before it decides?",
+    target="flatten_into",
+)
+def keeps_none(leaves, tree):
+    node_type = node_types[type(tree)]
+    if node_type is None or tree is None:
+        leaves.append(tree)
+        return LEAF
+    children, data = node_type.flatten(tree)
+    return make_node(node_type, data, tuple([flatten_into(leaves, child) for child in children]))
+
+
+@mutant(
+    "03.3",
+    "what has no leaves is nothing",
+    "How does somebody who unflattens your structure learn that there was an empty list?",
+    target="flatten_into",
+)
+def drops_what_is_empty(leaves, tree):
+    node_type = node_types[type(tree)]
+    if node_type is None:
+        leaves.append(tree)
+        return LEAF
+    children, data = node_type.flatten(tree)
+    if not children:
+        return make_node(node_types[type(None)], None, ())
+    return make_node(node_type, data, tuple([flatten_into(leaves, child) for child in children]))
+
+
+@mutant(
+    "03.3",
+    "a list equals a tuple",
+    "`jit(f)([x])` and `jit(f)((x,))`: may the second call use what was compiled for the first? What if f asks for the type?",
+    target="flatten_into",
+)
+def one_kind_of_sequence(leaves, tree):
+    node_type = node_types[type(tree)]
+    if node_type is None:
+        leaves.append(tree)
+        return LEAF
+    children, data = node_type.flatten(tree)
+    if isinstance(tree, (list, tuple)):
+        node_type = node_types[tuple]
+    return make_node(node_type, data, tuple([flatten_into(leaves, child) for child in children]))
+
+
+@mutant(
+    "03.3",
+    "each tree has a structure of its own",
+    "Flatten two trees that are built alike. Are their structures equal? Who would make them so?",
+    target="flatten_into",
+)
+def makes_new_structures(leaves, tree):
+    node_type = node_types[type(tree)]
+    if node_type is None:
+        leaves.append(tree)
+        return LEAF
+    children, data = node_type.flatten(tree)
+    kind = type(LEAF)
+    return kind(node_type, data, tuple([flatten_into(leaves, child) for child in children]))
+
+
+edit(
+    "03.3",
+    "`is_leaf` is asked about the root only",
+    "Below the root, which function goes on: one that knows `is_leaf`?",
+    "flatten_until(is_leaf, leaves, child)",
+    "flatten_into(leaves, child)",
+    target="flatten_until",
+)
+
+
+@mutant(
+    "03.3",
+    "`is_leaf` is asked about leaves only",
+    "A user wants tuples to be leaves. When do you ask about a tuple?",
+    target="flatten_until",
+)
+def asks_too_late(is_leaf, leaves, tree):
+    node_type = node_types[type(tree)]
+    if node_type is None:
+        is_stopped_by(is_leaf(tree))
+        leaves.append(tree)
+        return LEAF
+    children, data = node_type.flatten(tree)
+    return make_node(node_type, data, tuple([flatten_until(is_leaf, leaves, c) for c in children]))
+
+
+# --- 03.4 Unflatten -----------------------------------------------------------------------------------------------
+
+edit(
+    "03.4",
+    "every child has one leaf",
+    "The second child has three leaves. Where do those of the third one begin?",
+    "start += child.num_leaves",
+    "start += 1",
+    target="PyTreeDef.build",
+)
+
+
+@mutant(
+    "03.4",
+    "a list equals a tuple",
+    "Who knows whether the children belong into a list or a tuple?",
+    target="PyTreeDef.build",
+)
+def keeps_lists(self, leaves, start):
+    if self.node_type is None:
+        return leaves[start]
+    children = []
+    for child in self._children:
+        children.append(child.build(leaves, start))
+        start += child.num_leaves
+    if self.data is None and self.num_leaves:
+        return children
+    return self.node_type.unflatten(self.data, children)
+
+
+@mutant(
+    "03.4",
+    "leaves that are left over do no harm",
+    "A transformation returned one leaf too many. Who should notice, and where would it be missed first?",
+    target="PyTreeDef.unflatten",
+)
+def does_not_count(self, leaves):
+    return self.build(list(leaves), 0)
+
+
+edit(
+    "03.4",
+    "leaves have a length",
+    "What is the length of a generator?",
+    "values = leaves if isinstance(leaves, (list, tuple)) else tuple(leaves)",
+    "values = leaves",
+    target="PyTreeDef.unflatten",
+)
+
+
+@mutant(
+    "03.4",
+    "the list of leaves can be used up",
+    "Look at the list of leaves after the call. Whose is it?",
+    target="PyTreeDef.build",
+)
+def pops(self, leaves, start):
+    if self.node_type is None:
+        return leaves.pop(0)
+    return self.node_type.unflatten(self.data, [child.build(leaves, 0) for child in self._children])
+
+
+@mutant(
+    "03.4",
+    "leaves are numbers or arrays",
+    "May a leaf be None, or a list? Which question does your function ask of a leaf?",
+    target="PyTreeDef.unflatten",
+)
+def flattens_the_leaves(self, leaves):
+    values = []
+    for leaf in leaves:
+        values += leaf if isinstance(leaf, (list, tuple)) else [leaf]
+    if len(values) < self.num_leaves:
+        raise ValueError(f"Too few leaves for PyTreeDef; expected {self.num_leaves}, got {len(values)}")
+    if len(values) > self.num_leaves:
+        raise ValueError(f"Too many leaves for PyTreeDef; expected {self.num_leaves}.")
+    return self.build(values, 0)
+
+
+# --- 03.5 A function of leaves ------------------------------------------------------------------------------------
+
+edit(
+    "03.5",
+    "a result is a leaf",
+    "The user's function returned a dict. What does yours return?",
+    "return results",
+    "return [tree_unflatten(structure, results)]",
+)
+
+
+edit(
+    "03.5",
+    "all arguments are positional",
+    "`in_tree` is the structure of a pair. What is in its second part?",
+    "tree_flatten(fun(*args, **kwargs))",
+    "tree_flatten(fun(*args, *kwargs.values()))",
+)
+
+
+edit(
+    "03.5",
+    "the structure of a result is known before the call",
+    "What does your second function answer when the first one was not called yet? Is that true?",
+    'raise RuntimeError("The structure of the result is not known before the function was called.")',
+    "return in_tree",
+)
+edit(
+    "03.5",
+    "a function returns one structure",
+    "Call your function twice, with results of different structures. Which of them do you remember?",
+    "out_trees[:] = [structure]",
+    "out_trees.append(structure)",
+)
+
+
+@mutant(
+    "03.5",
+    "a function can be called once more",
+    "How often does a `print` in the user's function print, when yours is called once?",
+)
+def calls_twice(fun, in_tree):
+    out_trees = []
+
+    @functools.wraps(fun)
+    def flat_fun(*leaves):
+        args, kwargs = tree_unflatten(in_tree, leaves)
+        out_trees[:] = [tree_flatten(fun(*args, **kwargs))[1]]
+        return tree_flatten(fun(*args, **kwargs))[0]
+
+    def out_tree():
+        if not out_trees:
+            raise RuntimeError("not known yet")
+        return out_trees[0]
+
+    return flat_fun, out_tree
+
+
+# --- 03.6 The way to a leaf ---------------------------------------------------------------------------------------
+
+edit(
+    "03.6",
+    "a path is the last step",
+    "How long is the path of a leaf that lies three levels deep?",
+    "(*path, key)",
+    "(key,)",
+)
+
+
+@mutant(
+    "03.6",
+    "all children have numbers",
+    "How would you write the way to a child of a dict in code? Which method of the NodeType knows?",
+)
+def numbers_the_children(leaves, path, tree, stops):
+    node_type = node_types[type(tree)]
+    if node_type is None or (stops is not None and is_stopped_by(stops(path, tree))):
+        leaves.append((path, tree))
+        return LEAF
+    children, data = node_type.flatten(tree)
+    structures = [
+        flatten_with_paths_into(leaves, (*path, SequenceKey(i)), child, stops)
+        for i, child in enumerate(children)
+    ]
+    return make_node(node_type, data, tuple(structures))
+
+
+@mutant(
+    "03.6",
+    "one list does for all paths",
+    "Print the paths when all is done. Are they what they were when you appended them?",
+)
+def shares_one_list(leaves, path, tree, stops):
+    path = path if isinstance(path, list) else list(path)
+    stopped = stops is not None and is_stopped_by(stops(path, tree))
+    node_type = None if stopped else node_types[type(tree)]
+    if node_type is None:
+        leaves.append((path, tree))
+        return LEAF
+    pairs, data = node_type.flatten_with_keys(tree)
+    structures = []
+    for key, child in pairs:
+        path.append(key)
+        structures.append(flatten_with_paths_into(leaves, path, child, stops))
+        path.pop()
+    return make_node(node_type, data, tuple(structures))
+
+
+edit(
+    "03.6",
+    "None is a leaf",
+    "What does `node_types[type(None)]` say?",
+    "if node_type is None:",
+    "if node_type is None or tree is None:",
+)
+edit(
+    "03.6",
+    "`is_leaf` gets the path of the parent",
+    "`stops` is asked about a subtree. Does the path that you pass lead to it?",
+    "stops(path, tree)",
+    "stops(path[:-1], tree)",
+)
+
+
+@mutant(
+    "03.6",
+    "`is_leaf` is asked about leaves only",
+    "A user wants to stop two levels down. When do you ask about what is there?",
+)
+def asks_too_late_for_the_path(leaves, path, tree, stops):
+    node_type = node_types[type(tree)]
+    if node_type is None:
+        if stops is not None:
+            is_stopped_by(stops(path, tree))
+        leaves.append((path, tree))
+        return LEAF
+    pairs, data = node_type.flatten_with_keys(tree)
+    structures = [flatten_with_paths_into(leaves, (*path, key), child, stops) for key, child in pairs]
+    return make_node(node_type, data, tuple(structures))

@@ -1,0 +1,286 @@
+"""03 Pytrees: the solutions, as the reference has them, and why."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from jitkit.tree_nodes import DictKeys, KeyPath, NamedTupleNode, NodeType, RegisteredNode, intern_lock, is_namedtuple, known_keys
+from jitkit.tree_paths import is_stopped_by
+from jitkit.tree_registry import leaf_types, node_types, registered
+from jitkit.tree_util import IsLeaf, tree_flatten, tree_unflatten
+from jitkit.treedef import LEAF, PyTreeDef, make_flat_node, make_node
+
+
+# --- 03.1 One node ------------------------------------------------------------------------------------------
+# A dict remembers the order of insertion, and hardly anybody means something by it: a function that fills a
+# dict in another order would be compiled again. So the keys are sorted, as JAX does it. The table holds each
+# DictKeys weakly: it is there as long as a structure uses it. `unflatten` calls the class by the names of its
+# fields, so it does not matter in which order the class has them, and what `__post_init__` checks or computes
+# is done again.
+#
+# Usual mistakes:
+#   - Keeping the order of insertion.
+#   - Looking in the table by the keys alone: then a dict with the key True gets the keys of one with 1.
+#   - Making a DictKeys without entering it.
+#   - Calling the class with its fields by position.
+#
+# In JAX: jax/_src/tree_util.py:register_dataclass
+
+
+def dict_keys(order: tuple[Any, ...]) -> DictKeys:
+    """The DictKeys of a dict that has these keys, in the order in which it has them.
+
+    They are sorted, so the order of insertion is forgotten. The same keys always give the same object: the one that
+    `known_keys` has under `(types of the keys, keys)`, both tuples, or else a new one, `DictKeys(keys)`, which is entered
+    there. (The types make a difference: 1 and True are equal, and are not the same key.) The table is weak: what is in it
+    and nowhere else is gone at once. It may be asked and changed only by who holds `intern_lock`.
+
+    ValueError, "Comparator raised exception while sorting pytree dictionary keys.", when they cannot be sorted.
+    """
+    try:
+        keys = tuple(sorted(order))
+    except Exception as error:
+        raise ValueError("Comparator raised exception while sorting pytree dictionary keys.") from error
+    types = tuple(map(type, keys))
+    with intern_lock:
+        return known_keys.setdefault((types, keys), DictKeys(keys))
+
+
+class DataclassNode:
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        """The values of the fields named in `data_fields`, as a list, and of those in `meta_fields`, as a tuple."""
+        data = tuple([getattr(node, name) for name in self.meta_fields])
+        return [getattr(node, name) for name in self.data_fields], data
+
+    def unflatten(self, data: Any, children: Sequence[Any]) -> Any:
+        """`cls`, called with all fields by their names: the inverse of `flatten`."""
+        meta_fields = dict(zip(self.meta_fields, data, strict=True))
+        return self.cls(**meta_fields, **dict(zip(self.data_fields, children, strict=True)))
+
+
+# --- 03.2 What is a node ------------------------------------------------------------------------------------
+# The answer is asked for once a node in every flattening, so it is one lookup in a dict that fills itself. A
+# cache of answers is right only as long as nothing changes them: `register` does, so it corrects what it
+# makes wrong. It refuses to register twice, since structures that exist already were made by the first
+# registration.
+#
+# Usual mistakes:
+#   - Asking with `isinstance`, or going through the base classes.
+#   - Treating a named tuple as a tuple: `point.x` fails on what comes back.
+#   - Forgetting `leaf_types`: the class stays a leaf where it was seen before.
+#
+# In JAX: jax/_src/tree_util.py:register_pytree_node
+
+
+def find_node_type(cls: type) -> NodeType | None:
+    """What `node_types` has to say of a class that it was not asked about before.
+
+    `registered` has the NodeType of a class: of exactly this one, and not of those that are derived from it. Every class
+    of named tuples (`is_namedtuple`) is a node without being registered, by a NamedTupleNode of its own. Instances of
+    all others are leaves: None.
+    """
+    node_type = registered.get(cls)
+    if node_type is None and is_namedtuple(cls):
+        return NamedTupleNode(cls)
+    return node_type
+
+
+def register(node_type: RegisteredNode) -> None:
+    """Make instances of `node_type.cls` nodes, from now on.
+
+    Holding `intern_lock`, enter it in `registered`, and correct what was remembered of the class if it was asked about
+    before: the answer in `node_types`, and that it is one of the `leaf_types`.
+
+    ValueError if the class is registered already: "Duplicate custom PyTreeDef type registration for <class ...>.", where
+    `custom` is the `kind` of the node type.
+    """
+    cls = node_type.cls
+    with intern_lock:
+        if cls in registered:
+            raise ValueError(f"Duplicate {node_type.kind} PyTreeDef type registration for {cls!r}.")
+        registered[cls] = node_types[cls] = node_type
+        leaf_types.discard(cls)
+
+
+# --- 03.3 Flatten -------------------------------------------------------------------------------------------
+# The recursion knows nothing about any kind of node, so a class that is registered tomorrow is no special
+# case. All leaves go into one list that is passed along: to join lists at each level would copy a leaf as
+# often as it lies deep. The reference looks at the children first and is done at once where all are leaves,
+# which most nodes at the bottom of a tree have.
+#
+# Usual mistakes:
+#   - Treating None as a leaf: then `jit` gets an argument that is no array.
+#   - Going on with `flatten_into` below the root in `flatten_until`.
+#   - Building the structure without `make_node`: equal trees have unequal structures, and everything is
+#     traced again.
+#
+# In JAX: jax/_src/tree_util.py:tree_flatten
+
+
+def flatten_into(leaves: list[Any], tree: Any) -> PyTreeDef:
+    """Append the leaves of `tree` to `leaves`, from left to right, and return the structure.
+
+    `node_types[type(tree)]` is None for a leaf, whose structure is `LEAF`. Otherwise it is the NodeType, whose method
+    `flatten` gives the children and the metadata; `make_node` makes a structure of it, of the metadata, and of the
+    tuple of the children's structures. (`make_flat_node` does it faster where all children are leaves.)
+    """
+    node_type = node_types[type(tree)]
+    if node_type is None:
+        leaves.append(tree)
+        return LEAF
+    children, data = node_type.flatten(tree)
+    for child in children:
+        if type(child) not in leaf_types:
+            break
+    else:  # leaves only
+        leaves += children
+        return make_flat_node(node_type, data, len(children))
+    structures = []
+    for child in children:
+        if type(child) in leaf_types:
+            leaves.append(child)
+            structures.append(LEAF)
+        else:
+            structures.append(flatten_into(leaves, child))
+    return make_node(node_type, data, tuple(structures))
+
+
+def flatten_until(is_leaf: IsLeaf, leaves: list[Any], tree: Any) -> PyTreeDef:
+    """`flatten_into` that stops where the user says so: a subtree for which `is_leaf(subtree)` is true is a leaf.
+
+    Each subtree that is reached is asked about once, the whole tree and leaves too, before anything below it;
+    `is_stopped_by` makes a bool of the answer.
+    """
+    node_type = None if is_stopped_by(is_leaf(tree)) else node_types[type(tree)]
+    if node_type is None:
+        leaves.append(tree)
+        return LEAF
+    children, data = node_type.flatten(tree)
+    structures = [flatten_until(is_leaf, leaves, child) for child in children]
+    return make_node(node_type, data, tuple(structures))
+
+
+# --- 03.4 Unflatten -----------------------------------------------------------------------------------------
+# `unflatten` is where mistakes of others come to light: a transformation that lost a leaf, or returned one
+# too many. So it counts first, and says both numbers; otherwise the wrong leaf ends up in the wrong place
+# without a word. With an index instead of an iterator, `build` can take all the leaves of a flat node in one
+# slice.
+#
+# Usual mistakes:
+#   - Going on by one for each child instead of by its leaves.
+#   - Ignoring leaves that are left over.
+#   - Taking leaves off the list: it belongs to the caller.
+#
+# In JAX: jax/_src/tree_util.py:tree_unflatten
+
+
+class PyTreeDef:
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
+        """The tree of this structure that has these leaves.
+
+        There must be `num_leaves` of them; otherwise ValueError: "Too few leaves for PyTreeDef; expected 3, got 2", or
+        "Too many leaves for PyTreeDef; expected 3.". `leaves` may be a generator.
+        """
+        values = leaves if isinstance(leaves, (list, tuple)) else tuple(leaves)
+        if len(values) < self.num_leaves:
+            raise ValueError(f"Too few leaves for PyTreeDef; expected {self.num_leaves}, got {len(values)}")
+        if len(values) > self.num_leaves:
+            raise ValueError(f"Too many leaves for PyTreeDef; expected {self.num_leaves}.")
+        return self.build(values, 0)
+
+    def build(self, leaves: Sequence[Any], start: int) -> Any:
+        """The tree of this structure whose leaves are `leaves[start : start + self.num_leaves]`.
+
+        There may be more in `leaves`, which belong to other parts of a tree. `node_type` is None for the structure of
+        a leaf; the method `unflatten` of other node types makes a node of the metadata, `data`, and of a list of the
+        children, whose structures are in `_children`.
+        """
+        if self.node_type is None:
+            return leaves[start]
+        if self.num_nodes == self.num_leaves + 1:  # all children are leaves: one slice, not one call for each
+            return self.node_type.unflatten(self.data, leaves[start : start + self.num_leaves])
+        children = []
+        for child in self._children:
+            children.append(child.build(leaves, start))
+            start += child.num_leaves
+        return self.node_type.unflatten(self.data, children)
+
+
+# --- 03.5 A function of leaves ------------------------------------------------------------------------------
+# It is the seam between the two worlds: trees outside, leaves inside. The user's function is called exactly
+# once, since it may have effects and tracing it costs. A list that two closures share is the plainest way to
+# hand something out of a call beside its result; in JAX it is a `Store`, and the pattern is all over its
+# transformations.
+#
+# Usual mistakes:
+#   - Calling the function once for the leaves and once more for the structure.
+#   - Forgetting keyword arguments: `in_tree` is the structure of the pair.
+#   - Keeping the structure of the first call for ever.
+#
+# In JAX: jax/_src/api_util.py:flatten_fun
+
+
+def flatten_fun(
+    fun: Callable[..., Any], in_tree: PyTreeDef
+) -> tuple[Callable[..., list[Any]], Callable[[], PyTreeDef]]:
+    """Make of a function of trees, `fun(*args, **kwargs)`, one of leaves (in JAX `api_util.flatten_fun`).
+
+    `in_tree` is the structure of the pair `(args, kwargs)`. The first result is a function, named like `fun`, that takes
+    the leaves of such a pair, one by one, calls `fun`, and returns the list of the leaves of what `fun` returned.
+
+    The second result is a function without arguments: it gives the structure of what `fun` returned in the last call;
+    RuntimeError before the first one.
+    """
+    out_trees: list[PyTreeDef] = []
+
+    @functools.wraps(fun)
+    def flat_fun(*leaves: Any) -> list[Any]:
+        args, kwargs = tree_unflatten(in_tree, leaves)
+        results, structure = tree_flatten(fun(*args, **kwargs))
+        out_trees[:] = [structure]
+        return results
+
+    def out_tree() -> PyTreeDef:
+        if not out_trees:
+            raise RuntimeError("The structure of the result is not known before the function was called.")
+        return out_trees[0]
+
+    return flat_fun, out_tree
+
+
+# --- 03.6 The way to a leaf ---------------------------------------------------------------------------------
+# Nothing but this makes an error say *which* of a thousand arrays has the wrong shape. It is kept apart from
+# `flatten_into`, which runs in every call and must not pay for paths that nobody reads: they are made when
+# something went wrong, or is to be printed.
+#
+# Usual mistakes:
+#   - Numbering the children: the path of a dict's child is a key.
+#   - One list for all paths, which changes after it was handed out.
+#   - Asking `stops` about the path of the parent.
+#
+# In JAX: jax/_src/tree_util.py:tree_flatten_with_path
+
+
+def flatten_with_paths_into(
+    leaves: list[tuple[KeyPath, Any]], path: KeyPath, tree: Any, stops: Callable[[KeyPath, Any], bool] | None
+) -> PyTreeDef:
+    """Append the leaves of `tree` to `leaves`, each in a pair after its key path, and return the structure.
+
+    `path` leads from the root to `tree`: to a child it is one key entry longer. The method `flatten_with_keys` of a NodeType
+    gives pairs of a key entry and a child, and the metadata; otherwise all is as in `tree_util.flatten_into`.
+
+    If `stops` is a function, a subtree for which `stops(path, subtree)` is true is a leaf. Each subtree that is reached is
+    asked about once, before anything below it; `is_stopped_by` makes a bool of the answer.
+    """
+    stopped = stops is not None and is_stopped_by(stops(path, tree))
+    node_type = None if stopped else node_types[type(tree)]
+    if node_type is None:
+        leaves.append((path, tree))
+        return LEAF
+    pairs, data = node_type.flatten_with_keys(tree)
+    structures = []
+    for key, child in pairs:
+        structures.append(flatten_with_paths_into(leaves, (*path, key), child, stops))
+    return make_node(node_type, data, tuple(structures))
