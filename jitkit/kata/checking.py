@@ -21,6 +21,7 @@ dicts of them, and
 from __future__ import annotations
 
 import inspect
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -44,6 +45,7 @@ class Check(NamedTuple):
 
 
 _collected: list[Check] = []
+_loading = threading.Lock()  # who loads checks has `_collected` alone
 
 
 def check(
@@ -77,8 +79,9 @@ def check(
 
 def load_checks(source: str, path: str) -> list[Check]:
     """The checks that a `checks.py` defines, in its order."""
-    _collected.clear()
-    exec(compile(source, path, "exec"), {"__name__": "checks", "__file__": path})
-    found = list(_collected)
-    _collected.clear()
+    with _loading:
+        _collected.clear()
+        exec(compile(source, path, "exec"), {"__name__": "checks", "__file__": path})
+        found = list(_collected)
+        _collected.clear()
     return found
