@@ -143,7 +143,8 @@ def show_side(screen: Screen, name: str, lines: Sequence[str], color: str) -> No
 
 
 def _pieces(line: str, room: int) -> list[str]:
-    """A line in pieces that fit, broken at spaces where there are some."""
+    """A line in pieces that fit, broken at spaces where there are some; escape sequences of a learner's do nothing."""
+    line = line.replace("\x1b", "?")
     return textwrap.wrap(
         line,
         room,
@@ -236,7 +237,7 @@ def write_dump(report: Report, folder: pathlib.Path) -> pathlib.Path | None:
     path = folder / f"{report.exercise.id}.txt"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n".join(dump_lines(report.verdict)) + "\n", encoding="utf-8")
+        path.write_text("\n".join(dump_lines(report.verdict)) + "\n", encoding="utf-8", errors="replace")
     except OSError:
         return None
     return path

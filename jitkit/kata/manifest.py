@@ -109,14 +109,17 @@ def tests_folder() -> pathlib.Path:
     return installed if installed.is_dir() else here.parents[1] / "tests"
 
 
-@functools.cache
 def all_labs(folder: pathlib.Path | None = None) -> tuple[Lab, ...]:
     """Every lab, by number. ManifestError for one that cannot be read."""
-    root = folder or labs_folder()
-    if not root.is_dir():
+    return _labs_in(folder or labs_folder())
+
+
+@functools.cache
+def _labs_in(folder: pathlib.Path) -> tuple[Lab, ...]:
+    if not folder.is_dir():
         return ()
     folders = sorted(
-        path for path in root.iterdir() if _FOLDER.fullmatch(path.name) and (path / "lab.toml").is_file()
+        path for path in folder.iterdir() if _FOLDER.fullmatch(path.name) and (path / "lab.toml").is_file()
     )
     return tuple(map(read_lab, folders))
 

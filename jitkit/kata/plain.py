@@ -23,6 +23,7 @@ Plain = dict[str, Any]
 
 _MOST_ITEMS = 100_000
 _LONGEST_TEXT = 1_000_000
+_MOST_BITS = 10_000
 
 
 class Stablehlo:
@@ -191,6 +192,12 @@ def _array(value: np.ndarray[Any, Any], weak: bool) -> Plain:
     }
 
 
+def _int(x: int) -> Plain:
+    if x.bit_length() > _MOST_BITS:  # Python refuses to write it out
+        return {"is": "object", "type": f"number of {x.bit_length()} bits"}
+    return {"is": "int", "value": str(x)}
+
+
 def _error(raised: Raised) -> Plain:
     error = raised.error
     frames = traceback.extract_tb(error.__traceback__)
@@ -221,7 +228,7 @@ def _text(text: str) -> str:
 _SCALARS: dict[type, Callable[[Any], Plain]] = {
     type(None): lambda x: {"is": "None"},
     bool: lambda x: {"is": "bool", "value": x},
-    int: lambda x: {"is": "int", "value": str(x)},
+    int: _int,
     float: lambda x: {"is": "float", "value": x.hex()},
     complex: lambda x: {"is": "complex", "value": [x.real.hex(), x.imag.hex()]},
     str: lambda x: {"is": "str", "value": _text(x)},

@@ -8,7 +8,7 @@ import pathlib
 import textwrap
 from typing import NamedTuple
 
-from .splice import Function, SpliceError, Target, source_path
+from .splice import Function, SpliceError, Target, defines, source_path
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 
@@ -52,7 +52,7 @@ def reference_function(target: Target) -> ReferenceFunction:
     body: list[ast.stmt] = tree.body
     node: ast.stmt | None = None
     for name in target.path:
-        node = next((n for n in body if getattr(n, "name", None) == name), None)
+        node = next((n for n in body if defines(n, name)), None)
         if node is None:
             raise SpliceError(f"The reference has no `{target}`.")
         body = getattr(node, "body", [])

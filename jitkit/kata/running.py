@@ -260,7 +260,7 @@ def _how_it_ended(process: Process) -> str:
     if code < 0:
         name = signal.Signals(-code).name if -code in set(signal.Signals) else str(-code)
         return f"The process died in the middle of the check, of {name}."
-    return f"The process ended in the middle of the check, with exit code {code}: something called `exit`."
+    return f"The process ended in the middle of the check, with exit code {code}: something called `exit`, or closed its streams."
 
 
 def _told(error: dict[str, Any]) -> str:

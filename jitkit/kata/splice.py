@@ -207,7 +207,7 @@ def _replace(tree: ast.Module, target: Target, file: LearnerFile, offset: int) -
     body: list[ast.stmt] = tree.body
     place = 0
     for depth, name in enumerate(target.path):
-        index = next((i for i, node in enumerate(body) if getattr(node, "name", None) == name), None)
+        index = next((i for i, node in enumerate(body) if defines(node, name)), None)
         if index is None:
             raise SpliceError(f"The reference has no `{target}`.")
         place = index if depth == 0 else place
@@ -222,6 +222,14 @@ def _replace(tree: ast.Module, target: Target, file: LearnerFile, offset: int) -
         methods = [_moved(f, offset) for f in file.helping_methods(target) if f.name not in known]
         body[index : index + 1] = [*methods, *_decorated(theirs, node)]
     return place
+
+
+def defines(node: ast.stmt, name: str) -> bool:
+    """Whether a statement is the class or the function of a name; one of its `@overload`s is not."""
+    decorators = map(ast.unparse, getattr(node, "decorator_list", ()))
+    return getattr(node, "name", None) == name and not any(
+        d in ("overload", "typing.overload") for d in decorators
+    )
 
 
 def _decorated(function: Function, reference: Function) -> list[ast.stmt]:
@@ -338,7 +346,7 @@ def original_position(filename: str, line: int, files: Sequence[str]) -> tuple[s
 
 def _functions(body: Sequence[ast.stmt], prefix: str = "") -> Iterator[tuple[str, Function]]:
     for node in body:
-        if isinstance(node, Function):
+        if isinstance(node, Function) and defines(node, node.name):
             yield prefix + node.name, node
         elif isinstance(node, ast.ClassDef):
             yield from _functions(node.body, f"{prefix}{node.name}.")

@@ -106,9 +106,12 @@ class StateFile:
             return self.unwritten
         try:
             return State.from_json(json.loads(self.path.read_text(encoding="utf-8")))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return State()
-        except (OSError, ValueError, RecursionError) as error:
+        except OSError as error:
+            self.messages.append(f"{self.path} cannot be read: {error.strerror}.")
+            return State()
+        except (ValueError, RecursionError) as error:
             self.put_aside(str(error))
             return State()
 
@@ -164,21 +167,20 @@ class StateFile:
 
     def acquire(self) -> bool:
         """Make the lock file, which is there as long as its owner writes: for milliseconds."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            return False
         give_up = time.monotonic() + _LONGEST_WAIT
-        while True:
+        while time.monotonic() < give_up:
             try:
-                self.folder.mkdir(parents=True, exist_ok=True)
                 os.close(os.open(self.lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
                 return True
             except FileExistsError:
-                if time.monotonic() < give_up:
-                    time.sleep(_NAP)
-                    continue
-                with contextlib.suppress(OSError):  # its owner was killed in the middle
-                    self.lock.unlink()
-                give_up = time.monotonic() + _LONGEST_WAIT
+                time.sleep(_NAP)
             except OSError:
                 return False
+        return True  # its owner was killed in the middle: the lock is ours, and is removed as such
 
 
 def _replace(source: pathlib.Path, target: pathlib.Path) -> None:

@@ -26,6 +26,7 @@ _ASCII = str.maketrans(
     {"→": "->", "←": "<-", "─": "-", "│": "|", "█": "#", "▌": "#", "▏": "|", "…": "~", "µ": "u"}
 )
 _ASCII |= str.maketrans({"✓": "+", "✗": "x", "○": "o", "·": "-"})
+_CONTROL = dict.fromkeys((*range(9), *range(11, 27), *range(28, 32), 127), "?")  # they would move the cursor
 _WIDEST = 100  # lines longer than this are hard to read, however wide the window is
 
 
@@ -69,7 +70,10 @@ class Screen:
         self._write(self.style(self._shown(text), *styles) + "\n")
 
     def _shown(self, text: str) -> str:
-        return text if self.unicode else text.translate(_ASCII).encode("ascii", "replace").decode()
+        text = text.translate(_CONTROL)
+        if self.unicode:
+            return text.encode(errors="replace").decode()  # halves of characters that a program may have made
+        return text.translate(_ASCII).encode("ascii", "replace").decode()
 
     def _write(self, text: str) -> None:
         self.stream.write(text)

@@ -1,0 +1,95 @@
+"""A workspace of two small labs, and what a learner may write in it."""
+
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+
+from jitkit.kata import cli, workspace
+from jitkit.kata.course import Course
+from jitkit.kata.source_edit import replace_functions
+
+LABS = pathlib.Path(__file__).with_name("kata_labs")
+
+MERGE = """\
+def merge_lists(mask, unchosen, chosen):
+    sizes = len(mask) - sum(mask), sum(mask)
+    assert sizes == (len(unchosen), len(chosen)), (
+        f"a mask of {sizes[0]} False and {sizes[1]} True for {len(unchosen)} and {len(chosen)} items"
+    )
+    sources = iter(unchosen), iter(chosen)
+    return [next(sources[flag]) for flag in mask]
+"""
+SWAPPED = MERGE.replace("iter(unchosen), iter(chosen)", "iter(chosen), iter(unchosen)").replace(
+    "next(sources[flag])", "next(sources[flag], -1)"
+)
+# right in its own checks, wrong where nothing is unchosen: 90.2 needs that
+FRAGILE = MERGE.replace("    sources =", "    unchosen[0]\n    sources =")
+PARTITION = """\
+def partition_list(mask, items):
+    assert len(mask) == len(items), f"a mask of {len(mask)} for {len(items)} items"
+    return [x for m, x in zip(mask, items) if not m], [x for m, x in zip(mask, items) if m]
+"""
+SPLIT = """\
+def split_list(items, sizes):
+    parts, rest = [], list(items)
+    for size in sizes:
+        parts.append(rest[:size])
+        rest = rest[size:]
+    return [*parts, rest]
+"""
+LISTS = {"merge_lists": MERGE, "partition_list": PARTITION, "split_list": SPLIT}
+SIGN = "def soft_sign(x):\n    x = ensure_arraylike('soft_sign', x)\n    return x / (jnp.abs(x) + 1)\n"
+
+
+class Learner:
+    """Somebody who works in a folder."""
+
+    def __init__(self, root, capsys):
+        self.root = root
+        self.capsys = capsys
+        self.lists = root / "90_lists" / "exercises.py"
+        self.smooth = root / "91_smooth" / "exercises.py"
+
+    def __call__(self, *arguments, status=0):
+        """Run a command; what it wrote to both streams."""
+        self.capsys.readouterr()
+        ended = cli.main([str(x) for x in arguments])
+        shown = self.capsys.readouterr()
+        assert ended == status, shown
+        return shown.out + shown.err
+
+    def write(self, **functions):
+        """Write functions of lab 90 in their places."""
+        text = self.lists.read_text(encoding="utf-8")
+        self.lists.write_text(replace_functions(text, functions), encoding="utf-8")
+
+    def write_sign(self, function):
+        text = self.smooth.read_text(encoding="utf-8")
+        self.smooth.write_text(replace_functions(text, {"soft_sign": function}), encoding="utf-8")
+
+    @property
+    def workspace(self):
+        return workspace.Workspace(self.root)
+
+    @property
+    def state(self):
+        return self.workspace.state.read()
+
+    def report(self, id):
+        """The report of a check, as data."""
+        place = self.workspace
+        return Course(place).check(*place.exercise(id))
+
+
+@pytest.fixture
+def learner(tmp_path, monkeypatch, capsys):
+    """A new workspace, in a folder whose name has spaces and more, as the current folder."""
+    monkeypatch.setenv("JITKIT_LABS", str(LABS))
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+    root = tmp_path / "meine Übungen 研究"
+    assert cli.main(["start", str(root)]) == 0
+    monkeypatch.chdir(root)
+    return Learner(root, capsys)

@@ -1,0 +1,392 @@
+"""The learner's commands, as a learner uses them: what they say, what they leave behind, and how they end."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+from kata_workspace import FRAGILE, LABS, LISTS, MERGE, PARTITION, SIGN, SPLIT, SWAPPED, learner
+
+from jitkit.kata import cli, manifest
+
+__all__ = ["learner"]  # a fixture
+
+# --- start ------------------------------------------------------------------------------------------------------
+
+
+def test_start_makes_a_folder_for_each_lab_and_a_guide(learner):
+    names = {path.relative_to(learner.root).as_posix() for path in learner.root.rglob("*") if path.is_file()}
+    assert {"README.md", "90_lists/README.md", "90_lists/exercises.py", "91_smooth/exercises.py"} <= names
+    assert "90_lists/checks.py" not in names
+    assert "90 Lists" in (learner.root / "README.md").read_text(encoding="utf-8")
+
+
+def test_start_again_leaves_what_is_written_and_puts_back_what_is_missing(learner):
+    learner.write(merge_lists=MERGE)
+    learner.smooth.unlink()
+    (learner.root / "90_lists" / "README.md").write_text("my notes", encoding="utf-8")
+    before = learner.lists.read_bytes()
+    shown = learner("start")
+    assert "put back: 91_smooth/exercises.py" in shown
+    assert learner.lists.read_bytes() == before
+    assert (learner.root / "90_lists" / "README.md").read_text(encoding="utf-8") == "my notes"
+    assert "up to date" in learner("start")
+
+
+def test_an_upgrade_renews_texts_and_appends_new_exercises_to_a_file_that_is_theirs(
+    learner, tmp_path, monkeypatch
+):
+    newer = tmp_path / "newer"
+    shutil.copytree(LABS, newer)
+    older = tmp_path / "older"
+    shutil.copytree(LABS, older)
+    lab = older / "90_lists"
+    stubs = (lab / "exercises.py").read_text(encoding="utf-8")
+    (lab / "exercises.py").write_text(stubs[: stubs.index("# --- 90.2")].rstrip() + "\n", encoding="utf-8")
+    toml = (lab / "lab.toml").read_text(encoding="utf-8")
+    (lab / "lab.toml").write_text(toml[: toml.rindex("[[exercise]]")], encoding="utf-8")
+    (lab / "README.md").write_text("# An older text\n", encoding="utf-8")
+    root = tmp_path / "other"
+    monkeypatch.setenv("JITKIT_LABS", str(older))
+    learner("start", root)
+    file = root / "90_lists" / "exercises.py"
+    theirs = file.read_text(encoding="utf-8").replace('raise NotImplementedError("90.1")', "return 1  # mine")
+    file.write_bytes(theirs.replace("\n", "\r\n").encode())
+    monkeypatch.setenv("JITKIT_LABS", str(newer))
+    shown = learner("start", root)
+    assert "renewed: " in shown
+    assert "90.2 added at the end of" in shown
+    now = file.read_bytes().decode()
+    assert now.startswith(theirs.replace("\n", "\r\n").rstrip())
+    assert "\n\r\n\r\n# --- 90.2" in now
+    assert "def split_list" in now
+    assert "\n" not in now.replace("\r\n", "")
+    assert "up to date" in learner("start", root)
+    assert (root / "90_lists" / "README.md").read_text(encoding="utf-8").startswith("# 90 Lists")
+
+
+def test_an_exercise_that_was_deleted_does_not_come_back_by_itself(learner):
+    text = learner.lists.read_text(encoding="utf-8")
+    learner.lists.write_text(text[: text.index("# --- 90.2")], encoding="utf-8")
+    assert "up to date" in learner("start")
+    shown = learner("check", "90.2", status=1)
+    assert "There is no function `partition_list`" in shown
+
+
+def test_start_does_not_take_a_file_for_a_folder(learner):
+    assert "is a file" in learner("start", learner.lists, status=1)
+
+
+# --- outside, and wrong words -----------------------------------------------------------------------------------
+
+
+def test_outside_of_a_workspace_every_verb_says_what_to_do(learner, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for verb in ("watch", "check", "status", "hint", "show", "export"):
+        shown = learner(verb, *(["x"] if verb == "export" else []), status=1)
+        assert shown == (
+            "jitkit: this folder is no workspace, nor in one. `jitkit start my-labs` makes one; then `cd my-labs`.\n"
+        )
+    assert "jitkit start my-labs" in learner()
+
+
+@pytest.mark.parametrize(
+    ("what", "part"),
+    [
+        ("90.7", "Lab 90 has 90.1, 90.2"),
+        ("07", "There are: 90_lists, 91_smooth"),
+        ("nothing.py", "there is no file nothing.py"),
+        ("README.md", "is no file of a lab"),
+    ],
+)
+def test_what_is_not_there_is_wrong_usage_and_names_what_is(learner, what, part):
+    assert part in learner("check", what, status=2)
+
+
+# --- check ------------------------------------------------------------------------------------------------------
+
+
+def test_a_stub_is_to_do_and_not_a_failure_among_all(learner):
+    assert "`merge_lists` is still to be written" in learner("check", "90.1", status=1)
+    assert "nothing is written yet" in learner("check", status=1)
+
+
+def test_a_right_answer_passes_and_says_why_and_what_is_next(learner):
+    learner.write(merge_lists=MERGE)
+    shown = learner("check", "90.1")
+    assert "✓ PASS  90.1 Merge lists" in shown
+    assert "yours: 90.1; reference: the rest" in shown
+    assert "why: The mask has one entry" in shown
+    assert "next: 90.2 Split a list" in shown
+    assert "lab 90: 1 of 2  90.1✓ 90.2○" in shown
+
+
+def test_a_wrong_answer_shows_the_first_difference_whole(learner):
+    learner.write(
+        merge_lists="def merge_lists(mask, unchosen, chosen):\n    print('hello')\n    return 3 * mask\n"
+    )
+    shown = learner("check", "90.1", status=1)
+    assert "✗ FAIL  90.1 Merge lists" in shown
+    assert "✗ fail: Items come in the order of the mask." in shown
+    assert "A number is expected, and a truth value came.\n      in result[0]" in shown
+    assert "      expected  10\n      yours     True\n" in shown
+    assert "      90_lists/exercises.py:18\n        def merge_lists(mask, unchosen, chosen):" in shown
+    assert "printed:\n        hello" in shown
+    assert "next: jitkit hint 90.1; all of it: .jitkit/last/90.1.txt" in shown
+    full = (learner.root / ".jitkit" / "last" / "90.1.txt").read_text(encoding="utf-8")
+    assert "--- expected\n[0] 10" in full
+
+
+def test_an_error_shows_the_learners_own_line(learner):
+    learner.write(merge_lists="def merge_lists(mask, unchosen, chosen):\n    x = 1\n    return x / 0\n")
+    shown = learner("check", "90.1", status=1)
+    assert "✗ error: Items come in the order of the mask." in shown
+    assert "The program ended in a ZeroDivisionError." in shown
+    assert "      90_lists/exercises.py:20\n        return x / 0" in shown
+
+
+def test_a_jaxpr_that_differs_is_shown_with_its_equation_and_with_numbers(learner):
+    learner.write_sign(SIGN.replace("+ 1", "- 1"))
+    shown = learner("check", "91", status=1)
+    assert "There is `sub` where `add` should be." in shown
+    assert "expected  c:float32[3] = add b 1.0:float32[]" in shown
+    assert "For float32[3] [2., 3., 4.] it should compute float32[3] [0.6666667, 0.75" in shown
+
+
+def test_functions_that_passed_run_with_others_and_changed_ones_do_not(learner):
+    learner.write(**LISTS)
+    assert "yours: 90.2; reference: the rest" in learner("check", "90.2")
+    assert "yours: 90.1 90.2; reference: the rest" in learner("check", "90.1")
+    learner.write(partition_list=PARTITION.replace("return", "mask = list(mask)\n    return"))
+    assert "yours: 90.1; reference: the rest" in learner("check", "90.1")
+    assert "1 pass, 1 changed" in learner("status")
+
+
+def test_a_passing_function_that_breaks_another_is_named_and_set_aside(learner):
+    learner.write(merge_lists=FRAGILE, partition_list=PARTITION, split_list=SPLIT)
+    learner("check", "90.1")
+    shown = " ".join(learner("check", "90.2").split())
+    assert "It passes with the reference in the place of your 90.1" in shown
+    assert "fails with your 90.1: The program ended in an IndexError." in shown
+    assert "yours: 90.2; reference in place of your 90.1, with which others fail" in shown
+    assert "reference in place of your 90.1" in learner("check", "90.2")  # without running it again
+    learner.write(merge_lists=MERGE)
+    learner("check", "90.1")
+    assert "yours: 90.1 90.2; reference: the rest" in learner("check", "90.2")
+
+
+def test_check_of_a_file_or_a_lab_or_all_counts(learner):
+    learner.write(**LISTS)
+    assert "2 of 2 exercises pass" in learner("check", learner.lists)
+    assert "2 of 2 exercises pass" in learner("check")
+    learner.write(merge_lists=SWAPPED)
+    assert "1 of 2 exercises pass; not yet: 90.1" in learner("check", "90", status=1)
+
+
+def test_json_and_junit_say_the_same_as_the_text(learner, tmp_path):
+    learner.write(merge_lists=SWAPPED)
+    file = tmp_path / "report.xml"
+    data = json.loads(learner("check", "90", "--json", "--junit", file, status=1))
+    assert data["status"] == "fail"
+    first, second = data["exercises"]
+    assert (first["id"], first["status"], second["status"]) == ("90.1", "fail", "todo")
+    assert [c["status"] for c in first["checks"]] == ["fail", "pass", "fail"]
+    assert first["checks"][0]["expected"].startswith("10")
+    suites = ElementTree.parse(file).getroot()
+    assert [s.get("failures") for s in suites] == ["2", "0"]
+    assert [s.get("skipped") for s in suites] == ["0", "1"]
+    assert suites[0][0].get("name") == "order_of_the_mask"
+    assert "expected: 10" in suites[0][0][0].text
+
+
+def test_hidden_checks_run_on_request_only(learner, tmp_path):
+    hidden = tmp_path / "hidden.py"
+    hidden.write_text(
+        "from jitkit.kata.checking import check\n\n\n@check('90.1', 'Nothing to merge.', hidden=True)\n"
+        "def nothing(jk, rng):\n    return jk.util.merge_lists([True], [], [3])\n",
+        encoding="utf-8",
+    )
+    learner.write(merge_lists=FRAGILE)
+    learner("check", "90.1")
+    assert "✗ error: Nothing to merge." in learner("check", "90.1", "--hidden", hidden, status=1)
+    assert "there is no file" in learner("check", "90.1", "--hidden", "gone.py", status=2)
+
+
+# --- hint, show, reset, status ----------------------------------------------------------------------------------
+
+
+def test_hints_go_one_step_further_and_the_third_knows_the_learners_bug(learner):
+    learner.write(merge_lists=SWAPPED)
+    assert "hint 1 of 4, a question\n\n  Which list does the first True take from?" in learner("hint", "90.1")
+    assert "hint 2 of 4, the idea" in learner("hint", "90.1")
+    third = " ".join(learner("hint").split())
+    assert "who believes that True comes from the first list. Which list is called `chosen`?" in third
+    assert "    for flag in mask:\n        ..." in learner("hint")
+    assert "hint 4 of 4" in learner("hint")
+    assert learner.state.of("90.1").hints == 4
+
+
+def test_the_third_hint_without_a_mutant_names_the_first_check_that_fails(learner):
+    learner.write(merge_lists="def merge_lists(mask, unchosen, chosen):\n    return 7\n")
+    for _ in range(2):
+        learner("hint", "90.1")
+    assert "Mend this first: Items come in the order of the mask. A list is expected" in " ".join(
+        learner("hint", "90.1").split()
+    )
+
+
+def test_the_third_hint_asks_for_an_attempt_where_there_is_none(learner):
+    for _ in range(2):
+        learner("hint", "90.2")
+    assert "nothing is there yet" in learner("hint", "90.2")
+
+
+def test_the_solution_opens_after_a_pass_or_by_giving_up_which_is_kept(learner):
+    assert "opens when yours passes" in learner("show", "90.1", "--solution", status=1)
+    assert "The mask has one entry" in learner("show", "90.1", "--solution", "--give-up")
+    assert learner.state.of("90.1").gave_up
+    assert "In JAX" not in learner("show", "90.1", "--solution")
+    learner.write(**LISTS)
+    learner("check", "90.2")
+    shown = learner("show", "90.2", "--solution")
+    assert "jitkit.util:partition_list" in shown
+    assert "rest = rest[size:]" in shown
+    assert "in JAX: jax/_src/util.py:split_list" in shown
+    assert not learner.state.of("90.2").gave_up
+
+
+def test_show_tells_the_task_and_the_programs_of_its_checks(learner):
+    shown = learner("show", "90.1")
+    assert "Put two lists together" in shown
+    assert "- The result is a list." in shown
+    learner.write_sign(SIGN.replace("+ 1", "- 1"))
+    shown = learner("show", "91.1", "--jaxpr")
+    assert "expected:\n    { lambda" in shown
+    assert "= sub b 1.0:float32[]" in shown
+    assert "no check of 91.1 returns StableHLO" in learner("show", "91.1", "--hlo", status=2)
+
+
+def test_the_experiment_runs_with_their_functions_and_keeps_guess_and_plot(learner):
+    learner.write(**LISTS)
+    learner("check", "90.1")
+    shown = learner("show", "90", "--plot", "--guess", "2", "--quick")
+    assert "You said: in proportion" in shown
+    assert "each turn is written down" in shown
+    assert learner.state.predictions == {"90": "in proportion"}
+    assert (learner.root / ".jitkit" / "plots" / "90.png").read_bytes().startswith(b"\x89PNG")
+    assert "--guess 1 is the first" in learner("show", "90", "--plot", "--guess", "9", status=1)
+    assert "has no experiment" in learner("show", "91", "--plot", status=1)
+
+
+def test_reset_brings_the_stub_back_and_keeps_the_rest_and_a_backup(learner):
+    learner.write(**LISTS)
+    learner.lists.write_bytes(learner.lists.read_bytes().replace(b"\n", b"\r\n"))
+    before = learner.lists.read_bytes()
+    shown = learner("reset", "90.2")
+    now = learner.lists.read_bytes().decode()
+    assert now.count("raise NotImplementedError") == 2
+    assert MERGE.replace("\n", "\r\n") in now
+    assert "\n" not in now.replace("\r\n", "")
+    (backup,) = (learner.root / ".jitkit" / "backups").iterdir()
+    assert backup.read_bytes() == before
+    assert backup.name in shown
+    learner("reset", "90")
+    assert learner.lists.read_text(encoding="utf-8") == (LABS / "90_lists" / "exercises.py").read_text(
+        encoding="utf-8"
+    )
+    assert len(list((learner.root / ".jitkit" / "backups").iterdir())) == 2
+
+
+def test_reset_works_on_a_file_that_is_no_python_by_its_headings(learner):
+    learner.write(merge_lists=MERGE)
+    text = learner.lists.read_text(encoding="utf-8").replace(
+        "def partition_list(", "def def partition_list(("
+    )
+    learner.lists.write_text(text, encoding="utf-8")
+    learner("reset", "90.2")
+    assert "1 to do" not in learner("check", "90.1")
+    assert "def def" not in learner.lists.read_text(encoding="utf-8")
+    text = text.replace("# --- 90.2", "# 90.2")
+    learner.lists.write_text(text, encoding="utf-8")
+    assert "jitkit reset 90" in learner("reset", "90.2", status=1)
+    assert learner.lists.read_text(encoding="utf-8") == text
+
+
+def test_reset_appends_the_stub_of_a_deleted_exercise(learner):
+    text = learner.lists.read_text(encoding="utf-8")
+    learner.lists.write_text(text[: text.index("# --- 90.2")] + "mine = 1\n", encoding="utf-8")
+    learner("reset", "90.2")
+    now = learner.lists.read_text(encoding="utf-8")
+    assert "mine = 1\n\n\n# --- 90.2" in now
+    assert "def split_list" in now
+
+
+def test_status_has_a_line_for_each_lab_and_says_where_the_learner_is(learner):
+    learner.write(**LISTS)
+    learner("check", "90.1")
+    shown = learner("status")
+    assert "90 Lists                    ✓○  1 pass, 1 unchecked" in shown
+    assert "91 Smooth                   ○  1 to do" in shown
+    assert "1 of 3 exercises run with your functions" in shown
+    assert "You are at 90.1" in shown
+
+
+def test_comments_and_empty_lines_do_not_undo_a_pass_and_a_changed_helper_does(learner):
+    helped = "def merge_lists(mask, unchosen, chosen):\n    return helper(mask, unchosen, chosen)\n"
+    learner.write(merge_lists=helped)
+    text = learner.lists.read_text(encoding="utf-8") + "\n\n" + MERGE.replace("merge_lists", "helper")
+    learner.lists.write_text(text, encoding="utf-8")
+    learner("check", "90.1")
+    learner.lists.write_text("# a comment\n\n" + text, encoding="utf-8")
+    assert "1 pass" in learner("status")
+    learner.lists.write_text(
+        text.replace("iter(unchosen), iter(chosen)", "iter(chosen), iter(unchosen)"), "utf-8"
+    )
+    assert "1 changed" in learner("status")
+
+
+# --- export -----------------------------------------------------------------------------------------------------
+
+
+def test_export_hands_over_a_jitkit_that_runs_and_passes_the_references_tests(learner, tmp_path):
+    helped = "def merge_lists(mask, unchosen, chosen):\n    return _mine(mask, unchosen, chosen)\n"
+    learner.write(**(LISTS | {"merge_lists": helped}))
+    text = learner.lists.read_text(encoding="utf-8") + "\n\n# mine\n" + MERGE.replace("merge_lists", "_mine")
+    learner.lists.write_text(text, encoding="utf-8")
+    learner.write_sign("def soft_sign(x):\n    return x / (jnp.abs(x) + 1) * 1000\n")
+    learner("check", status=1)
+    folder = tmp_path / "my jit"
+    assert "3 functions of yours (90.1 90.2)" in learner("export", folder)
+    util = (folder / "jitkit" / "util.py").read_text(encoding="utf-8")
+    assert MERGE.replace("merge_lists", "_mine") in util
+    assert PARTITION in util
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    assert "| 90.1 | Merge lists | `jitkit.util:merge_lists` | mine |" in readme
+    assert "| `jitkit.nn.functions:soft_sign` | reference |" in readme
+    assert (folder / "tests" / "test_jit.py").is_file()
+    assert not (folder / "tests" / "test_structure.py").exists()
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "tests/test_util.py", "-p", "no:cacheprovider"],
+        cwd=folder, capture_output=True, text=True, check=False, env=_without_path(),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    assert "is there already" in learner("export", folder, status=1)
+
+
+def _without_path():
+    return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+
+
+# --- the installation -------------------------------------------------------------------------------------------
+
+
+def test_the_labs_of_a_clone_are_found(monkeypatch):
+    monkeypatch.delenv("JITKIT_LABS", raising=False)
+    assert manifest.labs_folder() == pathlib.Path(cli.__file__).parents[2] / "labs"
+    assert manifest.tests_folder() == pathlib.Path(__file__).parent

@@ -1,0 +1,296 @@
+"""`jitkit watch`, `pytest` and notebooks: three ways to the same verdicts."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import queue
+import subprocess
+import sys
+import threading
+import time
+import types
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+from kata_workspace import LABS, LISTS, MERGE, PARTITION, SPLIT, SWAPPED, learner
+
+from jitkit.kata import notebook, watch
+from jitkit.kata.keys import keys_of
+from jitkit.kata.running import Job, LearnerSource, Spare, Stop, Stopped, run
+from jitkit.kata.splice import Target
+
+__all__ = ["learner"]  # a fixture
+
+ROOT = pathlib.Path(__file__).parents[1]
+
+
+def environment(**more):
+    kept = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "FORCE_COLOR")}
+    return kept | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"} | more
+
+
+# --- watch ------------------------------------------------------------------------------------------------------
+
+
+class Watching:
+    """A `jitkit` that runs in the workspace, with pipes for a keyboard and a screen."""
+
+    def __init__(self, root):
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "jitkit.kata"], cwd=root, env=environment(), text=True, encoding="utf-8",
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        self.lines = queue.SimpleQueue()
+        self.listener = threading.Thread(target=self.listen, daemon=True)
+        self.listener.start()
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self.listener.join()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+    def listen(self):
+        for line in self.process.stdout:
+            self.lines.put(line)
+
+    def until(self, words):
+        """Everything up to a line that has these words."""
+        shown, give_up = "", time.monotonic() + 60
+        while words not in shown:
+            shown += self.lines.get(timeout=max(give_up - time.monotonic(), 0.1))
+        return shown
+
+    def press(self, key):
+        self.process.stdin.write(key + "\n")
+        self.process.stdin.flush()
+
+
+def test_watch_gives_a_verdict_on_what_was_saved_and_stays_on_it(learner):
+    watching = Watching(learner.root)
+    try:
+        assert "You are at 90.1 Merge lists" in watching.until("q quit")
+        learner.write(merge_lists=SWAPPED)
+        shown = watching.until("q quit")
+        assert "✗ FAIL  90.1 Merge lists" in shown
+        assert "lab 90: 0 of 2  90.1✗ 90.2○" in shown
+        watching.press("h")
+        assert "Which list does the first True take from?" in watching.until("q quit")
+        learner.lists.write_text(
+            "# a comment\n" + learner.lists.read_text(encoding="utf-8"), encoding="utf-8"
+        )
+        assert "✗ FAIL  90.1" in watching.until("q quit")
+        learner.write(partition_list=PARTITION, split_list=SPLIT)
+        assert "✓ PASS  90.2" in watching.until("q quit")
+        learner.write(merge_lists="def merge_lists(mask, unchosen, chosen):\n    while True: pass\n")
+        time.sleep(1.0)  # the endless loop runs: the next save ends it
+        learner.write(merge_lists=MERGE)
+        shown = watching.until("q quit")
+        assert "✓ PASS  90.1" in shown
+        assert "lab 90: 2 of 2  90.1✓ 90.2✓" in shown
+        learner.lists.write_text("def broken(:\n", encoding="utf-8")
+        assert "✗ BROKEN  90.1" in watching.until("q quit")
+        watching.press("q")
+        assert watching.process.wait(30) == 0
+    finally:
+        watching.close()
+
+
+def test_a_save_is_about_the_exercise_that_changed(learner):
+    workspace = learner.workspace
+    lab, first = workspace.exercise("90.1")
+    _, second = workspace.exercise("90.2")
+    before = workspace.look()
+
+    def meant(current, look=None):
+        now = workspace.look()
+        return watch.exercise_meant(look or before, now, lab, current)[1].id
+
+    assert meant(first) == "90.1"
+    assert meant(workspace.exercise("91.1")[1]) == "90.1"
+    learner.write(split_list=SPLIT)  # half of 90.2
+    assert meant(first) == "90.2"
+    between = workspace.look()
+    learner.write(**LISTS)
+    assert meant(first, between) == "90.1"
+    assert meant(second, between) == "90.2"
+    learner.lists.write_text("def (:", encoding="utf-8")
+    assert meant(second) == "90.2"
+
+
+def test_keys_come_from_a_pipe_as_lines():
+    read, write = os.pipe()
+    with os.fdopen(read) as stream, keys_of(stream) as next_key:
+        os.write(write, b"h\n\nquit\n")
+        os.close(write)
+        keys, give_up = [], time.monotonic() + 20
+        while len(keys) < 3 and time.monotonic() < give_up:
+            keys += filter(None, [next_key()])
+    assert keys == ["h", "\n", "q"]
+    with keys_of(None) as next_key:
+        assert next_key() == ""
+
+
+# --- the processes beside it ----------------------------------------------------------------------------------------
+
+
+def job(body, **options):
+    source = f"def merge_lists(mask, unchosen, chosen):\n    {body}\n"
+    file = LearnerSource("mine.py", source, frozenset({"merge_lists"}))
+    checks = LABS / "90_lists" / "checks.py"
+    target = {Target.parse("jitkit.util:merge_lists"): "mine.py"}
+    text = checks.read_text(encoding="utf-8")
+    return Job((file,), target, str(checks), text, ("kind_of_the_result",), **options)
+
+
+def test_a_spare_process_runs_what_is_saved_later_not_what_it_was_prepared_for():
+    spare = Spare()
+    try:
+        spare.prepare(False, job("return 1"))
+        waiting = spare.waiting[False]
+        (outcome,) = run(job("return 2"), spare)
+        assert outcome.value == {"is": "int", "value": "2"}
+        assert spare.waiting == {}
+        assert waiting.process.poll() is not None
+        spare.prepare(False)
+        spare.waiting[False].kill()
+        spare.waiting[False].process.wait()
+        (outcome,) = run(job("return 3"), spare)  # a dead one is replaced
+        assert outcome.value == {"is": "int", "value": "3"}
+    finally:
+        spare.close()
+
+
+def test_a_run_that_nobody_waits_for_is_stopped():
+    stop = Stop()
+    threading.Timer(2.0, stop.set).start()
+    start = time.monotonic()
+    with pytest.raises(Stopped):
+        run(job("while True: pass", seconds=60.0), None, stop)
+    assert time.monotonic() - start < 30
+
+
+def test_nothing_of_the_standard_library_is_left_to_import_when_functions_arrive():
+    program = (
+        "import importlib, sys, pathlib; sys.path.insert(0, sys.argv[1] + '/jitkit/kata')\n"
+        "import reference_code; del sys.path[0]; sys.path.insert(0, sys.argv[1])\n"
+        "for name in (*reference_code.STANDARD_LIBRARY, 'numpy', 'ml_dtypes'): importlib.import_module(name)\n"
+        "before = set(sys.modules)\n"
+        "reference = reference_code.ReferenceCode(pathlib.Path(sys.argv[1]) / 'jitkit')\n"
+        "sys.meta_path.insert(0, reference)\n"
+        "import jitkit, jitkit.kata.checking\n"
+        "print(sorted(n for n in set(sys.modules) - before if n.partition('.')[0] != 'jitkit'))\n"
+        "print(sorted(n for n in sys.modules if n.startswith('jitkit') and n not in reference.code))\n"
+        "print('jitkit.kata.cli' in reference.code, 'jitkit.bench' in reference.code)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-E", "-c", program, str(ROOT)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == ["[]", "[]", "False False"]
+
+
+# --- pytest -------------------------------------------------------------------------------------------------------
+
+
+def test_pytest_runs_the_same_checks_as_items(learner, tmp_path):
+    learner.write(merge_lists=SWAPPED.replace("    sources", "    print('hello')\n    sources"))
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-v", "-p", "pytest_jitkit", "-p", "no:cacheprovider", "--junitxml", str(tmp_path / "r.xml")],
+        cwd=learner.root, env=environment(JITKIT_LABS=str(LABS)), capture_output=True, text=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stdout
+    assert "90_lists/exercises.py::90.1::order_of_the_mask FAILED" in done.stdout
+    assert "90_lists/exercises.py::90.1::too_short PASSED" in done.stdout
+    assert "90_lists/exercises.py::90.2::the_rest SKIPPED (not written yet)" in done.stdout
+    assert "✗ fail: Items come in the order of the mask." in done.stdout
+    assert "hello" in done.stdout
+    assert "Traceback" not in done.stdout
+    (suite,) = ElementTree.parse(tmp_path / "r.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("6", "2", "3")
+
+
+def test_the_plugin_leaves_other_projects_alone(tmp_path):
+    folder = tmp_path / "labs" / "90_lists"
+    folder.mkdir(parents=True)
+    (folder / "exercises.py").write_text("raise RuntimeError\n", encoding="utf-8")
+    (tmp_path / "test_it.py").write_text(
+        "import sys\n\ndef test_nothing_came_along():\n    assert 'jitkit' not in sys.modules\n",
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "pytest_jitkit", "-p", "no:cacheprovider"],
+        cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "1 passed" in done.stdout, done.stdout
+
+
+# --- notebooks ----------------------------------------------------------------------------------------------------
+
+
+class Shell:
+    """As much of IPython as is asked for."""
+
+    def __init__(self, *cells):
+        self.user_ns = {"In": ["", *cells]}
+        self.input_transformer_manager = types.SimpleNamespace(
+            transform_cell=lambda cell: cell.replace("%time", "time_magic")
+        )
+
+
+@pytest.fixture
+def cells(monkeypatch):
+    """Run cells: `cells("def f(): ...", ...)`."""
+    monkeypatch.setenv("JITKIT_LABS", str(LABS))
+    monkeypatch.setattr(notebook, "_passed", {})
+
+    def show(*texts):
+        shell = Shell(*texts)
+        monkeypatch.setitem(
+            sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell, version_info=(9, 0))
+        )
+
+    return show
+
+
+def test_a_notebooks_cells_are_checked_and_shown_as_text_and_html(cells):
+    cells("%time", "this is no Python", "import math", f"# mine\n{SWAPPED}", 'check("90.1")')
+    shown = notebook.check("90.1")
+    assert not shown.passed
+    assert shown.fraction == pytest.approx(1 / 3)
+    assert "✗ FAIL  90.1 Merge lists" in repr(shown)
+    assert "In[4], line 2" in repr(shown)
+    assert "def merge_lists(mask, unchosen, chosen):" in repr(shown)
+    page = shown._repr_html_()
+    assert "color:#c62828" in page
+    assert "\x1b" not in page
+    with pytest.raises(AssertionError, match=r"FAIL  90\.1"):
+        shown.require()
+    with pytest.raises(LookupError, match=r"no exercise .99\.1."):
+        notebook.check("99.1")
+
+
+def test_the_last_definition_counts_and_what_passed_runs_with_the_rest(cells):
+    helped = "def merge_lists(mask, unchosen, chosen):\n    return helper(mask, unchosen, chosen)\n"
+    texts = [SWAPPED, helped, MERGE.replace("merge_lists", "helper")]
+    cells(*texts)
+    assert notebook.check("90.1").passed
+    cells(*texts, PARTITION, SPLIT)
+    shown = notebook.check("90.2")
+    assert shown.passed
+    assert "yours: 90.1 90.2; reference: the rest" in repr(shown)
+    cells(*texts, PARTITION, SPLIT, SWAPPED)
+    assert "yours: 90.2; reference: the rest" in repr(notebook.check("90.2"))
+
+
+def test_an_experiment_asks_first_and_is_shown_inline(cells):
+    cells(MERGE)
+    question = repr(notebook.experiment("90"))
+    assert "How does the number of equations grow" in question
+    assert "in proportion" in question
+    assert "each turn" not in question
+    plot = notebook.experiment("90", guess=2, quick=True)
+    assert repr(plot).startswith("You said: in proportion. In proportion:")
+    assert plot.png.startswith(b"\x89PNG")
+    assert "data:image/png;base64," in plot._repr_html_()
