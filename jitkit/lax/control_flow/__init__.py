@@ -1,7 +1,7 @@
 """Conditionals and loops on values that are known only when the program runs.
 
 The functions of the user are traced once, to jaxprs, which are parameters of one equation. To be read in this
-order: `common`, `conditionals`, `loops`, `scanning`, `derived`.
+order: `common`, `agreement`, `conditionals`, `loops`, `scanning`, `stepping`, `derived`.
 
 JAX: jax/_src/lax/control_flow/loops.py:while_loop
 """

@@ -43,8 +43,16 @@ def _in_a_row(avals: Sequence[Any]) -> str:
 def promote_weak_inputs(
     leaves: Sequence[Any], avals: Sequence[Any], out_avals: Sequence[Any]
 ) -> tuple[list[Any], bool]:
-    """The initial carry, with weakly typed values converted where the body returns another type; and whether
-    there were any. So a loop may start from `0` and add floats to it.
+    """The initial carry of a loop, so that it may start from `0` and add floats to it.
+
+    Args:
+      leaves: the values that the carry starts from, and `avals`, their types.
+      out_avals: the types that the body returned for them.
+
+    Returns:
+      The values, and whether one of them is new. A weakly typed one whose body returned another type (not
+      `same_type`) is converted, by `convert_element_type`, to the dtype where its own and the returned one meet,
+      `dtypes.result_type(value, returned type)`. All others are the objects that they were.
     """
     promoted = [
         convert_element_type(x, dtypes.result_type(x, out))
@@ -56,36 +64,53 @@ def promote_weak_inputs(
 
 
 def check_carry(what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef, traced: Traced) -> None:
-    """TypeError unless the carry comes out of a loop's body as it went in: in tree and types.
+    """TypeError unless the carry comes out of a loop's body as it went in: first in tree, then in types (`same_type`).
 
-    `in_tree` is the tree of the body's arguments, of which the carry is the first.
+    Args:
+      what: the name of the loop's function, for messages.
+      body: what was traced.
+      in_tree: the tree of the tuple of the body's arguments, of which the carry is the first.
+      out_tree: the tree of the carry that the body returned.
+      traced: what tracing gave. The inputs of its jaxpr are the constants, then the carry, then whatever else the
+        body takes; its outputs are the carry, then whatever else it returns.
+
+    `carry_structure_error(what, body, in_tree, out_tree)` makes the error for the tree; and for types
+    `carry_type_error(what, jaxpr, names, pairs)`, where `names` are the names of the jaxpr's inputs
+    (`jaxpr.debug_info.safe_arg_names(count)`) from the first of the carry on, and `pairs` the types of each leaf of
+    the carry: as it goes in, and as it comes out.
     """
     carry_tree = in_tree.children()[0]
-    if carry_tree is not out_tree and carry_tree != out_tree:
-        differences = _different_structures(body, in_tree, out_tree)
-        if differences:
-            raise TypeError(
-                f"{what} function carry input and carry output must have the same pytree structure, but they differ:"
-                f"\n\n{differences}\n\nReturn the carry with the structure with which it comes in, or start the "
-                "loop from a value with the structure that is returned."
-            )
-    start, count = len(traced.consts), carry_tree.num_leaves
-    jaxpr = traced.jaxpr
+    if carry_tree != out_tree:
+        raise carry_structure_error(what, body, in_tree, out_tree)
+    start, count, jaxpr = len(traced.consts), carry_tree.num_leaves, traced.jaxpr
     pairs = list(zip(jaxpr.in_avals[start : start + count], jaxpr.out_avals[:count], strict=True))
-    if all(same_type(before, after) for before, after in pairs):
-        return
-    names = jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))[start:]
-    lines = [
-        f"  {names[i] or 'the carry'} goes in as {before.str_short()} and comes out as {after.str_short()}"
+    if not all(same_type(before, after) for before, after in pairs):
+        names = jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))[start:]
+        raise carry_type_error(what, jaxpr, names, pairs)
+
+
+def carry_structure_error(what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef) -> TypeError:
+    """The error for a carry that comes out as another tree."""
+    return TypeError(
+        f"{what} function carry input and carry output must have the same pytree structure, but they differ:"
+        f"\n\n{_different_structures(body, in_tree, out_tree)}\n\nReturn the carry with the structure with which it "
+        "comes in, or start the loop from a value with the structure that is returned."
+    )
+
+
+def carry_type_error(
+    what: str, jaxpr: Jaxpr, names: Sequence[str], pairs: Sequence[tuple[Any, Any]]
+) -> TypeError:
+    """The error for a carry of which a leaf, with this name and these two types, comes out as another type."""
+    different = [i for i, (before, after) in enumerate(pairs) if not same_type(before, after)]
+    differences = "\n".join(
+        f"  {names[i] or 'the carry'} goes in as {pairs[i][0].str_short()} and comes out as {pairs[i][1].str_short()}"
         f"{_made_at(jaxpr, i)}"
-        for i, (before, after) in enumerate(pairs)
-        if not same_type(before, after)
-    ]
-    before, after = next(pair for pair in pairs if not same_type(*pair))
-    differences = "\n".join(lines)
-    raise TypeError(
+        for i in different
+    )
+    return TypeError(
         f"{what} function carry input and carry output must have equal types, but they differ:"
-        f"\n\n{differences}\n\n{_mend(before, after)}"
+        f"\n\n{differences}\n\n{_mend(*pairs[different[0]])}"
     )
 
 
@@ -135,34 +160,59 @@ _LEAF = _ShownAsArray("Leaf", (), {})()  # stands for every array in a message a
 
 
 def check_branches(what: str, names: Sequence[str], bodies: Sequence[Body], traced: Sequence[Traced]) -> None:
-    """TypeError unless every branch returns what the first one does: a tree of the same structure, of leaves
-    of the same types.
+    """TypeError unless every branch returns what the first one does: a tree of the same structure, with leaves of
+    the same types (`same_type`).
+
+    The branches are compared with the first, in their order, and of two branches the structures first: leaves
+    of different trees do not belong together. `structure_error(what, i, names, bodies, traced)` and `type_error`,
+    with the same parameters, make the error for the i-th branch.
     """
-    for i in range(1, len(traced)):
-        pair = [f"{names[k]} ({api_util.source_of(bodies[k].user)})" for k in (0, i)]
-        trees = traced[0].out_tree, traced[i].out_tree
-        structures = "\n".join(
-            f"  {_output(path)} is a {first} in {names[0]} and a {second} in {names[i]}: {reason}"
-            for path, first, second, reason in equality_errors(*map(_with_leaves, trees))
+    first = traced[0]
+    for i, other in enumerate(traced):
+        if other.out_tree != first.out_tree:
+            raise structure_error(what, i, names, bodies, traced)
+        pairs = zip(first.jaxpr.out_avals, other.jaxpr.out_avals, strict=True)
+        if not all(same_type(one, two) for one, two in pairs):
+            raise type_error(what, i, names, bodies, traced)
+
+
+def structure_error(
+    what: str, i: int, names: Sequence[str], bodies: Sequence[Body], traced: Sequence[Traced]
+) -> TypeError:
+    """The error for the i-th branch, which returns another tree than the first one."""
+    differences = "\n".join(
+        f"  {_output(path)} is a {one} in {names[0]} and a {other} in {names[i]}: {reason}"
+        for path, one, other, reason in equality_errors(
+            _with_leaves(traced[0].out_tree), _with_leaves(traced[i].out_tree)
         )
-        if structures:
-            raise TypeError(
-                f"{what} branch outputs must have the same pytree structure, but they differ:\n\n{structures}\n\n"
-                f"Return the same structure from {' and '.join(pair)}."
-            )
-        avals = [t.jaxpr.out_avals for t in traced]
-        paths = [path for path, _ in tree_flatten_with_path(_with_leaves(trees[0]))[0]]
-        types = "\n".join(
-            f"  {_output(path)} is {first.str_short()} in {names[0]}{_made_at(traced[0].jaxpr, k)} "
-            f"and {second.str_short()} in {names[i]}{_made_at(traced[i].jaxpr, k)}"
-            for k, (path, first, second) in enumerate(zip(paths, avals[0], avals[i], strict=True))
-            if not same_type(first, second)
-        )
-        if types:
-            raise TypeError(
-                f"{what} branches must have equal output types but they differ.\n\n{types}\n\n"
-                f"Return the same types from {' and '.join(pair)}, for example with `.astype(...)`."
-            )
+    )
+    return TypeError(
+        f"{what} branch outputs must have the same pytree structure, but they differ:\n\n{differences}\n\n"
+        f"Return the same structure from {_both(names, bodies, i)}."
+    )
+
+
+def type_error(
+    what: str, i: int, names: Sequence[str], bodies: Sequence[Body], traced: Sequence[Traced]
+) -> TypeError:
+    """The error for the i-th branch, which returns leaves of other types than the first one."""
+    first, other = traced[0].jaxpr, traced[i].jaxpr
+    paths = [path for path, _ in tree_flatten_with_path(_with_leaves(traced[0].out_tree))[0]]
+    differences = "\n".join(
+        f"  {_output(path)} is {one.str_short()} in {names[0]}{_made_at(first, k)} "
+        f"and {two.str_short()} in {names[i]}{_made_at(other, k)}"
+        for k, (path, one, two) in enumerate(zip(paths, first.out_avals, other.out_avals, strict=True))
+        if not same_type(one, two)
+    )
+    return TypeError(
+        f"{what} branches must have equal output types but they differ.\n\n{differences}\n\n"
+        f"Return the same types from {_both(names, bodies, i)}, for example with `.astype(...)`."
+    )
+
+
+def _both(names: Sequence[str], bodies: Sequence[Body], i: int) -> str:
+    """`true_fun (train.py:31) and false_fun (train.py:32)`."""
+    return " and ".join(f"{names[k]} ({api_util.source_of(bodies[k].user)})" for k in (0, i))
 
 
 def _output(path: Any) -> str:

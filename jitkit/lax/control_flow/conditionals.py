@@ -18,7 +18,7 @@ import numpy as np
 
 from ... import config, core, dtypes, traceback_util
 from ...core import Primitive, ShapedArray, abstract_token
-from ...effects import no_effects, ordered_effects
+from ...effects import Effect, no_effects, ordered_effects
 from ...errors import JaxprTypeError
 from ...interpreters.mlir import LoweringContext, register_lowering, type_of
 from ...jaxpr import Atom, Jaxpr, JaxprEqn, Var, dce_jaxpr, dce_rules
@@ -47,29 +47,52 @@ def _(index: ShapedArray, *operands: Any, branches: tuple[Jaxpr, ...]) -> list[A
 
 
 @register_lowering(cond_p)
-def _lower_cond(ctx: LoweringContext, index: str, *args: str, branches: tuple[Jaxpr, ...]) -> list[str]:
-    """The branches as regions of one `case`, which see the operands from inside. Every branch begins with the same
-    tokens, and returns the ones it ends with.
+def lower_cond(ctx: LoweringContext, index: str, *args: str, branches: tuple[Jaxpr, ...]) -> list[str]:
+    """Write one operation `stablehlo.case`, whose i-th region is the i-th branch; return the names of its results.
+
+    `index` and `args` are names in the text, of the scalar that chooses and of the operands of the branches. The
+    types of all of them are `ctx.avals_in`, `index` first; those of the equation's results are `ctx.avals_out`.
+    A region of `case` has no arguments of its own: it may use every name from around it.
+
+    For each branch, `region_of(ctx, jaxpr, args, scope, ordered)` is the function that writes it, which
+    `ctx.emit_regions` wants beside the types of the region's arguments. The scope of the i-th is
+    `cond/branch_i_fun`. `ctx.emit_regions` takes the operation up to its regions, `"stablehlo.case"(%0)`, and its
+    signature, `(tensor<i32>) -> (tensor<f32>, tensor<3xi1>)`, where `type_of(aval)` writes a type.
+
+    `ordered` are the ordered effects (`ordered_effects`) of all branches together: a branch without an effect hands
+    on its token. The operation returns a token for each (of the type `abstract_token`), and the results of the
+    equation after them. `ctx.take_tokens` takes the tokens off and returns the rest.
     """
     ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))
-    tokens = [ctx.tokens[effect] for effect in ordered]
-    out_avals = [abstract_token] * len(tokens) + list(ctx.avals_out)
-
-    def region(i: int) -> Callable[[], list[tuple[str, Any]]]:
-        def write() -> list[tuple[str, Any]]:
-            ctx.take_tokens(ordered, tokens)
-            outs = ctx.lower_region(branches[i], args, f"cond/branch_{i}_fun")
-            return list(zip([*(ctx.tokens[effect] for effect in ordered), *outs], out_avals, strict=True))
-
-        return write
-
+    out_avals = [abstract_token] * len(ordered) + list(ctx.avals_out)
+    regions = [
+        region_of(ctx, branch, args, f"cond/branch_{i}_fun", ordered) for i, branch in enumerate(branches)
+    ]
     outs = ctx.emit_regions(
         f'"stablehlo.case"({index})',
-        [([], region(i)) for i in range(len(branches))],
+        [([], region) for region in regions],
         f"({type_of(ctx.avals_in[0])}) -> ({', '.join(map(type_of, out_avals))})",
         len(out_avals),
     )
     return ctx.take_tokens(ordered, outs)
+
+
+def region_of(
+    ctx: LoweringContext, jaxpr: Jaxpr, args: Sequence[str], scope: str, ordered: Sequence[Effect]
+) -> Callable[[], list[tuple[str, Any]]]:
+    """A function that writes a jaxpr as a region which uses the names `args` from around it, and returns what the
+    region ends with: pairs of a name and its type, the tokens of the ordered effects before the outputs. All
+    regions of an operation begin with the tokens that there are now.
+    """
+    tokens = [ctx.tokens[effect] for effect in ordered]
+
+    def write() -> list[tuple[str, Any]]:
+        ctx.take_tokens(ordered, tokens)
+        outs = ctx.lower_region(jaxpr, args, scope)
+        last = [(ctx.tokens[effect], abstract_token) for effect in ordered]
+        return [*last, *zip(outs, jaxpr.out_avals, strict=True)]
+
+    return write
 
 
 def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
@@ -99,7 +122,7 @@ class _NotGiven:
         return "<no operand>"
 
 
-_NOT_GIVEN = _NotGiven()
+NOT_GIVEN = _NotGiven()
 
 
 @traceback_util.api_boundary
@@ -108,31 +131,34 @@ def cond(
     true_fun: Callable[..., Any],
     false_fun: Callable[..., Any],
     *operands: Any,
-    operand: Any = _NOT_GIVEN,
+    operand: Any = NOT_GIVEN,
 ) -> Any:
     """`true_fun(*operands)` if `pred` else `false_fun(*operands)`, where only one of the two runs.
 
+    Both functions are traced (`choose`), and the predicate is the index of one: 0 or 1, as int32. Where jit is
+    disabled and the predicate is concrete, Python chooses: the function is called, and the other one is not.
+
     Args:
-      pred: a scalar; a number stands for whether it is not 0.
+      pred: a scalar; a number stands for whether it is not 0 (`truth_of`).
       true_fun, false_fun: functions of the operands, which return trees of one structure and of arrays of the
-        same types. Both are traced.
+        same types. Where they are none, the call may have the old form (`cond_with_two_operands`).
       operands: trees of arrays. What the functions close over is passed along too.
-      operand: a single operand, by keyword.
+      operand: a single operand, by keyword (`all_operands`).
 
     Raises:
       TypeError: `pred` is not a scalar, the functions are none, or return different structures or types.
     """
     if not callable(true_fun) or not callable(false_fun):
-        return _cond_with_two_operands(pred, true_fun, false_fun, *operands)
-    operands = _all_operands(operands, operand)
-    pred = _truth(pred)
+        return cond_with_two_operands(pred, true_fun, false_fun, *operands)
+    operands = all_operands(operands, operand)
+    pred = truth_of(pred)
     if config.local.state.options.disable_jit and core.is_concrete(pred):
         return (true_fun if pred else false_fun)(*operands)
     index = convert_element_type(pred, np.int32)
-    return _choose("cond", index, {"true_fun": true_fun, "false_fun": false_fun}, operands)
+    return choose("cond", index, {"true_fun": true_fun, "false_fun": false_fun}, operands)
 
 
-def _cond_with_two_operands(pred: Any, *rest: Any) -> Any:
+def cond_with_two_operands(pred: Any, *rest: Any) -> Any:
     """The form of the earliest versions: `cond(pred, x, true_fun, y, false_fun)`."""
     if len(rest) == 4 and callable(rest[1]) and callable(rest[3]):
         x, true_fun, y, false_fun = rest
@@ -140,8 +166,9 @@ def _cond_with_two_operands(pred: Any, *rest: Any) -> Any:
     raise TypeError("lax.cond: true_fun and false_fun arguments should be callable.")
 
 
-def _all_operands(operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
-    if operand is _NOT_GIVEN:
+def all_operands(operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
+    """The operands, which may have been given as one by keyword. TypeError for both."""
+    if operand is NOT_GIVEN:
         return operands
     if operands:
         raise TypeError(
@@ -151,8 +178,8 @@ def _all_operands(operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
     return (operand,)
 
 
-def _truth(pred: Any) -> Any:
-    """The predicate as a bool, a concrete or a traced one."""
+def truth_of(pred: Any) -> Any:
+    """The predicate as a bool, a concrete or a traced one. TypeError for what is no scalar, or no number."""
     if pred is None:
         raise TypeError("cond predicate is None\nPass True or False, a number, or a scalar array.")
     if isinstance(pred, Sequence) or np.ndim(pred) != 0:
@@ -175,16 +202,19 @@ def _truth(pred: Any) -> Any:
 
 @traceback_util.api_boundary
 def switch(
-    index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _NOT_GIVEN
+    index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = NOT_GIVEN
 ) -> Any:
     """`branches[index](*operands)`, with the nearest branch where the index is out of bounds.
 
+    All branches are traced (`choose`, where the i-th is called `branch i`), one runs. The index goes into the
+    equation as int32, and clamped to the numbers that there are. A single branch is called, without an equation.
+    Where jit is disabled and the index is concrete, Python chooses.
+
     Args:
-      index: an integer scalar.
-      branches: functions of the operands, which return trees of one structure and of arrays of the same
-        types. All are traced, one runs.
+      index: an integer scalar (`check_index` raises for all else).
+      branches: functions of the operands, which return trees of one structure and of arrays of the same types.
       operands: trees of arrays.
-      operand: a single operand, by keyword.
+      operand: a single operand, by keyword (`all_operands`).
 
     Raises:
       TypeError: `index` is not an integer scalar, or the branches are no functions, or return different
@@ -193,8 +223,8 @@ def switch(
     """
     if not all(callable(branch) for branch in branches):
         raise TypeError("lax.switch: branches argument should be a sequence of callables.")
-    operands = _all_operands(operands, operand)
-    _check_index(index)
+    operands = all_operands(operands, operand)
+    check_index(index)
     if len(branches) < 2:
         if not branches:
             raise ValueError("Empty branch sequence\n`switch` calls one of its branches: pass at least one.")
@@ -204,10 +234,11 @@ def switch(
     if config.local.state.options.disable_jit and core.is_concrete(index):
         return branches[int(index)](*operands)
     names = {f"branch {i}": branch for i, branch in enumerate(branches)}
-    return _choose("switch", index, names, operands)
+    return choose("switch", index, names, operands)
 
 
-def _check_index(index: Any) -> None:
+def check_index(index: Any) -> None:
+    """TypeError unless the index is an integer scalar, a concrete or a traced one."""
     if np.ndim(index) != 0:
         raise TypeError(
             f"Branch index must be scalar, got {index} of shape {np.shape(index)}.\n"
@@ -224,30 +255,45 @@ def _check_index(index: Any) -> None:
         )
 
 
-def _choose(
-    what: str, index: Any, functions: dict[str, Callable[..., Any]], operands: tuple[Any, ...]
-) -> Any:
-    """Trace the functions, check that they agree, and write the equation that runs one of them."""
+def choose(what: str, index: Any, functions: dict[str, Callable[..., Any]], operands: tuple[Any, ...]) -> Any:
+    """What the function that `index` chooses returns for the operands: trace all of them, and write one equation.
+
+    Each function is traced (`trace_body`, of a `Body`) for the operands' tree and types, in the given order; then
+    all must agree (`check_branches`). The result is a tree of the structure that they return.
+
+    The branches of an equation take the same inputs: first the constants of all functions, each of them once
+    (the same object is the same constant), then the leaves of `operands`. `with_consts_of_all` makes such a branch.
+
+    Args:
+      what: `cond` or `switch`, for messages and as what the functions are traced for. In an equation of `cond`,
+        the branch for False is the first.
+      index: an int32 scalar within bounds.
+      functions: with the names that messages call them: for `cond` the true one first.
+      operands: trees of arrays, which the functions are called with.
+    """
     args, in_tree = tree_flatten(operands)
     avals = avals_of(args)
     bodies = [Body(function, function, what) for function in functions.values()]
     traced = [trace_body(body, in_tree, avals) for body in bodies]
-    consts = list({id(x): x for t in traced for x in t.consts}.values())
-    branches = [_with_consts_of_all(t, k, traced, consts) for k, t in enumerate(traced)]
     check_branches(what, list(functions), bodies, traced)
-
-    inputs = [*consts, *args]
-    sources = list(zip(*map(forwarded_inputs, branches), strict=True))
-    passed = [places[0] if len(set(places)) == 1 else None for places in sources]
-    branches = [keep_outputs(branch, tuple(place is None for place in passed)) for branch in branches]
+    consts = list({id(x): x for t in traced for x in t.consts}.values())
+    branches = [with_consts_of_all(t, k, traced, consts) for k, t in enumerate(traced)]
     if what == "cond":
         branches.reverse()  # False is 0
-    computed = iter(cond_p.bind(index, *inputs, branches=tuple(branches)))
-    outs = [next(computed) if place is None else asarray(inputs[place]) for place in passed]
+    outs = bind_branches(index, branches, [*consts, *args])
     return tree_unflatten(traced[0].out_tree, outs)
 
 
-def _with_consts_of_all(branch: Traced, k: int, traced: Sequence[Traced], consts: Sequence[Any]) -> Jaxpr:
+def bind_branches(index: Any, branches: Sequence[Jaxpr], inputs: Sequence[Any]) -> list[Any]:
+    """Write the equation, around which goes what all branches pass through from the same input."""
+    sources = list(zip(*map(forwarded_inputs, branches), strict=True))
+    passed = [places[0] if len(set(places)) == 1 else None for places in sources]
+    computed_only = [keep_outputs(branch, tuple(place is None for place in passed)) for branch in branches]
+    computed = iter(cond_p.bind(index, *inputs, branches=tuple(computed_only)))
+    return [next(computed) if place is None else asarray(inputs[place]) for place in passed]
+
+
+def with_consts_of_all(branch: Traced, k: int, traced: Sequence[Traced], consts: Sequence[Any]) -> Jaxpr:
     """The k-th branch, with inputs for the constants of all branches."""
     if not consts:
         return branch.jaxpr

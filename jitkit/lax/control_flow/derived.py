@@ -36,24 +36,26 @@ def fori_loop(
 ) -> Any:
     """`val = init_val`; for `i` from `lower` up to but without `upper`: `val = body_fun(i, val)`; the last `val`.
 
-    With bounds that are known while tracing it is a `scan`, otherwise a `while_loop`.
+    With bounds that are known while tracing it is a `scan` of `known_trips(lower, upper)` steps (`count_by_scan`),
+    otherwise a `while_loop` (`count_by_while`), for which both bounds are converted to one dtype
+    (`dtype_of_bounds`), where they do not have it.
 
     Args:
       lower, upper: integer scalars of one dtype. With `upper <= lower` there are no steps.
       body_fun: takes the index and the carry, returns the carry with the same structure and types.
       init_val: the carry, a tree of arrays.
-      unroll: as for `scan`; only for known bounds.
+      unroll: as for `scan`, False where it is not given; only for known bounds.
 
     Raises:
       TypeError: `body_fun` is no function, the bounds are of different types, or the carry changes its type.
-      ValueError: `unroll` is given and the bounds are traced.
+      ValueError: the bounds are traced, and `unroll` is neither None nor False nor 1.
     """
     if not callable(body_fun):
         raise TypeError("lax.fori_loop: body_fun argument should be callable.")
-    dtype = _dtype_of_bounds(lower, upper)
-    trips = _known_trips(lower, upper)
+    dtype = dtype_of_bounds(lower, upper)
+    trips = known_trips(lower, upper)
     if trips is not None:
-        return _count_by_scan(lower, trips, body_fun, init_val, False if unroll is None else unroll)
+        return count_by_scan(lower, trips, body_fun, init_val, False if unroll is None else unroll)
     if unroll not in (None, False, 1):
         raise ValueError(
             "Can only use `unroll` in `fori_loop` if the loop bounds are statically known.\n"
@@ -63,12 +65,14 @@ def fori_loop(
         bound if dtypes.dtype(bound) == dtype else convert_element_type(bound, dtype)
         for bound in (lower, upper)
     )
-    return _count_by_while(lower, upper, body_fun, init_val)
+    return count_by_while(lower, upper, body_fun, init_val)
 
 
-def _count_by_scan(
+def count_by_scan(
     lower: Any, trips: int, body_fun: Callable[[Any, Any], Any], init_val: Any, unroll: int | bool
 ) -> Any:
+    """`fori_loop` as a scan of `trips` steps over nothing, whose carry is the pair of the index and the value."""
+
     def step(carry: tuple[Any, Any], _: None) -> tuple[tuple[Any, Any], None]:
         i, val = carry
         return (i + 1, body_fun(i, val)), None
@@ -80,23 +84,32 @@ def _count_by_scan(
     return val
 
 
-def _count_by_while(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
+def count_by_while(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
+    """`fori_loop` as a while loop, whose carry is the index, the upper bound and the value.
+
+    `run_while(cond, body, init_val)` writes the loop, for two `Body`. The condition is `below_upper`, traced for
+    `while_cond`. The function of the body is one of the carry, and its user the user's function, traced for
+    `fori_loop`; the `view` of it gives the arguments of that: the index and the value. The index is counted up by a
+    one of its own dtype.
+    """
+
     def step(carry: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
         i, upper, val = carry
         return add(i, np.array(1, i.dtype)), upper, body_fun(i, val)
 
     body = Body(step, body_fun, "fori_loop", lambda carry: (carry[0], carry[2]))
-    cond = Body(_below_upper, _below_upper, "while_cond")
+    cond = Body(below_upper, below_upper, "while_cond")
     _, _, val = run_while(cond, body, (lower, upper, init_val))
     return val
 
 
-def _below_upper(carry: tuple[Any, Any, Any]) -> Any:
+def below_upper(carry: tuple[Any, Any, Any]) -> Any:
+    """Whether the index, first of the carry, is below the upper bound, the second."""
     i, upper, _ = carry
     return lt(i, upper)
 
 
-def _dtype_of_bounds(lower: Any, upper: Any) -> Any:
+def dtype_of_bounds(lower: Any, upper: Any) -> Any:
     """The dtype of the index: that of both bounds, or of the one that is not a Python int."""
     lower_dtype, upper_dtype = dtypes.dtype(lower), dtypes.dtype(upper)
     if lower_dtype == upper_dtype:
@@ -111,8 +124,8 @@ def _dtype_of_bounds(lower: Any, upper: Any) -> Any:
     )
 
 
-def _known_trips(lower: Any, upper: Any) -> int | None:
-    """How often the loop runs, if both bounds are known."""
+def known_trips(lower: Any, upper: Any) -> int | None:
+    """How often the loop runs, if both bounds are known while tracing; None if not."""
     if not (core.is_concrete(lower) and core.is_concrete(upper)):
         return None
     try:

@@ -19,7 +19,7 @@ import numpy as np
 
 from ... import config, traceback_util
 from ...core import Primitive, abstract_token
-from ...effects import no_effects, ordered_effects
+from ...effects import Effects, no_effects, ordered_effects
 from ...errors import ConcretizationTypeError
 from ...interpreters.mlir import LoweringContext, register_lowering, type_of
 from ...jaxpr import Jaxpr, dce_jaxpr
@@ -52,13 +52,13 @@ def _(*avals: Any, cond_jaxpr: Jaxpr, body_jaxpr: Jaxpr, cond_nconsts: int, body
 
 
 @register_lowering(while_p)
-def _lower_while(ctx: LoweringContext, *args: str, **params: Any) -> list[str]:
+def _(ctx: LoweringContext, *args: str, **params: Any) -> list[str]:
     if ordered_effects(params["cond_jaxpr"].effects):
         return inline_function(ctx, lambda *values: _asked_in_body(*values, **params), args, ctx.avals_in)
-    return _write_while(ctx, *args, **params)
+    return lower_while(ctx, *args, **params)
 
 
-def _write_while(
+def lower_while(
     ctx: LoweringContext,
     *args: str,
     cond_jaxpr: Jaxpr,
@@ -66,28 +66,63 @@ def _write_while(
     cond_nconsts: int,
     body_nconsts: int,
 ) -> list[str]:
-    """Two regions with the same arguments: tokens, constants of the condition, constants of the body, carry."""
-    ordered = ordered_effects(body_jaxpr.effects)
-    tokens = [ctx.tokens[effect] for effect in ordered]
-    avals = [abstract_token] * len(tokens) + list(ctx.avals_in)
-    sizes = [len(tokens), cond_nconsts, body_nconsts]
+    """Write the two regions of one `stablehlo.while`; return the names of the last carry.
+
+    `args` are names in the text: of the constants of the condition, then of those of the body, then of the carry.
+    `ctx.avals_in` are their types. A `while` of StableHLO knows no constants: all that its regions read goes round,
+    so both regions have arguments for all of `args`, and the operation has as many results. The region of the body
+    ends with a value for each of them, of the same type: constants as they came.
+
+    `write_while(ctx, args, condition, body, effects)` writes the operation, with the effects of the body's jaxpr.
+    `condition` and `body` get the names of their region's arguments, write the region, and return what it ends
+    with as pairs of a name and its type. `ctx.lower_region(jaxpr, names, scope)` writes the equations of a jaxpr and
+    returns the names of its outputs; the scopes are `while/cond` and `while/body`. The inputs of `cond_jaxpr` are
+    its constants and the carry, those of `body_jaxpr` its own constants and the carry.
+    """
+    sizes = [cond_nconsts, body_nconsts]
 
     def condition(*names: str) -> list[tuple[str, Any]]:
-        _, cond_consts, _, carry = split_list(names, sizes)
-        [pred] = ctx.lower_region(cond_jaxpr, cond_consts + carry, "while/cond")
-        return [(pred, cond_jaxpr.out_avals[0])]
+        cond_consts, _, carry = split_list(names, sizes)
+        outs = ctx.lower_region(cond_jaxpr, cond_consts + carry, "while/cond")
+        return list(zip(outs, cond_jaxpr.out_avals, strict=True))
 
     def body(*names: str) -> list[tuple[str, Any]]:
-        ctx.take_tokens(ordered, names)
-        _, cond_consts, body_consts, carry = split_list(names, sizes)
+        cond_consts, body_consts, carry = split_list(names, sizes)
         carry = ctx.lower_region(body_jaxpr, body_consts + carry, "while/body")
-        tokens = [ctx.tokens[effect] for effect in ordered]
-        return list(zip(tokens + cond_consts + body_consts + carry, avals, strict=True))
+        return list(zip(cond_consts + body_consts + carry, ctx.avals_in, strict=True))
+
+    outs = write_while(ctx, args, condition, body, body_jaxpr.effects)
+    return outs[cond_nconsts + body_nconsts :]
+
+
+_Region = Callable[..., list[tuple[str, Any]]]
+
+
+def write_while(
+    ctx: LoweringContext, args: Sequence[str], condition: _Region, body: _Region, effects: Effects
+) -> list[str]:
+    """Write `stablehlo.while` with the operands `args`, and return the names of its results. The tokens of ordered
+    effects go round before the operands; `condition` and `body` do not see them.
+    """
+    ordered = ordered_effects(effects)
+    tokens = [ctx.tokens[effect] for effect in ordered]
+    avals = [abstract_token] * len(tokens) + list(ctx.avals_in)
+
+    def cond_region(*names: str) -> list[tuple[str, Any]]:
+        return condition(*names[len(tokens) :])
+
+    def body_region(*names: str) -> list[tuple[str, Any]]:
+        outs = body(*ctx.take_tokens(ordered, names))
+        return [*((ctx.tokens[effect], abstract_token) for effect in ordered), *outs]
 
     types = ", ".join(map(type_of, avals))
-    head, signature = f'"stablehlo.while"({", ".join([*tokens, *args])})', f"({types}) -> ({types})"
-    outs = ctx.emit_regions(head, [(avals, condition), (avals, body)], signature, len(avals))
-    return ctx.take_tokens(ordered, outs)[cond_nconsts + body_nconsts :]
+    outs = ctx.emit_regions(
+        f'"stablehlo.while"({", ".join([*tokens, *args])})',
+        [(avals, cond_region), (avals, body_region)],
+        f"({types}) -> ({types})",
+        len(avals),
+    )
+    return ctx.take_tokens(ordered, outs)
 
 
 def _asked_in_body(
@@ -138,29 +173,42 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
 
 
 def run_while(cond: Body, body: Body, init_val: Any) -> Any:
-    """Trace both functions, check that the carry keeps its type, and write the equation."""
+    """The last carry of a loop, a tree like `init_val`: trace both functions, and write one equation.
+
+    Condition and body are traced once, for a carry of the types that the leaves of `init_val` have (`trace_both`).
+    When the body returns as many leaves as it gets, and other types for weak ones, these are promoted
+    (`promote_weak_inputs`), and both functions traced again. Then the carry must come out as it went in
+    (`check_carry`, where the loop is called `while_loop body`).
+
+    `bind_while(cond, body, init)` writes the equation for what was traced, and returns the leaves of the last carry.
+    The tree of arguments that tracing wants is that of a tuple: `treedef_tuple((carry_tree,))`.
+    """
     init, carry_tree = tree_flatten(init_val)
     in_tree = treedef_tuple((carry_tree,))
-    traced_cond, traced = _trace_both(cond, body, in_tree, avals_of(init))
+    traced_cond, traced = trace_both(cond, body, in_tree, avals_of(init))
     if len(traced.jaxpr.outvars) == len(init):
         init, changed = promote_weak_inputs(init, avals_of(init), traced.jaxpr.out_avals)
         if changed:
-            traced_cond, traced = _trace_both(cond, body, in_tree, avals_of(init))
+            traced_cond, traced = trace_both(cond, body, in_tree, avals_of(init))
     check_carry("while_loop body", body, in_tree, traced.out_tree, traced)
+    return tree_unflatten(traced.out_tree, bind_while(traced_cond, traced, init))
 
-    cond_jaxpr, body_jaxpr, constant = _without_constant_carry(traced_cond, traced)
-    init, moved = partition_list(constant, init)
-    body_consts = [*moved, *traced.consts]
+
+def bind_while(cond: Traced, body: Traced, init: Sequence[Any]) -> list[Any]:
+    """Write the equation, around which goes what the body passes through and the condition does not read."""
+    cond_jaxpr, body_jaxpr, constant = without_constant_carry(cond, body)
+    carry, moved = partition_list(constant, init)
+    body_consts = [*moved, *body.consts]
     outs = while_p.bind(
-        *traced_cond.consts,
+        *cond.consts,
         *body_consts,
-        *init,
-        cond_nconsts=len(traced_cond.consts),
+        *carry,
+        cond_nconsts=len(cond.consts),
         cond_jaxpr=cond_jaxpr,
         body_nconsts=len(body_consts),
         body_jaxpr=body_jaxpr,
     )
-    return tree_unflatten(traced.out_tree, merge_lists(constant, outs, moved))
+    return merge_lists(constant, outs, moved)
 
 
 _HOW_TO_GO_ON = (
@@ -169,7 +217,7 @@ _HOW_TO_GO_ON = (
 )
 
 
-def _trace_both(cond: Body, body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> tuple[Traced, Traced]:
+def trace_both(cond: Body, body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> tuple[Traced, Traced]:
     """Condition and body as jaxprs of the carry. TypeError unless the condition is a boolean scalar."""
     traced_cond = trace_body(cond, in_tree, avals)
     traced_body = trace_body(body, in_tree, avals)
@@ -183,9 +231,20 @@ def _trace_both(cond: Body, body: Body, in_tree: PyTreeDef, avals: Sequence[Any]
     return traced_cond, traced_body
 
 
-def _without_constant_carry(cond: Traced, body: Traced) -> tuple[Jaxpr, Jaxpr, list[bool]]:
-    """The jaxprs of condition and body, with parts of the carry that never change as constants of the body;
-    and which parts these are.
+def without_constant_carry(cond: Traced, body: Traced) -> tuple[Jaxpr, Jaxpr, list[bool]]:
+    """The jaxprs of condition and body for a smaller carry, and for each part of the carry whether it was taken out.
+
+    A part is taken out when it never changes, since the body returns it as it came and in its own place, and when
+    the condition does not read it. It becomes a constant of the body.
+
+    `forwarded_inputs(jaxpr)` says for each output which input it is, None for what is computed. Before the carry,
+    the inputs of both jaxprs are constants, as many as there are `cond.consts` and `body.consts`.
+    `dce_jaxpr(jaxpr, True, instantiate=keep)` returns the jaxpr without inputs that are neither read nor to be
+    kept, and for each input whether it is there. The condition keeps its constants, and whatever changes.
+
+    The body has no outputs for what was taken out (`keep_outputs`), and its inputs for it stand before all others
+    (`move_inputs_to_front`). Both functions want tuples of truth values. If nothing is taken out, the jaxprs are those
+    that came.
     """
     nconsts = len(body.consts)
     changes = [place != nconsts + i for i, place in enumerate(forwarded_inputs(body.jaxpr))]

@@ -1,0 +1,460 @@
+"""The programs that the exercises of lab 07 must run like the reference."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jitkit.kata.checking import Stablehlo, check, raised
+
+
+def scalar(rng):
+    """A float32 that nobody guesses."""
+    return np.float32(rng.uniform(1.0, 9.0))
+
+
+def row(rng, n=3):
+    return rng.normal(size=n).astype("float32")
+
+
+# --- 07.1 cond ----------------------------------------------------------------------------------------------------
+
+
+@check(
+    "07.1",
+    "cond is one equation, whose index is the predicate as int32.",
+    against=["the index is the predicate"],
+)
+def plain_cond(jk, rng):
+    limit, a = float(scalar(rng)), float(scalar(rng))
+    return jk.make_jaxpr(lambda x: jk.lax.cond(x > limit, lambda x: x * a, lambda x: x - a, x))(1.0)
+
+
+@check(
+    "07.1",
+    "A function is traced whether or not it is going to run.",
+    against=["only the taken branch is traced"],
+)
+def both_are_traced(jk, rng):
+    traced = []
+    flag = bool(rng.integers(2))
+
+    def remember(name):
+        return lambda x: (traced.append(name), x + 1)[1]
+
+    program = jk.make_jaxpr(lambda x: jk.lax.cond(flag, remember("true"), remember("false"), x))(scalar(rng))
+    return traced, program
+
+
+@check(
+    "07.1",
+    "A number is true when it is not 0; it is no index.",
+    against=["a number is an index"],
+)
+def numbers_are_predicates(jk, rng):
+    a = float(scalar(rng))
+
+    def f(n, x):
+        return jk.lax.cond(n, lambda x: x + a, lambda x: x * a, x)
+
+    return [jk.make_jaxpr(f)(number, 1.0) for number in (2, 0.5, np.uint8(7))]
+
+
+@check(
+    "07.1",
+    "An array of several truth values is refused, and so is None.",
+    against=["a predicate may be an array"],
+)
+def bad_predicates(jk, rng):
+    def f(pred):
+        return jk.lax.cond(pred, lambda: 1.0, lambda: 2.0)
+
+    return [
+        raised(jk.make_jaxpr(f), row(rng) > 0, parts=["Pred must be a scalar"]),
+        raised(jk.make_jaxpr(lambda: f(None)), parts=["cond predicate is None"]),
+        raised(jk.make_jaxpr(lambda: f(1j)), parts=["Pred type must be either boolean or number"]),
+    ]
+
+
+@check(
+    "07.1",
+    "An operand may be passed by keyword, and operands before each function, as in old programs.",
+    against=["there is one way to call it"],
+)
+def other_forms(jk, rng):
+    a, b = row(rng), scalar(rng)
+
+    def by_keyword(x):
+        return jk.lax.cond(x > 0, lambda t: t[0] + t[1], lambda t: t[0] - t[1], operand=(x, b))
+
+    def old(x):
+        return jk.lax.cond(x > 0, a, lambda a: a.sum(), x, lambda x: x * b)
+
+    twice = raised(jk.lax.cond, True, abs, abs, 1.0, operand=2.0, parts=["operand"])
+    return [jk.make_jaxpr(by_keyword)(1.0), jk.make_jaxpr(old)(1.0), twice]
+
+
+@check(
+    "07.1",
+    "Where jit is disabled Python calls one of the functions, and not the other.",
+    against=["both always run", "there is always a program"],
+)
+def without_jit(jk, rng):
+    called = []
+
+    def remember(name):
+        return lambda x: (called.append(name), x)[1]
+
+    with jk.disable_jit():
+        for flag in rng.integers(2, size=5):
+            jk.lax.cond(bool(flag), remember("true"), remember("false"), 1.0)
+    return called
+
+
+# --- 07.2 switch --------------------------------------------------------------------------------------------------
+
+
+@check(
+    "07.2",
+    "switch is one equation with a branch for each function.",
+    against=["the index is used as it is"],
+)
+def plain_switch(jk, rng):
+    a = float(scalar(rng))
+    branches = [lambda x: x * a, lambda x: x - a, jk.numpy.sin]
+    n = int(rng.integers(2, 4))
+    return jk.make_jaxpr(lambda i, x: jk.lax.switch(i, branches[:n], x))(1, 1.0)
+
+
+@check(
+    "07.2",
+    "An index that is too large means the last branch, and a negative one the first.",
+    against=["a bad index raises", "a negative index counts from the end", "a bad index wraps around"],
+)
+def out_of_bounds(jk, rng):
+    numbers = rng.uniform(1.0, 9.0, size=3).tolist()
+    branches = [lambda number=number: number for number in numbers]
+    run = jk.jit(lambda i: jk.lax.switch(i, branches))
+    return [run(i) for i in (-5, -1, 0, 1, 2, 3, 4)]
+
+
+@check(
+    "07.2",
+    "Where jit is disabled the same branches are chosen, and Python calls no other.",
+    against=["a negative index counts from the end", "there is always a program"],
+)
+def switch_without_jit(jk, rng):
+    called = []
+    branches = [lambda k=k: called.append(k) for k in range(5)]
+    with jk.disable_jit():
+        for i in (-1, int(rng.integers(5)), 7):
+            jk.lax.switch(np.int32(i), branches)
+    return called
+
+
+@check(
+    "07.2",
+    "The index is one integer: floats, truth values and arrays are refused.",
+    against=["any number is an index"],
+)
+def bad_indices(jk, rng):
+    def f(i):
+        return jk.lax.switch(i, [lambda: 1.0, lambda: 2.0])
+
+    return [
+        raised(jk.make_jaxpr(f), float(scalar(rng)), parts=["Index type must be an integer", "float32"]),
+        raised(jk.make_jaxpr(f), True, parts=["Index type must be an integer", "bool"]),
+        raised(jk.make_jaxpr(f), rng.integers(9, size=3), parts=["Branch index must be scalar"]),
+    ]
+
+
+@check(
+    "07.2",
+    "A single branch is called: there is nothing to choose. Without branches there is nothing to call.",
+    against=["one branch is a choice, too"],
+)
+def one_and_none(jk, rng):
+    a = float(scalar(rng))
+    return [
+        jk.make_jaxpr(lambda i, x: jk.lax.switch(i, [lambda x: x * a], x))(1, 1.0),
+        raised(jk.lax.switch, 0, [], 1.0, parts=["Empty branch sequence"]),
+        raised(
+            jk.lax.switch, 0, [abs, 3], 1.0, parts=["branches argument should be a sequence of callables"]
+        ),
+        raised(jk.lax.switch, 0.5, [abs], 1.0, parts=["Index type must be an integer"]),
+    ]
+
+
+# --- 07.3 All branches, one equation ------------------------------------------------------------------------------
+
+
+@check(
+    "07.3",
+    "All functions are traced, each once, in the order in which they were given.",
+    against=["only the taken branch is traced", "the functions are turned round before they are traced"],
+)
+def traced_in_order(jk, rng):
+    traced = []
+
+    def remember(name):
+        return lambda x: (traced.append(name), x * 2)[1]
+
+    names = [f"branch {k}" for k in range(int(rng.integers(3, 6)))]
+    jk.make_jaxpr(lambda i, x: jk.lax.switch(i, [remember(name) for name in names], x))(0, 1.0)
+    jk.make_jaxpr(lambda x: jk.lax.cond(x > 0, remember("true_fun"), remember("false_fun"), x))(1.0)
+    return traced
+
+
+@check(
+    "07.3",
+    "In the equation of cond the false branch is the first, as False is 0; switch keeps the order.",
+    against=["the true branch comes first"],
+)
+def order_of_branches(jk, rng):
+    a = float(scalar(rng))
+    functions = [lambda x: x * a, lambda x: x - a]
+    chosen_by_cond = jk.make_jaxpr(lambda x: jk.lax.cond(x > 0, *functions, x))(1.0)
+    chosen_by_switch = jk.make_jaxpr(lambda i, x: jk.lax.switch(i, functions, x))(0, 1.0)
+    return chosen_by_cond, chosen_by_switch
+
+
+@check(
+    "07.3",
+    "What any branch closes over is an operand of the equation, and an input of every branch.",
+    against=["a branch keeps what it closes over"],
+)
+def closures(jk, rng):
+    a, b = row(rng), row(rng)
+
+    def f(x, y):
+        return jk.lax.cond(x > 0, lambda z: z * a + y, lambda z: z * b, x)
+
+    return jk.make_jaxpr(f)(1.0, scalar(rng))
+
+
+@check(
+    "07.3",
+    "What several branches close over is one operand.",
+    against=["each branch brings operands of its own"],
+)
+def shared_closures(jk, rng):
+    table = row(rng)
+
+    def f(i, x):
+        branches = [lambda z: z * table, lambda z: z + table * x, lambda z: table - x]
+        return jk.lax.switch(i, branches, x)
+
+    return jk.make_jaxpr(f)(0, 1.0)
+
+
+@check(
+    "07.3",
+    "Operands and results are trees.",
+    against=["a result is a list of arrays"],
+)
+def trees(jk, rng):
+    tree = {"a": row(rng), "b": (scalar(rng), np.int32(rng.integers(9)))}
+
+    def f(tree, x):
+        return jk.lax.cond(
+            x > 0,
+            lambda t, x: {"sum": t["a"] + x, "rest": t["b"]},
+            lambda t, x: {"sum": t["a"] * x, "rest": t["b"]},
+            tree,
+            x,
+        )
+
+    return jk.make_jaxpr(f, return_shape=True)(tree, 1.0)[0], jk.tree_util.tree_structure(
+        jk.eval_shape(f, tree, 1.0)
+    )
+
+
+@check(
+    "07.3",
+    "Branches that return different types are refused, by the names of their functions.",
+    against=["branch types may differ"],
+)
+def disagreement(jk, rng):
+    n = int(rng.integers(2, 9))
+
+    def f(x):
+        return jk.lax.cond(x > 0, lambda x: x, lambda x: n, x)
+
+    return raised(
+        jk.make_jaxpr(f), 1.0, parts=["cond branches must have equal output types", "true_fun", "false_fun"]
+    )
+
+
+# --- 07.4 Branches agree ------------------------------------------------------------------------------------------
+
+
+def trace_switch(jk, *branches):
+    """The program of a switch between the branches; what `raised` can call."""
+    return jk.make_jaxpr(lambda i, x: jk.lax.switch(i, list(branches), x))
+
+
+@check(
+    "07.4",
+    "Results of different dtypes are refused; nothing is converted.",
+    against=["branch types may differ", "branches are promoted to a common type"],
+)
+def different_dtypes(jk, rng):
+    n = int(rng.integers(2, 9))
+    program = trace_switch(jk, lambda x: x * 2, lambda x: jk.numpy.int32(n))
+    return raised(program, 0, 1.0, parts=["equal output types", "float32[]", "int32[]"])
+
+
+@check(
+    "07.4",
+    "Results of different shapes are refused.",
+    against=["branch types may differ", "a type is a dtype"],
+)
+def different_shapes(jk, rng):
+    n = int(rng.integers(2, 9))
+    program = trace_switch(jk, lambda x: x, lambda x: jk.numpy.zeros(n))
+    return raised(program, 0, 1.0, parts=["equal output types", f"float32[{n}]"])
+
+
+@check(
+    "07.4",
+    "The structure counts, and is compared before the types.",
+    against=["the same leaves are the same result"],
+)
+def different_structures(jk, rng):
+    n = int(rng.integers(2, 9))
+    return [
+        raised(
+            trace_switch(jk, first, second),
+            0,
+            1.0,
+            parts=["must have the same pytree structure", "branch 1"],
+        )
+        for first, second in [
+            (lambda x: (x, x), lambda x: [x, x]),
+            (lambda x: {"a": x}, lambda x: {"b": n}),
+            (lambda x: (x, None), lambda x: (x, x)),
+        ]
+    ]
+
+
+@check(
+    "07.4",
+    "A weak type and a strong one of the same dtype agree.",
+    against=["a weak type is another type"],
+)
+def weakness(jk, rng):
+    number = float(scalar(rng))
+    program = trace_switch(jk, lambda x: x, lambda x: number, jk.numpy.sin)
+    return program(0, np.float32(1.0))
+
+
+@check(
+    "07.4",
+    "Every branch is compared, and the message names the one that differs.",
+    against=["comparing two is enough"],
+)
+def a_later_branch(jk, rng):
+    count = int(rng.integers(3, 6))
+    same = [lambda x: x * 2 for _ in range(count - 1)]
+    return [
+        raised(
+            trace_switch(jk, *same, lambda x: 1), 0, 1.0, parts=["branch 0", f"int32[] in branch {count - 1}"]
+        ),
+        raised(trace_switch(jk, *same, lambda x: (x,)), 0, 1.0, parts=["structure", f"branch {count - 1}"]),
+    ]
+
+
+# --- 07.5 case ----------------------------------------------------------------------------------------------------
+
+
+def lowered(jk, f, *arguments):
+    """The program as StableHLO, to be run on the arguments."""
+    return Stablehlo(jk.jit(f).lower(*arguments).as_text(), arguments)
+
+
+@check(
+    "07.5",
+    "The index says which branch computes the result.",
+    against=["the index is known", "the true branch comes first"],
+)
+def chooses(jk, rng):
+    a, x = float(scalar(rng)), scalar(rng)
+
+    def f(i, x):
+        return jk.lax.switch(i, [lambda x: x * a, lambda x: x - a, jk.numpy.sin], x)
+
+    return [lowered(jk, f, np.int32(i), x) for i in range(3)]
+
+
+@check(
+    "07.5",
+    "There may be several results, of several types, and none of the operands needs to be used.",
+    against=["an operation has one result"],
+)
+def several_results(jk, rng):
+    x, n = row(rng), np.int32(rng.integers(9))
+
+    def f(x, n):
+        return jk.lax.cond(
+            n > 4, lambda x, n: (x * 2, n, x.sum() > 0), lambda x, n: (-x, n - 1, x[0] < 0), x, n
+        )
+
+    return lowered(jk, f, x, n)
+
+
+@check(
+    "07.5",
+    "The program is one `case`, with the work of each branch in a region of its own.",
+    against=["both always run"],
+)
+def one_case(jk, rng):
+    a = float(scalar(rng))
+
+    def f(i, x):
+        return jk.lax.switch(i, [lambda x: jk.numpy.sin(x * a), jk.numpy.tanh, lambda x: x], x)
+
+    text = jk.jit(f).lower(0, 1.0).as_text()
+    inside = text.partition("stablehlo.case")[2]
+    words = ("stablehlo.case", "stablehlo.sine", "stablehlo.tanh", "stablehlo.return", "stablehlo.select")
+    return {word: text.count(word) for word in words}, inside.count("stablehlo.sine")
+
+
+@check(
+    "07.5",
+    "Only the branch that is chosen runs.",
+    against=["both always run"],
+)
+def one_runs(jk, rng):
+    ran = []
+
+    def branch(k):
+        return lambda x: (jk.debug.callback(lambda x: ran.append((k, float(x))), x), x + k)[1]
+
+    run = jk.jit(lambda i, x: jk.lax.switch(i, [branch(k) for k in range(3)], x))
+    for i in rng.integers(3, size=4):
+        jk.block_until_ready(run(int(i), 1.0))
+        jk.effects_barrier()
+    return ran
+
+
+@check(
+    "07.5",
+    "Ordered effects of a branch keep their place among those around it, also when another branch has none.",
+    against=["a branch without prints needs no token"],
+)
+def ordered(jk, rng):
+    seen = []
+
+    def tell(word, x):
+        jk.debug.callback(lambda x: seen.append((word, float(x))), x, ordered=True)
+
+    def f(x):
+        tell("before", x)
+        y = jk.lax.cond(x > 0, lambda x: (tell("inside", x), x * 2)[1], lambda x: x, x)
+        tell("after", y)
+        return y
+
+    run = jk.jit(f)
+    for x in (float(scalar(rng)), -float(scalar(rng))):
+        jk.block_until_ready(run(x))
+    jk.effects_barrier()
+    return seen

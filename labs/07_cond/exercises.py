@@ -1,0 +1,140 @@
+"""07 cond and switch: the exercises. README.md beside this file tells what they are about.
+
+Write the functions. `jitkit` checks each one when you save; `jitkit hint 07.1` helps, one step further each
+time. You may add helpers and imports. The parameters stay as they are: other code calls these functions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitkit import config, core
+from jitkit.core import abstract_token
+from jitkit.effects import no_effects, ordered_effects
+from jitkit.interpreters.mlir import LoweringContext, type_of
+from jitkit.jaxpr import Jaxpr
+from jitkit.lax.control_flow.agreement import check_branches, same_type, structure_error, type_error
+from jitkit.lax.control_flow.common import Body, Traced, avals_of, trace_body
+from jitkit.lax.control_flow.conditionals import NOT_GIVEN, all_operands, bind_branches, check_index, choose, cond_with_two_operands, region_of, truth_of, with_consts_of_all
+from jitkit.lax.convert import convert_element_type
+from jitkit.lax.selection import clamp
+from jitkit.tree_util import tree_flatten, tree_unflatten
+
+
+# --- 07.1 cond (2 points) -----------------------------------------------------------------------------------
+# The front door: see what was passed, make an index of the predicate, and hand both functions to `choose`.
+
+
+def cond(
+    pred: Any,
+    true_fun: Callable[..., Any],
+    false_fun: Callable[..., Any],
+    *operands: Any,
+    operand: Any = NOT_GIVEN,
+) -> Any:
+    """`true_fun(*operands)` if `pred` else `false_fun(*operands)`, where only one of the two runs.
+
+    Both functions are traced (`choose`), and the predicate is the index of one: 0 or 1, as int32. Where jit is
+    disabled and the predicate is concrete, Python chooses: the function is called, and the other one is not.
+
+    Args:
+      pred: a scalar; a number stands for whether it is not 0 (`truth_of`).
+      true_fun, false_fun: functions of the operands, which return trees of one structure and of arrays of the
+        same types. Where they are none, the call may have the old form (`cond_with_two_operands`).
+      operands: trees of arrays. What the functions close over is passed along too.
+      operand: a single operand, by keyword (`all_operands`).
+
+    Raises:
+      TypeError: `pred` is not a scalar, the functions are none, or return different structures or types.
+    """
+    raise NotImplementedError("07.1")
+
+
+# --- 07.2 switch (2 points) ---------------------------------------------------------------------------------
+# A choice among several by an index, which may be any integer at all when the program runs.
+
+
+def switch(
+    index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = NOT_GIVEN
+) -> Any:
+    """`branches[index](*operands)`, with the nearest branch where the index is out of bounds.
+
+    All branches are traced (`choose`, where the i-th is called `branch i`), one runs. The index goes into the
+    equation as int32, and clamped to the numbers that there are. A single branch is called, without an equation.
+    Where jit is disabled and the index is concrete, Python chooses.
+
+    Args:
+      index: an integer scalar (`check_index` raises for all else).
+      branches: functions of the operands, which return trees of one structure and of arrays of the same types.
+      operands: trees of arrays.
+      operand: a single operand, by keyword (`all_operands`).
+
+    Raises:
+      TypeError: `index` is not an integer scalar, or the branches are no functions, or return different
+        structures or types.
+      ValueError: there are no branches.
+    """
+    raise NotImplementedError("07.2")
+
+
+# --- 07.3 All branches, one equation (4 points) -------------------------------------------------------------
+# Trace the functions, see that they agree, give them the same inputs, and write the equation.
+
+
+def choose(what: str, index: Any, functions: dict[str, Callable[..., Any]], operands: tuple[Any, ...]) -> Any:
+    """What the function that `index` chooses returns for the operands: trace all of them, and write one equation.
+
+    Each function is traced (`trace_body`, of a `Body`) for the operands' tree and types, in the given order; then
+    all must agree (`check_branches`). The result is a tree of the structure that they return.
+
+    The branches of an equation take the same inputs: first the constants of all functions, each of them once
+    (the same object is the same constant), then the leaves of `operands`. `with_consts_of_all` makes such a branch.
+
+    Args:
+      what: `cond` or `switch`, for messages and as what the functions are traced for. In an equation of `cond`,
+        the branch for False is the first.
+      index: an int32 scalar within bounds.
+      functions: with the names that messages call them: for `cond` the true one first.
+      operands: trees of arrays, which the functions are called with.
+    """
+    raise NotImplementedError("07.3")
+
+
+# --- 07.4 Branches agree (2 points) -------------------------------------------------------------------------
+# Whatever follows a cond is compiled once, for one type. Refuse branches that return different things.
+
+
+def check_branches(what: str, names: Sequence[str], bodies: Sequence[Body], traced: Sequence[Traced]) -> None:
+    """TypeError unless every branch returns what the first one does: a tree of the same structure, with leaves of
+    the same types (`same_type`).
+
+    The branches are compared with the first, in their order, and of two branches the structures first: leaves
+    of different trees do not belong together. `structure_error(what, i, names, bodies, traced)` and `type_error`,
+    with the same parameters, make the error for the i-th branch.
+    """
+    raise NotImplementedError("07.4")
+
+
+# --- 07.5 case (3 points) -----------------------------------------------------------------------------------
+# Write the equation as StableHLO: one operation, with a region for each branch.
+
+
+def lower_cond(ctx: LoweringContext, index: str, *args: str, branches: tuple[Jaxpr, ...]) -> list[str]:
+    """Write one operation `stablehlo.case`, whose i-th region is the i-th branch; return the names of its results.
+
+    `index` and `args` are names in the text, of the scalar that chooses and of the operands of the branches. The
+    types of all of them are `ctx.avals_in`, `index` first; those of the equation's results are `ctx.avals_out`.
+    A region of `case` has no arguments of its own: it may use every name from around it.
+
+    For each branch, `region_of(ctx, jaxpr, args, scope, ordered)` is the function that writes it, which
+    `ctx.emit_regions` wants beside the types of the region's arguments. The scope of the i-th is
+    `cond/branch_i_fun`. `ctx.emit_regions` takes the operation up to its regions, `"stablehlo.case"(%0)`, and its
+    signature, `(tensor<i32>) -> (tensor<f32>, tensor<3xi1>)`, where `type_of(aval)` writes a type.
+
+    `ordered` are the ordered effects (`ordered_effects`) of all branches together: a branch without an effect hands
+    on its token. The operation returns a token for each (of the type `abstract_token`), and the results of the
+    equation after them. `ctx.take_tokens` takes the tokens off and returns the rest.
+    """
+    raise NotImplementedError("07.5")

@@ -1,0 +1,267 @@
+"""Wrong answers to the exercises of lab 07, each with what its author believes."""
+
+from jitkit.kata.mutants import edit, mutant
+
+# --- 07.1 cond ----------------------------------------------------------------------------------------------------
+
+edit(
+    "07.1",
+    "only the taken branch is traced",
+    "You look at the predicate because you happen to know it. When may you, and when is a program to be written?",
+    "config.local.state.options.disable_jit and core.is_concrete(pred)",
+    "core.is_concrete(pred)",
+)
+edit(
+    "07.1",
+    "a number is an index",
+    "Is 2 true? And is there a branch 2?",
+    "pred = truth_of(pred)",
+    "truth_of(pred)",
+)
+edit(
+    "07.1",
+    "the index is the predicate",
+    "Which type does an index have that goes into an equation?",
+    "index = convert_element_type(pred, np.int32)",
+    "index = pred",
+)
+edit(
+    "07.1",
+    "there is always a program",
+    "Where jit is disabled, nothing is traced. Who chooses then?",
+    "config.local.state.options.disable_jit and core.is_concrete(pred)",
+    "False",
+)
+edit(
+    "07.1",
+    "both always run",
+    "How many of the two functions do you call?",
+    "return (true_fun if pred else false_fun)(*operands)",
+    "return [false_fun(*operands), true_fun(*operands)][bool(pred)]",
+)
+
+
+edit(
+    "07.1",
+    "a predicate may be an array",
+    "Which branch is taken when one element is true and another one is not?",
+    "pred = truth_of(pred)",
+    "pred = pred.any() if np.ndim(pred) else truth_of(pred)",
+)
+edit(
+    "07.1",
+    "there is one way to call it",
+    "What is `operand=` for, and what does `all_operands` do with it?",
+    "operands = all_operands(operands, operand)",
+    "operands = operands",
+)
+
+# --- 07.2 switch --------------------------------------------------------------------------------------------------
+
+edit(
+    "07.2",
+    "the index is used as it is",
+    "What should the program do with an index of 7, for three branches?",
+    "index = clamp(np.array(0, np.int32), convert_element_type(index, np.int32), last)",
+    "index = convert_element_type(index, np.int32)",
+)
+edit(
+    "07.2",
+    "a bad index wraps around",
+    "Which branch should a negative index choose, and which does `%` give?",
+    "index = clamp(np.array(0, np.int32), convert_element_type(index, np.int32), last)",
+    "index = convert_element_type(index, np.int32) % (last + 1)",
+)
+edit(
+    "07.2",
+    "a negative index counts from the end",
+    "Is the list of branches indexed by Python's rules?",
+    "index = clamp(np.array(0, np.int32), convert_element_type(index, np.int32), last)",
+    "index = convert_element_type(index, np.int32)\n    index = clamp(np.array(0, np.int32), index + (index < 0) * (last + 1), last)",
+)
+
+
+edit(
+    "07.2",
+    "a bad index raises",
+    "You raise for what Python can see. What does the program do with an index that Python cannot see?",
+    "index = clamp(np.array(0, np.int32), convert_element_type(index, np.int32), last)",
+    "if core.is_concrete(index) and not 0 <= int(index) <= last:\n        raise IndexError(index)\n"
+    "    index = convert_element_type(index, np.int32)\n    index = index * ((index >= 0) & (index <= last))",
+)
+edit(
+    "07.2",
+    "any number is an index",
+    "Which branch is number 1.5?",
+    "    check_index(index)\n",
+    "",
+)
+edit(
+    "07.2",
+    "one branch is a choice, too",
+    "One branch: what is there to choose?",
+    "        return branches[0](*operands)\n",
+    "",
+)
+edit(
+    "07.2",
+    "there is always a program",
+    "Where jit is disabled, nothing is traced. Who chooses then?",
+    "config.local.state.options.disable_jit and core.is_concrete(index)",
+    "False",
+)
+
+# --- 07.3 All branches, one equation ------------------------------------------------------------------------------
+
+edit(
+    "07.3",
+    "the true branch comes first",
+    "Which number is False, and so which branch is the first of a cond?",
+    '    if what == "cond":\n        branches.reverse()  # False is 0\n',
+    "",
+)
+edit(
+    "07.3",
+    "each branch brings operands of its own",
+    "Two branches use the same array. How often is it passed?",
+    "consts = list({id(x): x for t in traced for x in t.consts}.values())",
+    "consts = [x for t in traced for x in t.consts]",
+)
+edit(
+    "07.3",
+    "a branch keeps what it closes over",
+    "The jaxprs have inputs for what was closed over. Where do their values come from?",
+    "consts = list({id(x): x for t in traced for x in t.consts}.values())",
+    "consts = []",
+)
+edit(
+    "07.3",
+    "a result is a list of arrays",
+    "`bind_branches` returns leaves. What did the functions return?",
+    "return tree_unflatten(traced[0].out_tree, outs)",
+    "return outs",
+)
+edit(
+    "07.3",
+    "branch types may differ",
+    "Who compares what the branches return, and says it in words that the user knows?",
+    "    check_branches(what, list(functions), bodies, traced)\n",
+    "",
+)
+edit(
+    "07.3",
+    "only the taken branch is traced",
+    "Which branch will be taken is data. Which ones do you have to trace?",
+    "for body in bodies]",
+    "for body in bodies[:1]] * len(bodies)",
+)
+edit(
+    "07.3",
+    "the functions are turned round before they are traced",
+    "Something happens while a function is traced, a print for instance. In which order would the user expect it?",
+    "traced = [trace_body(body, in_tree, avals) for body in bodies]",
+    "traced = [trace_body(body, in_tree, avals) for body in bodies[::-1]][::-1]",
+)
+
+# --- 07.4 Branches agree ------------------------------------------------------------------------------------------
+
+edit(
+    "07.4",
+    "the same leaves are the same result",
+    "What does the caller of cond do with a list, where the other branch gives a tuple?",
+    "        if other.out_tree != first.out_tree:\n            raise structure_error(what, i, names, bodies, traced)\n",
+    "",
+)
+
+
+@mutant(
+    "07.4",
+    "branch types may differ",
+    "What follows the cond is compiled once. For which of the two types?",
+)
+def compares_trees_only(what, names, bodies, traced):
+    for i, other in enumerate(traced):
+        if other.out_tree != traced[0].out_tree:
+            raise structure_error(what, i, names, bodies, traced)
+
+
+edit(
+    "07.4",
+    "a weak type is another type",
+    "Weakness steers promotion while tracing. What is promoted after the branches were traced?",
+    "all(same_type(one, two) for one, two in pairs)",
+    "all(one == two for one, two in pairs)",
+)
+edit(
+    "07.4",
+    "a type is a dtype",
+    "Two float32 arrays of different lengths: can they stand in one place?",
+    "all(same_type(one, two) for one, two in pairs)",
+    "all(one.dtype == two.dtype for one, two in pairs)",
+)
+edit(
+    "07.4",
+    "branches are promoted to a common type",
+    "Who would convert the int32 to a float32? And did the user mean that?",
+    "all(same_type(one, two) for one, two in pairs)",
+    "all(one.shape == two.shape for one, two in pairs)",
+)
+edit(
+    "07.4",
+    "comparing two is enough",
+    "How many branches can a switch have?",
+    "enumerate(traced)",
+    "enumerate(traced[:2])",
+)
+
+# --- 07.5 case ----------------------------------------------------------------------------------------------------
+
+edit(
+    "07.5",
+    "the true branch comes first",
+    "The branches stand in the equation in the order of the index. In which order are your regions?",
+    "[([], region) for region in regions]",
+    "[([], region) for region in regions[::-1]]",
+)
+
+
+@mutant(
+    "07.5",
+    "the index is known",
+    "When is this function called: when the program runs, or when it is written?",
+)
+def lowers_the_first(ctx, index, *args, branches):
+    return ctx.lower_region(branches[0], args, "cond/branch_0_fun")
+
+
+@mutant(
+    "07.5",
+    "both always run",
+    "Your regions only return names. Where in the text are they computed, and when?",
+)
+def computes_before(ctx, index, *args, branches):
+    names = [ctx.lower_region(branch, args, f"cond/branch_{i}_fun") for i, branch in enumerate(branches)]
+    out_avals = list(ctx.avals_out)
+    regions = [([], lambda outs=outs: list(zip(outs, out_avals, strict=True))) for outs in names]
+    return ctx.emit_regions(
+        f'"stablehlo.case"({index})',
+        regions,
+        f"({type_of(ctx.avals_in[0])}) -> ({', '.join(map(type_of, out_avals))})",
+        len(out_avals),
+    )
+
+
+edit(
+    "07.5",
+    "an operation has one result",
+    "How many results has the equation, and how many names do you return?",
+    "        len(out_avals),\n",
+    "        1,\n",
+)
+edit(
+    "07.5",
+    "a branch without prints needs no token",
+    "One branch prints, and returns a token. What does the other one return in its place?",
+    "ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))",
+    "ordered = ordered_effects(branches[0].effects)",
+)

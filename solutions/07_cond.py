@@ -1,0 +1,236 @@
+"""07 cond and switch: the solutions, as the reference has them, and why."""
+
+from __future__ import annotations
+
+import numpy as np
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitkit import config, core
+from jitkit.core import abstract_token
+from jitkit.effects import no_effects, ordered_effects
+from jitkit.interpreters.mlir import LoweringContext, type_of
+from jitkit.jaxpr import Jaxpr
+from jitkit.lax.control_flow.agreement import check_branches, same_type, structure_error, type_error
+from jitkit.lax.control_flow.common import Body, Traced, avals_of, trace_body
+from jitkit.lax.control_flow.conditionals import NOT_GIVEN, all_operands, bind_branches, check_index, choose, cond_with_two_operands, region_of, truth_of, with_consts_of_all
+from jitkit.lax.convert import convert_element_type
+from jitkit.lax.selection import clamp
+from jitkit.tree_util import tree_flatten, tree_unflatten
+
+
+# --- 07.1 cond ----------------------------------------------------------------------------------------------
+# `cond` is `switch` between two, with a predicate in place of the index; everything after this function is
+# shared. A number is compared with 0 before it becomes an index: 2 is true, and there is no branch 2. The
+# predicate is not looked at while tracing, even when it could be: a program that depends on what happened to
+# be known would be hard to reason about, and `if` is there for choices that are made while tracing.
+#
+# Usual mistakes:
+#   - `if pred:` on the way: an error for a tracer, and the other branch is lost for a known value.
+#   - Converting a number to int32 and using it as the index.
+#   - Leaving the functions in the order false, true: messages call them by their names, and `choose` turns
+#     the branches itself.
+#
+# In JAX: jax/_src/lax/control_flow/conditionals.py:cond
+
+
+def cond(
+    pred: Any,
+    true_fun: Callable[..., Any],
+    false_fun: Callable[..., Any],
+    *operands: Any,
+    operand: Any = NOT_GIVEN,
+) -> Any:
+    """`true_fun(*operands)` if `pred` else `false_fun(*operands)`, where only one of the two runs.
+
+    Both functions are traced (`choose`), and the predicate is the index of one: 0 or 1, as int32. Where jit is
+    disabled and the predicate is concrete, Python chooses: the function is called, and the other one is not.
+
+    Args:
+      pred: a scalar; a number stands for whether it is not 0 (`truth_of`).
+      true_fun, false_fun: functions of the operands, which return trees of one structure and of arrays of the
+        same types. Where they are none, the call may have the old form (`cond_with_two_operands`).
+      operands: trees of arrays. What the functions close over is passed along too.
+      operand: a single operand, by keyword (`all_operands`).
+
+    Raises:
+      TypeError: `pred` is not a scalar, the functions are none, or return different structures or types.
+    """
+    if not callable(true_fun) or not callable(false_fun):
+        return cond_with_two_operands(pred, true_fun, false_fun, *operands)
+    operands = all_operands(operands, operand)
+    pred = truth_of(pred)
+    if config.local.state.options.disable_jit and core.is_concrete(pred):
+        return (true_fun if pred else false_fun)(*operands)
+    index = convert_element_type(pred, np.int32)
+    return choose("cond", index, {"true_fun": true_fun, "false_fun": false_fun}, operands)
+
+
+# --- 07.2 switch --------------------------------------------------------------------------------------------
+# Clamping is what array indices do too, and for the same reason: there is nobody to tell. It is part of the
+# program (an equation before the `cond`), as the index is data. A single branch leaves nothing to choose, so
+# no equation is written; the index is checked nevertheless, so that the same call does not become an error
+# when a second branch is added.
+#
+# Usual mistakes:
+#   - Raising for an index that is out of bounds: it works with `disable_jit` only.
+#   - Python's rules for lists: -1 is not the last branch.
+#   - Clamping to `len(branches)`.
+#
+# In JAX: jax/_src/lax/control_flow/conditionals.py:switch
+
+
+def switch(
+    index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = NOT_GIVEN
+) -> Any:
+    """`branches[index](*operands)`, with the nearest branch where the index is out of bounds.
+
+    All branches are traced (`choose`, where the i-th is called `branch i`), one runs. The index goes into the
+    equation as int32, and clamped to the numbers that there are. A single branch is called, without an equation.
+    Where jit is disabled and the index is concrete, Python chooses.
+
+    Args:
+      index: an integer scalar (`check_index` raises for all else).
+      branches: functions of the operands, which return trees of one structure and of arrays of the same types.
+      operands: trees of arrays.
+      operand: a single operand, by keyword (`all_operands`).
+
+    Raises:
+      TypeError: `index` is not an integer scalar, or the branches are no functions, or return different
+        structures or types.
+      ValueError: there are no branches.
+    """
+    if not all(callable(branch) for branch in branches):
+        raise TypeError("lax.switch: branches argument should be a sequence of callables.")
+    operands = all_operands(operands, operand)
+    check_index(index)
+    if len(branches) < 2:
+        if not branches:
+            raise ValueError("Empty branch sequence\n`switch` calls one of its branches: pass at least one.")
+        return branches[0](*operands)
+    last = np.array(len(branches) - 1, np.int32)
+    index = clamp(np.array(0, np.int32), convert_element_type(index, np.int32), last)
+    if config.local.state.options.disable_jit and core.is_concrete(index):
+        return branches[int(index)](*operands)
+    names = {f"branch {i}": branch for i, branch in enumerate(branches)}
+    return choose("switch", index, names, operands)
+
+
+# --- 07.3 All branches, one equation ------------------------------------------------------------------------
+# A jaxpr in an equation closes over nothing: whatever it needs is an operand, so that later stages (dead
+# code, gradients, lowering) need only look at the equation. The branches have one signature because they
+# stand in one place. Agreement is checked before the equation is made: the same disagreement would be found
+# by its shape rule, but that one knows nothing of true_fun and false_fun, and could not say how to mend it.
+#
+# Usual mistakes:
+#   - Calling one of the functions: which one, is known only later.
+#   - Passing the constants of each branch beside each other: an array that both use would be passed twice.
+#   - Reversing the functions before they are traced: side effects of tracing, and messages, come in the order
+#     in which the user wrote them.
+#
+# In JAX: jax/_src/lax/control_flow/conditionals.py:switch
+
+
+def choose(what: str, index: Any, functions: dict[str, Callable[..., Any]], operands: tuple[Any, ...]) -> Any:
+    """What the function that `index` chooses returns for the operands: trace all of them, and write one equation.
+
+    Each function is traced (`trace_body`, of a `Body`) for the operands' tree and types, in the given order; then
+    all must agree (`check_branches`). The result is a tree of the structure that they return.
+
+    The branches of an equation take the same inputs: first the constants of all functions, each of them once
+    (the same object is the same constant), then the leaves of `operands`. `with_consts_of_all` makes such a branch.
+
+    Args:
+      what: `cond` or `switch`, for messages and as what the functions are traced for. In an equation of `cond`,
+        the branch for False is the first.
+      index: an int32 scalar within bounds.
+      functions: with the names that messages call them: for `cond` the true one first.
+      operands: trees of arrays, which the functions are called with.
+    """
+    args, in_tree = tree_flatten(operands)
+    avals = avals_of(args)
+    bodies = [Body(function, function, what) for function in functions.values()]
+    traced = [trace_body(body, in_tree, avals) for body in bodies]
+    check_branches(what, list(functions), bodies, traced)
+    consts = list({id(x): x for t in traced for x in t.consts}.values())
+    branches = [with_consts_of_all(t, k, traced, consts) for k, t in enumerate(traced)]
+    if what == "cond":
+        branches.reverse()  # False is 0
+    outs = bind_branches(index, branches, [*consts, *args])
+    return tree_unflatten(traced[0].out_tree, outs)
+
+
+# --- 07.4 Branches agree ------------------------------------------------------------------------------------
+# XLA compiles one program, in which the result of a branch has a place of a fixed size. JAX could have
+# converted one branch to the type of the other; it leaves that to the user, who may not have meant it: an
+# int32 and a float32 branch are more often a mistake than a wish. The message can afford to be long, since
+# the check is quick and the error is rare.
+#
+# Usual mistakes:
+#   - Comparing leaves only: a list and a tuple, or two dicts with different keys, have the same ones.
+#   - Comparing avals with `==`: `1.0` and a strong float32 differ in weakness.
+#   - Stopping after the second branch.
+#
+# In JAX: jax/_src/lax/control_flow/conditionals.py:switch
+
+
+def check_branches(what: str, names: Sequence[str], bodies: Sequence[Body], traced: Sequence[Traced]) -> None:
+    """TypeError unless every branch returns what the first one does: a tree of the same structure, with leaves of
+    the same types (`same_type`).
+
+    The branches are compared with the first, in their order, and of two branches the structures first: leaves
+    of different trees do not belong together. `structure_error(what, i, names, bodies, traced)` and `type_error`,
+    with the same parameters, make the error for the i-th branch.
+    """
+    first = traced[0]
+    for i, other in enumerate(traced):
+        if other.out_tree != first.out_tree:
+            raise structure_error(what, i, names, bodies, traced)
+        pairs = zip(first.jaxpr.out_avals, other.jaxpr.out_avals, strict=True)
+        if not all(same_type(one, two) for one, two in pairs):
+            raise type_error(what, i, names, bodies, traced)
+
+
+# --- 07.5 case ----------------------------------------------------------------------------------------------
+# Regions are how StableHLO says that something may not happen, or may happen again; `while` has them too.
+# They may read every name from around them, so operands need not be passed. Had the branches been written
+# before the operation, the result would be the same, and both would always run: that is `where`. The index is
+# within bounds already, since `switch` clamped it: what `case` does with others (it takes the last branch)
+# never matters.
+#
+# Usual mistakes:
+#   - Writing the branches first, and a select after them.
+#   - Listing the operands beside the index: a case has one operand.
+#   - Tokens only for branches that print: then the types of the regions differ.
+#
+# In JAX: jax/_src/lax/control_flow/conditionals.py:_cond_lowering
+
+
+def lower_cond(ctx: LoweringContext, index: str, *args: str, branches: tuple[Jaxpr, ...]) -> list[str]:
+    """Write one operation `stablehlo.case`, whose i-th region is the i-th branch; return the names of its results.
+
+    `index` and `args` are names in the text, of the scalar that chooses and of the operands of the branches. The
+    types of all of them are `ctx.avals_in`, `index` first; those of the equation's results are `ctx.avals_out`.
+    A region of `case` has no arguments of its own: it may use every name from around it.
+
+    For each branch, `region_of(ctx, jaxpr, args, scope, ordered)` is the function that writes it, which
+    `ctx.emit_regions` wants beside the types of the region's arguments. The scope of the i-th is
+    `cond/branch_i_fun`. `ctx.emit_regions` takes the operation up to its regions, `"stablehlo.case"(%0)`, and its
+    signature, `(tensor<i32>) -> (tensor<f32>, tensor<3xi1>)`, where `type_of(aval)` writes a type.
+
+    `ordered` are the ordered effects (`ordered_effects`) of all branches together: a branch without an effect hands
+    on its token. The operation returns a token for each (of the type `abstract_token`), and the results of the
+    equation after them. `ctx.take_tokens` takes the tokens off and returns the rest.
+    """
+    ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))
+    out_avals = [abstract_token] * len(ordered) + list(ctx.avals_out)
+    regions = [
+        region_of(ctx, branch, args, f"cond/branch_{i}_fun", ordered) for i, branch in enumerate(branches)
+    ]
+    outs = ctx.emit_regions(
+        f'"stablehlo.case"({index})',
+        [([], region) for region in regions],
+        f"({type_of(ctx.avals_in[0])}) -> ({', '.join(map(type_of, out_avals))})",
+        len(out_avals),
+    )
+    return ctx.take_tokens(ordered, outs)
