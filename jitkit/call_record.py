@@ -70,7 +70,7 @@ class CallRecord(NamedTuple):
 
 def _parts_of(key: Any) -> tuple[Any, ...]:
     aval = aval_of(key)
-    return type(key).__name__, aval.shape, getattr(aval, "dtype", None), aval.weak_type, _sharding(key)
+    return type(key).__name__, aval.shape, getattr(aval, "dtype", None), aval.weak_type, sharding_of(key)
 
 
 def record_call(
@@ -124,7 +124,9 @@ class Change(NamedTuple):
 def closest(
     records: Sequence[CallRecord], record: CallRecord, weight: int
 ) -> tuple[CallRecord | None, tuple[int, ...]]:
-    """The record with the fewest differences down to this weight, the latest of them; and its `distance`."""
+    """The record that is nearest to `record`, by the `distance` down to this weight, and its distance. Of several, the
+    latest. `records` are by age; when there are many, the latest are compared. `(None, ())` when there are none.
+    """
     best: CallRecord | None = None
     fewest: tuple[int, ...] = ()
     recent = max(32, _COMPARED // (len(record.arguments) + 1))
@@ -138,7 +140,11 @@ def closest(
 
 
 def distance(old: CallRecord, new: CallRecord, weight: int) -> tuple[int, ...]:
-    """In how many places two calls differ: with the greatest weight, with the next, down to `weight`."""
+    """In how many places two calls differ: with the greatest weight, `TRACES`, with the next, down to `weight`. So
+    distances compare as tuples do: one reason to trace is worse than any number of reasons to compile.
+
+    A `Change` counts with its `size`; `changes(old, new, weight)` are those that count.
+    """
     counts = [0] * (TRACES + 1 - weight)
     for change in changes(old, new, weight):
         counts[TRACES - change.weight] += change.size
@@ -195,28 +201,37 @@ def _changes_of_tree(name: str, before: Argument, now: Argument) -> Iterator[Cha
         return
     was = dict(zip(before.paths, before.keys, strict=True))
     common = [(path, key) for path, key in zip(now.paths, now.keys, strict=True) if path in was]
-    yield from _changed_leaves((path, was[path], key) for path, key in common)
+    yield from changed_leaves((path, was[path], key) for path, key in common)
 
 
-def _changed_leaves(leaves: Iterable[tuple[str, Any, Any]]) -> Iterator[Change]:
+def changed_leaves(leaves: Iterable[tuple[str, Any, Any]]) -> Iterator[Change]:
+    """The differences between the leaves of two calls, from `(path, key before, key now)` of each.
+
+    A key is an aval, or has one (`aval_of`); avals and keys are interned. A leaf may differ in two ways: its type has
+    changed, and that is one `Change`, whose kind is the first of "shape", "dtype", "weak type" that does
+    (`kind_of_types`); and, when one of the keys is `Placed`, its place, as `sharding_of` tells it: kind "device". When none
+    is, and the type is the same, it may have been `OnHost` in one of the calls only: kind "host".
+    """
     for path, before, now in leaves:
         if before is now:
             continue
         old, new = aval_of(before), aval_of(now)
         if old is not new:
-            yield Change(_kind_of_types(old, new), path, before, now)
+            yield Change(kind_of_types(old, new), path, before, now)
         if isinstance(before, Placed) or isinstance(now, Placed):
-            if _sharding(before) != _sharding(now):
+            if sharding_of(before) != sharding_of(now):
                 yield Change("device", path, before, now)
         elif old is new and isinstance(before, OnHost) != isinstance(now, OnHost):
             yield Change("host", path, before, now)
 
 
-def _sharding(key: Any) -> Any:
+def sharding_of(key: Any) -> Any:
+    """Where a leaf has to be; None if that is open."""
     return key.sharding if isinstance(key, Placed) else None
 
 
-def _kind_of_types(old: Any, new: Any) -> str:
+def kind_of_types(old: Any, new: Any) -> str:
+    """What is different between two types, first: "shape", "dtype" or "weak type"."""
     if old.shape != new.shape:
         return "shape"
     return "dtype" if getattr(old, "dtype", None) != getattr(new, "dtype", None) else "weak type"

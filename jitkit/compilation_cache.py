@@ -36,7 +36,7 @@ from .explain import MissLog
 from .jaxpr import Jaxpr
 from .tree_util import PyTreeDef, tree_leaves
 
-_EXACT_LRU_SIZE = 64  # a table this small orders its entries at every hit; a larger one from half its size on
+EXACT_LRU_SIZE = 64  # a table this small orders its entries at every hit; a larger one from half its size on
 
 
 class TracedCall(NamedTuple):
@@ -100,13 +100,18 @@ class Table:
         self.crowded = False
 
     def touch(self, key: tuple[Any, ...], entry: Entry) -> None:
-        """Make an entry the most recently used. Called at hits once the table is crowded."""
+        """Make an entry the most recently used, if the table still has it. Called at hits once the table is crowded."""
         with self.lock:
             if self.entries.pop(key, None) is not None:
                 self.entries[key] = entry
 
     def insert(self, key: tuple[Any, ...], entry: Entry, record: CallRecord) -> None:
-        """Add an entry, and drop the least recently used ones beyond the limit."""
+        """Add an entry with the record of its call, and drop the least recently used ones, with theirs, beyond the limit.
+
+        `entries` are in the order of their use, the latest last. The limit is the option `jit_cache_size`, or 1 if that is
+        less. From here on the table is `crowded`, so that hits are noted (`touch`): a small one, of a limit up to
+        `EXACT_LRU_SIZE`, at once; a larger one when it is more than half full. A key that is inserted has not `failed`.
+        """
         limit = max(1, config.value("jit_cache_size"))
         with self.lock:
             self.failed.pop(key, None)
@@ -115,12 +120,14 @@ class Table:
             while len(self.entries) > limit:
                 oldest = next(iter(self.entries))
                 del self.entries[oldest], self.records[oldest]
-            self.crowded = len(self.entries) > (0 if limit <= _EXACT_LRU_SIZE else limit // 2)
-            used = (
-                {id(e.executable) for e in self.entries.values()} if len(self.executables) > limit else None
-            )
-            if used is not None:
-                self.executables = {k: e for k, e in self.executables.items() if id(e) in used}
+            self.crowded = len(self.entries) > (0 if limit <= EXACT_LRU_SIZE else limit // 2)
+            if len(self.executables) > limit:
+                self.drop_unused_executables()
+
+    def drop_unused_executables(self) -> None:
+        """Keep only the executables that an entry runs."""
+        used = {id(entry.executable) for entry in self.entries.values()}
+        self.executables = {slot: e for slot, e in self.executables.items() if id(e) in used}
 
     def remember_nested(self, key: tuple[Any, ...], call: Any) -> None:
         """Keep how a call under a trace is recorded; the oldest goes when there are too many."""
@@ -263,7 +270,8 @@ _clearable: weakref.WeakSet[Any] = weakref.WeakSet()
 def cache_of(fun: Callable[..., Any]) -> FunctionCache:
     """The cache of a function: the same one for every `jit` of it, for as long as the function lives.
 
-    A callable that cannot be hashed or weakly referenced gets a cache of its own each time.
+    The table of all caches, `_caches`, knows functions weakly, and is used under `_caches_lock`. A callable that cannot
+    be hashed or weakly referenced (then it says TypeError) gets a cache of its own each time.
     """
     with _caches_lock:
         try:

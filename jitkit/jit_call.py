@@ -77,6 +77,10 @@ class NestedCall:
     def __init__(
         self, traced: TracedCall, donated: tuple[bool, ...], inline: bool, keep_unused: bool, name: str
     ) -> None:
+        """`params` are what the equations of the call will have, in the order of their names; its operands are `outer`, the
+        tracers that the function closed over, and then the arguments. When there are such tracers among the constants
+        of the jaxpr, all of its constants become arguments (`convert_constvars_jaxpr`), the first ones, which are not donated.
+        """
         jaxpr = traced.jaxpr
         self.out_tree = traced.out_tree
         self.outer: Sequence[Any] = ()

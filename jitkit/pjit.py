@@ -34,12 +34,13 @@ from . import api_util, argument_errors, array, config, core, key_reuse, runtime
 from .api_util import Arguments, CallForm
 from .array import Array
 from .compilation_cache import Entry, run_entry
-from .compiler import explain_failure
+from .compiler import Executable, explain_failure
 from .core import Tracer
 from .jit_call import NestedCall
 from .jit_shardings import sharding_tree
 from .lax import jit_slot
-from .program import compile_program
+from .placement import Placement
+from .program import Program, compile_program
 from .stages import Wrapped
 from .tracing import JitOptions, Traceable, avals_of
 from .tree_compile import Flattener
@@ -259,15 +260,10 @@ class Jitted(Traceable):
 
     def call_by_signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The general call: find the entry for these arguments, make it if there is none, and run it."""
-        state = config.local.state
         arguments = api_util.split_call(self.options.spec, args, kwargs)
         leaves, tree = tree_flatten((arguments.args, arguments.kwargs))
         keys = self.keys_of(arguments, leaves)
-        key: tuple[Any, ...]
-        if not arguments.statics and tree is flat_tree(len(leaves)):
-            key = (state.key, *keys)
-        else:
-            key = (state.key, tree, api_util.static_key(arguments.statics), *keys)
+        key = self.key_of_call(arguments, tree, keys)
         try:
             entry = self.table.entries.get(key)
         except Exception as error:
@@ -278,6 +274,21 @@ class Jitted(Traceable):
         elif self.table.crowded:
             self.table.touch(key, entry)
         return run_entry(entry, leaves)
+
+    def key_of_call(self, arguments: Arguments, tree: PyTreeDef, keys: Sequence[Any]) -> tuple[Any, ...]:
+        """The key under which the entry of a call is in the table, and under which the dispatcher looks it up:
+
+            (options, key of leaf, key of leaf, ...)                           no static argument, every other one a leaf
+            (options, tree, static values, key of leaf, key of leaf, ...)      everything else
+
+        The first form is that of most calls, and is made without flattening anything. `tree` is then the very
+        `flat_tree` of as many leaves: trees are interned. `options` is `config.local.state.key`, the static values are
+        `api_util.static_key(arguments.statics)`, and `keys` are those of the leaves, in order.
+        """
+        options = config.local.state.key
+        if not arguments.statics and tree is flat_tree(len(keys)):
+            return (options, *keys)
+        return (options, tree, api_util.static_key(arguments.statics), *keys)
 
     def better_error(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
         """What to raise for an error of a kind that says too little: which operation made a nan, which argument of a
@@ -336,7 +347,7 @@ class Jitted(Traceable):
         tree: PyTreeDef,
         keys: Sequence[Any],
     ) -> Entry:
-        """Make the entry for a new key: trace, lower, compile, as far as that was not done for another key."""
+        """Let one thread make the entry for a new key, while others wait for it."""
         runtime.default_device()  # the gate opens before the clock starts
         start = time.perf_counter()
         with self.table.first_call(key, self.name) as is_mine:
@@ -346,25 +357,51 @@ class Jitted(Traceable):
             if not is_mine:  # the thread that we waited for failed: try ourselves
                 return self.first_call(key, arguments, leaves, tree, keys)
             self.check_statics(arguments)
-            avals = avals_of(keys)
-            names = api_util.argument_names(self.fun, arguments)
-            traced, was_traced = self.traced(arguments, tree, avals, names)
-            placement = self.placement(keys, arguments, traced, avals, names)
-            donated = api_util.donated_leaves(self.options.spec, arguments)
-            if config.local.state.options.debug_nans:
-                donated = ()
-            slot = (traced.jaxpr, donated, placement)
-            executable = self.table.executables.get(slot)
-            if executable is None:
-                executable = compile_program(self.program(traced, tree, donated), placement)
-            was_compiled = slot not in self.table.executables
-            record = self.note_miss(start, arguments, tree, keys, names, was_traced, was_compiled)
-            self.table.executables[slot] = executable
-            entry = Entry(executable, traced.out_tree, keys)
-            if config.local.state.options.debug_key_reuse:
-                entry.run = key_reuse.checked(entry.run, traced.jaxpr, "jit-compiled function")
-            self.table.insert(key, entry, record)
+            return self.make_entry(start, key, arguments, tree, keys)
+
+    def make_entry(
+        self, start: float, key: tuple[Any, ...], arguments: Arguments, tree: PyTreeDef, keys: Sequence[Any]
+    ) -> Entry:
+        """Trace, lower and compile for the key of a call, as far as that was not done for another key; insert the entry into
+        the table, and return it.
+
+        `tree` is that of the dynamic arguments, `keys` those of their leaves. `start` is when the call began: it goes
+        to `note_miss`, which leaves the story of the miss and returns the record to insert. Nothing is inserted when
+        a step raises an error.
+        """
+        avals = avals_of(keys)
+        names = api_util.argument_names(self.fun, arguments)
+        traced, was_traced = self.traced(arguments, tree, avals, names)
+        placement = self.placement(keys, arguments, traced, avals, names)
+        executable, was_compiled = self.compiled(
+            self.program(traced, tree, self.donated(arguments)), placement
+        )
+        record = self.note_miss(start, arguments, tree, keys, names, was_traced, was_compiled)
+        entry = Entry(executable, traced.out_tree, keys)
+        if config.local.state.options.debug_key_reuse:
+            entry.run = key_reuse.checked(entry.run, traced.jaxpr, "jit-compiled function")
+        self.table.insert(key, entry, record)
         return entry
+
+    def compiled(self, program: Program, placement: Placement) -> tuple[Executable, bool]:
+        """A program compiled for these places, and whether that was done now.
+
+        Different keys may need the same program: an array that is in the host's memory and one on the device have
+        different keys and one type. So the table keeps its `executables` by `(jaxpr, donated, placement)`, and what is
+        there is not compiled again (`compile_program`).
+        """
+        slot = (program.jaxpr, program.donated, placement)
+        executable = self.table.executables.get(slot)
+        if executable is not None:
+            return executable, False
+        executable = self.table.executables[slot] = compile_program(program, placement)
+        return executable, True
+
+    def donated(self, arguments: Arguments) -> tuple[bool, ...]:
+        """Which leaves are donated; with `debug_nans`, which may need them again, none."""
+        if config.local.state.options.debug_nans:
+            return ()
+        return api_util.donated_leaves(self.options.spec, arguments)
 
     def check_statics(self, arguments: Arguments) -> None:
         """ValueError when a static value that a cached signature refers to has changed since."""
@@ -401,7 +438,14 @@ class Jitted(Traceable):
         return (call if call is not None and call.is_current() else None), leaves
 
     def nested_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NestedCall:
-        """Trace the function for these arguments, as far as that was not done, and remember how to record the call."""
+        """How to record a call with these arguments; remembered in the table (`remember_nested`, by the `trace_key`).
+
+        The function is traced for their `signature`, as far as that was not done before (`traced_alone`). Which leaves are
+        donated is kept in the equation: `donated_leaves`, or False for each when there are none.
+
+        Raises:
+          NotImplementedError: `jit` was told where arguments or results are to be placed.
+        """
         if self.is_placed:
             raise NotImplementedError(
                 f"{self.name} has in_shardings or out_shardings, and is called by a function that is being traced.\n"

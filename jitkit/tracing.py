@@ -149,25 +149,40 @@ class Traceable:
     def traced(
         self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any], names: tuple[str, ...]
     ) -> tuple[TracedCall, bool]:
-        """The function traced for these types, from the cache if it was traced for them before; and whether
-        it was traced now.
+        """The function traced for these types, and whether it was traced now: if not, it was in the cache.
+
+        What was traced is kept in `cache.traces`, by its `trace_key`. It is good for as long as it `is_current`: a jaxpr
+        that closed over values of an outer trace is worth nothing when that has ended. Tracing (`trace_now`) is
+        done within `cache.tracing(key, name)`, which finds out when a function calls itself without end, and what it
+        gives is handed to `cache.remember_trace`. When it raises an error, nothing is kept.
         """
         key = self.trace_key(arguments, tree, avals)
         known = self.cache.traces.get(key)
         if known is not None and known.is_current():
             return known, False
-        start = time.perf_counter()
         with self.cache.tracing(key, self.name):
-            info = DebugInfo("jit", api_util.source_of(self.fun), names)
-            traced = trace_call(self.fun, arguments, tree, avals, info)
-            if config.local.state.options.debug_key_reuse:
-                key_reuse.signature(traced.jaxpr)
-        report.log_stage("tracing", self.name, time.perf_counter() - start)
+            traced = self.trace_now(arguments, tree, avals, names)
         self.cache.remember_trace(key, traced)
         return traced, True
 
+    def trace_now(
+        self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any], names: tuple[str, ...]
+    ) -> TracedCall:
+        """Run the function on tracers of these types, and report how long it took."""
+        start = time.perf_counter()
+        info = DebugInfo("jit", api_util.source_of(self.fun), names)
+        traced = trace_call(self.fun, arguments, tree, avals, info)
+        if config.local.state.options.debug_key_reuse:
+            key_reuse.signature(traced.jaxpr)
+        report.log_stage("tracing", self.name, time.perf_counter() - start)
+        return traced
+
     def trace_key(self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any]) -> tuple[Any, ...]:
-        """What decides how the function is traced."""
+        """What decides how the function is traced, as a tuple that can be hashed: two calls with one key share a jaxpr.
+
+        That are the options of this thread, `config.local.state.options`; the tree of the arguments; the static ones
+        (`api_util.static_key(arguments.statics)`); and the avals of the leaves.
+        """
         return (config.local.state.options, tree, api_util.static_key(arguments.statics), *avals)
 
     def traced_alone(self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any]) -> TracedCall:
