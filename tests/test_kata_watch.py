@@ -15,10 +15,12 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from kata_workspace import LABS, LISTS, MERGE, PARTITION, SPLIT, SWAPPED, learner
 
-from jitkit.kata import notebook, watch
+from jitkit.kata import notebook, save_to_verdict, save_to_verdict_figure, watch
 from jitkit.kata.keys import keys_of
+from jitkit.kata.manifest import all_labs
 from jitkit.kata.running import Job, LearnerSource, Spare, Stop, Stopped, run
 from jitkit.kata.splice import Target
+from jitkit.kata.workspace import fingerprint
 
 __all__ = ["learner"]  # a fixture
 
@@ -294,3 +296,26 @@ def test_an_experiment_asks_first_and_is_shown_inline(cells):
     assert repr(plot).startswith("You said: in proportion. In proportion:")
     assert plot.png.startswith(b"\x89PNG")
     assert "data:image/png;base64," in plot._repr_html_()
+
+
+# --- the promise ----------------------------------------------------------------------------------------------------
+
+
+def test_the_benchmark_saves_right_answers_that_differ_and_counts_the_late_ones(monkeypatch, tmp_path):
+    monkeypatch.setenv("JITKIT_LABS", str(LABS))
+    bench = save_to_verdict.SaveToVerdict(quick=True)
+    assert [step.name for step in bench.steps()] == ["save 90.1 without XLA", "cold 90.1 without XLA"]
+    (lab, *_) = all_labs()
+    measurement = save_to_verdict._Measurement(lab, lab.exercise("90.1"), 1)
+    one, other = measurement.text(1), measurement.text(2)
+    assert one != other
+    assert fingerprint(LearnerSource("x", one, lab.names), lab.exercise("90.1"))
+    felt = measurement.cold()
+    assert len(felt.seconds) == 1
+    late = felt._replace(seconds=(0.1, 9.0), limit=1.0)
+    assert bench.lines(late)[0].is_good is False
+    assert bench.summary([late, felt._replace(limit=1e9)]) == ["1 of 2 rows are as fast as promised."]
+    assert bench.row_data(late)["seconds"] == [0.1, 9.0]
+    drawings = save_to_verdict_figure.drawings([late], "here")
+    (paths) = drawings["kata"].save(tmp_path, "kata")
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in paths)

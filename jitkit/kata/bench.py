@@ -23,6 +23,7 @@ from jitkit.bench.scaling import Scaling
 from jitkit.bench.seeds import Seeds
 
 from .cli import INTERRUPTED, OK, Problem, WrongUsage
+from .save_to_verdict import SaveToVerdict
 from .terminal import Screen
 
 
@@ -73,7 +74,12 @@ def make_benchmark(arguments: argparse.Namespace) -> Benchmark:
             return Pitfalls(**options, name=arguments.name)
         except LookupError as error:
             raise WrongUsage(str(error.args[0])) from error
-    kinds: dict[str, type[Benchmark]] = {"seeds": Seeds, "peers": Peers, "scaling": Scaling}
+    kinds: dict[str, type[Benchmark]] = {
+        "seeds": Seeds,
+        "peers": Peers,
+        "scaling": Scaling,
+        "kata": SaveToVerdict,
+    }
     return kinds[arguments.what](**options)
 
 

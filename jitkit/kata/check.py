@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import pathlib
 import sys
@@ -21,18 +22,16 @@ from .workspace import Workspace
 
 def run(arguments: argparse.Namespace) -> int:
     """Check, and show. 0 when everything that was asked for passes."""
-    spare = Spare()
-    spare.prepare(False)  # it starts while we read
-    try:
+    with contextlib.closing(Spare()) as spare:
         return _check(arguments, spare)
-    finally:
-        spare.close()
 
 
 def _check(arguments: argparse.Namespace, spare: Spare) -> int:
     screen = Screen.of(sys.stdout)
     workspace = workspace_of(arguments.what)
     wanted = list(chosen(workspace, arguments.what))
+    for _, exercise in wanted[:1]:
+        spare.prepare(exercise.uses_xla)  # it starts while we read
     hidden = None if arguments.hidden == "never" else pathlib.Path(arguments.hidden)
     if hidden is not None and not hidden.is_file():
         raise WrongUsage(f"there is no file {hidden}.")

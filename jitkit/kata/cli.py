@@ -63,6 +63,7 @@ BENCHMARKS = {
     "peers": "jitkit beside JAX, in one process",
     "pitfalls": "what recompiles and why, each beside its mend",
     "scaling": "cost against size, with fitted slopes",
+    "kata": "from a save to the verdict",
 }
 
 

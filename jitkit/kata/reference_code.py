@@ -19,10 +19,11 @@ from types import CodeType, ModuleType
 
 # What jitkit's modules import of the standard library, beside what Python itself has imported at its start. A test compares.
 STANDARD_LIBRARY = (
-    "ast", "base64", "collections", "concurrent.futures", "contextvars", "copy", "dataclasses", "datetime", "decimal", "difflib",
-    "dis", "enum", "fractions", "functools", "getpass", "hashlib", "html", "importlib.metadata", "inspect", "itertools", "json", "keyword", "linecache",
-    "logging", "math", "numbers", "operator", "pathlib", "pickle", "pprint", "queue", "random", "shutil", "statistics", "string",
-    "struct", "subprocess", "tempfile", "textwrap", "threading", "timeit", "tokenize", "traceback", "types", "typing",
+    "ast", "base64", "collections", "concurrent.futures", "contextvars", "copy", "dataclasses", "datetime",
+    "decimal", "difflib", "dis", "enum", "fractions", "functools", "getpass", "hashlib", "html",
+    "importlib.metadata", "inspect", "itertools", "json", "keyword", "linecache", "logging", "math", "numbers",
+    "operator", "pathlib", "pickle", "pprint", "queue", "random", "shutil", "statistics", "string", "struct",
+    "subprocess", "tempfile", "textwrap", "threading", "timeit", "tokenize", "traceback", "types", "typing",
     "unicodedata", "uuid", "warnings", "weakref", "zlib",
 )  # fmt: skip
 

@@ -1,6 +1,6 @@
 """`jitkit watch`: on save, the verdict on the exercise that changed
 
-It asks for the times of the files, twenty times a second, since that works on every system, in containers and on network drives.
+It asks for the times of the files, thirty times a second, since that works on every system, in containers and on network drives.
 A save is read when it is complete; the exercise is the one whose functions, or whose helpers, are others than before. It
 stays on that exercise until another is changed. While the verdict is read, a process for the next one gets ready.
 """
@@ -31,8 +31,8 @@ from .terminal import Screen
 from .verdicts import PASS
 from .workspace import STALE, Look, Workspace, fingerprint, parsed
 
-_POLL = 0.04  # seconds
-_SETTLE = 0.03  # after the time of a file has changed: an editor may write it in two steps
+_POLL = 0.03  # seconds
+_SETTLE = 0.01  # after the time of a file has changed: an editor may write it in two steps
 _KEYS = "h hint · s show · Enter check again · n next · p plot · q quit"
 
 Stamp = tuple[int, int]

@@ -22,6 +22,7 @@ process early is seen by the one that started it (`running`).
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import importlib.util
 import io
@@ -63,6 +64,8 @@ def _answer(preload: list[str], frames: IO[str], output: IO[str]) -> int:
     for name in (*reference_code.STANDARD_LIBRARY, *preload):
         with contextlib.suppress(ImportError):
             _preload(name)
+    gc.collect()
+    gc.freeze()  # what is here already is not to be walked over again while jitkit is imported: a fifth of that time
     _send(frames, {"is": "ready"})
     known: dict[Any, Any] = {}
     for line in sys.stdin:  # when it ends without a `run`, nobody wants this process any more
@@ -107,8 +110,10 @@ class _Session:
         with _mark(self.output) as printed:
             try:
                 self.splice.install(_submission(self.request, self.splice), self.known)
+                gc.disable()
                 self.jitkit = importlib.import_module("jitkit")
                 self.plain = importlib.import_module("jitkit.kata.plain")
+                gc.enable()
                 for path in self.request[
                     "files"
                 ]:  # equations name the line of the program, not the learner's
