@@ -49,7 +49,7 @@ LAYERS = (
         "core",
     ),
     # 2: programs, and calls
-    ("jaxpr", "jaxpr_printer", "jaxpr_html", "jaxpr_check", "argument_errors", "api_util"),
+    ("jaxpr", "jaxpr_printer", "jaxpr_html", "jaxpr_check", "argument_errors", "argument_spec", "api_util"),
     # 3: the stages
     ("interpreters", "runtime", "array", "disk_cache", "tokens", "compiler", "targets"),
     # 4: the stages joined

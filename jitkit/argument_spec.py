@@ -1,0 +1,222 @@
+"""jit's options + a function's signature -> ArgumentSpec
+
+Which arguments of a function are static, and which may be donated: worked out once, when `jit` is applied. Users name
+them by position or by keyword, and each form is inferred from the other by the function's signature, so that `f(x, n=3)`
+and `f(x, 3)` agree on what is static. What does not fit the signature is an error here, and not in some later call.
+
+JAX: jax/_src/api_util.py:infer_argnums_and_argnames
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, SupportsIndex
+
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+KEYWORD = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+class ArgumentSpec(NamedTuple):
+    """Which arguments of a function are static and which are donated, both by position and by name.
+
+    Positions are negative, counted from the end of the call's positional arguments, only for functions that
+    take any number of them (`*args`).
+    """
+
+    static_argnums: tuple[int, ...]
+    static_argnames: tuple[str, ...]
+    donate_argnums: tuple[int, ...]
+    donate_argnames: tuple[str, ...]
+
+    @property
+    def has_statics(self) -> bool:
+        """Whether anything is static."""
+        return bool(self.static_argnums or self.static_argnames)
+
+
+def resolve_spec(
+    fun: Callable[..., Any],
+    static_argnums: int | Sequence[int] | None,
+    static_argnames: str | Iterable[str] | None,
+    donate_argnums: int | Sequence[int] | None,
+    donate_argnames: str | Iterable[str] | None,
+) -> ArgumentSpec:
+    """Complete positions by names and names by positions, and check both against the signature.
+
+    ValueError for a position out of range, an unknown or positional-only name, one given twice, or one that
+    is both static and donated; TypeError for values of a wrong type.
+    """
+    if (
+        static_argnums is None
+        and static_argnames is None
+        and donate_argnums is None
+        and donate_argnames is None
+    ):
+        return ArgumentSpec((), (), (), ())  # without a look at the signature, which takes 50 us
+    signature = signature_of(fun)
+    static_nums, static_names = _complete(fun, signature, static_argnums, static_argnames, "static")
+    donate_nums, donate_names = _complete(fun, signature, donate_argnums, donate_argnames, "donate")
+    for static, donated, what, kind in (
+        (static_names, donate_names, "argnames", "names"),
+        (static_nums, donate_nums, "argnums", "numbers"),
+    ):
+        if both := set(static) & set(donated):
+            raise ValueError(
+                f"static_{what} and donate_{what} cannot intersect. Argument {kind} {both} appear in both "
+                f"static_{what} and donate_{what}\n"
+                f"The function is {name_of(fun)}. A static argument has no buffer to give away."
+            )
+    return ArgumentSpec(static_nums, static_names, donate_nums, donate_names)
+
+
+def _complete(
+    fun: Callable[..., Any],
+    signature: inspect.Signature | None,
+    argnums: int | Sequence[int] | None,
+    argnames: str | Iterable[str] | None,
+    kind: str,
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    nums = None if argnums is None else _as_positions(argnums, f"{kind}_argnums")
+    names = None if argnames is None else _as_names(argnames, f"{kind}_argnames")
+    if signature is None:
+        if names is not None and kind == "donate":
+            raise ValueError(
+                f"Getting the signature of function {fun} failed. Pass donate_argnums instead of "
+                "donate_argnames."
+            )
+        return nums or (), names or ()
+    check_positions(fun, signature, nums or (), f"{kind}_argnums")
+    check_names(fun, signature, names or (), f"{kind}_argnames")
+    return infer_missing(signature, nums, names)
+
+
+def infer_missing(
+    signature: inspect.Signature, nums: tuple[int, ...] | None, names: tuple[str, ...] | None
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """The arguments that were chosen, by position and by name: where one of the two is None, it follows from the other.
+
+    Only parameters that can be passed in both ways (POSITIONAL_OR_KEYWORD) have a position and a name. Where both are
+    given, neither is changed but for this: negative positions, which count from the last parameter that takes a position,
+    become others. Not for a function with `*args`: where these positions are, only a call can tell.
+    """
+    parameters = list(signature.parameters.values())
+    both_ways = {
+        i: p.name for i, p in enumerate(parameters) if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    }
+    if nums is None:
+        return tuple([i for i, name in both_ways.items() if names and name in names]), names or ()
+    if not any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters):
+        count = sum(p.kind in POSITIONAL for p in parameters)
+        nums = tuple(n % count if n < 0 else n for n in nums)
+    if names is None:
+        names = tuple(name for i, name in both_ways.items() if i in nums)
+    return nums, names
+
+
+def _as_positions(argnums: int | Sequence[int], what: str) -> tuple[int, ...]:
+    try:
+        several = (argnums,) if isinstance(argnums, SupportsIndex) else argnums
+        positions = tuple(map(operator.index, several))
+    except TypeError as error:
+        raise TypeError(f"{error}\n{what} must be an int or a sequence of ints, got {argnums!r}.") from None
+    return _without_duplicates(positions, what)
+
+
+def _as_names(argnames: str | Iterable[str], what: str) -> tuple[str, ...]:
+    names = (argnames,) if isinstance(argnames, str) else tuple(argnames)
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(
+                f"argument is not a string: {name!r}\n{what} must be a string or a sequence of strings."
+            )
+    return _without_duplicates(names, what)
+
+
+def _without_duplicates(entries: tuple[Any, ...], what: str) -> tuple[Any, ...]:
+    repeated = sorted({entry for entry in entries if entries.count(entry) > 1})
+    if repeated:
+        raise ValueError(
+            f"{what}={entries} names {', '.join(map(repr, repeated))} more than once. Write each argument "
+            "once."
+        )
+    return entries
+
+
+def check_positions(
+    fun: Callable[..., Any], signature: inspect.Signature, nums: tuple[int, ...], what: str
+) -> None:
+    """ValueError for a position that no parameter of the function takes; negative ones count from the last that does.
+
+    A function with `*args` takes all. The error says what was given and what there is, and the second line names the function
+    with its signature: "Jitted function has static_argnums=(3,), but only accepts 2 positional arguments." and "The function
+    is f(x, n).". The first words are those of `what`; `name_of` gives the function's name.
+    """
+    kinds = [p.kind for p in signature.parameters.values()]
+    if not nums or inspect.Parameter.VAR_POSITIONAL in kinds:
+        return
+    count = sum(kind in POSITIONAL for kind in kinds)
+    if -min(nums) > count or max(nums) >= count:
+        raise ValueError(
+            f"Jitted function has {what}={nums}, but only accepts {count} positional arguments.\n"
+            f"The function is {name_of(fun)}{signature}."
+        )
+
+
+def check_names(
+    fun: Callable[..., Any], signature: inspect.Signature, names: tuple[str, ...], what: str
+) -> None:
+    """ValueError for a name by which the function takes no argument.
+
+    That of a positional-only parameter or of `*args` is "invalid argnames {'x'} in static_argnames. These are
+    positional-only". Any other that no parameter has which can be passed by name (`KEYWORD`) is "invalid argnames {'m'} in
+    static_argnames. Function does not take these args.", unless there is a `**kwargs`, which takes all. Both begin with
+    "Jitted function has"; the set has all such names; the second error ends with the function, as `check_positions` does.
+    """
+    kinds = {p.name: p.kind for p in signature.parameters.values()}
+    never_by_name = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
+    positional_only = {name for name in names if kinds.get(name) in never_by_name}
+    if positional_only:
+        raise ValueError(
+            f"Jitted function has invalid argnames {positional_only} in {what}. These are positional-only"
+        )
+    unknown = {name for name in names if kinds.get(name) not in KEYWORD}
+    if unknown and inspect.Parameter.VAR_KEYWORD not in kinds.values():
+        raise ValueError(
+            f"Jitted function has invalid argnames {unknown} in {what}. Function does not take these args.\n"
+            f"The function is {name_of(fun)}{signature}."
+        )
+
+
+# --- functions ----------------------------------------------------------------------------------------------
+
+
+def name_of(fun: Callable[..., Any]) -> str:
+    """What a function is called in jaxprs and messages; a partial is called after its function."""
+    while isinstance(fun, functools.partial):
+        fun = fun.func
+    return str(getattr(fun, "__name__", "<unnamed function>"))
+
+
+_signatures: weakref.WeakKeyDictionary[Any, inspect.Signature] = weakref.WeakKeyDictionary()
+
+
+def signature_of(fun: Callable[..., Any]) -> inspect.Signature | None:
+    """The function's signature, or None for callables that have none (some builtins). Remembered: it takes 50 us."""
+    try:
+        known = _signatures.get(fun)
+        if known is None:
+            known = _signatures[fun] = inspect.signature(fun)
+        return known
+    except (ValueError, TypeError):
+        return _uncached_signature(fun)
+
+
+def _uncached_signature(fun: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(fun)
+    except (ValueError, TypeError):
+        return None
