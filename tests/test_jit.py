@@ -944,6 +944,13 @@ def test_a_large_constant_is_hoisted_out_of_the_text():
 
 
 @same_as_jax
+def test_a_large_numpy_array_reaches_a_function_in_a_function(jax, jnp):
+    table = np.arange(70.0 * 80, dtype=np.float32).reshape(70, 80)
+    inner = jax.jit(lambda x: jax.jit(lambda x: table @ x)(x) + 1.0)
+    return jax.jit(lambda x: inner(x) - inner(-x))(jnp.ones(80))
+
+
+@same_as_jax
 def test_large_constants_in_nested_functions_are_right(jax, jnp):
     a, b = jnp.arange(8192.0), jnp.ones(8192) * 3
     host = np.arange(8192, dtype=np.float32)

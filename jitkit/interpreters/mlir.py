@@ -335,8 +335,8 @@ class LoweringContext:
         The function is written the first time (`lower_function`, with the name stack `{ours}/jit({name})`) and kept in
         the module's `function_of_jaxpr` under `(name, jaxpr)`, for all later calls. Its operands are, in this order: the
         latest token of each of its `ordered` effects, the large constants in its `hoisted`, and `args`. A constant that
-        it needs is hoisted in our function, too: the value is in the module's `hoisted`, under the same id. The results
-        begin with new tokens, which `take_tokens` takes.
+        it needs is an argument of our function, too: `take_hoisted` gives its name here, from its key and its type. The
+        results begin with new tokens, which `take_tokens` takes.
         """
         function = self.module.function_of_jaxpr.get((name, jaxpr))
         if function is None:
@@ -344,7 +344,7 @@ class LoweringContext:
             self.module.function_of_jaxpr[name, jaxpr] = function
         tokens = [self.tokens[effect] for effect in function.ordered]
         hoisted = function.hoisted.items()
-        consts = [self.function.hoist(self.module.hoisted[key], kind) for key, (_, kind) in hoisted]
+        consts = [self.function.take_hoisted(key, kind) for key, (_, kind) in hoisted]
         names = self.emit_call(function, [*tokens, *consts, *args], jaxpr.in_avals)
         return self.take_tokens(function.ordered, names)
 

@@ -125,11 +125,16 @@ class Function:
         self.origins.append(origin)
 
     def hoist(self, value: Any, type_text: str) -> str:
-        """The name under which a large constant arrives as an argument."""
+        """The name under which a large constant arrives as an argument of this function."""
         key = id(value)
-        if key not in self.hoisted:
+        if key not in self.module.hoisted:
             # The memory of a numpy array is its owner's, to be changed later: we copy.
-            self.module.hoisted.setdefault(key, value.copy() if isinstance(value, np.ndarray) else value)
+            self.module.hoisted[key] = value.copy() if isinstance(value, np.ndarray) else value
+        return self.take_hoisted(key, type_text)
+
+    def take_hoisted(self, key: int, type_text: str) -> str:
+        """The same for a constant that is in the module's `hoisted` under this key."""
+        if key not in self.hoisted:
             self.hoisted[key] = f"%const{len(self.hoisted)}", type_text
         return self.hoisted[key][0]
 

@@ -1,0 +1,470 @@
+"""The programs that the exercises of lab 04 must run like the reference."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import ml_dtypes
+import numpy as np
+
+from jitkit.kata.checking import Stablehlo, check, raised
+
+
+def lowered(jk, f, *arguments):
+    """The StableHLO of a function, to be compared by running it."""
+    return Stablehlo(text_of(jk, f, *arguments), arguments)
+
+
+def text_of(jk, f, *arguments, debug_info=False):
+    return module_of(jk, f, *arguments).text(debug_info)
+
+
+def module_of(jk, f, *arguments):
+    return jk.interpreters.mlir.lower_main("f", jk.make_jaxpr(f)(*arguments), "cpu")
+
+
+def constants(jk, *arrays):
+    """A program that returns some arrays, as `dense` and `tensor_type` write them."""
+    text = jk.interpreters.mlir_text
+    types = [text.tensor_type(x.shape, x.dtype) for x in arrays]
+    lines = [
+        f"    %{i} = stablehlo.constant {text.dense(x)} : {kind}"
+        for i, (x, kind) in enumerate(zip(arrays, types, strict=True))
+    ]
+    names = ", ".join(f"%{i}" for i in range(len(arrays)))
+    head = f"  func.func public @main() -> ({', '.join(types)}) {{"
+    return Stablehlo(
+        "\n".join(["module {", head, *lines, f"    return {names} : {', '.join(types)}", "  }", "}"]), []
+    )
+
+
+def scalars(jk, values, dtype):
+    return constants(jk, *(np.array(value, dtype) for value in values))
+
+
+def floats(rng, *shape):
+    return rng.normal(size=shape).astype("float32")
+
+
+# --- 04.1 Types and constants ---------------------------------------------------------------------------------------
+
+
+@check(
+    "04.1",
+    "A type is the sizes, each with an x behind it, and the type of an element; a scalar has no sizes.",
+    against=["a scalar is an array of one element", "the type of an element comes first"],
+)
+def types(jk, rng):
+    shape = tuple(int(n) for n in rng.integers(1, 9, size=3))
+    tensor_type = jk.interpreters.mlir_text.tensor_type
+    return [
+        tensor_type(shape[:n], dtype) for n in range(4) for dtype in ("float32", "bool", "uint8", "complex64")
+    ]
+
+
+@check("04.1", "Integers and bools are written as MLIR reads them.", against=["Python's texts are MLIR's"])
+def whole_numbers(jk, rng):
+    numbers = [np.array(x, "int32") for x in rng.integers(-99, 99, size=3)]
+    return constants(jk, *numbers, np.array(True), np.array(False), np.array(255, "uint8"))
+
+
+@check(
+    "04.1",
+    "The number that is read is the number that was meant, to the last bit.",
+    against=[
+        "six digits are enough",
+        "a number in text is a double",
+        "bytes are written as they lie in memory",
+    ],
+)
+def exact_numbers(jk, rng):
+    x = rng.normal(size=3)
+    return constants(
+        jk, *(np.array(value, dtype) for value in x for dtype in ("float32", "float64", "float16"))
+    )
+
+
+@check("04.1", "nan and the infinities are numbers, too.", against=["every float has a decimal text"])
+def no_decimals(jk, rng):
+    values = [np.nan, np.inf, -np.inf, float(rng.normal())]
+    return scalars(jk, values, "float32"), scalars(jk, values, ml_dtypes.bfloat16)
+
+
+@check("04.1", "A complex number is its two parts.")
+def complex_numbers(jk, rng):
+    return scalars(jk, [complex(*rng.normal(size=2)), 1.5 - 2j], "complex64")
+
+
+@check(
+    "04.1",
+    "Arrays are written in row-major order, however they lie in memory.",
+    against=["elements are written as they lie in memory"],
+)
+def order(jk, rng):
+    return constants(jk, floats(rng, 3, 2).T, floats(rng, 12, 30).T, rng.normal(size=(2, 3, 2)) > 0)
+
+
+@check(
+    "04.1",
+    "Elements are the same when their bits are.",
+    against=["equal numbers are the same number"],
+)
+def zeros_of_both_signs(jk, rng):
+    zero = np.zeros(int(rng.integers(2, 9)), "float32")
+    mixed = np.where(np.arange(zero.size) == 1, np.float32(-0.0), zero)
+    program, one = constants(jk, mixed, zero, -zero), np.ones_like(zero)
+    kind = f"tensor<{zero.size}xf32>"  # 1 / 0.0 is inf, 1 / -0.0 is -inf
+    shown = program.text.replace("main()", f"main(%one: {kind})").replace(
+        "    return %0", f"    %r = stablehlo.divide %one, %0 : {kind}\n    return %r"
+    )
+    return Stablehlo(shown, [one])
+
+
+@check(
+    "04.1",
+    "A thousand zeros are one number; a thousand numbers are eight digits each.",
+    against=["each element is written out"],
+)
+def lengths(jk, rng):
+    dense = jk.interpreters.mlir_text.dense
+    return len(dense(np.zeros((40, 25), "float32"))) < 40, len(dense(floats(rng, 40, 25))) < 8100
+
+
+# --- 04.2 Operands ----------------------------------------------------------------------------------------------------
+
+
+@check(
+    "04.2",
+    "A traced scalar beside an array is broadcast by a line of its own.",
+    against=["StableHLO broadcasts"],
+)
+def a_scalar_beside_an_array(jk, rng):
+    return lowered(jk, lambda x, s: (x * s, s - x), floats(rng, 2, 3), np.float32(rng.normal()))
+
+
+@check("04.2", "Axes of size 1 are stretched.", against=["only scalars are broadcast"])
+def axes_of_size_1(jk, rng):
+    return lowered(jk, jk.lax.sub, floats(rng, 4, 1), floats(rng, 1, 3))
+
+
+@check(
+    "04.2",
+    "A literal is a constant of its type, beside whatever it stands.",
+    against=["a number in a program is a double"],
+)
+def literals(jk, rng):
+    x = rng.normal(size=5)
+    half, single, whole = x.astype("float16"), x.astype("float32"), rng.integers(9, size=5).astype("int8")
+    return lowered(jk, lambda a, b, c: (a * 2.5, b + 2.5, c - 3), half, single, whole)
+
+
+@check(
+    "04.2",
+    "A literal beside an array is written as an array right away.",
+    against=["a literal is broadcast like a variable"],
+)
+def no_line_for_a_literal(jk, rng):
+    text = text_of(jk, lambda x: jk.numpy.maximum(x * 2.0, 0.5), floats(rng, int(rng.integers(2, 9))))
+    return text.count("broadcast_in_dim"), text.count("stablehlo.constant")
+
+
+@check(
+    "04.2",
+    "A number that is used twice is written once.",
+    against=["each use of a number is a constant"],
+)
+def written_once(jk, rng):
+    text = text_of(jk, lambda x: (x + 3.0) * 3.0 - 3.0, floats(rng, 4))
+    return text.count("stablehlo.constant")
+
+
+@check(
+    "04.2",
+    "0.0 and -0.0 are two constants, and so are 0 and 0.0.",
+    against=["equal numbers are one constant", "equal bits are one constant"],
+)
+def zeros(jk, rng):
+    def f(x, n):
+        return x / 0.0, x / -0.0, x + 0.0, n + 0
+
+    return lowered(jk, f, np.abs(floats(rng, 3)), rng.integers(9, size=3).astype("int32"))
+
+
+@check(
+    "04.2",
+    "A constant that was written in a branch is not known behind it.",
+    against=["a constant is known in the whole function"],
+)
+def constants_in_branches(jk, rng):
+    def f(x, flag):
+        x = jk.lax.cond(flag, lambda x: x * 7.0, lambda x: x - 7.0, x)
+        return x + 7.0
+
+    return lowered(jk, f, floats(rng, 3), np.bool_(rng.integers(2)))
+
+
+# --- 04.3 Equations ---------------------------------------------------------------------------------------------------
+
+
+@check(
+    "04.3",
+    "Equations come one after the other, each with its operands in their order.",
+    against=["operand order does not matter"],
+)
+def some_equations(jk, rng):
+    x, y = floats(rng, 2, 3)
+    return lowered(jk, lambda x, y: (x - y) / (y * y + 1.0), x, y)
+
+
+@check(
+    "04.3",
+    "An output may be an argument, a number, or the same thing twice.",
+    against=["every output is a result of an equation"],
+)
+def outputs(jk, rng):
+    x = floats(rng, 2)
+    return lowered(jk, lambda x, y: (y, 2.5, jk.numpy.sin(x), x, y), x, x + 1)
+
+
+@check("04.3", "An equation may have several results.", against=["an equation has one result"])
+def several_results(jk, rng):
+    return lowered(jk, lambda x: jk.lax.sort([x, -x], num_keys=1)[::-1], floats(rng, 5))
+
+
+@check("04.3", "Arrays from outside are constants of the program.", against=["a program is closed"])
+def closed_over_arrays(jk, rng):
+    table, x = floats(rng, 2, 4)
+    return lowered(jk, lambda x: x * table - table, x)
+
+
+@check("04.3", "Parameters go to the rule by name.", against=["an equation is a primitive and its operands"])
+def parameters(jk, rng):
+    axis = int(rng.integers(2))
+    return lowered(jk, lambda x: jk.lax.cumsum(x, axis=axis, reverse=True), floats(rng, 3, 2))
+
+
+@check(
+    "04.3",
+    "A rule sees the types that its operands have now.",
+    against=["operands have the types of the jaxpr"],
+)
+def types_of_operands(jk, rng):
+    return lowered(jk, lambda x, s: (x < s, jk.lax.nextafter(x, s)), floats(rng, 4), np.float32(0.5))
+
+
+@check("04.3", "Each line is from its equation.", against=["where a line comes from does not matter"])
+def lines(jk, rng):
+    text = text_of(jk, lambda x: jk.numpy.sin(x) + jk.numpy.cos(x), floats(rng, 3), debug_info=True)
+    return sorted(set(re.findall(r'"(jit\(f\)[^"]*)"', text)))
+
+
+@check(
+    "04.3",
+    "What a rule writes inside of its region is from the equation around it.",
+    against=["every line has an equation of its own"],
+)
+def lines_of_regions(jk, rng):
+    text = text_of(jk, jk.numpy.argmax, floats(rng, 3), debug_info=True)
+    return sorted(set(re.findall(r'"(jit\(f\)[^"]*)"', text)))
+
+
+@check("04.3", "A primitive without a rule is named.", against=["every primitive has a rule"])
+def no_rule(jk, rng):
+    primitive = jk.core.Primitive(f"riddle_{int(rng.integers(100))}")
+    primitive.def_abstract_eval(lambda x: x)
+    return raised(text_of, jk, primitive.bind, np.float32(1), parts=[primitive.name])
+
+
+# --- 04.4 A matrix product --------------------------------------------------------------------------------------------
+
+
+@check("04.4", "Rows times columns.", against=["the operands of a product can be exchanged"])
+def matrices(jk, rng):
+    return lowered(jk, jk.lax.dot, floats(rng, 2, 3), floats(rng, 3, 4))
+
+
+@check(
+    "04.4",
+    "Axes of the left operand are contracted with axes of the right one.",
+    against=["the last axis meets the first one"],
+)
+def contracted_axes(jk, rng):
+    x, y = floats(rng, 3, 2, 4), floats(rng, 4, 5, 3)
+    return lowered(jk, lambda x, y: jk.lax.dot_general(x, y, (((0, 2), (2, 0)), ((), ()))), x, y)
+
+
+@check("04.4", "Batch axes run along.", against=["batch axes are contracted, too"])
+def batch_axes(jk, rng):
+    x, y = floats(rng, 3, 2, 4), floats(rng, 4, 3, 5)
+    return lowered(jk, lambda x, y: jk.lax.dot_general(x, y, (((2,), (0,)), ((0,), (1,)))), x, y)
+
+
+@check("04.4", "Operands of two dtypes are converted.", against=["StableHLO converts"])
+def two_dtypes(jk, rng):
+    x, y = floats(rng, 2, 3), rng.integers(9, size=(3, 2)).astype("int8")
+    return lowered(jk, lambda x, y: (jk.lax.dot(x, y), jk.lax.dot(y, x)), x, y)
+
+
+@check(
+    "04.4",
+    "The sum has the dtype of the result, which may be wider than that of the operands.",
+    against=["the result has the dtype of the operands"],
+)
+def wide_sums(jk, rng):
+    x = rng.integers(99, size=(2, 9)).astype("int8")
+    return lowered(jk, lambda x, y: jk.lax.dot(x, y, preferred_element_type="int32"), x, x.T)
+
+
+@check("04.4", "The precision that was asked for is written.", against=["the precision is XLA's business"])
+def precision(jk, rng):
+    x = floats(rng, 2, 2)
+    text = text_of(jk, lambda x: jk.lax.dot(x, x, precision=("highest", "default")), x)
+    return re.findall(r"precision = \[(.*?)\]", text)
+
+
+# --- 04.5 A reduction with its region ---------------------------------------------------------------------------------
+
+
+@check(
+    "04.5",
+    "The greatest of nothing is the least value there is.",
+    against=[
+        "a maximum begins with 0",
+        "-inf is in every dtype",
+        "a maximum begins with the least finite number",
+    ],
+)
+def neutral_elements(jk, rng):
+    names = ["float32", "int8", "uint16", "bool", ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, "int32"]
+    values = [jk.lax.reduction.max_identity(np.dtype(names[i])) for i in rng.permutation(len(names))]
+    return [(str(x.dtype), x.shape, float(x)) for x in values]
+
+
+@check("04.5", "Pairs are folded by a function of pairs.", against=["a region takes two numbers"])
+def pairs(jk, rng):
+    return lowered(jk, lambda x: jk.lax.argmax(x, 1, "int32"), floats(rng, 3, 4))
+
+
+@check(
+    "04.5",
+    "What was accumulated comes first, elements second.",
+    against=["the order of the region's arguments does not matter"],
+)
+def order_in_the_region(jk, rng):
+    def f(x):
+        return jk.lax.reduce(
+            x, np.float32(0), lambda accumulated, new: accumulated + new * new * 0 + new, (0,)
+        )
+
+    text = text_of(jk, f, floats(rng, 3))
+    [arguments] = re.findall(r"\^bb0\((%\w+): .*?, (%\w+): ", text)
+    return [arguments.index(name) for name in re.findall(r"multiply (%\w+), (%\w+)", text)[0]]
+
+
+@check(
+    "04.5", "Several axes at once, and they are missing in the result.", against=["a reduction has one axis"]
+)
+def several_axes(jk, rng):
+    x = floats(rng, 2, 3, 4) + 1j * floats(rng, 2, 3, 4)
+    axes = tuple(int(axis) for axis in rng.permutation(3)[:2])
+    return lowered(jk, lambda x: jk.lax.reduce_max(x, sorted(axes)), x.astype("complex64"))
+
+
+@check(
+    "04.5",
+    "Results have dtypes of their own.",
+    against=["all results have the dtype of the first one"],
+)
+def dtypes_of_results(jk, rng):
+    x, n = floats(rng, 4, 2), rng.integers(9, size=(4, 2)).astype("int32")
+    zeros = np.float32(0), np.int32(1)
+
+    def f(x, n):
+        return jk.lax.reduce((x, n), zeros, lambda a, b: (a[0] + b[0], a[1] * b[1]), (0,))
+
+    return lowered(jk, f, x, n)
+
+
+# --- 04.6 Functions that call functions -------------------------------------------------------------------------------
+
+
+@check("04.6", "A nested jit is a call of a private function.", against=["a nested jit is always inlined"])
+def a_call(jk, rng):
+    inner = jk.jit(lambda x, y: x - y)
+    x, y = floats(rng, 2, 3)
+    module = module_of(jk, lambda x, y: inner(y, x) * 2.0, x, y)
+    shown = [(function.visibility, len(function.arguments)) for function in module.functions]
+    return Stablehlo(module.text(), [x, y]), sorted(shown)
+
+
+@check(
+    "04.6",
+    "A function that is called twice is written once.",
+    against=["each call has a function of its own"],
+)
+def called_twice(jk, rng):
+    inner = jk.jit(lambda x: x * x + 1.0)
+    x = floats(rng, 3)
+    module = module_of(jk, lambda x: inner(inner(x)) - inner(x), x)
+    return Stablehlo(module.text(), [x]), len(module.functions), module.text().count("call @")
+
+
+@check(
+    "04.6",
+    "Two functions of one name are two functions.",
+    against=["functions are known by their names"],
+)
+def one_name(jk, rng):
+    def make(scale):
+        def inner(x):
+            return x * scale
+
+        return jk.jit(inner)
+
+    double, triple = make(2.0), make(3.0)
+    x = floats(rng, 3)
+    module = module_of(jk, lambda x: double(x) - triple(x), x)
+    return Stablehlo(module.text(), [x]), sorted(function.symbol for function in module.functions)
+
+
+@check(
+    "04.6",
+    "A function may have several results, or none that is computed.",
+    against=["a call has one result"],
+)
+def several_results_of_a_call(jk, rng):
+    inner = jk.jit(lambda x: (x + 1.0, {"minus": -x}, 3))
+    x = floats(rng, 3)
+    return lowered(jk, lambda x: jk.tree_util.tree_leaves(inner(x))[::-1], x)
+
+
+@check(
+    "04.6",
+    "A large constant travels from main to the function that needs it.",
+    against=["a function has its constants by itself"],
+)
+def large_constants(jk, rng):
+    table = floats(rng, 70, 80)
+    x = floats(rng, 80)
+    inner = jk.jit(lambda x: jk.jit(lambda x: table @ x)(x) + 1.0)
+    module = module_of(jk, lambda x: inner(x) - inner(-x), x)
+    return Stablehlo(module.text(), [*module.hoisted.values(), x]), len(module.hoisted)
+
+
+@check(
+    "04.6",
+    "What is printed in a function that is called is printed in order.",
+    against=["only arguments go into a function"],
+)
+def tokens(jk, rng):
+    def speak(x):
+        jk.debug.print("{}", x, ordered=True)
+        return x + 1
+
+    inner = jk.jit(speak)
+    text = text_of(jk, lambda x: inner(inner(x)), np.float32(rng.normal()))
+    calls = re.findall(r"(%\w+)(?::\d+)? = call @\w+\((%\w+)", text)
+    return [taken == f"{before}#0" or taken for (before, _), (_, taken) in itertools.pairwise(calls)], len(
+        calls
+    )

@@ -1,0 +1,267 @@
+"""Wrong answers to the exercises of lab 04, each with what its author believes."""
+
+from jitkit.kata.mutants import edit, mutant
+
+# --- 04.1 Types and constants ---------------------------------------------------------------------------------------
+
+edit(
+    "04.1", "a scalar is an array of one element", "How many sizes has a scalar: one, or none?",
+    "for n in shape)}", "for n in shape or (1,))}", target="tensor_type",
+)  # fmt: skip
+edit(
+    "04.1", "the type of an element comes first", "In `tensor<3x4xf32>`, what stands last?",
+    "{''.join(f'{n}x' for n in shape)}{element_type(dtype)}", "{element_type(dtype)}{''.join(f'x{n}' for n in shape)}",
+    target="tensor_type",
+)  # fmt: skip
+edit(
+    "04.1", "Python's texts are MLIR's", "Python writes `True`. And MLIR?",
+    'return "true" if x else "false"', "return str(bool(x))", target="scalar_text",
+)  # fmt: skip
+edit(
+    "04.1", "six digits are enough", "Read your text again with `float`: is it the number that it was?",
+    "dtype.type(float(decimal)) == x and ", "", target="scalar_text",
+)  # fmt: skip
+edit(
+    "04.1", "every float has a decimal text", "What does `f'{x:.6e}'` give for nan?",
+    "DECIMAL.fullmatch(decimal) and dtype.type(float(decimal)) == x and (x != 0 or not np.signbit(x))",
+    "not np.isfinite(x) or dtype.type(float(decimal)) == x", target="scalar_text",
+)  # fmt: skip
+edit(
+    "04.1", "a number in text is a double", "How many bytes has a float32, and how many do you write?",
+    "np.asarray(x).tobytes()", "np.float64(x).tobytes()", target="scalar_text",
+)  # fmt: skip
+edit(
+    "04.1", "bytes are written as they lie in memory", "Which byte of a number lies first in memory: the highest, or the lowest?",
+    "[::-1]", "", target="scalar_text",
+)  # fmt: skip
+edit(
+    "04.1", "elements are written as they lie in memory", "How does the transpose of an array lie in memory, and how is it to be written?",
+    "np.ascontiguousarray(value).tobytes()", 'value.tobytes("A")', target="dense",
+)  # fmt: skip
+edit(
+    "04.1", "equal numbers are the same number", "Is 0.0 equal to -0.0? Is it the same?",
+    "all_same(value)", "bool((value == value.reshape(-1)[0]).all())", target="dense",
+)  # fmt: skip
+
+
+@mutant("04.1", "each element is written out", "How long is your text for a million zeros?", target="dense")
+def writes_every_element(value):
+    return f"dense<{nested_text(value)}>" if value.size else "dense<>"
+
+
+# --- 04.2 Operands ----------------------------------------------------------------------------------------------------
+
+edit(
+    "04.2", "StableHLO broadcasts", "Which shapes have the operands of your `stablehlo.multiply`?",
+    "return self.broadcast_in_dim(env[atom], atom.aval, shape, range(atom.aval.ndim))", "return env[atom]",
+    target="LoweringContext.read_spread",
+)  # fmt: skip
+edit(
+    "04.2", "only scalars are broadcast", "Which axis of the result is axis 1 of an operand of shape (4, 1)?",
+    "range(atom.aval.ndim)", "()", target="LoweringContext.read_spread",
+)  # fmt: skip
+edit(
+    "04.2", "a literal is broadcast like a variable", "Is there a shorter way to an array of twos than a 2 and a broadcast?",
+    "return self.splat(atom.val, with_shape(atom.aval, shape))",
+    "return self.broadcast_in_dim(self.read(atom, env), atom.aval, shape, ())", target="LoweringContext.read_spread",
+)  # fmt: skip
+edit(
+    "04.2", "a number in a program is a double", "Of which dtype is 2.5 beside an array of float16?",
+    "np.asarray(value, aval.dtype)[()]", "np.float64(value)", target="LoweringContext.splat",
+)  # fmt: skip
+
+
+@mutant(
+    "04.2",
+    "each use of a number is a constant",
+    "The program uses 3.0 in ten places. How many constants do you write?",
+    target="LoweringContext.splat",
+)
+def writes_each_time(self, value, aval):
+    name = self.function.fresh_constant(type_of(aval))
+    text = scalar_text(np.asarray(value, aval.dtype)[()])
+    self.function.write(f"{name} = stablehlo.constant dense<{text}> : {type_of(aval)}", self.origin)
+    return name
+
+
+edit(
+    "04.2", "equal numbers are one constant", "Under which key do you look for 0.0, and under which for -0.0?",
+    "scalar.tobytes()", "float(scalar.real)", target="LoweringContext.splat",
+)  # fmt: skip
+edit(
+    "04.2", "equal bits are one constant", "Which bits has the int32 0, and which the float32 0.0?",
+    "(scalar.tobytes(), aval)", "scalar.tobytes()", target="LoweringContext.splat",
+)  # fmt: skip
+
+
+@mutant(
+    "04.2", "a constant is known in the whole function", "Can a line behind a branch use what was written in the branch?",
+    target="LoweringContext.splat",
+)  # fmt: skip
+def keeps_constants_for_the_function(self, value, aval):
+    known = self.function.__dict__.setdefault("splats", {})
+    scalar = np.asarray(value, aval.dtype)[()]
+    key = (scalar.tobytes(), aval)
+    if key not in known:
+        name = self.function.fresh_constant(type_of(aval))
+        self.function.write(
+            f"{name} = stablehlo.constant dense<{scalar_text(scalar)}> : {type_of(aval)}", self.origin
+        )
+        known[key] = name
+    return known[key]
+
+
+# --- 04.3 Equations ---------------------------------------------------------------------------------------------------
+
+edit(
+    "04.3", "operand order does not matter", "In which order does the rule get the names?",
+    "names = [self.read_spread(atom, env, shape) for atom in eqn.invars]",
+    "names = [self.read_spread(atom, env, shape) for atom in reversed(eqn.invars)]", target="LoweringContext.lower_equation",
+)  # fmt: skip
+edit(
+    "04.3", "every output is a result of an equation", "What is the name of the number 2.5, which a function returns?",
+    "return [self.read(atom, env) for atom in jaxpr.outvars]", "return [env[atom] for atom in jaxpr.outvars]",
+    target="LoweringContext.lower_jaxpr",
+)  # fmt: skip
+edit(
+    "04.3", "an equation has one result", "What does a rule return for a primitive with `multiple_results`?",
+    "if eqn.primitive.multiple_results:", "if len(eqn.outvars) != len(avals_out):", target="LoweringContext.lower_equation",
+)  # fmt: skip
+edit(
+    "04.3", "a program is closed", "Which variables have values before the first equation, beside the arguments?",
+    "env[var] = self.array_constant(value, var.aval)", "pass", target="LoweringContext.lower_jaxpr",
+)  # fmt: skip
+edit(
+    "04.3", "an equation is a primitive and its operands", "Along which axis should the rule sum? Who told it?",
+    "rule(self, *names, **eqn.params)", "rule(self, *names)", target="LoweringContext.lower_equation",
+)  # fmt: skip
+edit(
+    "04.3", "operands have the types of the jaxpr", "The scalar was broadcast before the rule was called. Which type has it in `avals_in`?",
+    "[aval if aval.shape == shape else with_shape(aval, shape) for aval in avals_in]", "avals_in",
+    target="LoweringContext.lower_equation",
+)  # fmt: skip
+edit(
+    "04.3", "where a line comes from does not matter", "What is `origin` while the rule writes?",
+    "self.origin = (self.name_stack, eqn)", "pass", target="LoweringContext.lower_equation",
+)  # fmt: skip
+edit(
+    "04.3", "every line has an equation of its own", "To which equation do lines belong while the context is `_inlining`?",
+    "if not self._inlining:", "if True:", target="LoweringContext.lower_equation",
+)  # fmt: skip
+edit(
+    "04.3", "every primitive has a rule", "What does somebody read whose primitive has no rule?",
+    "if rule is None:", "if False:", target="LoweringContext.lower_equation",
+)  # fmt: skip
+
+# --- 04.4 A matrix product --------------------------------------------------------------------------------------------
+
+edit(
+    "04.4", "the operands of a product can be exchanged", "Which operand is written first?",
+    "{lhs}, {rhs}{batching}", "{rhs}, {lhs}{batching}",
+)  # fmt: skip
+edit(
+    "04.4", "the last axis meets the first one", "Which axes are contracted? The parameters say so.",
+    "{list(lhs_contract)} x {list(rhs_contract)}", "[{lhs_aval.ndim - 1}] x [0]",
+)  # fmt: skip
+edit(
+    "04.4", "batch axes are contracted, too", "Which axes run along, and where do you write them?",
+    'f", batching_dims = {list(lhs_batch)} x {list(rhs_batch)}" if lhs_batch else ""', '""',
+)  # fmt: skip
+edit(
+    "04.4", "StableHLO converts", "Which dtypes have the operands of your line?",
+    "lhs, rhs = ctx.convert(lhs, lhs_aval, lhs_dtype), ctx.convert(rhs, rhs_aval, rhs_dtype)", "pass",
+)  # fmt: skip
+edit(
+    "04.4", "the result has the dtype of the operands", "127 times 127 is no int8. Of which dtype is the sum?",
+    "summed = out.update(dtype=sum_dtype)", "summed = out.update(dtype=lhs_dtype)",
+)  # fmt: skip
+edit(
+    "04.4", "the precision is XLA's business", "Where does your line get its precision from?",
+    'precisions = ", ".join(map(str, precision_pair(precision)))', 'precisions = "DEFAULT, DEFAULT"',
+)  # fmt: skip
+
+# --- 04.5 A reduction with its region ---------------------------------------------------------------------------------
+
+
+@mutant("04.5", "a maximum begins with 0", "What is the maximum of -3 and -2?", target="max_identity")
+def begins_with_zero(dtype):
+    return np.array(0, dtype)
+
+
+@mutant("04.5", "-inf is in every dtype", "What is -inf as an int8?", target="max_identity")
+def begins_with_minus_infinity(dtype):
+    return np.array(-np.inf).astype(dtype)
+
+
+@mutant(
+    "04.5", "a maximum begins with the least finite number", "What is the maximum of an array of nothing but -inf?",
+    target="max_identity",
+)  # fmt: skip
+def begins_with_a_finite_number(dtype):
+    if dtypes.issubdtype(dtype, np.inexact):
+        return np.array(dtypes.finfo(dtype).min, dtype)
+    return np.array(dtypes.iinfo(dtype).min if dtypes.issubdtype(dtype, np.integer) else False, dtype)
+
+
+edit(
+    "04.5", "a region takes two numbers", "Two arrays are folded together. How many arguments has the region?",
+    "([*scalars, *scalars],", "([*scalars[:1], *scalars[:1]],", target="emit_reduce",
+)  # fmt: skip
+edit(
+    "04.5", "the order of the region's arguments does not matter", "Which of the region's arguments is what was accumulated?",
+    "reducer(*args)", "reducer(*args[len(args) // 2 :], *args[: len(args) // 2])", target="emit_reduce",
+)  # fmt: skip
+edit(
+    "04.5", "a reduction has one axis", "Which axes are missing in the result?",
+    "integer_array(axes)", "integer_array(axes[:1])", target="emit_reduce",
+)  # fmt: skip
+edit(
+    "04.5", "all results have the dtype of the first one", "Of which type is the second result?",
+    "types_out = [type_of(aval) for aval in avals_out]", "types_out = [type_of(avals_out[0])] * len(avals_out)", target="emit_reduce",
+)  # fmt: skip
+
+# --- 04.6 Functions that call functions -------------------------------------------------------------------------------
+
+
+@mutant(
+    "04.6", "a nested jit is always inlined", "How many functions has your module?", target="LoweringContext.call_jaxpr"
+)  # fmt: skip
+def inlines(self, name, jaxpr, args):
+    return self.inline(jaxpr, args)
+
+
+edit(
+    "04.6", "each call has a function of its own", "Where do you look whether the function is there already?",
+    "self.module.function_of_jaxpr.get((name, jaxpr))", "None", target="LoweringContext.call_jaxpr",
+)  # fmt: skip
+
+
+@mutant(
+    "04.6", "functions are known by their names", "Two different programs are both named `inner`. Which one is called?",
+    target="LoweringContext.call_jaxpr",
+)  # fmt: skip
+def looks_up_by_name(self, name, jaxpr, args):
+    function = self.module.function_of_jaxpr.get(name)
+    if function is None:
+        function = lower_function(self.module, name, jaxpr, f"{self.name_stack}/jit({name})")
+        self.module.function_of_jaxpr[name] = function
+    tokens = [self.tokens[effect] for effect in function.ordered]
+    consts = [self.function.take_hoisted(key, kind) for key, (_, kind) in function.hoisted.items()]
+    names = self.emit_call(function, [*tokens, *consts, *args], jaxpr.in_avals)
+    return self.take_tokens(function.ordered, names)
+
+
+edit(
+    "04.6", "a call has one result", "How many results has the function's type?",
+    "function.results = [type_of(aval) for aval in jaxpr.out_avals]", "function.results = [type_of(jaxpr.out_avals[0])]",
+    target="lower_function",
+)  # fmt: skip
+edit(
+    "04.6", "a function has its constants by itself", "Who gives the function the table that it reads?",
+    "[*tokens, *consts, *args]", "[*tokens, *args]", target="LoweringContext.call_jaxpr",
+)  # fmt: skip
+edit(
+    "04.6", "only arguments go into a function", "Which token does the second call take?",
+    "return self.take_tokens(function.ordered, names)", "return list(names[len(function.ordered) :])",
+    target="LoweringContext.call_jaxpr",
+)  # fmt: skip

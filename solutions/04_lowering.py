@@ -1,0 +1,349 @@
+"""04 Lowering: the solutions, as the reference has them, and why."""
+
+from __future__ import annotations
+
+import numpy as np
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitkit import dtypes
+from jitkit.core import ShapedArray
+from jitkit.effects import ordered_effects
+from jitkit.interpreters.mlir import LoweringContext, lower_function, lowering_rule, rank_polymorphic, with_shape, write_body
+from jitkit.interpreters.mlir_module import Function, Module
+from jitkit.interpreters.mlir_text import DECIMAL, all_same, element_type, nested_text, scalar_text, type_of
+from jitkit.jaxpr import Jaxpr, JaxprEqn, Literal, Var
+from jitkit.lax.dot import DotDimensionNumbers, dtypes_computed_with
+from jitkit.lax.precision import CanonicalPrecision, precision_pair
+from jitkit.lax.reducers import integer_array
+
+
+# --- 04.1 Types and constants -------------------------------------------------------------------------------
+# A compiler that is given 0.1 in six digits computes with another number than numpy does, and nobody finds
+# out why results differ in the last place. So decimals are written only where they are exact, for those who
+# read the program; and bits everywhere else. The forms of `dense` are a matter of size: a table of a thousand
+# zeros is one number, and a table of a thousand weights is 8000 characters, which XLA's parser reads as
+# bytes.
+#
+# Usual mistakes:
+#   - `str(x)`: True, nan and inf are no words of MLIR.
+#   - Forgetting that 0.0 == -0.0, and that nan is not equal to itself.
+#   - The bytes of a single number in memory order, or those of an array in reversed order.
+#   - `value.tobytes('A')`, or `.ravel('K')`: a transposed array is then written as the one it was made of.
+#
+# In JAX: jax/_src/interpreters/mlir.py:_ndarray_constant_handler
+
+
+def tensor_type(shape: Sequence[int], dtype: Any) -> str:
+    """The type of an array: `tensor<3x4xf32>`, and of a scalar `tensor<f32>`."""
+    return f"tensor<{''.join(f'{n}x' for n in shape)}{element_type(dtype)}>"
+
+
+def scalar_text(x: Any) -> str:
+    """One number, a numpy scalar, such that MLIR reads exactly that number:
+
+        true, false               a bool
+        -12                       an integer
+        (1.000000e+00, 0x...)     a complex number: its parts
+        1.500000e+00              a float, with six digits after the point
+        0x3DCCCCCD                any float: its bytes in hexadecimal capitals, the highest first
+
+    Decimals are for readers: they are written where they have the form of `DECIMAL` and are exact, and the number is not
+    -0.0.
+    """
+    dtype = x.dtype
+    if dtype == np.bool_:
+        return "true" if x else "false"
+    if dtypes.issubdtype(dtype, np.complexfloating):
+        return f"({scalar_text(x.real)}, {scalar_text(x.imag)})"
+    if dtypes.issubdtype(dtype, np.integer):
+        return str(int(x))
+    decimal = f"{float(x):.6e}"
+    if DECIMAL.fullmatch(decimal) and dtype.type(float(decimal)) == x and (x != 0 or not np.signbit(x)):
+        return decimal
+    # the bit pattern: exact, and the only way to write nan and inf
+    return f"0x{np.asarray(x).tobytes()[::-1].hex().upper()}"
+
+
+def dense(value: np.ndarray[Any, Any]) -> str:
+    """The elements of an array as a `dense<...>` attribute. MLIR reads four forms of it, and the shortest one that
+    fits is written:
+
+        dense<1.000000e+00>         a scalar, or an array whose elements are all the same, bit by bit (`all_same`)
+        dense<>                     no elements
+        dense<[[1, 2], [3, 4]]>     up to 64 elements, or bools: row by row (`nested_text`)
+        dense<"0x0100...">          more: the bytes of all elements in row-major order, in hexadecimal capitals
+
+    An integer of 2 or 4 bits, of which numpy has one in each byte, is written as an int8.
+    """
+    if value.dtype.name in ("int2", "int4", "uint2", "uint4"):
+        value = value.astype(np.int8)
+    if value.ndim == 0 or (value.size > 0 and value.size < 1024 and all_same(value)):
+        return f"dense<{scalar_text(value.reshape(-1)[0])}>"
+    if value.size == 0:
+        return "dense<>"
+    if value.size <= 64 or value.dtype == np.bool_:
+        return f"dense<{nested_text(value)}>"
+    return f'dense<"0x{np.ascontiguousarray(value).tobytes().hex().upper()}">'
+
+
+# --- 04.2 Operands ------------------------------------------------------------------------------------------
+# Implicit broadcasting is convenient for people, and a nuisance for compilers: every pass would have to think
+# of it. So StableHLO has none, and lowering writes down what numpy's rules mean. Nothing is lost: XLA fuses a
+# broadcast into what reads it, so that the copies never exist.
+#
+# Usual mistakes:
+#   - Making the constant in Python's dtype: float64 beside a float16 array.
+#   - Remembering constants by value: -0.0 is found where 0.0 was written, and 2 where 2.0 was.
+#   - Remembering them for the whole function: a value that was defined in a branch does not exist behind it.
+#
+# In JAX: jax/_src/interpreters/mlir.py:multi_broadcast_in_dim
+
+
+class LoweringContext:
+    def read(self, atom: Var | Literal, env: dict[Var, str]) -> str:
+        """The name of the value of an atom: of a variable, the one it has in `env`; of a literal, that of a constant
+        of the literal's type (`splat`).
+        """
+        if isinstance(atom, Literal):
+            return self.splat(atom.val, atom.aval)
+        return env[atom]
+
+    def read_spread(self, atom: Var | Literal, env: dict[Var, str], shape: tuple[int, ...]) -> str:
+        """Like `read`, but what has another shape is brought to `shape`: it is a scalar, or has axes of size 1 where
+        `shape` has more. A literal is written as a constant of that shape; for a variable, a line is written that
+        broadcasts it.
+        """
+        if atom.aval.shape == shape:
+            return self.read(atom, env)
+        if isinstance(atom, Literal):
+            return self.splat(atom.val, with_shape(atom.aval, shape))
+        return self.broadcast_in_dim(env[atom], atom.aval, shape, range(atom.aval.ndim))
+
+    def splat(self, value: Any, aval: Any) -> str:
+        """An array of the aval's type, filled with one scalar; its name.
+
+        Inside of a block it is written once: `_constants` has the names of the constants that are known here, those of
+        scalars under `(bytes of the scalar, aval)`.
+        """
+        scalar = np.asarray(value, aval.dtype)[()]
+        key = (scalar.tobytes(), aval)  # by bits: 0.0 and -0.0 are two constants
+        name = self._constants.get(key)
+        if name is None:
+            name = self._constants[key] = self.emit_constant(f"dense<{scalar_text(scalar)}>", type_of(aval))
+        return name
+
+
+# --- 04.3 Equation by equation ------------------------------------------------------------------------------
+# It is an interpreter once more, whose values are names. That is how all of a compiler's front end works:
+# walk the program in order, and do for each equation what its primitive says. The rules stand beside their
+# primitives, so a new operation needs nothing here. Every line is written with the equation that it came
+# from: so an error of XLA, or a profile, can name the line of Python.
+#
+# Usual mistakes:
+#   - Looking at the number of results for whether the rule returns a list: a sort of one array has one
+#     result, and a list.
+#   - Leaving `avals_in` as the jaxpr has it: then a comparison says that it takes a scalar, and gets an
+#     array.
+#   - Taking outputs for variables: some are literals.
+#
+# In JAX: jax/_src/interpreters/mlir.py:jaxpr_subcomp
+
+
+class LoweringContext:
+    def lower_equation(self, eqn: JaxprEqn, env: dict[Var, str]) -> None:
+        """Call the rule of an equation on the names of its operands, and enter the names of its results in `env`.
+
+        While the rule runs, `primitive`, `avals_in` and `avals_out` are the equation's, and so is `origin`, which lines
+        are written with: `(self.name_stack, eqn)`. But not while `_inlining`: then lines belong to the equation around.
+        Operands of a `rank_polymorphic` primitive are brought to the shape of the result first, and `avals_in` says so.
+
+        Raises:
+          NotImplementedError: the primitive has no rule.
+        """
+        rule = lowering_rule(eqn.primitive)
+        if rule is None:
+            raise NotImplementedError(f"primitive {eqn.primitive} has no lowering to StableHLO")
+        self.primitive = eqn.primitive
+        if not self._inlining:
+            self.origin = (self.name_stack, eqn)
+        avals_in = [atom.aval for atom in eqn.invars]
+        avals_out = self.avals_out = [var.aval for var in eqn.outvars]
+        if eqn.primitive in rank_polymorphic:
+            shape = avals_out[0].shape
+            names = [self.read_spread(atom, env, shape) for atom in eqn.invars]
+            self.avals_in = [aval if aval.shape == shape else with_shape(aval, shape) for aval in avals_in]
+        else:
+            names = [self.read(atom, env) for atom in eqn.invars]
+            self.avals_in = avals_in
+        out = rule(self, *names, **eqn.params)
+        if eqn.primitive.multiple_results:
+            env.update(zip(eqn.outvars, out, strict=True))
+        else:
+            env[eqn.outvars[0]] = out
+
+    def lower_jaxpr(self, jaxpr: Jaxpr, args: Sequence[str]) -> list[str]:
+        """Write the equations of a jaxpr here, one after the other; return the names of its results.
+
+        `args` are the names of the values that its invars have. Its constants become names by `array_constant`. An output
+        may be a literal, or an argument.
+        """
+        env: dict[Var, str] = dict(zip(jaxpr.invars, args, strict=True))
+        for var, value in zip(jaxpr.constvars, jaxpr.consts, strict=True):
+            env[var] = self.array_constant(value, var.aval)
+        for eqn in jaxpr.eqns:
+            self.lower_equation(eqn, env)
+        return [self.read(atom, env) for atom in jaxpr.outvars]
+
+
+# --- 04.4 A matrix product ----------------------------------------------------------------------------------
+# One operation covers vectors, matrices, batches and every einsum, and so does one line of StableHLO. The
+# types are written out because nothing is implied: a sum may be wider than what is summed, which is what
+# makes int8 and bfloat16 products useful.
+#
+# Usual mistakes:
+#   - Forgetting the conversion back: the product is then of another type than the equation says.
+#   - Writing `batching_dims` without batches, or leaving them out with some: XLA then counts other axes.
+#
+# In JAX: jax/_src/lax/lax.py:_dot_general_lower
+
+
+def lower_dot_general(
+    ctx: LoweringContext,
+    lhs: str,
+    rhs: str,
+    *,
+    dimension_numbers: DotDimensionNumbers,
+    precision: CanonicalPrecision,
+    preferred_element_type: Any,
+) -> str:
+    """Write one `stablehlo.dot_general`; the name of the product. `lhs` and `rhs` are names of values of the types
+    `ctx.avals_in`; the product has to be of the type `ctx.avals_out[0]`, which `preferred_element_type` is part of.
+
+        stablehlo.dot_general %0, %1, batching_dims = [0] x [0], contracting_dims = [2] x [1], precision = [DEFAULT, DEFAULT]
+
+    is followed by the types of operands and result. `batching_dims` is left out where there are none; the words of
+    `precision` are those of `precision_pair`. The machine may multiply and sum in other dtypes: `dtypes_computed_with`
+    says in which. So operands are converted before, and the sum after; its algorithm follows the precision.
+    """
+    lhs_aval, rhs_aval = ctx.avals_in
+    [out] = ctx.avals_out
+    lhs_dtype, rhs_dtype, sum_dtype, algorithm = dtypes_computed_with(
+        ctx.module.platform, lhs_aval.dtype, rhs_aval.dtype, out.dtype, precision
+    )
+    lhs, rhs = ctx.convert(lhs, lhs_aval, lhs_dtype), ctx.convert(rhs, rhs_aval, rhs_dtype)
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
+    batching = f", batching_dims = {list(lhs_batch)} x {list(rhs_batch)}" if lhs_batch else ""
+    precisions = ", ".join(map(str, precision_pair(precision)))
+    text = (
+        f"stablehlo.dot_general {lhs}, {rhs}{batching}, "
+        f"contracting_dims = {list(lhs_contract)} x {list(rhs_contract)}, "
+        f"precision = [{precisions}]{algorithm}"
+    )
+    summed = out.update(dtype=sum_dtype)
+    result = ctx.emit_op(text, [lhs_aval.update(dtype=lhs_dtype), rhs_aval.update(dtype=rhs_dtype)], summed)
+    return ctx.convert(result, summed, out.dtype)
+
+
+# --- 04.5 A reduction with its region -----------------------------------------------------------------------
+# In a jaxpr a reduction carries its function as a jaxpr; in StableHLO as a region, and `cond`, `while` and
+# `sort` do the same. That the fold may go in any order is what makes it fast; it is also why the function has
+# to be associative, and why sums of floats differ in the last bits from machine to machine.
+#
+# Usual mistakes:
+#   - 0 as the beginning of a maximum: right for positive numbers.
+#   - `np.array(-np.inf).astype('int8')`: numpy gives some number, or an error.
+#   - Types of arrays for the arguments of the region: they are scalars.
+#
+# In JAX: jax/_src/lax/lax.py:_unary_reduce_lower
+
+
+def max_identity(dtype: Any) -> np.ndarray[Any, Any]:
+    """What `max` begins with, an array without axes that holds what is greater than no other of the dtype: -inf; the lowest finite value
+    where there is no infinity (`dtypes.supports_inf`); the least integer; of bools False.
+    """
+    if dtypes.issubdtype(dtype, np.inexact):
+        return np.array(-np.inf if dtypes.supports_inf(dtype) else dtypes.finfo(dtype).min, dtype)
+    return np.array(dtypes.iinfo(dtype).min if dtypes.issubdtype(dtype, np.integer) else False, dtype)
+
+
+def emit_reduce(
+    ctx: LoweringContext,
+    operands: Sequence[str],
+    inits: Sequence[str],
+    axes: Sequence[int],
+    avals_out: Sequence[ShapedArray],
+    reducer: Callable[..., Sequence[str]],
+) -> list[str]:
+    """Write `"stablehlo.reduce"`, which folds one or several arrays of one shape together, along `axes`; the names of
+    the results.
+
+        %4:2 = "stablehlo.reduce"(%2, %3, %0, %1) <{dimensions = array<i64: 1>}> ({region}) : (types) -> (types)
+
+    Args:
+      operands: names of the arrays, whose types are the first of `ctx.avals_in`.
+      inits: names of scalars, as many, of the operands' dtypes: what is folded first, and any number of times.
+      axes: the axes along which is folded. They are missing in the results.
+      avals_out: the types of the results.
+      reducer: `reducer(*accumulated, *elements)` writes how two scalars become one, for each of the arrays, and
+        returns the names. It is called while the region is written (`emit_regions`), on the names of the region's
+        arguments.
+    """
+    scalars = [aval.update(shape=()) for aval in avals_out]
+    types_in = [type_of(aval) for aval in (*ctx.avals_in[: len(operands)], *scalars)]
+    types_out = [type_of(aval) for aval in avals_out]
+    return ctx.emit_regions(
+        f'"stablehlo.reduce"({", ".join([*operands, *inits])}) <{{dimensions = {integer_array(axes)}}}>',
+        [([*scalars, *scalars], lambda *args: list(zip(reducer(*args), scalars, strict=True)))],
+        f"({', '.join(types_in)}) -> ({', '.join(types_out)})",
+        len(operands),
+    )
+
+
+# --- 04.6 Functions that call functions ---------------------------------------------------------------------
+# A function that is called a hundred times and written once makes the text, and the time that parsing it
+# takes, a hundredth. XLA inlines calls later, when it may, so nothing is lost for speed. A name says nothing:
+# two lambdas are both called `<lambda>`. So the key is the jaxpr, and the name only a wish.
+#
+# Usual mistakes:
+#   - Remembering the function by its name.
+#   - Writing the jaxpr in place: right, and long.
+#   - Handing over the constants under the callee's names: here they have names of their own.
+#
+# In JAX: jax/_src/interpreters/mlir.py:lower_jaxpr_to_fun
+
+
+def lower_function(module: Module, name: str, jaxpr: Jaxpr, name_stack: str) -> Function:
+    """Write a jaxpr as a private function of the module, and add it to the module's `functions`: after those that it calls.
+
+    Its name is `name`, or what the module makes of it when that is taken (`Module.symbol`). Before its arguments, which are
+    `%arg0: type`, it takes a token for each ordered effect of the jaxpr (`ordered_effects`).
+    """
+    function = Function(module, module.symbol(name), "private", ordered_effects(jaxpr.effects))
+    names = [f"%arg{i}" for i in range(len(jaxpr.invars))]
+    function.arguments = [f"{n}: {type_of(v.aval)}" for n, v in zip(names, jaxpr.invars, strict=True)]
+    function.results = [type_of(aval) for aval in jaxpr.out_avals]
+    write_body(LoweringContext(function, name_stack), jaxpr, names)
+    module.functions.append(function)
+    return function
+
+
+class LoweringContext:
+    def call_jaxpr(self, name: str, jaxpr: Jaxpr, args: Sequence[str]) -> list[str]:
+        """Call a jaxpr as a private function of the module; the names of its results.
+
+        The function is written the first time (`lower_function`, with the name stack `{ours}/jit({name})`) and kept in
+        the module's `function_of_jaxpr` under `(name, jaxpr)`, for all later calls. Its operands are, in this order: the
+        latest token of each of its `ordered` effects, the large constants in its `hoisted`, and `args`. A constant that
+        it needs is an argument of our function, too: `take_hoisted` gives its name here, from its key and its type. The
+        results begin with new tokens, which `take_tokens` takes.
+        """
+        function = self.module.function_of_jaxpr.get((name, jaxpr))
+        if function is None:
+            function = lower_function(self.module, name, jaxpr, f"{self.name_stack}/jit({name})")
+            self.module.function_of_jaxpr[name, jaxpr] = function
+        tokens = [self.tokens[effect] for effect in function.ordered]
+        hoisted = function.hoisted.items()
+        consts = [self.function.take_hoisted(key, kind) for key, (_, kind) in hoisted]
+        names = self.emit_call(function, [*tokens, *consts, *args], jaxpr.in_avals)
+        return self.take_tokens(function.ordered, names)
