@@ -171,7 +171,7 @@ def choose(what: str, index: Any, functions: dict[str, Callable[..., Any]], oper
 #   - Comparing avals with `==`: `1.0` and a strong float32 differ in weakness.
 #   - Stopping after the second branch.
 #
-# In JAX: jax/_src/lax/control_flow/conditionals.py:switch
+# In JAX: jax/_src/lax/control_flow/conditionals.py:_check_branch_outputs
 
 
 def check_branches(what: str, names: Sequence[str], bodies: Sequence[Body], traced: Sequence[Traced]) -> None:

@@ -1,0 +1,566 @@
+"""The programs that the exercises of lab 08 must run like the reference."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jitkit.kata.checking import Stablehlo, check, raised
+
+
+def number(rng):
+    """A Python float that nobody guesses."""
+    return float(np.float32(rng.uniform(1.0, 9.0)))
+
+
+def row(rng, n=3):
+    return rng.normal(size=n).astype("float32")
+
+
+# --- 08.1 The loop ------------------------------------------------------------------------------------------------
+
+
+@check(
+    "08.1",
+    "A loop is one equation, with condition and body as jaxprs of the carry.",
+    against=["a carry that is a tuple is several arguments"],
+)
+def plain_loop(jk, rng):
+    a, limit = number(rng), number(rng)
+
+    def f(x):
+        return jk.lax.while_loop(lambda v: v < limit, lambda v: v * a, x)
+
+    def pair(x, n):
+        return jk.lax.while_loop(lambda c: c[1] > 0, lambda c: (c[0] + a, c[1] - 1), (x, n))
+
+    return jk.make_jaxpr(f)(np.float32(1)), jk.make_jaxpr(pair)(np.float32(1), np.int32(5))
+
+
+@check(
+    "08.1",
+    "The carry is a tree, and comes back as one.",
+    against=["a result is a list of arrays"],
+)
+def tree(jk, rng):
+    start = {"x": row(rng), "rest": (np.int32(rng.integers(9)), np.float32(number(rng)))}
+
+    def f(start):
+        def step(c):
+            n, y = c["rest"]
+            return {"x": c["x"] * y, "rest": (n + 1, y / 2)}
+
+        return jk.lax.while_loop(lambda c: c["rest"][0] < 9, step, start)
+
+    return jk.make_jaxpr(f)(start), jk.tree_util.tree_structure(jk.eval_shape(f, start))
+
+
+@check(
+    "08.1",
+    "Python calls condition and body once, however many steps there will be.",
+    against=["the body's effects repeat"],
+)
+def traced_once(jk, rng):
+    called = []
+
+    def more(v):
+        called.append("condition")
+        return v < 1000
+
+    def step(v):
+        called.append("body")
+        return v + 1
+
+    jk.make_jaxpr(lambda n: jk.lax.while_loop(more, step, n))(np.int32(rng.integers(9)))
+    return called
+
+
+@check(
+    "08.1",
+    "A loop that starts from a Python number takes the type that the body returns, and is traced for it.",
+    against=["a start keeps its type", "one trace is enough"],
+)
+def weak_start(jk, rng):
+    a, limit = number(rng), number(rng)
+
+    def f(x):
+        return jk.lax.while_loop(lambda c: c[0] < limit, lambda c: (c[0] + x * a, c[1] + 1), (0, 1))
+
+    return jk.make_jaxpr(f)(np.float32(1))
+
+
+@check(
+    "08.1",
+    "A carry that comes out as another type, or another tree, is refused.",
+    against=["the carry's type may drift"],
+)
+def drift(jk, rng):
+    start = np.int32(rng.integers(9))
+
+    def f(step):
+        return jk.make_jaxpr(lambda n: jk.lax.while_loop(lambda c: True, step, n))
+
+    parts = ["while_loop body function carry input and carry output must have"]
+    return [
+        raised(f(lambda n: n * 0.5), start, parts=[*parts, "equal types", "int32[]", "float32[]"]),
+        raised(f(lambda n: (n, n)), start, parts=[*parts, "the same pytree structure"]),
+    ]
+
+
+@check(
+    "08.1",
+    "What condition and body close over are operands, those of the condition first.",
+)
+def closures(jk, rng):
+    a, b = row(rng), row(rng)
+
+    def f(x, y):
+        return jk.lax.while_loop(lambda v: (v < a).all() & (y > 0), lambda v: v * b + x, a)
+
+    return jk.make_jaxpr(f)(np.float32(1), np.float32(2))
+
+
+# --- 08.2 Starting from 0 -----------------------------------------------------------------------------------------
+
+
+def promote(jk, leaves, out_avals):
+    """What the function returns, as data: types of the values, which of them are the same objects, and the flag."""
+    found = []
+
+    def f():
+        avals = [jk.core.get_aval(x) for x in leaves]
+        values, changed = jk.lax.control_flow.agreement.promote_weak_inputs(leaves, avals, out_avals)
+        found.extend([jk.core.get_aval(x) for x in values])
+        found.append([new is old for new, old in zip(values, leaves, strict=True)])
+        found.append(changed)
+        return ()
+
+    jk.make_jaxpr(f)()
+    return found
+
+
+@check(
+    "08.2",
+    "A loop may start from 0 and add floats to it.",
+    against=["a start keeps its type"],
+)
+def starts_from_zero(jk, rng):
+    a = number(rng)
+    f = jk.make_jaxpr(lambda x: jk.lax.while_loop(lambda v: v < a, lambda v: v + x, 0))
+    return f(np.float32(1)), promote(jk, [0, int(rng.integers(9))], [jk.core.ShapedArray((), "float32")] * 2)
+
+
+@check(
+    "08.2",
+    "What was given a dtype keeps it, whatever the body returns.",
+    against=["any start gives way"],
+)
+def strong_starts(jk, rng):
+    n = np.int32(rng.integers(9))
+    f = jk.make_jaxpr(lambda x: jk.lax.while_loop(lambda v: v < 9, lambda v: v + x, n))
+    refused = raised(f, np.float32(1), parts=["int32[]", "float32[]"])
+    return refused, promote(jk, [n, row(rng)], [jk.core.ShapedArray((), "float32")] * 2)
+
+
+@check(
+    "08.2",
+    "The new dtype is where both types meet, and not simply the one that came out.",
+    against=["the start takes the dtype that came out"],
+)
+def where_they_meet(jk, rng):
+    shaped = jk.core.ShapedArray
+    outs = [shaped((), "int32"), shaped((), "float16"), shaped((), "bool"), shaped((), "complex64")]
+    return promote(jk, [number(rng), number(rng), int(rng.integers(9)), number(rng)], outs)
+
+
+@check(
+    "08.2",
+    "A weak value whose type came out again is not touched: it is the same object, still weak.",
+    against=["a weak start becomes strong", "everything is converted"],
+)
+def untouched(jk, rng):
+    shaped = jk.core.ShapedArray
+    leaves = [number(rng), int(rng.integers(9)), row(rng)]
+    outs = [shaped((), "float32", True), shaped((), "int32"), shaped((3,), "float32")]
+    return promote(jk, leaves, outs)
+
+
+@check(
+    "08.2",
+    "The flag says whether anything is new.",
+    against=["it is always said to have changed"],
+)
+def flag(jk, rng):
+    traced = []
+
+    def step(v):
+        traced.append(str(v.aval))
+        return v * 2
+
+    jk.make_jaxpr(lambda: jk.lax.while_loop(lambda v: v < 100, step, int(rng.integers(1, 9))))()
+    return traced, promote(jk, [], []), promote(jk, [1], [jk.core.ShapedArray((), "float32")])
+
+
+# --- 08.3 The carry agrees with itself ----------------------------------------------------------------------------
+
+
+def looped(jk, step, start):
+    """The program of a loop that does the step; what `raised` can call."""
+    return jk.make_jaxpr(lambda start: jk.lax.while_loop(lambda c: True, step, start)), start
+
+
+@check(
+    "08.3",
+    "Another dtype is refused, in any part of the carry.",
+    against=["the carry's type may drift", "the first part speaks for all"],
+)
+def other_dtype(jk, rng):
+    a = number(rng)
+    starts = [(np.float32(a), np.int32(3)), (np.int32(3), np.float32(a)), (np.int32(3), np.int32(4))]
+    return [
+        raised(*looped(jk, lambda c: (c[0], c[1] * a), start), parts=["equal types"])
+        if start[1].dtype == "int32"
+        else looped(jk, lambda c: (c[0], c[1] * a), start)[0](start)
+        for start in starts
+    ]
+
+
+@check(
+    "08.3",
+    "Another shape is refused: a carry cannot grow.",
+    against=["the carry may grow"],
+)
+def other_shape(jk, rng):
+    n = int(rng.integers(2, 9))
+
+    def grow(v):
+        return jk.numpy.append(v, 1.0)
+
+    parts = ["equal types", f"float32[{n}]", f"float32[{n + 1}]", "v goes in as"]
+    f, start = looped(jk, grow, np.zeros(n, "float32"))
+    return raised(f, start, parts=parts)
+
+
+@check(
+    "08.3",
+    "The structure is compared first: a list is no tuple, and keys matter.",
+    against=["as many leaves are the same tree"],
+)
+def other_tree(jk, rng):
+    x = np.float32(number(rng))
+    return [
+        raised(*looped(jk, step, start), parts=["the same pytree structure"])
+        for step, start in [
+            (list, (x, x)),
+            (lambda c: {"b": c["a"]}, {"a": x}),
+            (lambda c: (c[0], None), (x, x)),
+            (lambda c: (c,), x),
+        ]
+    ]
+
+
+@check(
+    "08.3",
+    "What the body closes over is no part of the carry.",
+    against=["the carry is the first input"],
+)
+def after_the_constants(jk, rng):
+    table = rng.integers(9, size=4).astype("int32")
+    f, start = looped(jk, lambda v: v * table.sum() + jk.numpy.asarray(table)[0], np.float32(number(rng)))
+    g, _ = looped(jk, lambda v: v + jk.numpy.asarray(table)[0], start)
+    return f(start), raised(g, np.int8(1), parts=["int8[]", "int32[]"])
+
+
+@check(
+    "08.3",
+    "A weak type and a strong one of the same dtype agree.",
+    against=["a weak type is another type"],
+)
+def weakness(jk, rng):
+    a = number(rng)
+    f, start = looped(jk, lambda c: (c[1], c[0] * a), (np.float32(a), a))
+    return f(start)
+
+
+@check(
+    "08.3",
+    "In the body of a scan, only the first of the two arguments and of the two results is the carry.",
+    against=["all that goes in comes out"],
+)
+def in_a_scan(jk, rng):
+    xs = rng.integers(9, size=4).astype("int32")
+    f = jk.make_jaxpr(lambda c, xs: jk.lax.scan(lambda c, x: (c * 2, (c > x, x)), c, xs))
+    g = jk.make_jaxpr(lambda c, xs: jk.lax.scan(lambda total, x: (x, total), c, xs))
+    c = np.float32(number(rng))
+    return f(c, xs), raised(g, c, xs, parts=["scan body function carry", "total", "int32[]"])
+
+
+# --- 08.4 What never changes --------------------------------------------------------------------------------------
+
+
+@check(
+    "08.4",
+    "What the body returns as it came is a constant of the body, and not carried.",
+    against=["everything that is passed goes round"],
+)
+def constant(jk, rng):
+    limit = number(rng)
+
+    def f(x, y):
+        return jk.lax.while_loop(
+            lambda c: c[1] < limit, lambda c: (c[0], c[1] * 2 + c[0], c[2]), (x, y, row(rng))
+        )
+
+    return jk.make_jaxpr(f)(np.float32(1), np.float32(2))
+
+
+@check(
+    "08.4",
+    "What the condition reads stays in the carry.",
+    against=["the condition reads nothing"],
+)
+def read_by_the_condition(jk, rng):
+    def f(x, limit, a):
+        return jk.lax.while_loop(
+            lambda c: c["x"] < c["limit"],
+            lambda c: c | {"x": c["x"] * c["a"]},
+            {"x": x, "limit": limit, "a": a},
+        )
+
+    return jk.make_jaxpr(f)(np.float32(1), np.float32(number(rng)), np.float32(2))
+
+
+@check(
+    "08.4",
+    "Parts that change places do change.",
+    against=["what is not computed does not change"],
+)
+def change_places(jk, rng):
+    a = number(rng)
+
+    def f(x, y):
+        return jk.lax.while_loop(lambda c: c[2] < a, lambda c: (c[1], c[0], c[2] + 1), (x, y, 0.0))
+
+    return jk.make_jaxpr(f)(np.float32(1), np.float32(2))
+
+
+@check(
+    "08.4",
+    "The carry comes after what the functions close over.",
+    against=["the carry is the first input"],
+)
+def beside_closures(jk, rng):
+    a, b = row(rng), row(rng)
+
+    def f(x, y):
+        return jk.lax.while_loop(
+            lambda c: (c[1] < a).all() & (y > 0), lambda c: (c[0], c[1] * b + y + c[0]), (x, a)
+        )
+
+    return jk.make_jaxpr(f)(np.float32(1), np.float32(2))
+
+
+@check(
+    "08.4",
+    "The answer has the two jaxprs and a truth value for each part of the carry.",
+    against=["everything that is passed goes round", "what is not computed does not change"],
+)
+def the_answer(jk, rng):
+    common = jk.lax.control_flow.common
+    a = number(rng)
+
+    def step(c):
+        return c[0], c[2], c[1], c[3] * a
+
+    def more(c):
+        return c[3] < a
+
+    tree = jk.tree_util.tree_structure(((1, 2, 3, 4),))
+    avals = [jk.core.ShapedArray((), name) for name in ("int32", "float32", "float32", "float32")]
+    cond = common.trace_body(common.Body(more, more, "while_cond"), tree, avals)
+    body = common.trace_body(common.Body(step, step, "while_body"), tree, avals)
+    return jk.lax.control_flow.loops.without_constant_carry(cond, body)
+
+
+# --- 08.5 stablehlo.while -----------------------------------------------------------------------------------------
+
+
+def lowered(jk, f, *arguments):
+    """The program as StableHLO, to be run on the arguments."""
+    return Stablehlo(jk.jit(f).lower(*arguments).as_text(), arguments)
+
+
+@check(
+    "08.5",
+    "The body repeats as long as the condition holds.",
+    against=["the body runs once at least"],
+)
+def repeats(jk, rng):
+    a, limit = 1 + number(rng), 10 * number(rng)
+
+    def f(x):
+        return jk.lax.while_loop(lambda v: v < limit, lambda v: v * a, x)
+
+    return [lowered(jk, f, np.float32(start)) for start in (0.5, 1000.0)]
+
+
+@check(
+    "08.5",
+    "Constants of the condition and of the body go round with the carry, each for its own function.",
+    against=["only the carry goes round", "both functions have the same constants"],
+)
+def constants(jk, rng):
+    x, step = np.float32(number(rng)), np.abs(row(rng)) + 1
+
+    def f(limit, step, x):
+        start = (x * step, np.int32(0))
+        return jk.lax.while_loop(lambda c: c[0].sum() < limit, lambda c: (c[0] + step + x, c[1] + 1), start)
+
+    return lowered(jk, f, np.float32(20 * x), step, x)
+
+
+@check(
+    "08.5",
+    "The parts of the carry keep their places.",
+    against=["the order of the carry is free"],
+)
+def places(jk, rng):
+    n = np.int32(rng.integers(5, 20))
+
+    def fibonacci(n):
+        def step(c):
+            return (c[0] - 1, c[2], c[1] + c[2])
+
+        return jk.lax.while_loop(lambda c: c[0] > 0, step, (n, 0, 1))
+
+    return lowered(jk, fibonacci, n)
+
+
+@check(
+    "08.5",
+    "The program has one loop, and the body in it once.",
+    against=["a loop is written once for each step"],
+)
+def one_loop(jk, rng):
+    n = int(rng.integers(5, 50))
+
+    def f(x):
+        return jk.lax.fori_loop(0, n, lambda i, v: jk.numpy.sin(v) + i, x)
+
+    text = jk.jit(f).lower(np.float32(1)).as_text()
+    return {word: text.count(word) for word in ("stablehlo.while", "stablehlo.sine", "stablehlo.return")}
+
+
+@check(
+    "08.5",
+    "Effects of the body happen in every step, and in order.",
+    against=["effects happen once"],
+)
+def effects(jk, rng):
+    seen = []
+
+    def step(v):
+        jk.debug.callback(lambda v: seen.append(int(v)), v, ordered=True)
+        return v + 2
+
+    run = jk.jit(lambda n, v: jk.lax.while_loop(lambda v: v < n, step, v))
+    jk.block_until_ready(run(int(rng.integers(10, 20)), 3))
+    jk.effects_barrier()
+    return seen
+
+
+# --- 08.6 fori_loop -----------------------------------------------------------------------------------------------
+
+
+@check(
+    "08.6",
+    "With bounds that are known it is a scan of so many steps.",
+    against=["fori_loop is always a while loop", "a loop counts from 0"],
+)
+def known_bounds(jk, rng):
+    lower, steps = (int(k) for k in rng.integers(1, 9, size=2))
+    f = jk.make_jaxpr(lambda x: jk.lax.fori_loop(lower, lower + steps, lambda i, v: v * i, x))
+    none = jk.make_jaxpr(lambda x: jk.lax.fori_loop(lower, lower - steps, lambda i, v: v * i, x))
+    return f(np.float32(1)), none(np.float32(1))
+
+
+@check(
+    "08.6",
+    "With a bound that is data it is a while loop, of index, bound and value.",
+    against=["the trip count must be known", "the upper bound is included"],
+)
+def traced_bounds(jk, rng):
+    a = number(rng)
+
+    def f(m, n, x):
+        up = jk.lax.fori_loop(2, n, lambda i, v: v * a + i, x)
+        both = jk.lax.fori_loop(m, n, lambda i, v: (v[0] + i, v[1]), (x, up))
+        return both, jk.lax.fori_loop(m, 9, lambda i, v: v - i, x)
+
+    return jk.make_jaxpr(f)(1, 5, np.float32(1))
+
+
+@check(
+    "08.6",
+    "The body takes the index, then the value.",
+    against=["the value comes first"],
+)
+def argument_order(jk, rng):
+    seen = []
+
+    def step(i, v):
+        seen.extend([str(i.aval), str(v.aval)])
+        return v * 2
+
+    jk.make_jaxpr(lambda n, x: jk.lax.fori_loop(0, n, step, x))(int(rng.integers(9)), row(rng))
+    return seen
+
+
+@check(
+    "08.6",
+    "Both bounds get the dtype of the one that is not a Python number, and the index has it, too.",
+    against=["an index is an int32"],
+)
+def dtypes(jk, rng):
+    x = np.float32(number(rng))
+
+    def f(n):
+        return jk.lax.fori_loop(0, n, lambda i, v: v + i, x)
+
+    narrow = [jk.make_jaxpr(f)(np.dtype(name).type(5)) for name in ("int8", "int16")]
+    mixed = jk.make_jaxpr(lambda n: jk.lax.fori_loop(np.int8(0), n, lambda i, v: v, x))
+    return narrow, raised(mixed, np.int16(5), parts=["must have equal types, got int8 and int16"])
+
+
+@check(
+    "08.6",
+    "Unrolling is for bounds that are known.",
+    against=["any loop can be unrolled"],
+)
+def unrolling(jk, rng):
+    k = int(rng.integers(2, 5))
+
+    def f(n, unroll):
+        return jk.make_jaxpr(lambda m: jk.lax.fori_loop(0, n or m, lambda i, v: v + i, 1.0, unroll=unroll))
+
+    refused = [raised(f(0, unroll), 9, parts=["statically known"]) for unroll in (k, True)]
+    return [f(9, k)(9), f(9, True)(9), f(0, 1)(9), f(0, False)(9)], refused
+
+
+@check(
+    "08.6",
+    "An error about the carry speaks of the user's function and its parameters.",
+    against=["my step is the user's function"],
+)
+def names(jk, rng):
+    n = int(rng.integers(2, 9))
+
+    def accumulate(index, total):
+        return total.sum()
+
+    def f(n):
+        return jk.lax.fori_loop(0, n, accumulate, row(rng))
+
+    parts = ["equal types", "total goes in as float32[3] and comes out as float32[]"]
+    return raised(jk.make_jaxpr(f), n, parts=parts), raised(
+        jk.lax.fori_loop, 0, n, 3, 1.0, parts=["callable"]
+    )

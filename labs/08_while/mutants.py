@@ -1,0 +1,305 @@
+"""Wrong answers to the exercises of lab 08, each with what its author believes."""
+
+from jitkit.kata.mutants import edit, mutant
+
+# --- 08.1 The loop ------------------------------------------------------------------------------------------------
+
+edit(
+    "08.1",
+    "a carry that is a tuple is several arguments",
+    "How many parameters does the body have, and what is the tree of the tuple of its arguments?",
+    "in_tree = treedef_tuple((carry_tree,))",
+    "in_tree = carry_tree if carry_tree.children() else treedef_tuple((carry_tree,))",
+)
+edit(
+    "08.1",
+    "a result is a list of arrays",
+    "`bind_while` returns leaves. What did the caller pass?",
+    "return tree_unflatten(traced.out_tree, bind_while(traced_cond, traced, init))",
+    "return bind_while(traced_cond, traced, init)",
+)
+
+
+@mutant(
+    "08.1",
+    "the body's effects repeat",
+    "Python cannot know how many steps there will be. How often can it call the body?",
+)
+def unrolls_a_little(cond, body, init_val):
+    for _ in range(2):
+        cond.fun(init_val)
+        init_val = body.fun(init_val)
+    init, carry_tree = tree_flatten(init_val)
+    in_tree = treedef_tuple((carry_tree,))
+    traced_cond, traced = trace_both(cond, body, in_tree, avals_of(init))
+    check_carry("while_loop body", body, in_tree, traced.out_tree, traced)
+    return tree_unflatten(traced.out_tree, bind_while(traced_cond, traced, init))
+
+
+edit(
+    "08.1",
+    "a start keeps its type",
+    "`while_loop(..., lambda v: v + 0.5, 0)`: must its author write `0.0`?",
+    "if len(traced.jaxpr.outvars) == len(init):",
+    "if False:",
+)
+edit(
+    "08.1",
+    "one trace is enough",
+    "The start has another type now. For which type was the body traced?",
+    "        if changed:\n            traced_cond, traced = trace_both(cond, body, in_tree, avals_of(init))\n",
+    "",
+)
+edit(
+    "08.1",
+    "the carry's type may drift",
+    "The second step gets what the first one returned. Which type does it expect?",
+    '    check_carry("while_loop body", body, in_tree, traced.out_tree, traced)\n',
+    "",
+)
+
+# --- 08.2 Starting from 0 -----------------------------------------------------------------------------------------
+
+
+@mutant("08.2", "a start keeps its type", "Who chose the dtype of `0`?")
+def promotes_nothing(leaves, avals, out_avals):
+    return list(leaves), False
+
+
+edit(
+    "08.2",
+    "any start gives way",
+    "`np.int32(0)` was given a dtype by its author. May you change it?",
+    "if aval.weak_type and not same_type(aval, out)",
+    "if not same_type(aval, out)",
+)
+edit(
+    "08.2",
+    "the start takes the dtype that came out",
+    "A start of 0.5, and the body returns an int32. What would become of the half?",
+    "convert_element_type(x, dtypes.result_type(x, out))",
+    "convert_element_type(x, out.dtype)",
+)
+edit(
+    "08.2",
+    "a weak start becomes strong",
+    "The same type came out as went in. What is there to convert?",
+    "if aval.weak_type and not same_type(aval, out)",
+    "if aval.weak_type",
+)
+edit(
+    "08.2",
+    "everything is converted",
+    "Is a leaf that you need not convert the same object afterwards?",
+    "        if aval.weak_type and not same_type(aval, out)\n        else x",
+    "        if not aval.weak_type or not same_type(aval, out)\n        else x",
+)
+edit(
+    "08.2",
+    "it is always said to have changed",
+    "What does the caller do when you say that something is new, and what does that cost?",
+    "any(new is not old for new, old in zip(promoted, leaves, strict=True))",
+    "True",
+)
+
+# --- 08.3 The carry agrees with itself ----------------------------------------------------------------------------
+
+
+@mutant(
+    "08.3", "the carry's type may drift", "You compare trees. What if the tree is right, and a leaf is not?"
+)
+def compares_trees_only(what, body, in_tree, out_tree, traced):
+    if in_tree.children()[0] != out_tree:
+        raise carry_structure_error(what, body, in_tree, out_tree)
+
+
+edit(
+    "08.3",
+    "the first part speaks for all",
+    "How many leaves does the carry have, and how many do you compare?",
+    "all(same_type(before, after) for before, after in pairs)",
+    "all(same_type(before, after) for before, after in pairs[:1])",
+)
+edit(
+    "08.3",
+    "the carry may grow",
+    "A carry of two elements, then of three. How much room does the program keep for it?",
+    "all(same_type(before, after) for before, after in pairs)",
+    "all(before.dtype == after.dtype for before, after in pairs)",
+)
+edit(
+    "08.3",
+    "as many leaves are the same tree",
+    "What does the next step do with a list where it expects a tuple?",
+    "if carry_tree != out_tree:",
+    "if carry_tree.num_leaves != out_tree.num_leaves:",
+)
+edit(
+    "08.3",
+    "the carry is the first input",
+    "What are the first inputs of the jaxpr of a body that closes over an array?",
+    "len(traced.consts), carry_tree.num_leaves",
+    "0, carry_tree.num_leaves",
+)
+edit(
+    "08.3",
+    "a weak type is another type",
+    "Weakness steers promotion while tracing. What is promoted when the loop runs?",
+    "all(same_type(before, after) for before, after in pairs)",
+    "all(before == after for before, after in pairs)",
+)
+edit(
+    "08.3",
+    "all that goes in comes out",
+    "The body of a scan takes an element beside the carry, and returns an output beside it. Must these agree?",
+    "zip(jaxpr.in_avals[start : start + count], jaxpr.out_avals[:count], strict=True)",
+    "zip(jaxpr.in_avals[start:], jaxpr.out_avals)",
+)
+
+# --- 08.4 What never changes --------------------------------------------------------------------------------------
+
+
+@mutant(
+    "08.4",
+    "everything that is passed goes round",
+    "Which parts of the carry are the same in all steps?",
+)
+def keeps_all(cond, body):
+    return cond.jaxpr, body.jaxpr, [False] * (len(body.jaxpr.invars) - len(body.consts))
+
+
+edit(
+    "08.4",
+    "the condition reads nothing",
+    "The condition sees the carry only. What if you take out what it compares with?",
+    "constant = [not is_used for is_used in used[len(cond.consts) :]]",
+    "constant = [not c for c in changes]",
+)
+edit(
+    "08.4",
+    "what is not computed does not change",
+    "`lambda c: (c[1], c[0])` computes nothing. Is `c[0]` the same in the next step?",
+    "place != nconsts + i for i, place",
+    "place is None for i, place",
+)
+edit(
+    "08.4",
+    "the carry is the first input",
+    "At which input does the carry start, when the body closes over an array?",
+    "place != nconsts + i for i, place",
+    "place != i for i, place",
+)
+
+# --- 08.5 stablehlo.while -----------------------------------------------------------------------------------------
+
+edit(
+    "08.5",
+    "only the carry goes round",
+    "What the body's region ends with are the arguments of the next round. Are there enough of them?",
+    "zip(cond_consts + body_consts + carry, ctx.avals_in, strict=True)",
+    "zip(carry, ctx.avals_in[cond_nconsts + body_nconsts :], strict=True)",
+)
+edit(
+    "08.5",
+    "both functions have the same constants",
+    "`split_list` gives three lists. Which two does the condition need, and which the body?",
+    "        cond_consts, _, carry = split_list(names, sizes)\n",
+    "        _, cond_consts, carry = split_list(names, sizes)\n",
+)
+edit(
+    "08.5",
+    "the order of the carry is free",
+    "The i-th result of the body is the i-th argument of the next step. Is it so in your text?",
+    'carry = ctx.lower_region(body_jaxpr, body_consts + carry, "while/body")',
+    'carry = ctx.lower_region(body_jaxpr, body_consts + carry[::-1], "while/body")[::-1]',
+)
+edit(
+    "08.5",
+    "the body runs once at least",
+    "What should happen when the condition does not hold at the start?",
+    "outs = write_while(ctx, args, condition, body, body_jaxpr.effects)",
+    "n = cond_nconsts + body_nconsts\n"
+    '    done = ctx.lower_region(body_jaxpr, args[cond_nconsts:], "while/body")\n'
+    "    outs = write_while(ctx, [*args[:n], *done], condition, body, body_jaxpr.effects)",
+)
+edit(
+    "08.5",
+    "a loop is written once for each step",
+    "How often does your text contain the body, and how often must it?",
+    'carry = ctx.lower_region(body_jaxpr, body_consts + carry, "while/body")',
+    'for _ in range(2):\n            carry = ctx.lower_region(body_jaxpr, body_consts + carry, "while/body")',
+)
+edit(
+    "08.5",
+    "effects happen once",
+    "Which effects does `write_while` have to know of?",
+    "body_jaxpr.effects",
+    "no_effects",
+)
+
+# --- 08.6 fori_loop -----------------------------------------------------------------------------------------------
+
+edit(
+    "08.6",
+    "fori_loop is always a while loop",
+    "What is known of a loop from 0 to 10 that is not known of one from 0 to n?",
+    "if trips is not None:",
+    "if trips is not None and unroll:",
+    target="fori_loop",
+)
+edit(
+    "08.6",
+    "the trip count must be known",
+    "The bound is a tracer. Which of the two kinds of loop does not need to know it?",
+    "trips = known_trips(lower, upper)",
+    "trips = max(0, int(upper) - int(lower))",
+    target="fori_loop",
+)
+edit(
+    "08.6",
+    "a loop counts from 0",
+    "What is the index in the first step?",
+    "count_by_scan(lower, trips",
+    "count_by_scan(0, trips",
+    target="fori_loop",
+)
+edit(
+    "08.6",
+    "any loop can be unrolled",
+    "How many copies of the body would you write, if the number of steps is data?",
+    "if unroll not in (None, False, 1):",
+    "if False:",
+    target="fori_loop",
+)
+edit(
+    "08.6",
+    "an index is an int32",
+    "`fori_loop(0, np.int8(5), ...)`: which dtype has the index?",
+    "dtype = dtype_of_bounds(lower, upper)",
+    "dtype = np.dtype('int32')",
+    target="fori_loop",
+)
+edit(
+    "08.6",
+    "the upper bound is included",
+    "What is the last index of `range(2, 5)`?",
+    "(lower, upper, init_val))",
+    "(lower, add(upper, np.array(1, dtypes.dtype(upper))), init_val))",
+    target="count_by_while",
+)
+edit(
+    "08.6",
+    "the value comes first",
+    "In which order does the user's function take its two arguments?",
+    "body_fun(i, val)",
+    "body_fun(val, i)",
+    target="count_by_while",
+)
+edit(
+    "08.6",
+    "my step is the user's function",
+    "Whose parameters should an error name?",
+    "Body(step, body_fun,",
+    "Body(step, step,",
+    target="count_by_while",
+)

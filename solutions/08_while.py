@@ -1,0 +1,297 @@
+"""08 while and fori: the solutions, as the reference has them, and why."""
+
+from __future__ import annotations
+
+import numpy as np
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitkit import dtypes
+from jitkit.interpreters.mlir import LoweringContext
+from jitkit.jaxpr import Jaxpr, dce_jaxpr
+from jitkit.lax.control_flow.agreement import carry_structure_error, carry_type_error, check_carry, promote_weak_inputs, same_type
+from jitkit.lax.control_flow.common import Body, Traced, avals_of, forwarded_inputs, keep_outputs, move_inputs_to_front
+from jitkit.lax.control_flow.derived import below_upper, count_by_scan, count_by_while, dtype_of_bounds, known_trips
+from jitkit.lax.control_flow.loops import _, bind_while, run_while, trace_both, write_while
+from jitkit.lax.convert import convert_element_type
+from jitkit.lax.elementwise import add
+from jitkit.tree_util import PyTreeDef, tree_flatten, tree_unflatten, treedef_tuple
+from jitkit.util import split_list
+
+
+# --- 08.1 The loop ------------------------------------------------------------------------------------------
+# A loop that is one equation costs the same to trace and to compile whatever the number of steps, and that
+# number may be data. The price is a fixed type. The second trace is needed because the body may do other
+# things with other types: `v + 1` for an int32 carry is another equation than for a float32 one. There is no
+# third: what is weak was promoted, and what comes out now is right or wrong.
+#
+# Usual mistakes:
+#   - Unpacking a carry that is a tuple into several arguments: the functions take one.
+#   - Using the jaxprs of the first trace after the start was promoted.
+#   - Promoting before knowing that the trees have the same number of leaves: then `zip` fails, in words that
+#     nobody understands.
+#
+# In JAX: jax/_src/lax/control_flow/loops.py:while_loop
+
+
+def run_while(cond: Body, body: Body, init_val: Any) -> Any:
+    """The last carry of a loop, a tree like `init_val`: trace both functions, and write one equation.
+
+    Condition and body are traced once, for a carry of the types that the leaves of `init_val` have (`trace_both`).
+    When the body returns as many leaves as it gets, and other types for weak ones, these are promoted
+    (`promote_weak_inputs`), and both functions traced again. Then the carry must come out as it went in
+    (`check_carry`, where the loop is called `while_loop body`).
+
+    `bind_while(cond, body, init)` writes the equation for what was traced, and returns the leaves of the last carry.
+    The tree of arguments that tracing wants is that of a tuple: `treedef_tuple((carry_tree,))`.
+    """
+    init, carry_tree = tree_flatten(init_val)
+    in_tree = treedef_tuple((carry_tree,))
+    traced_cond, traced = trace_both(cond, body, in_tree, avals_of(init))
+    if len(traced.jaxpr.outvars) == len(init):
+        init, changed = promote_weak_inputs(init, avals_of(init), traced.jaxpr.out_avals)
+        if changed:
+            traced_cond, traced = trace_both(cond, body, in_tree, avals_of(init))
+    check_carry("while_loop body", body, in_tree, traced.out_tree, traced)
+    return tree_unflatten(traced.out_tree, bind_while(traced_cond, traced, init))
+
+
+# --- 08.2 Starting from 0 -----------------------------------------------------------------------------------
+# Without it every loop that adds floats would have to start from `0.0`, and every author would learn that
+# from an error. It is promotion, not conversion to what the body returned: a start of 0.5 for a body that
+# returns int32 becomes a float32, and the disagreement is reported; converting it to int32 would silently
+# lose the half.
+#
+# Usual mistakes:
+#   - Converting to the dtype that came out.
+#   - Converting all leaves, or all weak ones: a loop over weak values has a weak result, as JAX's has.
+#   - Comparing new and old values with `!=`: for arrays that is an array.
+#
+# In JAX: jax/_src/lax/control_flow/loops.py:_promote_weak_typed_input
+
+
+def promote_weak_inputs(
+    leaves: Sequence[Any], avals: Sequence[Any], out_avals: Sequence[Any]
+) -> tuple[list[Any], bool]:
+    """The initial carry of a loop, so that it may start from `0` and add floats to it.
+
+    Args:
+      leaves: the values that the carry starts from, and `avals`, their types.
+      out_avals: the types that the body returned for them.
+
+    Returns:
+      The values, and whether one of them is new. A weakly typed one whose body returned another type (not
+      `same_type`) is converted, by `convert_element_type`, to the dtype where its own and the returned one meet,
+      `dtypes.result_type(value, returned type)`. All others are the objects that they were.
+    """
+    promoted = [
+        convert_element_type(x, dtypes.result_type(x, out))
+        if aval.weak_type and not same_type(aval, out)
+        else x
+        for x, aval, out in zip(leaves, avals, out_avals, strict=True)
+    ]
+    return promoted, any(new is not old for new, old in zip(promoted, leaves, strict=True))
+
+
+# --- 08.3 The carry agrees with itself ----------------------------------------------------------------------
+# XLA's `while` has one place for the carry, which the next step reads. An array that grows by an element in
+# each step has no such place, and a dtype that changes would need a second program for the second step. This
+# is one check for `while_loop`, `fori_loop` and `scan`; it knows nothing of them but where the carry is.
+#
+# Usual mistakes:
+#   - Counting the inputs from 0: with a closure that is somebody else's type.
+#   - Comparing numbers of leaves in place of trees.
+#   - Refusing a weak carry that became strong: weakness is over when tracing is.
+#
+# In JAX: jax/_src/lax/control_flow/loops.py:_check_carry_type
+
+
+def check_carry(what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef, traced: Traced) -> None:
+    """TypeError unless the carry comes out of a loop's body as it went in: first in tree, then in types (`same_type`).
+
+    Args:
+      what: the name of the loop's function, for messages.
+      body: what was traced.
+      in_tree: the tree of the tuple of the body's arguments, of which the carry is the first.
+      out_tree: the tree of the carry that the body returned.
+      traced: what tracing gave. The inputs of its jaxpr are the constants, then the carry, then whatever else the
+        body takes; its outputs are the carry, then whatever else it returns.
+
+    `carry_structure_error(what, body, in_tree, out_tree)` makes the error for the tree; and for types
+    `carry_type_error(what, jaxpr, names, pairs)`, where `names` are the names of the jaxpr's inputs
+    (`jaxpr.debug_info.safe_arg_names(count)`) from the first of the carry on, and `pairs` the types of each leaf of
+    the carry: as it goes in, and as it comes out.
+    """
+    carry_tree = in_tree.children()[0]
+    if carry_tree != out_tree:
+        raise carry_structure_error(what, body, in_tree, out_tree)
+    start, count, jaxpr = len(traced.consts), carry_tree.num_leaves, traced.jaxpr
+    pairs = list(zip(jaxpr.in_avals[start : start + count], jaxpr.out_avals[:count], strict=True))
+    if not all(same_type(before, after) for before, after in pairs):
+        names = jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))[start:]
+        raise carry_type_error(what, jaxpr, names, pairs)
+
+
+# --- 08.4 What never changes --------------------------------------------------------------------------------
+# Users put what a loop needs into the carry, since it is easy; a step that returns its parameters unchanged
+# is common. XLA would find out, too, but later, and each stage before it would carry them along. That the
+# caller can put the pieces back together (`bind_while` merges what was taken out into the results) is why the
+# mask is returned.
+#
+# Usual mistakes:
+#   - Taking every forwarded input for a constant: parts may change places.
+#   - Forgetting that the constants come first, so the i-th part of the carry is not input i.
+#   - Taking out what the condition reads.
+#
+# In JAX: jax/_src/lax/control_flow/loops.py:while_loop
+
+
+def without_constant_carry(cond: Traced, body: Traced) -> tuple[Jaxpr, Jaxpr, list[bool]]:
+    """The jaxprs of condition and body for a smaller carry, and for each part of the carry whether it was taken out.
+
+    A part is taken out when it never changes, since the body returns it as it came and in its own place, and when
+    the condition does not read it. It becomes a constant of the body.
+
+    `forwarded_inputs(jaxpr)` says for each output which input it is, None for what is computed. Before the carry,
+    the inputs of both jaxprs are constants, as many as there are `cond.consts` and `body.consts`.
+    `dce_jaxpr(jaxpr, True, instantiate=keep)` returns the jaxpr without inputs that are neither read nor to be
+    kept, and for each input whether it is there. The condition keeps its constants, and whatever changes.
+
+    The body has no outputs for what was taken out (`keep_outputs`), and its inputs for it stand before all others
+    (`move_inputs_to_front`). Both functions want tuples of truth values. If nothing is taken out, the jaxprs are those
+    that came.
+    """
+    nconsts = len(body.consts)
+    changes = [place != nconsts + i for i, place in enumerate(forwarded_inputs(body.jaxpr))]
+    pruned, used = dce_jaxpr(cond.jaxpr, True, instantiate=[True] * len(cond.consts) + changes)
+    constant = [not is_used for is_used in used[len(cond.consts) :]]
+    if not any(constant):
+        return cond.jaxpr, body.jaxpr, constant
+    jaxpr = keep_outputs(body.jaxpr, tuple(not c for c in constant))
+    return pruned, move_inputs_to_front(jaxpr, (False,) * nconsts + tuple(constant)), constant
+
+
+# --- 08.5 stablehlo.while -----------------------------------------------------------------------------------
+# `case` may read names from around it, and so might `while`; JAX passes all operands nevertheless, as XLA's
+# own while does, so the text is ready for it. The results include constants, which nobody reads; they are cut
+# off here. The condition is asked before each step, so a loop may have none: that is the operation's meaning,
+# and nothing in the text says it.
+#
+# Usual mistakes:
+#   - Returning only the carry from the body's region: the next round lacks its constants.
+#   - Giving the condition the constants of the body.
+#   - Returning all results: the equation has as many as the carry.
+#
+# In JAX: jax/_src/lax/control_flow/loops.py:_while_lowering
+
+
+def lower_while(
+    ctx: LoweringContext,
+    *args: str,
+    cond_jaxpr: Jaxpr,
+    body_jaxpr: Jaxpr,
+    cond_nconsts: int,
+    body_nconsts: int,
+) -> list[str]:
+    """Write the two regions of one `stablehlo.while`; return the names of the last carry.
+
+    `args` are names in the text: of the constants of the condition, then of those of the body, then of the carry.
+    `ctx.avals_in` are their types. A `while` of StableHLO knows no constants: all that its regions read goes round,
+    so both regions have arguments for all of `args`, and the operation has as many results. The region of the body
+    ends with a value for each of them, of the same type: constants as they came.
+
+    `write_while(ctx, args, condition, body, effects)` writes the operation, with the effects of the body's jaxpr.
+    `condition` and `body` get the names of their region's arguments, write the region, and return what it ends
+    with as pairs of a name and its type. `ctx.lower_region(jaxpr, names, scope)` writes the equations of a jaxpr and
+    returns the names of its outputs; the scopes are `while/cond` and `while/body`. The inputs of `cond_jaxpr` are
+    its constants and the carry, those of `body_jaxpr` its own constants and the carry.
+    """
+    sizes = [cond_nconsts, body_nconsts]
+
+    def condition(*names: str) -> list[tuple[str, Any]]:
+        cond_consts, _, carry = split_list(names, sizes)
+        outs = ctx.lower_region(cond_jaxpr, cond_consts + carry, "while/cond")
+        return list(zip(outs, cond_jaxpr.out_avals, strict=True))
+
+    def body(*names: str) -> list[tuple[str, Any]]:
+        cond_consts, body_consts, carry = split_list(names, sizes)
+        carry = ctx.lower_region(body_jaxpr, body_consts + carry, "while/body")
+        return list(zip(cond_consts + body_consts + carry, ctx.avals_in, strict=True))
+
+    outs = write_while(ctx, args, condition, body, body_jaxpr.effects)
+    return outs[cond_nconsts + body_nconsts :]
+
+
+# --- 08.6 fori_loop -----------------------------------------------------------------------------------------
+# `fori_loop` is no primitive: it is a way to write two others. In a `Body`, `fun` is what is traced, and
+# `user` what the user wrote: so messages speak of their `total`, not of a carry with an index that they never
+# made, and what was traced is remembered by their function, although `step` is new in each call.
+#
+# Usual mistakes:
+#   - Counting the index with a Python int: then `i` is of another dtype than the bound in some loops.
+#   - Passing `step` as the user's function: it is traced again in each call, and errors name it.
+#   - Closing over the upper bound in the condition, instead of carrying it: right, and another jaxpr than
+#     JAX's.
+#
+# In JAX: jax/_src/lax/control_flow/loops.py:fori_loop
+
+
+def fori_loop(
+    lower: Any,
+    upper: Any,
+    body_fun: Callable[[Any, Any], Any],
+    init_val: Any,
+    *,
+    unroll: int | bool | None = None,
+) -> Any:
+    """`val = init_val`; for `i` from `lower` up to but without `upper`: `val = body_fun(i, val)`; the last `val`.
+
+    With bounds that are known while tracing it is a `scan` of `known_trips(lower, upper)` steps (`count_by_scan`),
+    otherwise a `while_loop` (`count_by_while`), for which both bounds are converted to one dtype
+    (`dtype_of_bounds`), where they do not have it.
+
+    Args:
+      lower, upper: integer scalars of one dtype. With `upper <= lower` there are no steps.
+      body_fun: takes the index and the carry, returns the carry with the same structure and types.
+      init_val: the carry, a tree of arrays.
+      unroll: as for `scan`, False where it is not given; only for known bounds.
+
+    Raises:
+      TypeError: `body_fun` is no function, the bounds are of different types, or the carry changes its type.
+      ValueError: the bounds are traced, and `unroll` is neither None nor False nor 1.
+    """
+    if not callable(body_fun):
+        raise TypeError("lax.fori_loop: body_fun argument should be callable.")
+    dtype = dtype_of_bounds(lower, upper)
+    trips = known_trips(lower, upper)
+    if trips is not None:
+        return count_by_scan(lower, trips, body_fun, init_val, False if unroll is None else unroll)
+    if unroll not in (None, False, 1):
+        raise ValueError(
+            "Can only use `unroll` in `fori_loop` if the loop bounds are statically known.\n"
+            "Leave `unroll` out, or make the bounds static: jit(f, static_argnames='n')."
+        )
+    lower, upper = (
+        bound if dtypes.dtype(bound) == dtype else convert_element_type(bound, dtype)
+        for bound in (lower, upper)
+    )
+    return count_by_while(lower, upper, body_fun, init_val)
+
+
+def count_by_while(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
+    """`fori_loop` as a while loop, whose carry is the index, the upper bound and the value.
+
+    `run_while(cond, body, init_val)` writes the loop, for two `Body`. The condition is `below_upper`, traced for
+    `while_cond`. The function of the body is one of the carry, and its user the user's function, traced for
+    `fori_loop`; the `view` of it gives the arguments of that: the index and the value. The index is counted up by a
+    one of its own dtype.
+    """
+
+    def step(carry: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        i, upper, val = carry
+        return add(i, np.array(1, i.dtype)), upper, body_fun(i, val)
+
+    body = Body(step, body_fun, "fori_loop", lambda carry: (carry[0], carry[2]))
+    cond = Body(below_upper, below_upper, "while_cond")
+    _, _, val = run_while(cond, body, (lower, upper, init_val))
+    return val
