@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 from . import api_util, array, config, dtypes, runtime, traceback_util
@@ -85,9 +85,14 @@ def _on_host(leaf: Any) -> Any:
 
 def block_until_ready(x: Any) -> Any:
     """Wait until every array in a tree is computed, and return the tree. What a stopwatch needs: calls return
-    before that.
+    before that. Leaves of other kinds are waited for when they have a `block_until_ready` of their own.
     """
-    runtime.block_until_ready([leaf._buf for leaf in tree_leaves(x) if type(leaf) is Array])
+    leaves = tree_leaves(x)
+    runtime.block_until_ready([leaf._buf for leaf in leaves if type(leaf) is Array])
+    for leaf in leaves:
+        if type(leaf) is not Array:
+            with suppress(AttributeError):
+                leaf.block_until_ready()
     return x
 
 

@@ -385,6 +385,23 @@ def test_block_until_ready_takes_trees(jax, jnp):
     )
 
 
+class Pending:
+    """A result of some other library, which can be waited for, too."""
+
+    def __init__(self):
+        self.waits = 0
+
+    def block_until_ready(self):
+        self.waits += 1
+
+
+@same_as_jax
+def test_block_until_ready_waits_for_leaves_of_other_kinds(jax, jnp):
+    tree = [Pending(), {"a": Pending(), "b": jnp.ones(2)}]
+    jax.block_until_ready(tree)
+    return tree[0].waits, tree[1]["a"].waits
+
+
 def test_a_deleted_array_stays_deleted_quietly():
     x = jnp.ones(3) * 1
     x.delete()

@@ -1,0 +1,255 @@
+"""Programs that had fallen into a pitfall of jit, mended: the functions of lab 10.
+
+Each docstring has the program as it was. `jitkit.bench.pitfalls` measures many more such pairs.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import jitkit as jax
+import jitkit.numpy as jnp
+from jitkit.core import Tracer
+from jitkit.tree_util import keystr, tree_flatten_with_path
+
+# --- a stopwatch that does not lie --------------------------------------------------------------------------------
+
+
+def call_seconds(
+    function: Callable[..., Any], *args: Any, tries: int = 9, clock: Callable[[], float] = time.perf_counter
+) -> tuple[float, float]:
+    """How long `function(*args)` takes: the first time, and typically.
+
+    A call counts as over when everything that it returns (an array, or a tree of them) is there. It is called `1 + tries`
+    times, and nothing else is timed than each of these calls.
+
+    The program as it was:
+
+        start = clock()
+        for _ in range(tries):
+            result = function(*args)
+        return (clock() - start) / tries
+
+    Args:
+      clock: gives the time, in seconds.
+
+    Returns:
+      The seconds of the first call, and the median of those of the `tries` calls after it.
+    """
+    seconds = []
+    for _ in range(1 + tries):
+        start = clock()
+        jax.block_until_ready(function(*args))
+        seconds.append(clock() - start)
+    return seconds[0], statistics.median(seconds[1:])
+
+
+# --- a function that is made anew at every step -------------------------------------------------------------------
+
+
+def descend(gradient: Callable[[Any], Any], x: Any, rates: Sequence[float]) -> Any:
+    """Gradient descent: for each of the rates in turn, x becomes `x - rate * gradient(x)`.
+
+    The whole step is one program, and one program is enough: `gradient` is traced once in a call of `descend`, whatever the
+    rates are (floats, ints, numpy's), and whether x is a number, a list of numbers or an array of any dtype.
+
+    The program as it was:
+
+        for rate in rates:
+            x = jax.jit(lambda x: x - rate * gradient(x))(x)
+        return x
+
+    Returns:
+      An array of float32, whatever x was.
+    """
+
+    @jax.jit
+    def step(x: Any, rate: Any) -> Any:
+        return x - rate * gradient(x)
+
+    x = np.asarray(x, np.float32)
+    for rate in rates:
+        x = step(x, float(rate))
+    return x
+
+
+# --- a new length every time --------------------------------------------------------------------------------------
+
+
+def bucket_size(n: int) -> int:
+    """The size that n numbers are padded to: the least power of two that is n or more, and at least 8."""
+    return max(8, 1 << (n - 1).bit_length())
+
+
+@jax.jit
+def variance_of_first(x: Any, n: Any) -> Any:
+    """The variance (the mean of the squared distances from the mean) of the first n numbers of x; `jit` compiles it.
+
+    Args:
+      x: numbers of float32, of shape (size,). Those from place n on are padding and may be anything, nan too.
+      n: how many are used: data, not static. At least 1.
+    """
+    is_used = jnp.arange(x.shape[0]) < n
+    mean = jnp.sum(jnp.where(is_used, x, 0.0)) / n
+    return jnp.sum(jnp.where(is_used, (x - mean) ** 2, 0.0)) / n
+
+
+def variances(rows: Sequence[Any]) -> list[Any]:
+    """The variance of each row, of which any may have another length, as a list of float32 scalars.
+
+    For all lengths up to 64 there are four programs, for all up to 1024 eight.
+
+    The program as it was:
+
+        @jax.jit
+        def variance(row):
+            return jnp.mean((row - jnp.mean(row)) ** 2)
+
+        return [variance(np.asarray(row, np.float32)) for row in rows]
+
+    Args:
+      rows: lists or arrays of one axis, none of them empty.
+    """
+    results = []
+    for row in rows:
+        padded = np.zeros(bucket_size(len(row)), np.float32)
+        padded[: len(row)] = row
+        results.append(variance_of_first(padded, len(row)))
+    return results
+
+
+# --- a shape that depends on values -------------------------------------------------------------------------------
+
+
+@jax.jit
+def mean_above(x: Any, threshold: Any) -> Any:
+    """The mean of the elements of x that are greater than the threshold; 0 where there are none. `jit` compiles it.
+
+    The program as it was, which `jit` refuses, as it cannot know the shape of `chosen`:
+
+        chosen = x[x > threshold]
+        return jnp.mean(chosen) if len(chosen) else 0.0
+
+    Args:
+      x: of float32 and any shape. It may have infinities in it.
+      threshold: a number.
+    """
+    is_chosen = x > threshold
+    total = jnp.sum(jnp.where(is_chosen, x, 0.0))
+    return total / jnp.maximum(jnp.sum(is_chosen), 1)
+
+
+@partial(jax.jit, static_argnames="size")
+def first_above(x: Any, threshold: Any, size: int) -> tuple[Any, Any]:
+    """The first `size` elements of x that are greater than the threshold, and how many such there are in all.
+
+    `jit` compiles it, with `size` static: a shape is no data. The program as it was, which `jit` refuses:
+
+        chosen = x[x > threshold]
+        return chosen[:size], len(chosen)
+
+    Args:
+      x: of float32, shape (n,).
+      size: at most n.
+
+    Returns:
+      An array of shape (size,): the chosen elements in their order, then zeros; and their number, an int32.
+    """
+    is_chosen = x > threshold
+    order = jnp.argsort(~is_chosen, stable=True)[:size]  # False, which is chosen, before True
+    return jnp.where(is_chosen[order], x[order], 0.0), jnp.sum(is_chosen)
+
+
+# --- a global that changes ----------------------------------------------------------------------------------------
+
+
+def sweep(logits: Any, schedule: Sequence[tuple[float, bool]]) -> list[Any]:
+    """Probabilities at several temperatures: for each `(temperature, in_logs)` of the schedule, the softmax of
+    `logits / temperature`, or its logarithm.
+
+    Two programs are enough, one for either value of `in_logs`: what decides the program is static, what it computes with is
+    data. One temperature may be an int and another a float.
+
+    The program as it was, whose results are wrong from the second on:
+
+        settings = {}
+
+        @jax.jit
+        def probabilities(logits):
+            function = jax.nn.log_softmax if settings["in_logs"] else jax.nn.softmax
+            return function(logits / settings["temperature"])
+
+        for settings["temperature"], settings["in_logs"] in schedule:
+            results.append(probabilities(logits))
+
+    Args:
+      logits: of float32, shape (n,).
+
+    Returns:
+      An array like `logits` for each entry of the schedule.
+    """
+
+    @partial(jax.jit, static_argnames="in_logs")
+    def probabilities(logits: Any, temperature: Any, in_logs: bool) -> Any:
+        function = jax.nn.log_softmax if in_logs else jax.nn.softmax
+        return function(logits / temperature)
+
+    return [probabilities(logits, float(temperature), in_logs=in_logs) for temperature, in_logs in schedule]
+
+
+# --- a tracer that gets away --------------------------------------------------------------------------------------
+
+
+def leaks(state: Any) -> list[str]:
+    """The places of a tree where a tracer is, as `keystr` writes their paths, in the order of the leaves.
+
+    What a program keeps from call to call must have none: a tracer stands for a value only while its function is traced.
+    """
+    leaves, _ = tree_flatten_with_path(state)
+    return [keystr(path) for path, leaf in leaves if isinstance(leaf, Tracer)]
+
+
+@jax.jit
+def observed(mean: Any, count: Any, x: Any) -> tuple[Any, Any, Any]:
+    """One more observation: the new mean, the new count, and the distance of x from the new mean. `jit` compiles it.
+
+    The new mean is `mean + (x - mean) / count`, with the new count.
+    """
+    count = count + 1
+    mean = mean + (x - mean) / count
+    return mean, count, x - mean
+
+
+class RunningMean:
+    """The mean of the arrays that it was given so far.
+
+    Attributes:
+      mean: an array of float32, of the shape of the observations.
+      count: how many there were, an int32.
+    """
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.mean: Any = np.zeros(shape, np.float32)
+        self.count: Any = np.int32(0)
+
+    def update(self, x: Any) -> Any:
+        """Take x, of float32, into `self.mean` and `self.count`, and return its distance from the new mean.
+
+        One program serves all instances of one shape. When x cannot be used, `self` stays as it was.
+
+        The program as it was. It kept tracers in `self`, on which the next call stumbles:
+
+            @partial(jax.jit, static_argnums=0)
+            def update(self, x):
+                self.count = self.count + 1
+                self.mean = self.mean + (x - self.mean) / self.count
+                return x - self.mean
+        """
+        self.mean, self.count, distance = observed(self.mean, self.count, x)
+        return distance

@@ -1,0 +1,503 @@
+"""The programs that the exercises of lab 10 must run like the reference."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+
+from jitkit.kata.checking import check, raised
+
+
+def mended(jk):
+    """The module of the exercises."""
+    return importlib.import_module(f"{jk.__name__}.kata.pitfalls")
+
+
+def counted(jk, program):
+    """What a program returns; how many functions were traced, and how many programs compiled, from empty caches."""
+    jk.clear_caches()
+    known = jk.explain().misses
+    with jk.report.listen() as events:
+        result = program()
+    fresh = [miss for miss in jk.explain().misses if not any(miss is other for other in known)]
+    return result, sum(miss.traced for miss in fresh), sum(event.stage == "compilation" for event in events)
+
+
+def at_most(most, number, what):
+    """The number, where it is too large or 0; all others are as good as each other."""
+    return f"1 to {most} {what}" if 1 <= number <= most else f"{number} {what}"
+
+
+# --- 10.1 Measure honestly ----------------------------------------------------------------------------------------
+
+
+class Machine:
+    """A clock and a device, both made of paper. A call puts work into the device's queue and returns; the first one compiles."""
+
+    def __init__(self, compile=0.0, work=0.5, slow_call=None):
+        self.now = self.free = 0.0
+        self.compile, self.work, self.slow_call = compile, work, slow_call
+        self.received = []
+
+    def clock(self):
+        """The time, in seconds."""
+        return self.now
+
+    def call(self, *args):
+        """Put work into the queue."""
+        self.received.append(args)
+        self.now += 0.001 + (self.compile if len(self.received) == 1 else 0.0)
+        work = self.work + (60.0 if len(self.received) == self.slow_call else 0.0)
+        self.free = max(self.free, self.now) + work
+        return Pending(self, self.free)
+
+
+class Pending:
+    """A result that will be there at a time."""
+
+    def __init__(self, machine, ready):
+        self.machine, self.ready = machine, ready
+
+    def block_until_ready(self):
+        """Let the time pass until it is there."""
+        self.machine.now = max(self.machine.now, self.ready)
+        return self
+
+
+@check(
+    "10.1",
+    "A call is over when its result is there, not when the call returns.",
+    against=["dispatch time is run time", "waiting once, at the end, is the same"],
+    tolerance=1e-6,
+)
+def waits(jk, rng):
+    machine = Machine(work=float(rng.uniform(0.1, 0.9)))
+    return mended(jk).call_seconds(machine.call, tries=5, clock=machine.clock)
+
+
+@check(
+    "10.1",
+    "The first call compiles. It stands by itself, and does not touch what is typical.",
+    against=["the first call is typical"],
+    tolerance=1e-6,
+)
+def the_first_call(jk, rng):
+    machine = Machine(compile=float(rng.uniform(2.0, 9.0)))
+    return mended(jk).call_seconds(machine.call, tries=1, clock=machine.clock)
+
+
+@check(
+    "10.1",
+    "One try that was interrupted for a minute changes nothing.",
+    against=["the mean is typical"],
+    tolerance=1e-6,
+)
+def one_bad_try(jk, rng):
+    machine = Machine(slow_call=int(rng.integers(2, 9)))
+    return mended(jk).call_seconds(machine.call, tries=9, clock=machine.clock)
+
+
+@check(
+    "10.1",
+    "A function may return a tree of results, and all of them are waited for.",
+    against=["a result is one array"],
+    tolerance=1e-6,
+)
+def trees(jk, rng):
+    machine, other = Machine(), Machine(work=float(rng.uniform(1.0, 2.0)))
+    other.__dict__ = machine.__dict__  # one machine, two functions
+    return mended(jk).call_seconds(
+        lambda: {"small": machine.call(), "large": [other.call(), 3.0]}, tries=4, clock=machine.clock
+    )
+
+
+@check(
+    "10.1",
+    "It is called once more than `tries` says, each time with the arguments.",
+    against=["another call for warming up does no harm"],
+)
+def calls(jk, rng):
+    machine, n = Machine(), int(rng.integers(2, 9))
+    mended(jk).call_seconds(machine.call, n, "text", tries=n, clock=machine.clock)
+    return machine.received
+
+
+# --- 10.2 A jit in a loop -----------------------------------------------------------------------------------------
+
+
+def parabola(turns):
+    """The gradient of x**2 / 2, which notes each time that Python runs it."""
+
+    def gradient(x):
+        turns.append(None)
+        return x * 1.0
+
+    return gradient
+
+
+@check(
+    "10.2", "Each rate is used once, in its turn.", against=["the first rate is everybody's"], tolerance=1e-5
+)
+def descent(jk, rng):
+    x = rng.normal(size=4).astype("float32")
+    return mended(jk).descend(parabola([]), x, rng.uniform(0.1, 0.5, size=6).tolist())
+
+
+@check(
+    "10.2",
+    "The gradient is traced once, however many steps there are.",
+    against=["two lambdas with the same code are the same function"],
+)
+def traced_once(jk, rng):
+    turns, x = [], rng.normal(size=4).astype("float32")
+    mended(jk).descend(parabola(turns), x, [0.25] * 6)
+    return at_most(1, len(turns), "runs of `gradient` in 6 steps")
+
+
+@check(
+    "10.2",
+    "A new rate needs no new program.",
+    against=["static is a cure-all", "two lambdas with the same code are the same function"],
+)
+def other_rates(jk, rng):
+    turns, x = [], rng.normal(size=4).astype("float32")
+    mended(jk).descend(parabola(turns), x, rng.uniform(0.1, 0.5, size=6).tolist())
+    return at_most(1, len(turns), "runs of `gradient` in 6 steps, each with another rate")
+
+
+@check(
+    "10.2",
+    "All of a step is in the one program: nothing runs beside it, operation by operation.",
+    against=["jitting the costly part is enough"],
+)
+def one_program(jk, rng):
+    x = rng.normal(size=4).astype("float32")
+    _, _, compiles = counted(jk, lambda: mended(jk).descend(parabola([]), x, [0.5, 0.25, 0.125]))
+    return at_most(1, compiles, "compiled programs")
+
+
+@check(
+    "10.2",
+    "x may begin as a number or a list; the first step and the second one share a program even so.",
+    against=["the type of the first x does not matter"],
+    tolerance=1e-5,
+)
+def first_types(jk, rng):
+    found = []
+    for x in (1, float(rng.normal()), [1, 2, 3], np.arange(3), rng.normal(size=3)):
+        turns = []
+        found.append(mended(jk).descend(parabola(turns), x, [0.5, 0.25, 0.125]))
+        found.append(at_most(1, len(turns), f"runs of `gradient`, with {x!r} as the first x"))
+    return found
+
+
+@check(
+    "10.2",
+    "Rates may be ints, floats and numpy's, all in one list.",
+    against=["1 and 1.0 are the same to jit"],
+)
+def types_of_rates(jk, rng):
+    turns, x = [], rng.normal(size=4).astype("float32")
+    rates = [0.5, 1, np.float64(0.25), np.float32(0.25), np.int32(1)]
+    mended(jk).descend(parabola(turns), x, [rates[i] for i in rng.permutation(5)])
+    return at_most(1, len(turns), "runs of `gradient` for rates of five types")
+
+
+# --- 10.3 Buckets -------------------------------------------------------------------------------------------------
+
+
+@check(
+    "10.3",
+    "A bucket is the least power of two with room for the row, and has 8 places or more.",
+    against=["a bucket is larger than what is in it", "the next multiple of 8 will do"],
+)
+def buckets(jk, rng):
+    lengths = [1, 7, 8, 9, 16, 17, 64, 65, 1024, int(rng.integers(100, 4000))]
+    return {n: mended(jk).bucket_size(n) for n in lengths}
+
+
+@check(
+    "10.3",
+    "The variance is that of the first n numbers, and zeros after them are no numbers.",
+    against=["zeros change nothing", "the length of x is the number of its elements"],
+    tolerance=1e-4,
+)
+def zeros_after(jk, rng):
+    x = np.zeros(16, "float32")
+    x[:5] = rng.normal(size=5) + 3.0
+    return mended(jk).variance_of_first(x, 5)
+
+
+@check(
+    "10.3",
+    "What is in the padding does not matter: it may be nan.",
+    against=["zeros change nothing", "multiplying by 0 makes everything 0"],
+    tolerance=1e-4,
+)
+def nans_after(jk, rng):
+    x = np.full(16, np.nan, "float32")
+    x[:5] = rng.normal(size=5)
+    return mended(jk).variance_of_first(x, 5)
+
+
+@check(
+    "10.3", "Rows of many lengths have their variances.", against=["the last row's length is everybody's"],
+    tolerance=1e-4,
+)  # fmt: skip
+def many_lengths(jk, rng):
+    return mended(jk).variances([rng.normal(size=n).astype("float32") for n in (3, 20, 8, 1)])
+
+
+@check(
+    "10.3",
+    "There are as many programs as buckets, in one list of rows and in the next.",
+    against=[
+        "jit handles any shape",
+        "padding to the longest row is enough",
+        "the next multiple of 8 will do",
+    ],
+)
+def few_programs(jk, rng):
+    def program():
+        for _ in range(8):
+            lengths = rng.integers(1, 65, size=3)
+            mended(jk).variances([np.ones(n, "float32") for n in lengths])
+
+    _, traces, _ = counted(jk, program)
+    return at_most(4, traces, "traces for lengths up to 64, in eight lists")
+
+
+@check(
+    "10.3",
+    "Nothing else is compiled: the padding is numpy's.",
+    against=["padding with jnp costs nothing"],
+)
+def padding_compiles_nothing(jk, rng):
+    rows = [[float(i)] * int(n) for i, n in enumerate(rng.integers(1, 17, size=8))]
+    _, _, compiles = counted(jk, lambda: mended(jk).variances(rows))
+    return at_most(2, compiles, "compiled programs for lengths up to 16")
+
+
+# --- 10.4 Chosen by a mask ----------------------------------------------------------------------------------------
+
+
+@check(
+    "10.4",
+    "The mean is that of the chosen: the sum of them, divided by their number.",
+    against=["the mean is over all elements", "a mask is an index like any other"],
+    tolerance=1e-5,
+)
+def means(jk, rng):
+    x = rng.normal(size=(3, 4)).astype("float32")
+    return [mended(jk).mean_above(x, t) for t in (0.0, -9.0)]
+
+
+@check("10.4", "Where nothing is chosen, the mean is 0.", against=["something is always chosen"])
+def nothing_chosen(jk, rng):
+    return mended(jk).mean_above(rng.normal(size=int(rng.integers(2, 9))).astype("float32"), 100.0)
+
+
+@check(
+    "10.4",
+    "An infinity that is not chosen does no harm.",
+    against=["multiplying by 0 makes everything 0"],
+    tolerance=1e-5,
+)
+def infinities(jk, rng):
+    x = rng.normal(size=6).astype("float32")
+    x[int(rng.integers(6))] = -np.inf
+    x[int(rng.integers(6))] = 2.0
+    return mended(jk).mean_above(x, 0.0)
+
+
+@check(
+    "10.4",
+    "The first of the chosen come in their own order.",
+    against=["the first are the largest", "a mask is an index like any other"],
+)
+def first_ones(jk, rng):
+    x = rng.normal(size=12).astype("float32")
+    x[:3] = 2.0, 1.0, 3.0
+    return mended(jk).first_above(x, 0.5, 3)
+
+
+@check(
+    "10.4",
+    "Places that no chosen element takes are 0; the number of the chosen is that of all, not only of those that fit.",
+    against=["what is left over is nobody's business", "as many are chosen as fit"],
+)
+def too_few_and_too_many(jk, rng):
+    x = -1.0 - rng.uniform(size=6).astype("float32")
+    few = mended(jk).first_above(np.concatenate([x, np.float32([5.0]), x]), 0.0, 4)
+    return few, mended(jk).first_above(-x, 0.0, 2)
+
+
+@check(
+    "10.4",
+    "One program, whatever the threshold and however many are chosen.",
+    against=["a mask is an index like any other"],
+)
+def one_trace_for_all(jk, rng):
+    x = rng.normal(size=9).astype("float32")
+    thresholds = rng.normal(size=5).tolist()
+
+    def program():
+        return [(mended(jk).mean_above(x, t), mended(jk).first_above(x, t, 4)[1]) for t in thresholds]
+
+    _, traces, _ = counted(jk, program)
+    return at_most(2, traces, "traces, of two functions, for 5 thresholds")
+
+
+# --- 10.5 A global that changes -----------------------------------------------------------------------------------
+
+
+def swept(jk, rng, schedule):
+    """The results of `sweep`, and how many traces there were."""
+    logits = rng.normal(size=4).astype("float32")
+    results, traces, _ = counted(jk, lambda: mended(jk).sweep(logits, schedule))
+    return results, traces
+
+
+@check(
+    "10.5",
+    "Each temperature gives its own probabilities.",
+    against=["a changed global is seen"],
+    tolerance=1e-5,
+)
+def temperatures(jk, rng):
+    return swept(jk, rng, [(t, False) for t in rng.uniform(0.5, 5.0, size=4)])[0]
+
+
+@check(
+    "10.5",
+    "Logarithms are given where they are asked for.",
+    against=["a changed global is seen"],
+    tolerance=1e-5,
+)
+def logarithms(jk, rng):
+    return swept(jk, rng, [(float(t), i % 2 == 1) for i, t in enumerate(rng.uniform(0.5, 5.0, size=4))])[0]
+
+
+@check(
+    "10.5",
+    "A new temperature needs no new program.",
+    against=["static is a cure-all", "a new closure for each setting is cheap"],
+)
+def traces_for_temperatures(jk, rng):
+    _, traces = swept(jk, rng, [(float(t), False) for t in rng.uniform(0.5, 5.0, size=6)])
+    return at_most(2, traces, "traces for 6 temperatures")
+
+
+@check(
+    "10.5",
+    "Two programs are enough for both kinds, in any order.",
+    against=[
+        "static is a cure-all",
+        "a new closure for each setting is cheap",
+        "an `if` works on any argument",
+    ],
+)
+def traces_for_both(jk, rng):
+    schedule = [(float(t), bool(rng.integers(2))) for t in rng.uniform(0.5, 5.0, size=8)]
+    _, traces = swept(jk, rng, schedule)
+    return at_most(2, traces, "traces for 8 entries of both kinds")
+
+
+@check(
+    "10.5",
+    "Temperatures may be ints and floats.",
+    against=["1 and 1.0 are the same to jit"],
+)
+def types_of_temperatures(jk, rng):
+    _, traces = swept(
+        jk, rng, [(2, False), (0.5, False), (np.float32(4.0), False), (float(rng.uniform()), True)]
+    )
+    return at_most(2, traces, "traces for temperatures of three types")
+
+
+# --- 10.6 A tracer that gets away ---------------------------------------------------------------------------------
+
+
+def found_while_tracing(jk, make_state):
+    """What `leaks` says of a state that is made of a traced value."""
+    found = []
+
+    def f(x):
+        found.append(mended(jk).leaks(make_state(x)))
+        return x
+
+    jk.make_jaxpr(f)(1.0)
+    return found
+
+
+@check(
+    "10.6",
+    "A tracer is found wherever it is in the tree, and its path is given.",
+    against=["leaks are at the top"],
+)
+def nested(jk, rng):
+    return found_while_tracing(jk, lambda x: {"mean": [1.0, x * 2.0, {"deep": x}], "count": x, "n": 3})
+
+
+@check(
+    "10.6",
+    "Arrays and numbers are no leaks, even in the middle of a trace.",
+    against=["whatever has a shape and a dtype is a tracer"],
+)
+def no_leaks(jk, rng):
+    row = rng.normal(size=3).astype("float32")
+    array = jk.device_put(row)
+    return found_while_tracing(
+        jk, lambda x: [row, array, 2.0, x, None, "text", jk.ShapeDtypeStruct((2,), "int32")]
+    )
+
+
+def updated(jk, rows):
+    """A RunningMean that took these rows, and what its updates returned."""
+    mean = mended(jk).RunningMean(rows[0].shape)
+    return mean, [mean.update(row) for row in rows]
+
+
+@check(
+    "10.6",
+    "Every observation counts: mean, count and distances are those of all of them.",
+    against=["what a traced function assigns is assigned at every call", "the distance is from the old mean"],
+    tolerance=1e-5,
+)
+def observations(jk, rng):
+    mean, distances = updated(jk, rng.normal(size=(5, 3)).astype("float32"))
+    return [*distances, mean.mean, mean.count]
+
+
+@check(
+    "10.6",
+    "After an update there is no tracer in the object.",
+    against=["what a traced function assigns is assigned at every call"],
+)
+def state_without_tracers(jk, rng):
+    mean, _ = updated(jk, rng.normal(size=(1, 3)).astype("float32"))
+    return {name: isinstance(value, jk.core.Tracer) for name, value in sorted(vars(mean).items())}
+
+
+@check(
+    "10.6",
+    "One trace serves all updates of all objects.",
+    against=["each object needs a program of its own", "a Python number will do to begin with"],
+)
+def traces_of_updates(jk, rng):
+    rows = rng.normal(size=(4, 3)).astype("float32")
+    _, traces, _ = counted(jk, lambda: [updated(jk, rows) for _ in range(3)])
+    return at_most(1, traces, "traces for 12 updates of 3 objects")
+
+
+@check(
+    "10.6",
+    "An update that fails leaves the object as it was.",
+    against=["state may change before the result is there"],
+    tolerance=1e-5,
+)
+def all_or_nothing(jk, rng):
+    mean, _ = updated(jk, rng.normal(size=(2, 3)).astype("float32"))
+    error = raised(mean.update, np.ones(4, "float32"))
+    return error, mean.mean, mean.count

@@ -1,0 +1,307 @@
+"""10 Pitfalls: the solutions, as the reference has them, and why."""
+
+from __future__ import annotations
+
+import jitkit as jax
+import jitkit.numpy as jnp
+import numpy as np
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from jitkit.core import Tracer
+from jitkit.kata.pitfalls import bucket_size, observed, variance_of_first
+from jitkit.tree_util import keystr, tree_flatten_with_path
+
+
+# --- 10.1 Measure honestly ----------------------------------------------------------------------------------
+# Each call is timed by itself and to its end, so that the first one can be told from the rest, and one bad
+# try does not matter. Waiting once after the loop would be honest about the sum, too; but the calls would
+# overlap, and that is throughput, not what one call takes.
+#
+# Usual mistakes:
+#   - Waiting after the clock was read: the same short time as without.
+#   - `result.block_until_ready()`: right for one array; a function that returns a tuple or a dict has no such
+#     method.
+#   - The mean: one interruption of a tenth of a second outweighs a thousand calls.
+#
+# In JAX: jax/_src/api.py:block_until_ready
+
+
+def call_seconds(
+    function: Callable[..., Any], *args: Any, tries: int = 9, clock: Callable[[], float] = time.perf_counter
+) -> tuple[float, float]:
+    """How long `function(*args)` takes: the first time, and typically.
+
+    A call counts as over when everything that it returns (an array, or a tree of them) is there. It is called `1 + tries`
+    times, and nothing else is timed than each of these calls.
+
+    The program as it was:
+
+        start = clock()
+        for _ in range(tries):
+            result = function(*args)
+        return (clock() - start) / tries
+
+    Args:
+      clock: gives the time, in seconds.
+
+    Returns:
+      The seconds of the first call, and the median of those of the `tries` calls after it.
+    """
+    seconds = []
+    for _ in range(1 + tries):
+        start = clock()
+        jax.block_until_ready(function(*args))
+        seconds.append(clock() - start)
+    return seconds[0], statistics.median(seconds[1:])
+
+
+# --- 10.2 A jit in a loop -----------------------------------------------------------------------------------
+# `step` is made once in a call of `descend`, so all its steps share one program. The rate is data: as a
+# static argument it would be compiled in, and each new rate would be a new program. x and the rates are
+# brought to one type before the loop, at no cost; else the key would change when the first result, a float32
+# array, goes back in.
+#
+# Usual mistakes:
+#   - Making the rate static: it silences the error that a tracer raised somewhere, and compiles at each
+#     value.
+#   - Jitting `gradient` only: one trace, but the step's other operations run one by one, each a program of
+#     its own.
+#   - Leaving x as it came: two programs, one for the first step and one for all others.
+#
+# In JAX: jax/_src/api.py:jit
+
+
+def descend(gradient: Callable[[Any], Any], x: Any, rates: Sequence[float]) -> Any:
+    """Gradient descent: for each of the rates in turn, x becomes `x - rate * gradient(x)`.
+
+    The whole step is one program, and one program is enough: `gradient` is traced once in a call of `descend`, whatever the
+    rates are (floats, ints, numpy's), and whether x is a number, a list of numbers or an array of any dtype.
+
+    The program as it was:
+
+        for rate in rates:
+            x = jax.jit(lambda x: x - rate * gradient(x))(x)
+        return x
+
+    Returns:
+      An array of float32, whatever x was.
+    """
+
+    @jax.jit
+    def step(x: Any, rate: Any) -> Any:
+        return x - rate * gradient(x)
+
+    x = np.asarray(x, np.float32)
+    for rate in rates:
+        x = step(x, float(rate))
+    return x
+
+
+# --- 10.3 Buckets -------------------------------------------------------------------------------------------
+# Padding trades a little arithmetic for a bounded number of programs. Done with numpy before the call, it
+# costs no compilation itself. Masking happens in the program, since only there both the numbers and the
+# length are at hand; and by `where`, so that the padding may be anything.
+#
+# Usual mistakes:
+#   - Dividing by `x.shape[0]`, the padded length.
+#   - Relying on zeros: they change no sum, but their distance from the mean is not zero.
+#   - Padding to the longest row of each list: the next list has another longest row.
+#   - Padding with `jnp.pad` or `jnp.concatenate`: eager operations on a new shape each time, which compile as
+#     well.
+#
+# In JAX: jax/_src/numpy/lax_numpy.py:where
+
+
+def bucket_size(n: int) -> int:
+    """The size that n numbers are padded to: the least power of two that is n or more, and at least 8."""
+    return max(8, 1 << (n - 1).bit_length())
+
+
+def variance_of_first(x: Any, n: Any) -> Any:
+    """The variance (the mean of the squared distances from the mean) of the first n numbers of x; `jit` compiles it.
+
+    Args:
+      x: numbers of float32, of shape (size,). Those from place n on are padding and may be anything, nan too.
+      n: how many are used: data, not static. At least 1.
+    """
+    is_used = jnp.arange(x.shape[0]) < n
+    mean = jnp.sum(jnp.where(is_used, x, 0.0)) / n
+    return jnp.sum(jnp.where(is_used, (x - mean) ** 2, 0.0)) / n
+
+
+def variances(rows: Sequence[Any]) -> list[Any]:
+    """The variance of each row, of which any may have another length, as a list of float32 scalars.
+
+    For all lengths up to 64 there are four programs, for all up to 1024 eight.
+
+    The program as it was:
+
+        @jax.jit
+        def variance(row):
+            return jnp.mean((row - jnp.mean(row)) ** 2)
+
+        return [variance(np.asarray(row, np.float32)) for row in rows]
+
+    Args:
+      rows: lists or arrays of one axis, none of them empty.
+    """
+    results = []
+    for row in rows:
+        padded = np.zeros(bucket_size(len(row)), np.float32)
+        padded[: len(row)] = row
+        results.append(variance_of_first(padded, len(row)))
+    return results
+
+
+# --- 10.4 Chosen by a mask ----------------------------------------------------------------------------------
+# A program has fixed shapes, so a choice among values can be a mask, or a permutation, or a number, and never
+# a length. `where` takes one of two values and does not look at the other, so infinities and nans among the
+# others do no harm. The number of the chosen is data; whoever wants exactly those, outside, can cut
+# `values[:count]` with numpy.
+#
+# Usual mistakes:
+#   - Multiplying by weights of 1 and 0: 0 times infinity is nan. (With a mask of truth values it happens to
+#     go well, as XLA makes a choice of that product; `where` says so.)
+#   - Dividing by the number of the chosen when it is 0.
+#   - Sorting the values: the first ones in order are not the largest ones.
+#
+# In JAX: jax/_src/numpy/lax_numpy.py:nonzero
+
+
+def mean_above(x: Any, threshold: Any) -> Any:
+    """The mean of the elements of x that are greater than the threshold; 0 where there are none. `jit` compiles it.
+
+    The program as it was, which `jit` refuses, as it cannot know the shape of `chosen`:
+
+        chosen = x[x > threshold]
+        return jnp.mean(chosen) if len(chosen) else 0.0
+
+    Args:
+      x: of float32 and any shape. It may have infinities in it.
+      threshold: a number.
+    """
+    is_chosen = x > threshold
+    total = jnp.sum(jnp.where(is_chosen, x, 0.0))
+    return total / jnp.maximum(jnp.sum(is_chosen), 1)
+
+
+def first_above(x: Any, threshold: Any, size: int) -> tuple[Any, Any]:
+    """The first `size` elements of x that are greater than the threshold, and how many such there are in all.
+
+    `jit` compiles it, with `size` static: a shape is no data. The program as it was, which `jit` refuses:
+
+        chosen = x[x > threshold]
+        return chosen[:size], len(chosen)
+
+    Args:
+      x: of float32, shape (n,).
+      size: at most n.
+
+    Returns:
+      An array of shape (size,): the chosen elements in their order, then zeros; and their number, an int32.
+    """
+    is_chosen = x > threshold
+    order = jnp.argsort(~is_chosen, stable=True)[:size]  # False, which is chosen, before True
+    return jnp.where(is_chosen[order], x[order], 0.0), jnp.sum(is_chosen)
+
+
+# --- 10.5 A global that changes -----------------------------------------------------------------------------
+# Nothing but the arguments is in the key. A global that changes is not seen, and there is no error: the old
+# program runs, and is fast. Making everything static is seen, and compiles for every temperature. The
+# temperature is made a float, as 1 and 1.0 have different types.
+#
+# Usual mistakes:
+#   - Static for both: as many programs as temperatures.
+#   - `if in_logs` on a traced argument: TracerBoolConversionError.
+#   - A new jitted closure for each entry: right results, and nothing is ever found in the cache.
+#
+# In JAX: jax/_src/api.py:jit
+
+
+def sweep(logits: Any, schedule: Sequence[tuple[float, bool]]) -> list[Any]:
+    """Probabilities at several temperatures: for each `(temperature, in_logs)` of the schedule, the softmax of
+    `logits / temperature`, or its logarithm.
+
+    Two programs are enough, one for either value of `in_logs`: what decides the program is static, what it computes with is
+    data. One temperature may be an int and another a float.
+
+    The program as it was, whose results are wrong from the second on:
+
+        settings = {}
+
+        @jax.jit
+        def probabilities(logits):
+            function = jax.nn.log_softmax if settings["in_logs"] else jax.nn.softmax
+            return function(logits / settings["temperature"])
+
+        for settings["temperature"], settings["in_logs"] in schedule:
+            results.append(probabilities(logits))
+
+    Args:
+      logits: of float32, shape (n,).
+
+    Returns:
+      An array like `logits` for each entry of the schedule.
+    """
+
+    @partial(jax.jit, static_argnames="in_logs")
+    def probabilities(logits: Any, temperature: Any, in_logs: bool) -> Any:
+        function = jax.nn.log_softmax if in_logs else jax.nn.softmax
+        return function(logits / temperature)
+
+    return [probabilities(logits, float(temperature), in_logs=in_logs) for temperature, in_logs in schedule]
+
+
+# --- 10.6 A tracer that gets away ---------------------------------------------------------------------------
+# The pure function is the program, and the object is a place where its results are kept between calls. As
+# `observed` is a function of the module and not of an instance, all instances share its program. The
+# assignment happens after the call has succeeded, so an error leaves the object as it was.
+#
+# Usual mistakes:
+#   - Beginning with a Python number: the first call has another type in its key than all others.
+#   - Jitting a bound method: each mention of it is a new function.
+#   - Looking for tracers by their name or by what they can do: an array can do the same; `isinstance(x,
+#     Tracer)` is exact.
+#
+# In JAX: jax/_src/core.py:leaked_tracer_error
+
+
+def leaks(state: Any) -> list[str]:
+    """The places of a tree where a tracer is, as `keystr` writes their paths, in the order of the leaves.
+
+    What a program keeps from call to call must have none: a tracer stands for a value only while its function is traced.
+    """
+    leaves, _ = tree_flatten_with_path(state)
+    return [keystr(path) for path, leaf in leaves if isinstance(leaf, Tracer)]
+
+
+def observed(mean: Any, count: Any, x: Any) -> tuple[Any, Any, Any]:
+    """One more observation: the new mean, the new count, and the distance of x from the new mean. `jit` compiles it.
+
+    The new mean is `mean + (x - mean) / count`, with the new count.
+    """
+    count = count + 1
+    mean = mean + (x - mean) / count
+    return mean, count, x - mean
+
+
+class RunningMean:
+    def update(self, x: Any) -> Any:
+        """Take x, of float32, into `self.mean` and `self.count`, and return its distance from the new mean.
+
+        One program serves all instances of one shape. When x cannot be used, `self` stays as it was.
+
+        The program as it was. It kept tracers in `self`, on which the next call stumbles:
+
+            @partial(jax.jit, static_argnums=0)
+            def update(self, x):
+                self.count = self.count + 1
+                self.mean = self.mean + (x - self.mean) / self.count
+                return x - self.mean
+        """
+        self.mean, self.count, distance = observed(self.mean, self.count, x)
+        return distance
