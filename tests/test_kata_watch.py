@@ -94,6 +94,10 @@ def test_watch_gives_a_verdict_on_what_was_saved_and_stays_on_it(learner):
         assert "lab 90: 2 of 2  90.1✓ 90.2✓" in shown
         learner.lists.write_text("def broken(:\n", encoding="utf-8")
         assert "✗ BROKEN  90.1" in watching.until("q quit")
+        watching.press("p")
+        watching.until("Your guess, a number")
+        watching.press("2")
+        assert "You said: in proportion" in watching.until("q quit")
         watching.press("q")
         assert watching.process.wait(30) == 0
     finally:

@@ -131,7 +131,8 @@ class Process:
             **_IN_A_GROUP_OF_ITS_OWN,
         )
         self.frames: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
-        threading.Thread(target=self._listen, daemon=True).start()
+        self.listener = threading.Thread(target=self._listen, daemon=True)
+        self.listener.start()
 
     def _listen(self) -> None:
         stream = self.process.stdout
@@ -168,11 +169,12 @@ class Process:
     def close(self) -> None:
         """End it, and forget it."""
         self.kill()
+        self.process.wait()
+        self.listener.join(1.0)  # longer only where something that it started got away and holds the stream
         for stream in (self.process.stdin, self.process.stdout):
-            if stream is not None:
+            if stream is not None and not self.listener.is_alive():
                 with contextlib.suppress(OSError):
                     stream.close()
-        self.process.wait()
 
 
 class Spare:

@@ -62,6 +62,7 @@ class Watch:
         self.look = workspace.look()
         self.stamps = self.read_stamps()
         self.lab, self.exercise = self.look.current()
+        self.next_key: Callable[[], str] = lambda: ENTER
 
     def close(self) -> None:
         """End what runs."""
@@ -72,6 +73,7 @@ class Watch:
 
     def run(self, next_key: Callable[[], str]) -> int:
         """Until `q`, or an interrupt."""
+        self.next_key = next_key
         self.begin()
         while True:
             changed = self.changed_labs()
@@ -144,8 +146,14 @@ class Watch:
         show_task(self.screen, self.workspace, self.lab, self.exercise)
 
     def plot(self) -> None:
-        """The lab's experiment. A question can be answered beforehand only: the keys are ours here."""
-        show_experiment(self.screen, self.workspace, self.lab, None, None, False)
+        """The lab's experiment; its question is answered with a key."""
+        show_experiment(self.screen, self.workspace, self.lab, None, self.ask, False)
+
+    def ask(self) -> str:
+        """The next key."""
+        while not (key := self.next_key()):
+            time.sleep(_POLL)
+        return key
 
     # --- checks -----------------------------------------------------------------------------------------------------
 
