@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import pathlib
 import sys
 import time
 from collections.abc import Sequence
@@ -11,7 +12,9 @@ from collections.abc import Sequence
 from jitkit.kata.manifest import Lab, ManifestError, all_labs
 from jitkit.kata.verdicts import Assessor
 
-from .generate import ROOT, GenerateError, generated_files
+from . import course
+from .generate import ROOT, GenerateError, stale_files, write_generated
+from .new import NewLabError, new_lab
 from .verify import verify
 
 
@@ -27,12 +30,28 @@ def main(argv: Sequence[str] | None = None) -> int:
         "labs", nargs="*", metavar="LAB", help="a number (02) or an exercise (02.3); all labs without it"
     )
     proofs.add_argument("--workers", type=int, default=os.cpu_count() or 2, help="exercises at the same time")
+    build = commands.add_parser("build", help="write a course for nbgrader")
+    build.add_argument(
+        "folder", type=pathlib.Path, metavar="DIR", help="the course's folder; again later, renews it"
+    )
+    build.add_argument("labs", nargs="*", metavar="LAB", help="a number (02); all labs without it")
+    build.add_argument(
+        "--release", action="store_true", help="make what students get, too, and see that no answer is in it"
+    )
+    new = commands.add_parser("new", help="write the skeleton of a lab of your own")
+    new.add_argument("name", metavar="NN_NAME", help="a number and a name, such as 20_sorting")
     arguments = parser.parse_args(argv)
     try:
-        if arguments.command == "generate":
-            return _generate(arguments.labs, arguments.check)
-        return _verify(arguments.labs, arguments.workers)
-    except (ManifestError, GenerateError) as error:
+        match arguments.command:
+            case "generate":
+                return _generate(arguments.labs, arguments.check)
+            case "verify":
+                return _verify(arguments.labs, arguments.workers)
+            case "build":
+                return _build(arguments.folder, arguments.labs, arguments.release)
+            case _:
+                return _new(arguments.name)
+    except (ManifestError, GenerateError, NewLabError, course.ReleaseError) as error:
         print(error, file=sys.stderr)
         return 1
     except LookupError as error:
@@ -60,15 +79,35 @@ def _chosen(names: Sequence[str]) -> list[tuple[Lab, str | None]]:
 def _generate(names: Sequence[str], only_check: bool) -> int:
     stale = 0
     for lab, _ in _chosen(names):
-        for path, text in generated_files(lab).items():
-            if path.is_file() and path.read_text(encoding="utf-8") == text:
-                continue
-            stale += 1
+        found = stale_files(lab) if only_check else write_generated(lab)
+        for path in found:
             print(f"{'not fresh' if only_check else 'written'}: {path.relative_to(ROOT)}")
-            if not only_check:
-                path.parent.mkdir(exist_ok=True)
-                path.write_text(text, encoding="utf-8")
+        stale += len(found)
     return 1 if only_check and stale else 0
+
+
+def _build(folder: pathlib.Path, names: Sequence[str], with_release: bool) -> int:
+    labs = [lab for lab, _ in _chosen(names)]
+    written = course.build(folder, labs)
+    print(f"{folder}: {len(written)} files of {len(labs)} labs. nbgrader's commands are run in there.")
+    if with_release:
+        course.release(folder, labs)
+        print(f"{folder / 'release'}: what students get. No answer is in it.")
+    else:
+        print(f"next: nbgrader generate_assignment {labs[0].name}" if labs else "there are no labs")
+    return 0
+
+
+def _new(name: str) -> int:
+    folder, written = new_lab(name, ROOT)
+    for path in written:
+        print(f"written: {path.relative_to(ROOT)}")
+    number = folder.name[:2]
+    print(
+        f"It is a whole lab of one exercise, to be changed into yours: docs/labs.md says how. After each change:\n"
+        f"    python -m grading generate {number}\n    python -m grading verify {number}"
+    )
+    return 0
 
 
 def _verify(names: Sequence[str], workers: int) -> int:

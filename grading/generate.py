@@ -1,4 +1,4 @@
-"""labs/*/lab.toml + the reference -> exercises.py, solutions/*.py
+"""labs/*/lab.toml + the reference -> exercises.py, lab.ipynb, solutions/*.py
 
 Nothing that a learner sees of an exercise is written by hand twice: signature and docstring are the reference's, the words
 are the manifest's. The files are committed, and `python -m grading generate --check` says whether they are fresh.
@@ -16,6 +16,8 @@ from jitkit.kata.mutants import in_its_class
 from jitkit.kata.reference import ReferenceFunction, reference_function
 from jitkit.kata.splice import Function
 
+from .notebooks import lab_notebook
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 _WIDTH = 110
 
@@ -24,12 +26,28 @@ class GenerateError(Exception):
     """Two files that are to be one cannot be: which name means two things."""
 
 
-def generated_files(lab: Lab) -> dict[pathlib.Path, str]:
-    """The path and the text of each file that is made from a lab."""
+def generated_files(lab: Lab, root: pathlib.Path = ROOT) -> dict[pathlib.Path, str]:
+    """The path and the text of each file that is made from a lab of a clone."""
     return {
         lab.folder / "exercises.py": exercises_text(lab),
-        ROOT / "solutions" / f"{lab.name}.py": solutions_text(lab),
+        lab.folder / "lab.ipynb": lab_notebook(lab, imports_of_lab(lab), stubs_by_exercise(lab)),
+        root / "solutions" / f"{lab.name}.py": solutions_text(lab),
     }
+
+
+def stale_files(lab: Lab, root: pathlib.Path = ROOT) -> dict[pathlib.Path, str]:
+    """Those that are not as they would be written now."""
+    files = generated_files(lab, root).items()
+    return {p: text for p, text in files if not p.is_file() or p.read_text(encoding="utf-8") != text}
+
+
+def write_generated(lab: Lab, root: pathlib.Path = ROOT) -> list[pathlib.Path]:
+    """Write those; returns their paths."""
+    stale = stale_files(lab, root)
+    for path, text in stale.items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return list(stale)
 
 
 def exercises_text(lab: Lab) -> str:
@@ -39,13 +57,22 @@ def exercises_text(lab: Lab) -> str:
         f"Write the functions. `jitkit` checks each one when you save; `jitkit hint {lab.ids[0]}` helps, one step further each\n"
         "time. You may add helpers and imports. The parameters stay as they are: other code calls these functions.\n"
     )
-    parts = [f'"""{doc}"""', "from __future__ import annotations", _imports(lab)]
+    parts = [f'"""{doc}"""', "from __future__ import annotations", imports_of_lab(lab)]
     for exercise in lab.exercises:
         points = "1 point" if exercise.points == 1 else f"{exercise.points} points"
         comment = [_rule(f"{exercise.id} {exercise.title} ({points})"), *_comment(exercise.task)]
         parts.append("\n".join(comment))
-        parts += _by_class([_stub(reference_function(target), exercise) for target in exercise.targets])
+        parts += _stubs(exercise)
     return _joined(parts)
+
+
+def stubs_by_exercise(lab: Lab) -> dict[str, str]:
+    """The stubs of each exercise, as a cell of a notebook."""
+    return {exercise.id: "\n\n\n".join(_stubs(exercise)) for exercise in lab.exercises}
+
+
+def _stubs(exercise: Exercise) -> list[str]:
+    return by_class([_stub(reference_function(target), exercise) for target in exercise.targets])
 
 
 def solutions_text(lab: Lab) -> str:
@@ -53,7 +80,7 @@ def solutions_text(lab: Lab) -> str:
     parts = [
         f'"""{lab.number} {lab.title}: the solutions, as the reference has them, and why."""',
         "from __future__ import annotations",
-        _imports(lab),
+        imports_of_lab(lab),
     ]
     for exercise in lab.exercises:
         lines = [_rule(f"{exercise.id} {exercise.title}"), *_comment(exercise.why), "#", "# Usual mistakes:"]
@@ -61,11 +88,11 @@ def solutions_text(lab: Lab) -> str:
             lines += _comment(mistake, "#   - ", "#     ")
         lines += ["#", f"# In JAX: {exercise.jax}"]
         parts.append("\n".join(lines))
-        parts += _by_class([in_its_class(t, reference_function(t).source) for t in exercise.targets])
+        parts += by_class([in_its_class(t, reference_function(t).source) for t in exercise.targets])
     return _joined(parts)
 
 
-def _by_class(functions: Sequence[str]) -> list[str]:
+def by_class(functions: Sequence[str]) -> list[str]:
     """The texts of functions, with methods of one class that follow each other under one `class` line."""
     parts: list[str] = []
     for text in functions:
@@ -88,7 +115,7 @@ def _stub(function: ReferenceFunction, exercise: Exercise) -> str:
     return in_its_class(function.target, f'{text}\n    raise NotImplementedError("{exercise.id}")')
 
 
-def _imports(lab: Lab) -> str:
+def imports_of_lab(lab: Lab) -> str:
     """The imports that the functions of a lab need, as a file outside of jitkit writes them."""
     source: dict[str, str] = {}
     for exercise in lab.exercises:

@@ -30,7 +30,7 @@ from jitkit.kata.running import LearnerSource
 from jitkit.kata.splice import Function, Target
 from jitkit.kata.verdicts import Assessor, Verdict
 
-from .generate import ROOT, generated_files
+from .generate import ROOT, stale_files
 
 _SEEDS = (0, 1, 2)
 _FEWEST_MUTANTS = 3
@@ -87,11 +87,10 @@ def check_files(lab: Lab) -> list[pathlib.Path]:
 
 
 def _stale(lab: Lab) -> Iterator[Finding]:
-    for path, text in generated_files(lab).items():
-        if not path.is_file() or path.read_text(encoding="utf-8") != text:
-            yield Finding(
-                lab.name, "fresh", f"{path.relative_to(ROOT)} is not what `python -m grading generate` writes"
-            )
+    for path in stale_files(lab, ROOT):
+        yield Finding(
+            lab.name, "fresh", f"{path.relative_to(ROOT)} is not what `python -m grading generate` writes"
+        )
 
 
 def _counts(lab: Lab, exercise: Exercise, mutants: list[Mutant]) -> Iterator[Finding]:

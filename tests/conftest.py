@@ -38,6 +38,7 @@ ACCEPTED_SKIPS = (
     "needs /proc",
     "needs a network",
     "needs jax >=",
+    "needs nbgrader",
 )
 
 

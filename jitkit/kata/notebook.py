@@ -24,11 +24,10 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-from .cli import Problem
 from .course import Report
 from .display import show_report
 from .experiments import draw, measure
-from .manifest import Exercise, Lab, all_labs, nearest
+from .manifest import Exercise, Experiment, Lab, all_labs, nearest
 from .running import LearnerSource
 from .splice import Target
 from .terminal import Screen
@@ -75,6 +74,13 @@ class Notebook:
         return f"{name}, line {line - start + 1}"
 
 
+class NotPassed(AssertionError):
+    """An exercise, or one of its checks, that does not pass. Notebooks show the verdict for a traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        return str(self).splitlines()
+
+
 class Shown:
     """A verdict that a notebook shows: as text, and as HTML.
 
@@ -103,10 +109,31 @@ class Shown:
         show_report(screen, self.report, self.notebook)
         return stream.getvalue().strip("\n")
 
-    def require(self) -> None:
-        """AssertionError, with the verdict as its text, unless it passes: for cells that are graded."""
-        if not self.passed:
-            raise AssertionError(f"\n{self!r}")
+    def require(self, check: str | None = None) -> None:
+        """For cells that are graded: NotPassed, with the verdict as its text, unless all checks pass, or the one of this name."""
+        if check is None:
+            if not self.passed:
+                raise NotPassed(f"\n{self!r}")
+            return
+        verdict = self.report.verdict
+        results = tuple(result for result in verdict.results if result.check.name == check)
+        if verdict.results and not results:
+            raise LookupError(f"{verdict.exercise.id} has no check {check!r}")
+        if not results or results[0].status != PASS:
+            alone = self.report._replace(verdict=verdict._replace(results=results))
+            raise NotPassed(f"\n{Shown(alone, self.notebook)!r}")
+
+
+class Question:
+    """The question of an experiment, which is to be answered first."""
+
+    def __init__(self, experiment: Experiment, call: str) -> None:
+        numbered = [f"{i}  {option}" for i, option in enumerate(experiment.options, 1)]
+        self.lines = [experiment.question, *numbered, f"Guess first: {call}"]
+
+    def __repr__(self) -> str:
+        """The question and its options."""
+        return "\n".join(self.lines)
 
 
 class Plot:
@@ -125,8 +152,12 @@ class Plot:
         return f"<img style='max-width:800px' src='data:image/png;base64,{data}'/><p>{html.escape(self.answer)}</p>"
 
 
-def check(id: str) -> Shown:
-    """The verdict on an exercise whose functions are defined in this notebook. LookupError where there is no such exercise."""
+def check(id: str, checks: str | None = None) -> Shown:
+    """The verdict on an exercise whose functions are defined in this notebook. LookupError where there is no such exercise.
+
+    Args:
+      checks: the text of a `checks.py` that is used in place of the lab's, in grading.
+    """
     frame = inspect.currentframe()
     notebook = _notebook(frame.f_back.f_globals if frame is not None and frame.f_back is not None else {})
     lab, exercise = _find(id)
@@ -134,15 +165,21 @@ def check(id: str) -> Shown:
     others = _passed_functions(lab, source, exercise)
     if not _assessor:
         _assessor.append(Assessor(seconds=20.0))
-    verdict = _assessor[0].assess(lab, exercise, source, others)
-    if verdict.status == PASS:
+    with tempfile.TemporaryDirectory() as folder:  # what is used in grading is nowhere afterwards
+        checks_file = None if checks is None else pathlib.Path(folder) / "checks.py"
+        if checks_file is not None and checks is not None:
+            checks_file.write_text(checks, encoding="utf-8")
+        verdict = _assessor[0].assess(lab, exercise, source, others, checks_file=checks_file)
+    if verdict.status == PASS and checks is None:
         _passed[id] = fingerprint(source, exercise)
     ids = {e.id for e in lab.exercises if any(target in e.targets for _, target in others)} | {id}
     return Shown(Report(lab, verdict, tuple(sorted(ids))), notebook)
 
 
-def experiment(number: str, guess: int | None = None, quick: bool = False) -> Plot:
-    """The lab's experiment, with the functions that passed in this notebook. `guess` is the number of the option that you expect."""
+def experiment(number: str, guess: int | None = None, quick: bool = False) -> Plot | Question:
+    """The lab's experiment, with the functions that passed in this notebook. `guess` is the number of the option that you
+    expect; without it, the question is asked.
+    """
     frame = inspect.currentframe()
     notebook = _notebook(frame.f_back.f_globals if frame is not None and frame.f_back is not None else {})
     lab = next((lab for lab in all_labs() if lab.number == number), None)
@@ -150,10 +187,7 @@ def experiment(number: str, guess: int | None = None, quick: bool = False) -> Pl
         raise LookupError(f"there is no experiment of a lab {number}")
     options = lab.experiment.options
     if guess is None:
-        numbered = "; ".join(f"{i} {option}" for i, option in enumerate(options, 1))
-        raise Problem(
-            f"{lab.experiment.question} Guess first: {numbered}. Then experiment({number!r}, guess=1)."
-        )
+        return Question(lab.experiment, f"experiment({number!r}, guess=1)")
     source = LearnerSource(notebook.path, notebook.source, lab.names)
     data = measure(lab, _passed_functions(lab, source, None), quick)
     stream = io.BytesIO()

@@ -1,0 +1,141 @@
+"""The instructor's side, as far as it needs nothing but jitkit: notebooks, courses, new labs."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+
+import pytest
+
+from grading import __main__ as commands
+from grading import cells, course, generate, verify
+from grading.new import NewLabError, new_lab
+from jitkit.kata.manifest import all_labs
+from jitkit.kata.splice import LearnerFile, is_stub
+from jitkit.kata.verdicts import Assessor
+
+LABS = all_labs(generate.ROOT / "labs")
+every_lab = pytest.mark.parametrize("lab", LABS, ids=[lab.name for lab in LABS])
+_SOLUTION = re.compile(r"^( *)### BEGIN SOLUTION\n.*?### END SOLUTION$", re.MULTILINE | re.DOTALL)
+_HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS\n?", re.DOTALL)
+
+
+def code_of(notebook):
+    """The texts of a notebook's code cells, by id."""
+    data = json.loads(notebook)
+    return {cell["id"]: "".join(cell["source"]) for cell in data["cells"] if cell["cell_type"] == "code"}
+
+
+# --- notebooks --------------------------------------------------------------------------------------------------
+
+
+@every_lab
+def test_a_labs_notebook_has_a_stub_and_a_check_for_each_exercise(lab):
+    text = generate.generated_files(lab)[lab.folder / "lab.ipynb"]
+    code = code_of(text)
+    for exercise in lab.exercises:
+        number = exercise.id.replace(".", "-")
+        assert code[f"check-{number}"] == f'check("{exercise.id}")'
+        written = LearnerFile.parse(code[f"write-{number}"], "", lab.names)
+        assert all(is_stub(written.find(target)) for target in exercise.targets)
+    assert ("experiment" in code) == (lab.experiment is not None)
+    assert text == generate.generated_files(lab)[lab.folder / "lab.ipynb"]  # no id is drawn
+
+
+def test_a_notebook_is_in_the_form_of_nbformat_4_5():
+    data = json.loads(cells.notebook_text([cells.markdown("a", "# A\n\ntext\n"), cells.code("b", "x = 1\n")]))
+    assert (data["nbformat"], data["nbformat_minor"]) == (4, 5)
+    assert data["cells"] == [
+        {"cell_type": "markdown", "id": "a", "metadata": {}, "source": ["# A\n", "\n", "text"]},
+        {"cell_type": "code", "execution_count": None, "id": "b", "metadata": {}, "outputs": [], "source": ["x = 1"]},
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("ids", [("a", "a"), ("a", "no spaces"), ("a", "x" * 65)])
+def test_ids_of_cells_are_unique_and_plain(ids):
+    with pytest.raises(ValueError, match=r"the id"):
+        cells.notebook_text([cells.code(id, "") for id in ids])
+
+
+# --- a course ---------------------------------------------------------------------------------------------------
+
+
+@every_lab
+def test_what_is_left_of_a_source_notebook_are_stubs_and_no_hidden_check(lab):
+    notebook = course.source_notebook(lab)
+    assert course.CANARY in notebook
+    code = {
+        id: _HIDDEN.sub("", _SOLUTION.sub(r"\1raise NotImplementedError()", text))
+        for id, text in code_of(notebook).items()
+    }
+    for exercise in lab.exercises:
+        left = LearnerFile.parse(code[f"write-{exercise.id.replace('.', '-')}"], "", lab.names)
+        assert all(is_stub(left.find(target)) for target in exercise.targets)
+    assert course.CANARY not in "".join(code.values())
+    assert {text.count("\n") for id, text in code.items() if id.startswith("hidden")} <= {1, 0}
+
+
+@every_lab
+def test_solutions_and_cells_with_points_are_python_and_sum_up_to_the_points(lab):
+    points = {}
+    for cell in json.loads(course.source_notebook(lab))["cells"]:
+        nbgrader = cell["metadata"].get("nbgrader", {})
+        if cell["cell_type"] == "code":
+            ast.parse("".join(cell["source"]))
+        if "points" in nbgrader:
+            assert nbgrader["grade"]
+            assert nbgrader["locked"]
+            number = "-".join(cell["id"].split("-")[1:3]).replace("-", ".")
+            points[number] = points.get(number, 0) + nbgrader["points"]
+    assert points == {exercise.id: pytest.approx(exercise.points) for exercise in lab.exercises}
+
+
+def test_points_are_shared_out_in_hundredths():
+    assert course.shares(1, 3) == [0.34, 0.33, 0.33]
+    assert course.shares(2, 4) == [0.5, 0.5, 0.5, 0.5]
+
+
+def test_a_course_that_is_built_again_keeps_its_configuration(tmp_path):
+    course.build(tmp_path, LABS[:1])
+    config, notebook = (
+        tmp_path / "nbgrader_config.py",
+        tmp_path / "source" / LABS[0].name / f"{LABS[0].name}.ipynb",
+    )
+    config.write_text("mine", encoding="utf-8")
+    notebook.write_text("changed", encoding="utf-8")
+    written = course.build(tmp_path, LABS[:1])
+    assert config not in written
+    assert config.read_text(encoding="utf-8") == "mine"
+    assert course.leaks(tmp_path) == [notebook]
+
+
+# --- a new lab --------------------------------------------------------------------------------------------------
+
+
+def test_a_new_lab_is_proven_from_the_start(tmp_path, monkeypatch):
+    folder, written = new_lab("20_sorting", tmp_path)
+    names = {path.name for path in folder.iterdir()}
+    assert names == {"lab.toml", "README.md", "checks.py", "mutants.py", "exercises.py", "lab.ipynb"}
+    assert {
+        tmp_path / "grading" / "hidden" / "20_sorting.py",
+        tmp_path / "solutions" / "20_sorting.py",
+    } < set(written)
+    (lab,) = all_labs(tmp_path / "labs")
+    assert (lab.title, lab.ids) == ("Sorting", ("20.1",))
+    monkeypatch.setattr(verify, "ROOT", tmp_path)
+    assert verify.verify(lab, Assessor(), workers=2) == []
+
+
+@pytest.mark.parametrize("name", ["sorting", "2_sorting", "20_", "20_Sorting", "00_other"])
+def test_a_new_lab_needs_a_number_that_is_free_and_a_name(name):
+    with pytest.raises(NewLabError, match=r"a number and a name|there is a lab"):
+        new_lab(name, generate.ROOT)
+
+
+def test_commands_that_make_no_sense_end_with_a_sentence(capsys, tmp_path):
+    assert commands.main(["new", "sorting"]) == 1
+    assert "such as 20_sorting" in capsys.readouterr().err
+    assert commands.main(["build", str(tmp_path), "77"]) == 2
+    assert "there is no lab or exercise '77'" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

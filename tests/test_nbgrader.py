@@ -1,0 +1,160 @@
+"""A course for nbgrader, taken by three students: what nbgrader itself makes of it, from the release to the exported marks."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from kata_workspace import MERGE, PARTITION, SPLIT
+
+from grading import course
+from jitkit.kata.manifest import all_labs
+
+ROOT = pathlib.Path(__file__).parents[1]
+
+if importlib.util.find_spec("nbgrader") is None:
+    pytest.skip('needs nbgrader: pip install "jitkit[nbgrader]"', allow_module_level=True)
+
+RELU = "def relu(x):\n    return jnp.maximum(x, 0)\n"
+FLOATS = "def relu(x):\n    return jnp.maximum(x, 0.0)\n"  # right for floats, and wrong for integers
+
+
+class Course:
+    """A course in a folder, with nbgrader's commands."""
+
+    def __init__(self, folder, labs):
+        self.folder = folder
+        self.labs = labs
+
+    def __call__(self, *command, status=0):
+        """Run a command of nbgrader; what it wrote."""
+        beside = os.pathsep.join([str(pathlib.Path(sys.executable).parent), os.environ.get("PATH", "")])
+        paths = {"PATH": beside, "PYTHONPATH": str(ROOT), "JITKIT_LABS": str(self.labs)}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+        done = subprocess.run(
+            [sys.executable, "-m", "nbgrader", *map(str, command)],
+            cwd=self.folder, env=kept | paths, capture_output=True, text=True, timeout=900, check=False,
+        )  # fmt: skip
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def submit(self, student, assignment, **functions):
+        """Hand the released notebook in, with these functions in place of the stubs that have their names."""
+        name = f"{assignment}.ipynb"
+        notebook = json.loads((self.folder / "release" / assignment / name).read_text(encoding="utf-8"))
+        for cell in notebook["cells"]:
+            text = "".join(cell["source"])
+            if cell["metadata"].get("nbgrader", {}).get("solution"):
+                for function, source in functions.items():
+                    text = re.sub(
+                        rf"^def {function}\(.*?NotImplementedError\(\)$",
+                        lambda _, s=source: s,
+                        text,
+                        flags=re.MULTILINE | re.DOTALL,
+                    )
+                cell["source"] = text.splitlines(keepends=True)
+        path = self.folder / "submitted" / student / assignment / name
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(notebook), encoding="utf-8")
+        return path
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """The course after everything was done: released, handed in by three students, graded, with feedback and marks."""
+    labs = tmp_path_factory.mktemp("labs")
+    shutil.copytree(ROOT / "tests" / "kata_labs" / "90_lists", labs / "90_lists")
+    shutil.copytree(ROOT / "labs" / "00_hello", labs / "00_hello")
+    taken = Course(tmp_path_factory.mktemp("course"), labs)
+    chosen = all_labs(labs)
+    course.build(taken.folder, chosen)
+    course.release(taken.folder, chosen)
+    taken.submit("blank", "90_lists")
+    taken.submit("half", "90_lists", merge_lists=MERGE)
+    taken.submit("full", "90_lists", merge_lists=MERGE, partition_list=PARTITION, split_list=SPLIT)
+    taken.submit("half", "00_hello", relu=FLOATS)
+    taken.submit("full", "00_hello", relu=RELU)
+    for lab in chosen:
+        taken("autograde", lab.name, "--create")
+        taken("generate_feedback", lab.name)
+    taken("export", "--to", "grades.csv")
+    return taken
+
+
+def marks(graded):
+    """What the export says: score and highest score, by student and assignment."""
+    with open(graded.folder / "grades.csv", encoding="utf-8", newline="") as file:
+        return {
+            (row["student_id"], row["assignment"]): (row["score"], row["max_score"])
+            for row in csv.DictReader(file)
+        }
+
+
+def test_a_stub_scores_nothing(graded):
+    score, most = map(float, marks(graded)["blank", "90_lists"])
+    assert (score, most) == (0.0, pytest.approx(sum(e.points for e in all_labs(graded.labs)[1].exercises)))
+
+
+def test_the_solution_has_full_marks(graded):
+    for assignment in ("90_lists", "00_hello"):
+        score, most = map(float, marks(graded)["full", assignment])
+        assert score == pytest.approx(most)
+
+
+def test_half_of_the_work_has_a_part_of_the_marks(graded):
+    score, _ = map(float, marks(graded)["half", "90_lists"])
+    assert score == pytest.approx(all_labs(graded.labs)[1].exercises[0].points)
+    score, most = map(float, marks(graded)["half", "00_hello"])
+    assert 0 < score < most  # one exercise, some of whose checks pass
+
+
+def test_no_answer_is_in_what_students_get(graded):
+    assert len(course.leaks(graded.folder / "source")) == 2
+    for folder in ("release", "feedback"):
+        assert any((graded.folder / folder).rglob("*.*"))
+        assert course.leaks(graded.folder / folder) == []
+    released = (graded.folder / "release" / "00_hello" / "00_hello.ipynb").read_text(encoding="utf-8")
+    assert "jnp.maximum(x, 0)" not in released
+    assert "three_axes(jk" not in released
+
+
+def test_an_answer_in_the_release_is_found(graded, tmp_path):
+    shutil.copytree(graded.folder / "source", tmp_path / "release")
+    assert [path.suffix for path in course.leaks(tmp_path / "release")] == [".ipynb", ".ipynb"]
+
+
+def test_feedback_has_the_verdict_of_a_failing_check(graded):
+    page = next((graded.folder / "feedback" / "half" / "00_hello").glob("*.html")).read_text(encoding="utf-8")
+    assert "Integers stay integers." in page
+    assert "int32" in page
+    assert "three_axes(jk" not in page
+
+
+def test_validate_accepts_the_solution_and_says_what_a_stub_fails(graded):
+    full = graded("validate", graded.folder / "submitted" / "full" / "90_lists" / "90_lists.ipynb")
+    assert "Success" in full
+    blank = graded("validate", graded.folder / "submitted" / "blank" / "90_lists" / "90_lists.ipynb")
+    assert "failed" in blank
+    assert "is still to be written" in blank
+
+
+def test_the_notebook_for_learners_runs_from_its_first_cell_to_its_last():
+    """As it comes, with nothing written in it."""
+    nbformat = pytest.importorskip("nbformat")
+    client = pytest.importorskip("nbclient")
+    path = ROOT / "labs" / "00_hello" / "lab.ipynb"
+    text = path.read_text(encoding="utf-8")
+    notebook = nbformat.reads(text, as_version=4)
+    nbformat.validate(notebook)
+    assert nbformat.writes(notebook) + "\n" == text
+    client.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(ROOT)}}).execute()
+    shown = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    assert any("is still to be written" in output["data"]["text/plain"] for output in shown)
