@@ -125,18 +125,24 @@ def closest(
     records: Sequence[CallRecord], record: CallRecord, weight: int
 ) -> tuple[CallRecord | None, tuple[int, ...]]:
     """The record that is nearest to `record`, by the `distance` down to this weight, and its distance. Of several, the
-    latest. `records` are by age; when there are many, the latest are compared. `(None, ())` when there are none.
+    latest: they are compared in the order of `latest_first`, until one is not different at all. `(None, ())` when there
+    are no records.
     """
     best: CallRecord | None = None
     fewest: tuple[int, ...] = ()
-    recent = max(32, _COMPARED // (len(record.arguments) + 1))
-    for candidate in reversed(records[-recent:]):
+    for candidate in latest_first(records, record):
         counts = distance(candidate, record, weight)
         if best is None or counts < fewest:
             best, fewest = candidate, counts
             if not any(counts):
                 break
     return best, fewest
+
+
+def latest_first(records: Sequence[CallRecord], record: CallRecord) -> Sequence[CallRecord]:
+    """Of records by age the latest, the last one first: as many as can be compared with `record` in a millisecond."""
+    recent = max(32, _COMPARED // (len(record.arguments) + 1))
+    return records[-recent:][::-1]
 
 
 def distance(old: CallRecord, new: CallRecord, weight: int) -> tuple[int, ...]:

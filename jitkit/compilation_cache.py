@@ -100,7 +100,7 @@ class Table:
         self.crowded = False
 
     def touch(self, key: tuple[Any, ...], entry: Entry) -> None:
-        """Make an entry the most recently used, if the table still has it. Called at hits once the table is crowded."""
+        """Make an entry the most recently used, if the table still has its key. Called at hits once the table is crowded."""
         with self.lock:
             if self.entries.pop(key, None) is not None:
                 self.entries[key] = entry
@@ -111,6 +111,7 @@ class Table:
         `entries` are in the order of their use, the latest last. The limit is the option `jit_cache_size`, or 1 if that is
         less. From here on the table is `crowded`, so that hits are noted (`touch`): a small one, of a limit up to
         `EXACT_LRU_SIZE`, at once; a larger one when it is more than half full. A key that is inserted has not `failed`.
+        When there are more `executables` than the limit, `drop_unused_executables` looks through them.
         """
         limit = max(1, config.value("jit_cache_size"))
         with self.lock:
