@@ -215,6 +215,7 @@ def test_hidden_checks_run_on_request_only(learner, tmp_path):
     learner.write(merge_lists=FRAGILE)
     learner("check", "90.1")
     assert "✗ error: Nothing to merge." in learner("check", "90.1", "--hidden", hidden, status=1)
+    assert "1 fail, 1 to do" in learner("status")  # what passed is red now: the checks are others
     assert "there is no file" in learner("check", "90.1", "--hidden", "gone.py", status=2)
 
 

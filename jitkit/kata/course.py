@@ -134,6 +134,9 @@ class Course:
                 known.passed, known.failed = now, ""
             else:
                 known.failed = now
+                known.passed = (
+                    "" if known.passed == now else known.passed
+                )  # its checks are others than they were
             for lab, exercise in look.exercises():
                 if exercise.id in report.suspects and report.blame and lab.number in look.sources:
                     state.of(exercise.id).suspect = look.fingerprint(exercise)
