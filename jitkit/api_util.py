@@ -50,7 +50,10 @@ class Static:
     __slots__ = ("hash", "value")
 
     def __init__(self, value: Any) -> None:
-        """Keep the value and its hash; ValueError, made by `argument_errors.unhashable_static`, for one that has none."""
+        """Keep the value, as `value`, and its hash, as `hash`.
+
+        Where `hash(value)` ends in a TypeError, `argument_errors.unhashable_static(value, error)` is the one to raise.
+        """
         self.value = value
         try:
             self.hash = hash(value)
@@ -153,12 +156,15 @@ def check_callable(fun: Any) -> None:
 def split_call(spec: ArgumentSpec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     """Separate the static arguments of a call from the dynamic ones, which stay in their order.
 
-    The statics are pairs of a place and a Static: first positions, from left to right, counted from 0, then keywords in
-    the order of the alphabet. What `spec` says of arguments that the call does not have (they were left out, or passed
-    in the other way) has no effect, with one exception: of negative positions, which count from the end of this call's `args`,
-    one before the first argument is a ValueError.
+    The result has a tuple `args` and a dict `kwargs` of the dynamic ones; `statics`, a tuple; and `arity`, how many positional
+    arguments the call has, static ones included. The statics are pairs of a place and a Static: first positions, from left
+    to right, counted from 0, then keywords in the order of the alphabet.
 
-    ValueError, too, for a static value without a hash (by `Static`).
+    What `spec` says of arguments that the call does not have (they were left out, or passed
+    in the other way) has no effect, with one exception: of negative positions, which count from the end of this call's `args`,
+    one before the first argument is a ValueError: "Positional argument indices, e.g. for `static_argnums`, must have value
+    greater than or equal to -len(args) and less than len(args), but got value -2 for len(args) == 1.". `Static` raises
+    another for a value without a hash.
     """
     count = len(args)
     if spec.static_argnums and min(spec.static_argnums) < -count:

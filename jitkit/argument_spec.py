@@ -99,9 +99,9 @@ def infer_missing(
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """The arguments that were chosen, by position and by name: where one of the two is None, it follows from the other.
 
-    Only parameters that can be passed in both ways (POSITIONAL_OR_KEYWORD) have a position and a name. Where both are
-    given, neither is changed but for this: negative positions, which count from the last parameter that takes a position,
-    become others. Not for a function with `*args`: where these positions are, only a call can tell.
+    Only parameters that can be passed in both ways (POSITIONAL_OR_KEYWORD) have a position and a name to infer. What is given
+    stays as it is, but for negative positions: they count from the last parameter that takes a position, and become those
+    that are counted from 0. In a function with `*args` they stay, too: only a call can tell where they are.
     """
     parameters = list(signature.parameters.values())
     both_ways = {
@@ -151,9 +151,10 @@ def check_positions(
 ) -> None:
     """ValueError for a position that no parameter of the function takes; negative ones count from the last that does.
 
-    A function with `*args` takes all. The error says what was given and what there is, and the second line names the function
-    with its signature: "Jitted function has static_argnums=(3,), but only accepts 2 positional arguments." and "The function
-    is f(x, n).". The first words are those of `what`; `name_of` gives the function's name.
+    A function with `*args` takes all. `what` is the name of the option. The error has two lines:
+
+        Jitted function has static_argnums=(3,), but only accepts 2 positional arguments.
+        The function is f(x, n).
     """
     kinds = [p.kind for p in signature.parameters.values()]
     if not nums or inspect.Parameter.VAR_POSITIONAL in kinds:
@@ -171,10 +172,14 @@ def check_names(
 ) -> None:
     """ValueError for a name by which the function takes no argument.
 
-    That of a positional-only parameter or of `*args` is "invalid argnames {'x'} in static_argnames. These are
-    positional-only". Any other that no parameter has which can be passed by name (`KEYWORD`) is "invalid argnames {'m'} in
-    static_argnames. Function does not take these args.", unless there is a `**kwargs`, which takes all. Both begin with
-    "Jitted function has"; the set has all such names; the second error ends with the function, as `check_positions` does.
+    First, the names of positional-only parameters and of `*args`, even if there is a `**kwargs`, and all of them in one error:
+
+        Jitted function has invalid argnames {'x'} in static_argnames. These are positional-only
+
+    Then those that no parameter has which is passed by name (its kind is in `KEYWORD`), unless a `**kwargs` takes them:
+
+        Jitted function has invalid argnames {'m'} in static_argnames. Function does not take these args.
+        The function is f(x, n).
     """
     kinds = {p.name: p.kind for p in signature.parameters.values()}
     never_by_name = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)

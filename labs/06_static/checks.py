@@ -1,0 +1,430 @@
+"""The programs that the exercises of lab 06 must run like the reference."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+
+from jitkit.kata.checking import check, raised
+
+
+def plain(x, y, n, m=1):
+    return x * n
+
+
+def every_kind(a, b, /, c, d, *, e, f=1):
+    return a
+
+
+def any_number(x, *args, n=1):
+    return x
+
+
+def any_name(x, /, y, **options):
+    return x
+
+
+def some(rng, count, size):
+    """`size` different numbers below `count`, in no order."""
+    return tuple(int(i) for i in rng.permutation(count)[:size])
+
+
+# --- 06.1 Numbers and names ---------------------------------------------------------------------------------------
+
+
+def inferred(jk, function, nums, names):
+    return jk.argument_spec.infer_missing(inspect.signature(function), nums, names)
+
+
+@check(
+    "06.1",
+    "A position gives the name of the parameter: the argument is static when it is passed by keyword, too.",
+    against=["keywords bypass `static_argnums`"],
+)
+def names_from_positions(jk, rng):
+    x, n = np.ones(2, "float32"), int(rng.integers(2, 99))
+    program = jk.jit(lambda x, n: x * n, static_argnums=1).trace(x, n=n).jaxpr
+    return inferred(jk, plain, some(rng, 4, 2), None), program
+
+
+@check(
+    "06.1",
+    "A name gives the position of the parameter: the argument is static when it is passed by position, too.",
+    against=["a name says nothing of positions"],
+)
+def positions_from_names(jk, rng):
+    x, n = np.ones(2, "float32"), int(rng.integers(2, 99))
+    program = jk.jit(lambda x, n: x * n, static_argnames="n").trace(x, n).jaxpr
+    names = tuple("xynm"[i] for i in some(rng, 4, 2))
+    return inferred(jk, plain, None, names), program
+
+
+@check("06.1", "Where both are given, nothing is inferred.", against=["both are completed by each other"])
+def both_given(jk, rng):
+    (i,), (j,) = some(rng, 4, 1), some(rng, 4, 1)
+    return (
+        inferred(jk, plain, (i,), ("xynm"[j],)),
+        inferred(jk, plain, (), ("n",)),
+        inferred(jk, plain, (i,), ()),
+    )
+
+
+@check(
+    "06.1",
+    "Positional-only parameters have no name to infer, and keyword-only ones no position.",
+    against=["each parameter has a position and a name"],
+)
+def kinds_of_parameters(jk, rng):
+    nums, names = some(rng, 4, 3), tuple("cdef"[i] for i in some(rng, 4, 3))
+    return inferred(jk, every_kind, nums, None), inferred(jk, every_kind, None, names)
+
+
+@check(
+    "06.1",
+    "A negative position counts from the last parameter that takes one.",
+    against=["negative positions count from the last parameter"],
+)
+def negative_positions(jk, rng):
+    i, j = (-1 - i for i in some(rng, 4, 2))
+    return inferred(jk, every_kind, (i, j), None), inferred(jk, plain, (i, j), None)
+
+
+@check(
+    "06.1",
+    "With `*args`, only a call can tell what a negative position means.",
+    against=["the signature tells the number of arguments"],
+)
+def negative_positions_of_any_number(jk, rng):
+    return inferred(jk, any_number, (-1 - int(rng.integers(3)), 0), None)
+
+
+# --- 06.2 What does not fit ---------------------------------------------------------------------------------------
+
+
+def checked(jk, function, what, entries, *parts):
+    """What the check says of the entries; `what` is "static_argnums" or "static_argnames"."""
+    check_entries = jk.argument_spec.check_positions if "nums" in what else jk.argument_spec.check_names
+    return raised(check_entries, function, inspect.signature(function), entries, what, parts=parts)
+
+
+@check(
+    "06.2",
+    "A position beyond the last parameter, or before the first one, is an error.",
+    against=["what does not exist is ignored"],
+)
+def positions_out_of_range(jk, rng):
+    beyond, before = 4 + int(rng.integers(5)), -5 - int(rng.integers(5))
+    parts = ["has static_argnums=", "only accepts 4 positional arguments"]
+    return [
+        checked(jk, plain, "static_argnums", (i,), *parts)
+        for i in (beyond, before, int(rng.integers(4)), -1 - int(rng.integers(4)))
+    ]
+
+
+@check(
+    "06.2",
+    "The first and the last position are right, from either end.",
+    against=["the last position is as many as there are parameters"],
+)
+def first_and_last(jk, rng):
+    right = [checked(jk, plain, "donate_argnums", (i,)) for i in (0, 3, -1, -4)]
+    return right, checked(jk, plain, "donate_argnums", (4,), "donate_argnums")
+
+
+@check(
+    "06.2",
+    "Keyword-only parameters take no position.",
+    against=["every parameter takes a position"],
+)
+def keyword_only(jk, rng):
+    return checked(jk, every_kind, "static_argnums", (int(rng.integers(4, 6)),), "only accepts 4 positional")
+
+
+@check(
+    "06.2",
+    "A name that no parameter has is an error; `**kwargs` takes all names, `*args` all positions.",
+    against=["what does not exist is ignored", "collectors do not count"],
+)
+def unknown_names(jk, rng):
+    name = f"n{int(rng.integers(99))}"
+    refused = checked(jk, plain, "static_argnames", ("n", name), name, "does not take these args")
+    taken = checked(jk, any_name, "static_argnames", (name,))
+    return refused, taken, checked(jk, any_number, "static_argnums", (int(rng.integers(9)), -5))
+
+
+@check(
+    "06.2",
+    "The name of a positional-only parameter is refused, even where `**kwargs` would take it.",
+    against=["a name is a name"],
+)
+def positional_only_names(jk, rng):
+    name = "ab"[int(rng.integers(2))]
+    return [
+        checked(jk, every_kind, "static_argnames", ("c", name), name, "These are positional-only"),
+        checked(jk, any_name, "static_argnames", ("x",), "'x'", "These are positional-only"),
+        checked(jk, any_number, "static_argnames", ("args",), "'args'", "These are positional-only"),
+    ]
+
+
+@check(
+    "06.2",
+    "The errors name the function, with what it takes.",
+    against=["the option is enough for an error"],
+)
+def which_function(jk, rng):
+    n = int(rng.integers(4, 9))
+    wrong_number = raised(jk.jit, plain, static_argnums=n, parts=["plain(x, y, n, m=1)"])
+    return wrong_number, raised(jk.jit, plain, static_argnames=f"m{n}", parts=["plain(x, y, n, m=1)"])
+
+
+# --- 06.3 Take a call apart ---------------------------------------------------------------------------------------
+
+
+def spec(jk, nums=(), names=()):
+    return jk.api_util.ArgumentSpec(tuple(nums), tuple(names), (), ())
+
+
+def split(jk, nums, names, *args, **kwargs):
+    """The parts of a call, as plain data."""
+    arguments = jk.api_util.split_call(spec(jk, nums, names), args, kwargs)
+    statics = [(where, static.value) for where, static in arguments.statics]
+    return arguments.args, dict(sorted(arguments.kwargs.items())), statics, arguments.arity
+
+
+@check(
+    "06.3",
+    "Static arguments are kept with their places, wherever they stand.",
+    against=["static arguments come last"],
+)
+def places(jk, rng):
+    values = [int(n) for n in rng.integers(999, size=5)]
+    arguments = jk.api_util.split_call(spec(jk, some(rng, 4, 2)), tuple(values), {})
+    tracers = [f"tracer{i}" for i in range(3)]
+    statics = [(where, static.value) for where, static in arguments.statics]
+    return arguments.args, statics, arguments.arity, arguments.merged_with(tracers, {})
+
+
+@check(
+    "06.3",
+    "Keywords are static by their names, and come back with the others.",
+    against=["static keywords stay among the others"],
+)
+def static_keywords(jk, rng):
+    n, m = (int(k) for k in rng.integers(999, size=2))
+    arguments = jk.api_util.split_call(spec(jk, (), ("n",)), (1.0,), {"n": n, "m": m})
+    return split(jk, (), ("n",), 1.0, n=n, m=m), arguments.merged_with(["x"], {"m": "tracer"})
+
+
+@check(
+    "06.3",
+    "The order of keywords makes no difference to what is static.",
+    against=["the order of keywords counts"],
+)
+def order_of_keywords(jk, rng):
+    names = [f"{letter}{int(rng.integers(99))}" for letter in rng.permutation(list("abcde"))]
+    values = dict.fromkeys(names, 1) | {names[0]: 2}
+    return [
+        split(jk, (), [names[i] for i in some(rng, 5, 5)], **{name: values[name] for name in order})[2]
+        for order in (names, reversed(names))
+    ]
+
+
+@check(
+    "06.3",
+    "A static argument that the call does not have is no mistake.",
+    against=["a call has every static argument"],
+)
+def left_out(jk, rng):
+    n = int(rng.integers(999))
+    return split(jk, (1, 3), ("n", "m"), 1.0, n), split(jk, (1, 3), ("n", "m"), 1.0, m=n)
+
+
+@check(
+    "06.3",
+    "A negative position counts from the end of this call, and must be in it.",
+    against=["negative positions need no care", "any number has a remainder"],
+)
+def from_the_end(jk, rng):
+    n = int(rng.integers(999))
+    calls = [split(jk, (-2,), (), *range(n, n + count)) for count in (2, 3, 5)]
+    return calls, raised(
+        split, jk, (-2,), (), n, parts=["greater than or equal to -len(args)", "got value -2"]
+    )
+
+
+# --- 06.4 Values in a key -----------------------------------------------------------------------------------------
+
+
+def static(jk, value):
+    return jk.api_util.Static(value)
+
+
+def key(jk, *statics):
+    return jk.api_util.static_key(tuple((where, static(jk, value)) for where, value in statics))
+
+
+def traces(jk, *values):
+    """The values for which a function was traced, when it was called with all of these as its static argument."""
+    seen = []
+
+    def f(x, n):
+        seen.append(repr(n))
+        return x
+
+    traced = jk.jit(f, static_argnums=1)
+    for value in values:
+        traced.trace(np.ones(2, "float32"), value)
+    return seen
+
+
+@check(
+    "06.4",
+    "Values that are equal are the same, also when they are two objects.",
+    against=["a static value is an object"],
+)
+def equal_values(jk, rng):
+    n = int(rng.integers(1000, 9999))
+    one, two = (str(n), (n, 2)), (str(n), (n, 2))
+    same = static(jk, one) == static(jk, two), hash(static(jk, one)) == hash(static(jk, two))
+    return same, key(jk, (0, one)) == key(jk, (0, two)), traces(jk, one, two, (n,), one)
+
+
+@check(
+    "06.4",
+    "1, 1.0 and True are three values: each gives another program.",
+    against=["equal is the same"],
+)
+def equal_of_other_types(jk, rng):
+    values = [[1, 1.0, True][i] for i in rng.permutation(3)]
+    equal = [static(jk, values[0]) == static(jk, value) for value in values]
+    keys = [key(jk, (0, values[0])) == key(jk, (0, value)) for value in values]
+    return equal, keys, traces(jk, *values, *values)
+
+
+@check(
+    "06.4",
+    "Different values with one hash are different: that of -1 is that of -2.",
+    against=["the hash tells values apart"],
+)
+def one_hash(jk, rng):
+    n = int(rng.integers(2, 99))
+    pairs = [(-1, -2), ((n, -1), (n, -2)), (n, n)]
+    equal = [static(jk, a) == static(jk, b) for a, b in pairs]
+    return equal, [key(jk, ("n", a)) == key(jk, ("n", b)) for a, b in pairs], traces(jk, -1, -2, -1)
+
+
+@check(
+    "06.4",
+    "A list or an array cannot be static, and the error says what can.",
+    against=["anything can be static", "arrays can be static"],
+)
+def without_a_hash(jk, rng):
+    n = int(rng.integers(99))
+    values = [[n], {"n": n}, np.full(2, n, "float32"), (n, [n])]
+    return [raised(static, jk, value, parts=["Non-hashable static arguments"]) for value in values]
+
+
+class Settings:
+    """Something with a hash that changes when it does, which is a mistake."""
+
+    def __init__(self, size):
+        self.size = size
+
+    def __hash__(self):
+        return self.size
+
+    def __eq__(self, other):
+        return self.size == other.size
+
+
+@check(
+    "06.4",
+    "The hash is that of the beginning: so a value that was changed can be found out.",
+    against=["the hash can be taken when it is needed"],
+)
+def remembered_hash(jk, rng):
+    n = int(rng.integers(99))
+    settings = Settings(n)
+    kept = static(jk, settings)
+    before = hash(kept), kept.mutated
+    settings.size += 1
+    return before, hash(kept), kept.mutated
+
+
+@check(
+    "06.4",
+    "The same value in another place is another key.",
+    against=["it does not matter which argument has a value"],
+)
+def places_in_the_key(jk, rng):
+    n, m = (int(k) for k in rng.permutation(99)[:2])
+    keys = [key(jk, (0, n)), key(jk, (1, n)), key(jk, ("n", n)), key(jk, (0, n), (2, m)), key(jk)]
+    return (
+        [len(k) for k in keys],
+        [keys[i] == keys[j] for i in range(5) for j in range(5)],
+        hash(keys[3]) != 0,
+    )
+
+
+# --- 06.5 What a leaf is called -----------------------------------------------------------------------------------
+
+
+def called(jk, function, *args, static=(), **kwargs):
+    """The names of the leaves of a call."""
+    arguments = jk.api_util.split_call(spec(jk, static), args, kwargs)
+    return jk.api_util.argument_names(function, arguments)
+
+
+@check("06.5", "A leaf of a tree has the way to it after the name.", against=["an argument is a leaf"])
+def leaves_of_trees(jk, rng):
+    keys = [f"{letter}{int(rng.integers(99))}" for letter in "ba"]
+    params = {keys[0]: [1, (2, 3)], keys[1]: {"n": 4}, "none": None}
+    return called(jk, plain, params, 1, [2]), called(jk, plain, 1, n=params, y=2)
+
+
+@check(
+    "06.5",
+    "Static arguments have no leaves, but they have their places in the call.",
+    against=["leaves are counted like arguments"],
+)
+def after_static_arguments(jk, rng):
+    return [called(jk, plain, 1, (2, 3), 4, 5, static=some(rng, 4, k)) for k in (1, 2, 3)]
+
+
+@check(
+    "06.5",
+    "What `*args` and `**kwargs` collect are their items.",
+    against=["a collector is an argument"],
+)
+def collected(jk, rng):
+    count, name = int(rng.integers(1, 4)), f"n{int(rng.integers(99))}"
+    return called(jk, any_number, *range(count + 1), n=2), called(jk, any_name, 1, 2, **{name: [3]})
+
+
+@check(
+    "06.5",
+    "A keyword that `**options` collects is not the parameter that happens to have its name.",
+    against=["a keyword is called what it is called"],
+)
+def collected_keyword(jk, rng):
+    (n,) = some(rng, 9, 1)
+    return called(jk, any_name, n, 2, x=n), called(jk, any_name, n, y=2)
+
+
+@check("06.5", "Some functions have no signature.", against=["every function has a signature"])
+def without_signature(jk, rng):
+    count = int(rng.integers(1, 5))
+    of_calls = jk.api_util.positional_names(None, count), jk.api_util.keyword_name(None, f"n{count}")
+    return of_calls, called(jk, max, *range(count), key=0)
+
+
+@check(
+    "06.5",
+    "An error says which argument it is about.",
+    against=["an argument is a leaf", "leaves are counted like arguments"],
+)
+def in_an_error(jk, rng):
+    name = f"w{int(rng.integers(99))}"
+    f = jk.jit(lambda mode, params, x: x, static_argnums=0)
+    return raised(f.trace, "train", {"a": 1.0, name: "text"}, 1.0, parts=[f"at path params['{name}']"])

@@ -1,0 +1,149 @@
+"""06 Static arguments: the exercises. README.md beside this file tells what they are about.
+
+Write the functions. `jitkit` checks each one when you save; `jitkit hint 06.1` helps, one step further each
+time. You may add helpers and imports. The parameters stay as they are: other code calls these functions.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitkit import argument_errors
+from jitkit.api_util import Arguments, Static, keyword_name, positional_names
+from jitkit.argument_spec import ArgumentSpec, KEYWORD, POSITIONAL, name_of, signature_of
+from jitkit.tree_util import keystr, tree_flatten_with_path
+
+
+# --- 06.1 Numbers and names (2 points) ----------------------------------------------------------------------
+# `static_argnums=1` and `static_argnames="n"` mean the same argument of `f(x, n)`. Infer each from the other.
+
+
+def infer_missing(
+    signature: inspect.Signature, nums: tuple[int, ...] | None, names: tuple[str, ...] | None
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """The arguments that were chosen, by position and by name: where one of the two is None, it follows from the other.
+
+    Only parameters that can be passed in both ways (POSITIONAL_OR_KEYWORD) have a position and a name to infer. What is given
+    stays as it is, but for negative positions: they count from the last parameter that takes a position, and become those
+    that are counted from 0. In a function with `*args` they stay, too: only a call can tell where they are.
+    """
+    raise NotImplementedError("06.1")
+
+
+# --- 06.2 What does not fit (2 points) ----------------------------------------------------------------------
+# A position or a name that the function does not have is most often a typing error. Say so when `jit` is
+# applied, with the function and what it takes.
+
+
+def check_positions(
+    fun: Callable[..., Any], signature: inspect.Signature, nums: tuple[int, ...], what: str
+) -> None:
+    """ValueError for a position that no parameter of the function takes; negative ones count from the last that does.
+
+    A function with `*args` takes all. `what` is the name of the option. The error has two lines:
+
+        Jitted function has static_argnums=(3,), but only accepts 2 positional arguments.
+        The function is f(x, n).
+    """
+    raise NotImplementedError("06.2")
+
+
+def check_names(
+    fun: Callable[..., Any], signature: inspect.Signature, names: tuple[str, ...], what: str
+) -> None:
+    """ValueError for a name by which the function takes no argument.
+
+    First, the names of positional-only parameters and of `*args`, even if there is a `**kwargs`, and all of them in one error:
+
+        Jitted function has invalid argnames {'x'} in static_argnames. These are positional-only
+
+    Then those that no parameter has which is passed by name (its kind is in `KEYWORD`), unless a `**kwargs` takes them:
+
+        Jitted function has invalid argnames {'m'} in static_argnames. Function does not take these args.
+        The function is f(x, n).
+    """
+    raise NotImplementedError("06.2")
+
+
+# --- 06.3 Take a call apart (3 points) ----------------------------------------------------------------------
+# Separate the static arguments of a call from the others; and put them together again, with tracers in the
+# place of the others.
+
+
+def split_call(spec: ArgumentSpec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    """Separate the static arguments of a call from the dynamic ones, which stay in their order.
+
+    The result has a tuple `args` and a dict `kwargs` of the dynamic ones; `statics`, a tuple; and `arity`, how many positional
+    arguments the call has, static ones included. The statics are pairs of a place and a Static: first positions, from left
+    to right, counted from 0, then keywords in the order of the alphabet.
+
+    What `spec` says of arguments that the call does not have (they were left out, or passed
+    in the other way) has no effect, with one exception: of negative positions, which count from the end of this call's `args`,
+    one before the first argument is a ValueError: "Positional argument indices, e.g. for `static_argnums`, must have value
+    greater than or equal to -len(args) and less than len(args), but got value -2 for len(args) == 1.". `Static` raises
+    another for a value without a hash.
+    """
+    raise NotImplementedError("06.3")
+
+
+class Arguments:
+    def merged_with(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The positional and the keyword arguments to call the function with: the static ones in their places, and `args`
+        and `kwargs` for the dynamic ones.
+        """
+        raise NotImplementedError("06.3")
+
+
+# --- 06.4 Values in a key (3 points) ------------------------------------------------------------------------
+# Compiled code is found by the values of static arguments. When are two values the same to a program? What if
+# a value changes?
+
+
+class Static:
+    def __init__(self, value: Any) -> None:
+        """Keep the value, as `value`, and its hash, as `hash`.
+
+        Where `hash(value)` ends in a TypeError, `argument_errors.unhashable_static(value, error)` is the one to raise.
+        """
+        raise NotImplementedError("06.4")
+
+    def __hash__(self) -> int:
+        """The hash that the value had."""
+        raise NotImplementedError("06.4")
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the other is a Static too, whose value is equal to this one's and of the same type, exactly."""
+        raise NotImplementedError("06.4")
+
+
+def static_key(statics: tuple[tuple[int | str, Static], ...]) -> tuple[Any, ...]:
+    """Static arguments as part of a cache key: where, exact type and value of the first, of the second, and so on, in
+    one flat tuple. Such tuples compare faster than `Static`s, which is what a warm call needs.
+    """
+    raise NotImplementedError("06.4")
+
+
+# --- 06.5 What a leaf is called (3 points) ------------------------------------------------------------------
+# After splitting and flattening, an argument is leaf number 3. In an error it should be `params['w']` again.
+
+
+def argument_names(fun: Callable[..., Any], arguments: Arguments) -> tuple[str, ...]:
+    """A name for each leaf of the dynamic arguments, in order: `x`, or `params['w'][0]` for a leaf of a tree.
+
+    What the parameters are called, `positional_names` and `keyword_name` know. The dynamic positional arguments need not
+    have been the first ones of the call: see `Arguments.dynamic_positions`. The key paths of the leaves of `(args, kwargs)` begin
+    with two entries, one for the pair and one for the argument; `keystr` prints the rest.
+    """
+    raise NotImplementedError("06.5")
+
+
+def positional_names(signature: inspect.Signature | None, count: int) -> list[str]:
+    """What the first `count` positional arguments of a call are called: `x`, `n`, and `args[0]` for what `*args` collects."""
+    raise NotImplementedError("06.5")
+
+
+def keyword_name(signature: inspect.Signature | None, key: str) -> str:
+    """What a keyword argument is called: its name, or `kwargs['n']` for what `**kwargs` collects."""
+    raise NotImplementedError("06.5")

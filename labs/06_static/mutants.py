@@ -1,0 +1,337 @@
+"""Wrong answers to the exercises of lab 06, each with what its author believes."""
+
+from jitkit.kata.mutants import edit, mutant
+
+# --- 06.1 Numbers and names ---------------------------------------------------------------------------------------
+
+edit(
+    "06.1",
+    "keywords bypass `static_argnums`",
+    "With `static_argnums=1`, is n static in `f(x, n=3)`? Where do you return its name?",
+    "names = tuple(name for i, name in both_ways.items() if i in nums)",
+    "names = ()",
+)
+edit(
+    "06.1",
+    "a name says nothing of positions",
+    "With `static_argnames='n'`, is n static in `f(x, 3)`? Where do you return its position?",
+    "return tuple([i for i, name in both_ways.items() if names and name in names]), names or ()",
+    "return (), names or ()",
+)
+
+
+@mutant(
+    "06.1",
+    "both are completed by each other",
+    "Somebody gives a number and a name, of two arguments. May you add to either?",
+)
+def completes_both(signature, nums, names):
+    parameters = list(signature.parameters.values())
+    both_ways = {
+        i: p.name for i, p in enumerate(parameters) if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    }
+    nums, names = nums or (), names or ()
+    if not any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters):
+        count = sum(p.kind in POSITIONAL for p in parameters)
+        nums = tuple(n % count if n < 0 else n for n in nums)
+    all_nums = {*nums, *[i for i, name in both_ways.items() if name in names]}
+    all_names = {*names, *[both_ways[i] for i in nums if i in both_ways]}
+    return tuple(sorted(all_nums)), tuple(sorted(all_names))
+
+
+edit(
+    "06.1",
+    "each parameter has a position and a name",
+    "Can the caller write the name of a parameter before the `/`?",
+    " if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD",
+    "",
+)
+edit(
+    "06.1",
+    "negative positions count from the last parameter",
+    "Which parameter is the last one that takes a position? Are there others after it?",
+    "count = sum(p.kind in POSITIONAL for p in parameters)",
+    "count = len(parameters)",
+)
+edit(
+    "06.1",
+    "the signature tells the number of arguments",
+    "`def f(x, *args)`: how many positional arguments has a call?",
+    "if not any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters):",
+    "if True:",
+)
+
+# --- 06.2 What does not fit ---------------------------------------------------------------------------------------
+
+
+@mutant(
+    "06.2",
+    "what does not exist is ignored",
+    "Somebody counted from 1. What do they see, and when?",
+    target="check_positions",
+)
+def lets_all_positions_pass(fun, signature, nums, what):
+    return None
+
+
+edit(
+    "06.2",
+    "what does not exist is ignored",
+    "Somebody mistyped a name. What do they see, and when?",
+    "unknown = {name for name in names if kinds.get(name) not in KEYWORD}",
+    "unknown = set()",
+    target="check_names",
+)
+edit(
+    "06.2",
+    "the last position is as many as there are parameters",
+    "There are four parameters that take a position. What is the number of the last one, and from the other end?",
+    "if -min(nums) > count or max(nums) >= count:",
+    "if -min(nums) >= count or max(nums) > count:",
+    target="check_positions",
+)
+edit(
+    "06.2",
+    "every parameter takes a position",
+    "Which parameters of `f(x, *, n)` can be passed without their names?",
+    "sum(kind in POSITIONAL for kind in kinds)",
+    "len(kinds)",
+    target="check_positions",
+)
+edit(
+    "06.2",
+    "collectors do not count",
+    "`def f(x, **options)` is called with `f(1, n=2)`. Does it take n?",
+    "if unknown and inspect.Parameter.VAR_KEYWORD not in kinds.values():",
+    "if unknown:",
+    target="check_names",
+)
+
+
+@mutant(
+    "06.2",
+    "a name is a name",
+    "Can a caller write `x=` for `def f(x, /, **options)`, and would it be the parameter x?",
+    target="check_names",
+)
+def takes_all_names(fun, signature, names, what):
+    kinds = {p.name: p.kind for p in signature.parameters.values()}
+    unknown = {name for name in names if name not in kinds}
+    if unknown and inspect.Parameter.VAR_KEYWORD not in kinds.values():
+        raise ValueError(
+            f"Jitted function has invalid argnames {unknown} in {what}. Function does not take these args.\n"
+            f"The function is {name_of(fun)}{signature}."
+        )
+
+
+edit(
+    "06.2",
+    "the option is enough for an error",
+    "A program has forty jitted functions. Which one is the error about?",
+    '\\n"\n            f"The function is {name_of(fun)}{signature}."',
+    '"',
+    target="check_names",
+)
+
+# --- 06.3 Take a call apart ---------------------------------------------------------------------------------------
+
+
+@mutant(
+    "06.3",
+    "static arguments come last",
+    "In `f(a, b, c)` b is static. In which order does your function return the three?",
+    target="Arguments.merged_with",
+)
+def appends(self, args, kwargs):
+    positional = [static.value for where, static in self.statics if not isinstance(where, str)]
+    named = {where: static.value for where, static in self.statics if isinstance(where, str)}
+    return [*args, *positional], kwargs | named
+
+
+edit(
+    "06.3",
+    "static keywords stay among the others",
+    "What would happen to `n` after this, if it is still among the dynamic keywords?",
+    "{name: x for name, x in kwargs.items() if name not in spec.static_argnames}",
+    "dict(kwargs)",
+    target="split_call",
+)
+edit(
+    "06.3",
+    "the order of keywords counts",
+    "`f(m=1, n=2)` and `f(n=2, m=1)`: are their statics the same tuple?",
+    "for name in sorted(spec.static_argnames) if name in kwargs",
+    "for name in kwargs if name in spec.static_argnames",
+    target="split_call",
+)
+edit(
+    "06.3",
+    "a call has every static argument",
+    "A static argument has a default value, and was left out. Which number does your function look for?",
+    "{i % count for i in spec.static_argnums if i < count}",
+    "{i % count if i < 0 else i for i in spec.static_argnums}",
+    target="split_call",
+)
+edit(
+    "06.3",
+    "negative positions need no care",
+    "Which of the arguments is number -2? Is it still among the dynamic ones?",
+    "{i % count for i in spec.static_argnums if i < count}",
+    "{i for i in spec.static_argnums if i < count}",
+    target="split_call",
+)
+
+
+@mutant(
+    "06.3",
+    "any number has a remainder",
+    "There is one argument, and number -2 is static. Which one do you take?",
+    target="split_call",
+)
+def takes_remainders(spec, args, kwargs):
+    count = len(args)
+    positions = {i % count for i in spec.static_argnums if i < count} if count else set()
+    statics = [(i, Static(args[i])) for i in sorted(positions)]
+    statics += [(name, Static(kwargs[name])) for name in sorted(spec.static_argnames) if name in kwargs]
+    dynamic = tuple([x for i, x in enumerate(args) if i not in positions])
+    rest = {name: x for name, x in kwargs.items() if name not in spec.static_argnames}
+    return Arguments(dynamic, rest, tuple(statics), count)
+
+
+# --- 06.4 Values in a key -----------------------------------------------------------------------------------------
+
+edit(
+    "06.4",
+    "a static value is an object",
+    "A call passes `(3, 3)`, a new tuple each time. How often is its program compiled?",
+    "return bool(self.value == other.value)",
+    "return self.value is other.value",
+    target="Static.__eq__",
+)
+edit(
+    "06.4",
+    "equal is the same",
+    "Is `x * True` the same program as `x * 1`? What does your `__eq__` say of the two?",
+    "if not isinstance(other, Static) or type(self.value) is not type(other.value):",
+    "if not isinstance(other, Static):",
+    target="Static.__eq__",
+)
+
+
+@mutant(
+    "06.4",
+    "equal is the same",
+    "`1 == True` in Python: what else must be in the key?",
+    target="static_key",
+)
+def leaves_out_types(statics):
+    return tuple(part for where, static in statics for part in (where, static.value, static.hash))
+
+
+edit(
+    "06.4",
+    "the hash tells values apart",
+    "Try `hash(-1) == hash(-2)`. What does a dict do after it found the hash?",
+    "return bool(self.value == other.value)",
+    "return hash(self) == hash(other)",
+    target="Static.__eq__",
+)
+
+
+@mutant(
+    "06.4",
+    "anything can be static",
+    "A list is static by its `id`. It gets one more item, and the function is called again: which code runs?",
+    target="Static.__init__",
+)
+def invents_a_hash(self, value):
+    self.value = value
+    try:
+        self.hash = hash(value)
+    except TypeError:
+        self.hash = id(value)
+
+
+@mutant(
+    "06.4",
+    "arrays can be static",
+    "What does `==` give for two arrays? And should there be a program for each array of numbers?",
+    target="Static.__init__",
+)
+def hashes_arrays(self, value):
+    self.value = value
+    try:
+        self.hash = hash(value.tobytes() if hasattr(value, "tobytes") else value)
+    except TypeError as error:
+        raise argument_errors.unhashable_static(value, error) from None
+
+
+edit(
+    "06.4",
+    "the hash can be taken when it is needed",
+    "A value is changed after the call. How would anybody notice?",
+    "return self.hash",
+    "return hash(self.value)",
+    target="Static.__hash__",
+)
+
+
+@mutant(
+    "06.4",
+    "it does not matter which argument has a value",
+    "`f(3, x)` and `f(x, 3)`: is it the same program?",
+    target="static_key",
+)
+def leaves_out_places(statics):
+    return tuple(part for _, static in statics for part in (type(static.value), static.value))
+
+
+# --- 06.5 What a leaf is called -----------------------------------------------------------------------------------
+
+edit(
+    "06.5",
+    "an argument is a leaf",
+    "An argument is a dict of two arrays. Are their names different?",
+    "names.append(name + keystr(tuple(rest)))",
+    "names.append(name)",
+    target="argument_names",
+)
+edit(
+    "06.5",
+    "leaves are counted like arguments",
+    "The first argument is static. Which parameter is the first dynamic argument?",
+    "of_args = [of_call[i] for i in arguments.dynamic_positions]",
+    "of_args = of_call",
+    target="argument_names",
+)
+edit(
+    "06.5",
+    "a collector is an argument",
+    "`*args` collected three arrays. Which one is called what?",
+    '[f"{collector}[{i}]" for i in range(count - len(names))]',
+    "[collector] * (count - len(names))",
+    target="positional_names",
+)
+
+
+@mutant(
+    "06.5",
+    "a keyword is called what it is called",
+    "`def f(x, /, **options)` is called with `f(1, x=2)`. Where is the 2?",
+    target="keyword_name",
+)
+def takes_the_key(signature, key):
+    return key
+
+
+@mutant(
+    "06.5",
+    "every function has a signature",
+    "What is `signature` for a builtin function that has none?",
+    target="positional_names",
+)
+def needs_a_signature(signature, count):
+    parameters = list(signature.parameters.values())
+    names = [p.name for p in parameters if p.kind in POSITIONAL][:count]
+    collector = next((p.name for p in parameters if p.kind is inspect.Parameter.VAR_POSITIONAL), "args")
+    return names + [f"{collector}[{i}]" for i in range(count - len(names))]

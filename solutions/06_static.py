@@ -1,0 +1,258 @@
+"""06 Static arguments: the solutions, as the reference has them, and why."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitkit import argument_errors
+from jitkit.api_util import Arguments, Static, keyword_name, positional_names
+from jitkit.argument_spec import ArgumentSpec, KEYWORD, POSITIONAL, name_of, signature_of
+from jitkit.tree_util import keystr, tree_flatten_with_path
+
+
+# --- 06.1 Numbers and names ---------------------------------------------------------------------------------
+# Python lets the caller choose between `f(x, 3)` and `f(x, n=3)`, so what is static must not depend on it.
+# The function's signature is looked at once, when `jit` is applied; the calls only use what came out. With
+# `*args` the number of positional arguments is another one in each call, and so negative positions wait for
+# it.
+#
+# Usual mistakes:
+#   - Inferring although both were given.
+#   - Counting keyword-only parameters among the positions.
+#   - Making negative positions of a function with `*args` positive.
+#
+# In JAX: jax/_src/api_util.py:infer_argnums_and_argnames
+
+
+def infer_missing(
+    signature: inspect.Signature, nums: tuple[int, ...] | None, names: tuple[str, ...] | None
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """The arguments that were chosen, by position and by name: where one of the two is None, it follows from the other.
+
+    Only parameters that can be passed in both ways (POSITIONAL_OR_KEYWORD) have a position and a name to infer. What is given
+    stays as it is, but for negative positions: they count from the last parameter that takes a position, and become those
+    that are counted from 0. In a function with `*args` they stay, too: only a call can tell where they are.
+    """
+    parameters = list(signature.parameters.values())
+    both_ways = {
+        i: p.name for i, p in enumerate(parameters) if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    }
+    if nums is None:
+        return tuple([i for i, name in both_ways.items() if names and name in names]), names or ()
+    if not any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters):
+        count = sum(p.kind in POSITIONAL for p in parameters)
+        nums = tuple(n % count if n < 0 else n for n in nums)
+    if names is None:
+        names = tuple(name for i, name in both_ways.items() if i in nums)
+    return nums, names
+
+
+# --- 06.2 What does not fit ---------------------------------------------------------------------------------
+# An option that is ignored is the worst of answers: the argument is traced, and the error comes much later,
+# about something else. So the check is made as early as possible, and its error has all that is needed to
+# mend it: what was given, what there is, and the function.
+#
+# Usual mistakes:
+#   - Forgetting that `-1` is the last position, and `-count` the first.
+#   - Letting `**kwargs` excuse the name of a positional-only parameter.
+#
+# In JAX: jax/_src/api_util.py:_validate_argnums
+
+
+def check_positions(
+    fun: Callable[..., Any], signature: inspect.Signature, nums: tuple[int, ...], what: str
+) -> None:
+    """ValueError for a position that no parameter of the function takes; negative ones count from the last that does.
+
+    A function with `*args` takes all. `what` is the name of the option. The error has two lines:
+
+        Jitted function has static_argnums=(3,), but only accepts 2 positional arguments.
+        The function is f(x, n).
+    """
+    kinds = [p.kind for p in signature.parameters.values()]
+    if not nums or inspect.Parameter.VAR_POSITIONAL in kinds:
+        return
+    count = sum(kind in POSITIONAL for kind in kinds)
+    if -min(nums) > count or max(nums) >= count:
+        raise ValueError(
+            f"Jitted function has {what}={nums}, but only accepts {count} positional arguments.\n"
+            f"The function is {name_of(fun)}{signature}."
+        )
+
+
+def check_names(
+    fun: Callable[..., Any], signature: inspect.Signature, names: tuple[str, ...], what: str
+) -> None:
+    """ValueError for a name by which the function takes no argument.
+
+    First, the names of positional-only parameters and of `*args`, even if there is a `**kwargs`, and all of them in one error:
+
+        Jitted function has invalid argnames {'x'} in static_argnames. These are positional-only
+
+    Then those that no parameter has which is passed by name (its kind is in `KEYWORD`), unless a `**kwargs` takes them:
+
+        Jitted function has invalid argnames {'m'} in static_argnames. Function does not take these args.
+        The function is f(x, n).
+    """
+    kinds = {p.name: p.kind for p in signature.parameters.values()}
+    never_by_name = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
+    positional_only = {name for name in names if kinds.get(name) in never_by_name}
+    if positional_only:
+        raise ValueError(
+            f"Jitted function has invalid argnames {positional_only} in {what}. These are positional-only"
+        )
+    unknown = {name for name in names if kinds.get(name) not in KEYWORD}
+    if unknown and inspect.Parameter.VAR_KEYWORD not in kinds.values():
+        raise ValueError(
+            f"Jitted function has invalid argnames {unknown} in {what}. Function does not take these args.\n"
+            f"The function is {name_of(fun)}{signature}."
+        )
+
+
+# --- 06.3 Take a call apart ---------------------------------------------------------------------------------
+# The dynamic arguments are a tree like any other: flattened, abstracted, traced. The static ones go around
+# all that, and meet the tracers again when the function is called. The places are a part of the key: `f(2,
+# 3)` with the first argument static is another program than with the second.
+#
+# Usual mistakes:
+#   - Putting the static arguments after the others.
+#   - Failing when a static argument was left out or passed by name.
+#   - Using `i % count` without a look at how low i is: `-3 % 2` is 1.
+#
+# In JAX: jax/_src/api_util.py:argnums_partial
+
+
+def split_call(spec: ArgumentSpec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    """Separate the static arguments of a call from the dynamic ones, which stay in their order.
+
+    The result has a tuple `args` and a dict `kwargs` of the dynamic ones; `statics`, a tuple; and `arity`, how many positional
+    arguments the call has, static ones included. The statics are pairs of a place and a Static: first positions, from left
+    to right, counted from 0, then keywords in the order of the alphabet.
+
+    What `spec` says of arguments that the call does not have (they were left out, or passed
+    in the other way) has no effect, with one exception: of negative positions, which count from the end of this call's `args`,
+    one before the first argument is a ValueError: "Positional argument indices, e.g. for `static_argnums`, must have value
+    greater than or equal to -len(args) and less than len(args), but got value -2 for len(args) == 1.". `Static` raises
+    another for a value without a hash.
+    """
+    count = len(args)
+    if spec.static_argnums and min(spec.static_argnums) < -count:
+        raise ValueError(
+            "Positional argument indices, e.g. for `static_argnums`, must have value greater than or equal to "
+            f"-len(args) and less than len(args), but got value {min(spec.static_argnums)} for len(args) "
+            f"== {count}."
+        )
+    positions = {i % count for i in spec.static_argnums if i < count}
+    statics: list[tuple[int | str, Static]] = [(i, Static(args[i])) for i in sorted(positions)]
+    statics += [(name, Static(kwargs[name])) for name in sorted(spec.static_argnames) if name in kwargs]
+    dynamic = tuple([x for i, x in enumerate(args) if i not in positions])
+    dynamic_kwargs = {name: x for name, x in kwargs.items() if name not in spec.static_argnames}
+    return Arguments(dynamic, dynamic_kwargs, tuple(statics), count)
+
+
+class Arguments:
+    def merged_with(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The positional and the keyword arguments to call the function with: the static ones in their places, and `args`
+        and `kwargs` for the dynamic ones.
+        """
+        static = {where: value.value for where, value in self.statics}
+        dynamic = iter(args)
+        full = [static[i] if i in static else next(dynamic) for i in range(self.arity)]
+        return full, kwargs | {name: value for name, value in static.items() if isinstance(name, str)}
+
+
+# --- 06.4 Values in a key -----------------------------------------------------------------------------------
+# This is the contract of static arguments: hash and equality. If they say that two values are equal, the
+# program of the first is run for the second, whatever else is different in them. So arrays cannot be static,
+# which have no hash, and whose `==` gives an array; lists cannot, which change. As in JAX, the type of the
+# value itself counts, and not those of what is in it: `(0, 1)` and `(0, True)` are one key, because tuples
+# compare so.
+#
+# Usual mistakes:
+#   - Comparing by identity: a tuple that is made in each call would compile each time.
+#   - Comparing hashes only.
+#   - Leaving out the place, or the type, in the key.
+#   - Giving unhashable values a hash by `id`: then a list that was changed finds old code.
+#
+# In JAX: jax/_src/api_util.py:_HashableWithStrictTypeEquality
+
+
+class Static:
+    def __init__(self, value: Any) -> None:
+        """Keep the value, as `value`, and its hash, as `hash`.
+
+        Where `hash(value)` ends in a TypeError, `argument_errors.unhashable_static(value, error)` is the one to raise.
+        """
+        self.value = value
+        try:
+            self.hash = hash(value)
+        except TypeError as error:
+            raise argument_errors.unhashable_static(value, error) from None
+
+    def __hash__(self) -> int:
+        """The hash that the value had."""
+        return self.hash
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the other is a Static too, whose value is equal to this one's and of the same type, exactly."""
+        if not isinstance(other, Static) or type(self.value) is not type(other.value):
+            return False
+        return bool(self.value == other.value)
+
+
+def static_key(statics: tuple[tuple[int | str, Static], ...]) -> tuple[Any, ...]:
+    """Static arguments as part of a cache key: where, exact type and value of the first, of the second, and so on, in
+    one flat tuple. Such tuples compare faster than `Static`s, which is what a warm call needs.
+    """
+    return tuple([part for where, static in statics for part in (where, type(static.value), static.value)])
+
+
+# --- 06.5 What a leaf is called -----------------------------------------------------------------------------
+# Nothing in a jaxpr knows what an argument was called. This function does, and so errors, records of why a
+# call compiled again, and the memory report can speak of the user's names. It runs only when it is needed:
+# names cost more than the rest of a call.
+#
+# Usual mistakes:
+#   - Numbering the dynamic arguments as if there were no static ones before them.
+#   - Taking the parameter's name for a keyword that `**kwargs` collects: `def f(x, /, **kw)` may be called
+#     with `x=`.
+#   - Requiring a signature: some builtin functions have none.
+#
+# In JAX: jax/_src/api_util.py:_non_static_arg_names
+
+
+def argument_names(fun: Callable[..., Any], arguments: Arguments) -> tuple[str, ...]:
+    """A name for each leaf of the dynamic arguments, in order: `x`, or `params['w'][0]` for a leaf of a tree.
+
+    What the parameters are called, `positional_names` and `keyword_name` know. The dynamic positional arguments need not
+    have been the first ones of the call: see `Arguments.dynamic_positions`. The key paths of the leaves of `(args, kwargs)` begin
+    with two entries, one for the pair and one for the argument; `keystr` prints the rest.
+    """
+    signature = signature_of(fun)
+    of_call = positional_names(signature, arguments.arity)
+    of_args = [of_call[i] for i in arguments.dynamic_positions]
+    names = []
+    for path, _ in tree_flatten_with_path((arguments.args, arguments.kwargs))[0]:
+        part, which, *rest = path
+        name = of_args[which.idx] if part.idx == 0 else keyword_name(signature, which.key)
+        names.append(name + keystr(tuple(rest)))
+    return tuple(names)
+
+
+def positional_names(signature: inspect.Signature | None, count: int) -> list[str]:
+    """What the first `count` positional arguments of a call are called: `x`, `n`, and `args[0]` for what `*args` collects."""
+    parameters = list(signature.parameters.values()) if signature is not None else []
+    names = [p.name for p in parameters if p.kind in POSITIONAL][:count]
+    collector = next((p.name for p in parameters if p.kind is inspect.Parameter.VAR_POSITIONAL), "args")
+    return names + [f"{collector}[{i}]" for i in range(count - len(names))]
+
+
+def keyword_name(signature: inspect.Signature | None, key: str) -> str:
+    """What a keyword argument is called: its name, or `kwargs['n']` for what `**kwargs` collects."""
+    parameters = signature.parameters if signature is not None else {}
+    if key in parameters and parameters[key].kind in KEYWORD:
+        return key
+    kinds = {p.kind: p.name for p in parameters.values()}
+    return f"{kinds.get(inspect.Parameter.VAR_KEYWORD, 'kwargs')}[{key!r}]"
