@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 import json
 import re
+import tempfile
 
 import pytest
+from kata_workspace import SWAPPED
 
 from grading import __main__ as commands
 from grading import cells, course, generate, verify
 from grading.new import NewLabError, new_lab
+from jitkit.kata import notebook
 from jitkit.kata.manifest import all_labs
 from jitkit.kata.splice import LearnerFile, is_stub
 from jitkit.kata.verdicts import Assessor
@@ -139,3 +142,54 @@ def test_commands_that_make_no_sense_end_with_a_sentence(capsys, tmp_path):
     assert commands.main(["build", str(tmp_path), "77"]) == 2
     assert "there is no lab or exercise '77'" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+# --- cells with points ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """A file in the place of a notebook: `written(source)` is the `check` that is called from it."""
+    monkeypatch.setenv("JITKIT_LABS", str(generate.ROOT / "tests" / "kata_labs"))
+    monkeypatch.setattr(notebook, "_passed", {})
+
+    def call(source):
+        path = tmp_path / "cells.py"
+        path.write_text(source, encoding="utf-8")
+        names = {"__file__": str(path), "check": notebook.check}
+        exec("def run(*args):\n    return check(*args)", names)
+        return names["run"]
+
+    return call
+
+
+def test_a_cell_with_points_fails_with_the_verdict_on_its_own_check(written):
+    shown = written(SWAPPED)("90.1")
+    shown.require("too_short")
+    with pytest.raises(AssertionError, match="Items come in the order of the mask") as caught:
+        shown.require("order_of_the_mask")
+    assert "The result is a list" not in str(caught.value)
+    assert caught.value._render_traceback_() == str(caught.value).splitlines()
+    with pytest.raises(LookupError, match="no check 'mask'"):
+        shown.require("mask")
+
+
+def test_a_stub_fails_every_cell_with_points(written):
+    shown = written('def merge_lists(mask, unchosen, chosen):\n    raise NotImplementedError("90.1")\n')(
+        "90.1"
+    )
+    for name in ("order_of_the_mask", "too_short", "kind_of_the_result"):
+        with pytest.raises(AssertionError, match="is still to be written"):
+            shown.require(name)
+
+
+def test_checks_that_come_as_text_take_the_place_of_the_labs_and_leave_nothing_behind(
+    written, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    hidden = 'from jitkit.kata.checking import check\n\n@check("90.1", "No items.", hidden=True)\ndef none(jk, rng):\n'
+    shown = written(SWAPPED)("90.1", f"{hidden}    return jk.util.merge_lists([], [], [])\n")
+    shown.require("none")
+    assert [result.check.name for result in shown.report.verdict.results] == ["none"]
+    assert [path.name for path in tmp_path.iterdir()] == ["cells.py"]
+    assert notebook._passed == {}
