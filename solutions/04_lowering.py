@@ -259,8 +259,8 @@ def lower_dot_general(
 
 
 def max_identity(dtype: Any) -> np.ndarray[Any, Any]:
-    """What `max` begins with, an array without axes that holds what is greater than no other of the dtype: -inf; the lowest finite value
-    where there is no infinity (`dtypes.supports_inf`); the least integer; of bools False.
+    """What `max` begins with, an array without axes: the value of the dtype that is greater than no other. That is -inf, or
+    the lowest finite value where there is no infinity (`dtypes.supports_inf`); the least integer; of bools False.
     """
     if dtypes.issubdtype(dtype, np.inexact):
         return np.array(-np.inf if dtypes.supports_inf(dtype) else dtypes.finfo(dtype).min, dtype)

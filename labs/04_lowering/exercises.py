@@ -148,8 +148,8 @@ def lower_dot_general(
 
 
 def max_identity(dtype: Any) -> np.ndarray[Any, Any]:
-    """What `max` begins with, an array without axes that holds what is greater than no other of the dtype: -inf; the lowest finite value
-    where there is no infinity (`dtypes.supports_inf`); the least integer; of bools False.
+    """What `max` begins with, an array without axes: the value of the dtype that is greater than no other. That is -inf, or
+    the lowest finite value where there is no infinity (`dtypes.supports_inf`); the least integer; of bools False.
     """
     raise NotImplementedError("04.5")
 

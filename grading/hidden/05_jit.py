@@ -1,0 +1,136 @@
+"""The checks of lab 05 that are used in grading only."""
+
+from __future__ import annotations
+
+import collections
+import importlib
+import types
+
+import numpy as np
+
+from jitkit.kata.checking import check
+
+
+def module(jk, name):
+    return importlib.import_module(f"{jk.__name__}.{name}")
+
+
+def logged(log):
+    def f(*args, **kwargs):
+        log.append(1)
+        return args
+
+    return f
+
+
+def floats(rng, *shape):
+    return rng.normal(size=shape).astype("float32")
+
+
+@check("05.1", "A sequence of calls of many kinds, by position and by keyword.", hidden=True)
+def many_calls(jk, rng):
+    log, found = [], []
+    f = jk.jit(logged(log), static_argnames=("mode",))
+    x = floats(rng, 4)
+    calls = [
+        ((x,), {}), ((x, x), {}), ((x,), {"mode": "a"}), ((x,), {"mode": "b"}), ((x, (x, None)), {}),
+        ((x,), {"y": x}), ((x[:2],), {"mode": "a"}), ((x,), {"mode": ("a",)}), ((x.astype("float16"),), {}),
+    ]  # fmt: skip
+    for i in [*range(len(calls)), *rng.permutation(len(calls))]:
+        args, kwargs = calls[i]
+        f.trace(*args, **kwargs)
+        found.append(len(log))
+    jitted = f._jitted
+    keys = []
+    for args, kwargs in calls:
+        arguments, tree, avals = jitted.signature(args, kwargs)
+        keys.append(jitted.key_of_call(arguments, tree, avals))
+    return found[: len(calls)], found[-1], len(set(keys)), [len(key) for key in keys]
+
+
+@check("05.2", "Nested functions, closures and errors, in turn.", hidden=True)
+def tracing(jk, rng):
+    log, scales = [], floats(rng, 2)
+
+    @jk.jit
+    def inner(x):
+        log.append("inner")
+        return x * scales[0]
+
+    def outer(x, y):
+        log.append("outer")
+
+        @jk.jit
+        def local(z):
+            log.append("local")
+            return inner(z) + y
+
+        return local(x) + local(y) - inner(x)
+
+    f = jk.jit(outer)
+    f.trace(1.0, 2.0)
+    programs = [f.trace(1.0, 2.0).jaxpr, jk.make_jaxpr(outer)(1.0, 2.0), f.trace(scales, 2.0).jaxpr]
+    return programs, collections.Counter(log)
+
+
+@check("05.3", "A long story of hits and misses.", hidden=True)
+def long_story(jk, rng):
+    table = module(jk, "compilation_cache").Table()
+    misses = 0
+    with module(jk, "config").override(jit_cache_size=5):
+        for key in rng.integers(9, size=60):
+            entry = table.entries.get((int(key),))
+            if entry is None:
+                misses += 1
+                entry = types.SimpleNamespace(executable=object())
+                table.executables[misses] = entry.executable
+                table.insert((int(key),), entry, misses)
+            elif table.crowded:
+                table.touch((int(key),), entry)
+    return misses, [key for (key,) in table.entries], list(table.records.values()), sorted(table.executables)
+
+
+@check("05.4", "Static values, trees, host and device: what each call needs.", hidden=True)
+def misses(jk, rng):
+    x = floats(rng, 3)
+    f = jk.jit(lambda pair, n: {"out": pair[0] * n, "rest": pair[1:]}, static_argnums=1)
+    found, counts = [], []
+    for args in [((x, x), 2), ((x, x), 3), ((jk.device_put(x), x), 2), ((x, 1.0), 2), ((x, x), 2)]:
+        with module(jk, "report").listen() as events:
+            found.append(f(*args))
+        counts.append(sorted(event.stage for event in events))
+    stories = [(miss.reason, miss.traced, miss.compiled) for miss in jk.explain(f).misses]
+    return found, counts, stories, f._cache_size()
+
+
+@check("05.5", "The story of many misses.", hidden=True)
+def stories(jk, rng):
+    f = jk.jit(lambda x, options, n: x, static_argnums=2)
+    x = floats(rng, 4)
+    calls = [
+        (x, {"a": 1.0, "b": x}, 2), (x[1:], {"a": 1.0, "b": x}, 2), (x, {"a": 1, "b": x[1:]}, 2),
+        (x[2:], {"a": np.float32(1), "b": x}, 3), (x, {"a": 1.0}, 2), (x[1:], {"a": 1.0, "b": x[2:]}, 2),
+    ]  # fmt: skip
+    for args in calls:
+        f.trace(*args)
+    return [
+        (miss.reason, miss.closest, [(d.kind, d.argument) for d in miss.differences])
+        for miss in jk.explain(f).misses
+    ]
+
+
+@check("05.6", "Calls in calls that close over each other's values.", hidden=True)
+def nested(jk, rng):
+    table = floats(rng, 3)
+
+    def outer(x, y):
+        @jk.jit
+        def middle(a, b):
+            inner = jk.jit(lambda c: {"sum": c + x, "rest": (c * a, table)}, donate_argnums=0)
+            first = inner(b)
+            return inner(first["sum"])["rest"], first
+
+        twice = jk.jit(lambda z: z * 2, inline=True)
+        return middle(twice(x), y), middle(y, x)
+
+    return jk.make_jaxpr(outer)(table, floats(rng, 3))

@@ -1,0 +1,602 @@
+"""The programs that the exercises of lab 05 must run like the reference."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import gc
+import importlib
+import types
+import weakref
+
+import numpy as np
+
+from jitkit.kata.checking import check, raised
+
+
+def module(jk, name):
+    return importlib.import_module(f"{jk.__name__}.{name}")
+
+
+def logged(log):
+    """A function that writes down each time that Python runs it: when it is traced."""
+
+    def f(*args, **kwargs):
+        log.append(1)
+        return args, kwargs
+
+    return f
+
+
+def traces(jk, calls, **options):
+    """How often a function has been traced after each of some calls."""
+    log = []
+    f = jk.jit(logged(log), **options)
+    found = []
+    for args, kwargs in calls:
+        f.trace(*args, **kwargs)
+        found.append(len(log))
+    return found
+
+
+def floats(rng, *shape):
+    return rng.normal(size=shape).astype("float32")
+
+
+# --- 05.1 The key -----------------------------------------------------------------------------------------------------
+
+
+def key_of(jk, jitted, *args, **kwargs):
+    arguments, tree, avals = jitted._jitted.signature(args, kwargs)
+    return jitted._jitted.key_of_call(arguments, tree, avals)
+
+
+@check("05.1", "Numbers are no part of a key.", against=["the values are in the key"])
+def other_numbers(jk, rng):
+    x, y = floats(rng, 2, 4)
+    return traces(jk, [((x,), {}), ((y,), {}), ((x, 1.5), {}), ((y, float(rng.normal())), {})])
+
+
+@check(
+    "05.1",
+    "Shape, dtype and weak type are.",
+    against=["types of one size are one type", "weak types do not matter"],
+)
+def other_types(jk, rng):
+    n = int(rng.integers(2, 9))
+    arrays = [np.ones((n, 6)), np.ones((6 * n,)), np.ones((6 * n,), "int32"), 1.0, np.float32(1), 1, True]
+    calls = [((x.astype("float32") if getattr(x, "dtype", 0) == "float64" else x,), {}) for x in arrays]
+    return traces(jk, [*calls, *calls])
+
+
+@check(
+    "05.1",
+    "The values of static arguments are part of a key.",
+    against=["static values are no part of a key"],
+)
+def static_values(jk, rng):
+    n, x = int(rng.integers(9)), floats(rng, 3)
+    calls = [((x, n), {}), ((x, n + 1), {}), ((x, n), {}), ((x, float(n)), {})]
+    f = jk.jit(lambda x, n: x * n, static_argnums=1)
+    keys = [key_of(jk, f, *args) for args, _ in calls]
+    return traces(jk, calls, static_argnums=1), [keys[0] == key for key in keys]
+
+
+@check("05.1", "The same leaves in another tree are another call.", against=["only the leaves count"])
+def trees(jk, rng):
+    x, y = floats(rng, 2, 3)
+    calls = [((x, y), {}), (((x, y),), {}), (([x, y],), {}), (({"a": x, "b": y},), {}), ((x,), {"y": y})]
+    f = jk.jit(lambda *args, **kwargs: args)
+    keys = [key_of(jk, f, *args, **kwargs) for args, kwargs in calls]
+    return traces(jk, [*calls, *calls]), len(set(keys))
+
+
+@check("05.1", "Options decide what is written down.", against=["options do not change a program"])
+def options(jk, rng):
+    x = floats(rng, 2, 2)
+    f = jk.jit(lambda x: x @ x)
+    before = f.trace(x).jaxpr
+    with jk.default_matmul_precision("highest"):
+        keys = key_of(jk, f, x)
+        after = f.trace(x).jaxpr
+    return before, after, keys == key_of(jk, f, x)
+
+
+@check(
+    "05.1",
+    "A call whose arguments are all leaves has a short key, which needs no tree.",
+    against=["every key has a tree"],
+)
+def forms(jk, rng):
+    options = module(jk, "config").local.state.key
+    x, n = floats(rng, int(rng.integers(2, 9))), int(rng.integers(9))
+    f, g = jk.jit(lambda *args: args), jk.jit(lambda x, n: x, static_argnums=1)
+    keys = [key_of(jk, f, x, 2.0), key_of(jk, f, (x, 2.0)), key_of(jk, g, x, n), key_of(jk, f)]
+    return [len(key) for key in keys], [key[0] is options for key in keys], keys[0][1] is keys[1][-2]
+
+
+# --- 05.2 Trace once --------------------------------------------------------------------------------------------------
+
+
+@check("05.2", "A function is traced once for a signature.", against=["each call traces"])
+def once(jk, rng):
+    x = floats(rng, int(rng.integers(2, 9)))
+    return traces(jk, [((x,), {}), ((x + 1,), {}), ((x[:1],), {}), ((x,), {}), ((x[:1],), {})])
+
+
+@check("05.2", "Two jits of one function share what was traced.", against=["a cache belongs to a jit"])
+def two_jits(jk, rng):
+    log, x = [], floats(rng, 3)
+    f = logged(log)
+    jk.jit(f).trace(x)
+    jk.jit(f).trace(x)
+    return len(log)
+
+
+@check(
+    "05.2",
+    "Two functions are two functions, though their source is the same.",
+    against=["functions of one source are one function"],
+)
+def two_functions(jk, rng):
+    x, scales = floats(rng, 3), [float(s) for s in rng.normal(size=3)]
+    return [jk.jit(lambda x, s=scale: x * s).trace(x).jaxpr for scale in scales]
+
+
+@check("05.2", "A function that nobody uses any more is let go.", against=["a cache keeps its functions"])
+def functions_die(jk, rng):
+    f = jk.jit(logged(log := []))
+    f.trace(floats(rng, 3))
+    alive = weakref.ref(f.__wrapped__)
+    before = alive() is not None
+    del f
+    gc.collect()
+    return before, alive() is not None, len(log)
+
+
+@check("05.2", "A callable without a hash can be jitted.", against=["every callable has a hash"])
+def no_hash(jk, rng):
+    class Scale:
+        __hash__ = None
+
+        def __init__(self, scale):
+            self.scale = scale
+
+        def __call__(self, x):
+            return x * self.scale
+
+    return jk.jit(Scale(float(rng.normal()))).trace(floats(rng, 3)).jaxpr
+
+
+@check("05.2", "After an error, the next call tries again.", against=["a trace that failed is a trace"])
+def errors(jk, rng):
+    log, x = [], floats(rng, 3)
+
+    def f(x):
+        log.append(1)
+        if len(log) < 3:
+            raise ValueError(f"not yet, {len(log)}")
+        return x
+
+    jitted = jk.jit(f)
+    return [raised(jitted.trace, x, parts=["not yet"]) for _ in range(2)], jitted.trace(x).jaxpr, len(log)
+
+
+@check(
+    "05.2",
+    "What closed over an outer trace is good for as long as that lasts.",
+    against=["what was traced is good for ever"],
+)
+def closures(jk, rng):
+    seen, log = [], []
+
+    @jk.jit
+    def inner(y):
+        log.append(1)
+        return y * seen[-1]
+
+    def program():
+        def outer(x):
+            seen.append(x)
+            return inner(x) + inner(x)
+
+        return jk.make_jaxpr(outer)(float(rng.normal()))
+
+    return program(), program(), len(log)
+
+
+@check(
+    "05.2",
+    "A function that calls itself without end is stopped at once.",
+    against=["a function that calls itself comes to an end"],
+)
+def recursion(jk, rng):
+    log = []
+
+    @jk.jit
+    def f(x):
+        log.append(1)
+        return f(x) if len(log) < 9 else x
+
+    return raised(f.trace, floats(rng, 3), parts=["while it is traced"]), len(log)
+
+
+# --- 05.3 A bounded memory --------------------------------------------------------------------------------------------
+
+
+class Entries:
+    """A table whose entries are stand-ins: nothing is compiled."""
+
+    def __init__(self, jk):
+        self.table = module(jk, "compilation_cache").Table()
+
+    def insert(self, *keys, executable=None):
+        """One after the other."""
+        for key in keys:
+            entry = types.SimpleNamespace(executable=executable or object())
+            self.table.insert((key,), entry, f"record of {key}")
+
+    def touch(self, key):
+        """As a hit does it."""
+        self.table.touch((key,), self.table.entries.get((key,), "gone"))
+
+    def keys(self):
+        """In the order of the table."""
+        return [key for (key,) in self.table.entries]
+
+
+def limited(jk, limit):
+    return module(jk, "config").override(jit_cache_size=limit)
+
+
+@check("05.3", "The entries used last are kept.", against=["what is in a cache stays there"])
+def bounded(jk, rng):
+    entries, keys = Entries(jk), [int(k) for k in rng.permutation(9)]
+    with limited(jk, 4):
+        entries.insert(*keys)
+    return entries.keys()
+
+
+@check("05.3", "A hit makes an entry the latest.", against=["first in, first out"])
+def hits(jk, rng):
+    entries, keys = Entries(jk), [int(k) for k in rng.permutation(6)]
+    with limited(jk, 4):
+        entries.insert(*keys[:4])
+        entries.touch(keys[0])
+        entries.touch(keys[2])
+        entries.insert(*keys[4:])
+    return entries.keys()
+
+
+@check("05.3", "A record goes with its entry.", against=["records cost nothing"])
+def records(jk, rng):
+    entries, keys = Entries(jk), [int(k) for k in rng.permutation(6)]
+    with limited(jk, 3):
+        entries.insert(*keys)
+    return list(entries.table.records.values())
+
+
+@check(
+    "05.3",
+    "What was dropped does not come back by a touch.",
+    against=["a touch puts an entry into the table"],
+)
+def touched_too_late(jk, rng):
+    entries, (a, b, c) = Entries(jk), (int(k) for k in rng.permutation(3))
+    with limited(jk, 2):
+        entries.insert(a, b)
+        entry = entries.table.entries[(a,)]
+        entries.insert(c)
+        entries.table.touch((a,), entry)
+    return entries.keys()
+
+
+@check("05.3", "There is room for one, at least.", against=["a limit of 0 is a limit of 0"])
+def no_room(jk, rng):
+    entries, key = Entries(jk), int(rng.integers(9))
+    with limited(jk, 0):
+        entries.insert(key, key + 1)
+    return entries.keys()
+
+
+@check(
+    "05.3",
+    "A large table does not order its entries as long as it is half empty.",
+    against=["the order matters from the beginning"],
+)
+def crowded(jk, rng):
+    small, large = Entries(jk), Entries(jk)
+    size = 2 * int(rng.integers(50, 90))
+    found = []
+    with limited(jk, 9):
+        small.insert(1)
+    with limited(jk, size):
+        for key in range(size):
+            large.insert(key)
+            found.append(large.table.crowded)
+    return small.table.crowded, sum(found), found[0], found[-1]
+
+
+@check(
+    "05.3",
+    "An executable that no entry runs any more is dropped.",
+    against=["an executable goes by itself"],
+)
+def unused_executables(jk, rng):
+    entries = Entries(jk)
+    shared = [object() for _ in range(5)]
+    with limited(jk, 3):
+        for i, executable in enumerate(shared):
+            entries.table.executables[i] = executable
+            entries.insert(2 * i, 2 * i + 1, executable=executable)
+    return sorted(entries.table.executables), entries.keys()
+
+
+@check("05.3", "A key that is inserted has not failed.", against=["once failed, always failed"])
+def failures(jk, rng):
+    entries, key = Entries(jk), int(rng.integers(9))
+    entries.table.remember_failure((key,))
+    entries.insert(key)
+    return len(entries.table.failed), len(entries.table.signatures())
+
+
+# --- 05.4 A miss ------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def counted(jk, counts):
+    """Count the stages that run in the block."""
+    with module(jk, "report").listen() as events:
+        yield
+    counts.append(dict(sorted(collections.Counter(event.stage for event in events).items())))
+
+
+def run(jk, f, *calls):
+    """What some calls return, and which stages each of them needed."""
+    found, counts = [], []
+    for args in calls:
+        with counted(jk, counts):
+            found.append(f(*args))
+    return found, counts
+
+
+@check(
+    "05.4", "The first call compiles, the second one runs.", against=["what was compiled is found by itself"]
+)
+def hit(jk, rng):
+    x, y = floats(rng, 2, 3)
+    f = jk.jit(lambda x: {"sum": x.sum(), "both": (x, -x)})
+    return run(jk, f, (x,), (y,)), len(jk.explain(f).misses), f._cache_size()
+
+
+@check(
+    "05.4",
+    "An array in the host's memory and one on the device need one program.",
+    against=["each key has an executable of its own"],
+)
+def host_and_device(jk, rng):
+    x = floats(rng, int(rng.integers(2, 9)))
+    f = jk.jit(lambda x: x * 2 - 1)
+    return run(jk, f, (x,), (jk.device_put(x),), (x,)), f._cache_size()
+
+
+@check(
+    "05.4",
+    "For results that have to stay on a device, it is another program.",
+    against=["a program is the same everywhere"],
+)
+def committed(jk, rng):
+    x = floats(rng, 3)
+    f = jk.jit(lambda x: x * 2 - 1)
+    return run(jk, f, (x,), (jk.device_put(x, jk.devices()[0]),))
+
+
+@check(
+    "05.4",
+    "The entry knows which arguments it has to bring to the device.",
+    against=["arguments are on the device"],
+)
+def arguments_on_the_host(jk, rng):
+    x, y = floats(rng, 2, 3)
+    f = jk.jit(lambda x, n, y: (x * n, y))
+    return run(jk, f, (x, 2, jk.device_put(y)), (y, 3, jk.device_put(x)))
+
+
+@check("05.4", "The result has its own tree.", against=["the result has the tree of the arguments"])
+def result_trees(jk, rng):
+    x = floats(rng, 3)
+    return jk.jit(lambda pair: {"difference": pair[0] - pair[1], "pair": pair})((x, x[0]))
+
+
+@check("05.4", "What was traced before is only compiled.", against=["to compile is to trace"])
+def traced_before(jk, rng):
+    x = floats(rng, 3)
+    f = jk.jit(lambda x: x + x)
+    f.trace(x)
+    return run(jk, f, (x,)), [(miss.reason, miss.traced, miss.compiled) for miss in jk.explain(f).misses]
+
+
+# --- 05.5 Why did it miss? --------------------------------------------------------------------------------------------
+
+
+def stories(jk, f, *calls):
+    """For each miss of some calls: the reason, the miss it is compared with, and the differences."""
+    for args in calls:
+        f.trace(*args)
+    return [
+        (miss.reason, miss.closest, [(d.kind, d.argument) for d in miss.differences])
+        for miss in jk.explain(f).misses
+    ]
+
+
+def record(jk, number, keys):
+    """The record of a call with an argument, a leaf, for each of some keys."""
+    calls, leaf = module(jk, "call_record"), jk.tree_util.tree_structure(0)
+    options = module(jk, "config").local.state.options
+    arguments = tuple(
+        calls.Argument(name, False, None, leaf, (key,), (name,))
+        for name, key in zip("xyzw", keys, strict=False)
+    )
+    return calls.CallRecord(number, True, options, None, arguments, ())
+
+
+def aval(jk, *shape, dtype="float32"):
+    return jk.core.ShapedArray(shape, np.dtype(dtype))
+
+
+@check("05.5", "A new shape is the difference, under the name of the argument.")
+def a_new_shape(jk, rng):
+    n = int(rng.integers(2, 9))
+    f = jk.jit(lambda params, x: x)
+    x = floats(rng, n)
+    return stories(jk, f, ({"w": x, "b": x}, x), ({"w": x[1:], "b": x}, x), ({"w": x, "b": x}, x[1:]))
+
+
+@check(
+    "05.5",
+    "A leaf whose shape and dtype have changed has one difference: the shape.",
+    against=["each part of a type is a difference"],
+)
+def one_difference(jk, rng):
+    x = floats(rng, int(rng.integers(2, 9)))
+    return stories(jk, jk.jit(lambda x: x), (x,), (x[1:].astype("int32"),))
+
+
+@check("05.5", "A Python number has another type than numpy's.", against=["only shape and dtype differ"])
+def weak_types(jk, rng):
+    return stories(jk, jk.jit(lambda x, y: x), (1.0, np.float32(1)), (np.float32(1), 1.0))
+
+
+@check(
+    "05.5",
+    "A call is compared with the one that is nearest, not with the one before.",
+    against=["a call is compared with the one before"],
+)
+def the_nearest(jk, rng):
+    x = floats(rng, 4)
+    return stories(jk, jk.jit(lambda x, y: x), (x, x), (x[1:], x[2:]), (x, x[1:]), (x[2:], x[2:]))
+
+
+@check("05.5", "Of several that are near, the latest counts.", against=["of several the first one counts"])
+def the_latest_of_several(jk, rng):
+    x = floats(rng, 4)
+    return stories(jk, jk.jit(lambda x, y: x), (x, x), (x, x[1:]), (x, x[2:]))
+
+
+@check(
+    "05.5",
+    "One reason to trace is worse than any number of reasons to compile, or to dispatch.",
+    against=["all differences weigh the same"],
+)
+def weights(jk, rng):
+    on_host, calls = module(jk, "runtime").on_host, module(jk, "call_record")
+    a, b = aval(jk, int(rng.integers(2, 9))), aval(jk)
+    now = record(jk, 3, [a, a, a])
+    known = [record(jk, 1, [on_host(a), on_host(a), on_host(a)]), record(jk, 2, [a, b, a])]
+    nearest, counts = calls.closest(known, now, calls.DISPATCHES)
+    return nearest.number, counts, [calls.distance(old, now, weight) for old in known for weight in (0, 1, 2)]
+
+
+@check(
+    "05.5",
+    "A value that was on the host and is on a device is a difference, unless its type is another.",
+    against=["where a value is does not matter", "a new type on a new place is two differences"],
+)
+def places(jk, rng):
+    on_host, calls = module(jk, "runtime").on_host, module(jk, "call_record")
+    a, b = aval(jk, int(rng.integers(2, 9))), aval(jk, dtype="int32")
+    pairs = [("x", on_host(a), a), ("y", a, a), ("z", a, on_host(a)), ("u", on_host(a), b), ("v", a, b)]
+    return [(change.kind, change.name) for change in calls.changed_leaves(pairs)]
+
+
+# --- 05.6 A jit in a jit ----------------------------------------------------------------------------------------------
+
+
+@check("05.6", "A nested call is one equation.", against=["a nested call is written out"])
+def one_equation(jk, rng):
+    inner = jk.jit(lambda x, y: (x - y, x * 2))
+    x, y = floats(rng, 2, 3)
+    return jk.make_jaxpr(lambda x, y: inner(y, x)[0] + 1)(x, y)
+
+
+@check("05.6", "All calls of a signature have one jaxpr.", against=["each call is worked out anew"])
+def one_jaxpr(jk, rng):
+    log = []
+
+    @jk.jit
+    def inner(x):
+        log.append(1)
+        return jk.numpy.sin(x)
+
+    program = jk.make_jaxpr(lambda x, y: inner(x) + inner(y) + inner(inner(x)))(1.0, float(rng.normal()))
+    jaxprs = [id(eqn.params["jaxpr"]) for eqn in program.eqns if eqn.primitive.name == "jit"]
+    return len(log), len(jaxprs), len(set(jaxprs)), len(inner._jitted.table.nested)
+
+
+@check(
+    "05.6",
+    "What the function closed over of the outer trace comes first among the operands.",
+    against=["a closed-over tracer is a constant"],
+)
+def closed_over_tracers(jk, rng):
+    table = floats(rng, 3)
+
+    def outer(x, y):
+        return jk.jit(lambda z: z * y - x + table)(x)
+
+    return jk.make_jaxpr(outer)(table, 1.0)
+
+
+@check(
+    "05.6",
+    "Arrays from outside stay constants of the inner program.",
+    against=["every constant becomes an argument"],
+)
+def closed_over_arrays(jk, rng):
+    table = floats(rng, int(rng.integers(2, 9)))
+    inner = jk.jit(lambda x: x + table)
+    program = jk.make_jaxpr(lambda x: inner(x) * 2.0)(table)
+    return program, len(program.eqns[0].invars), len(program.eqns[0].params["jaxpr"].consts)
+
+
+@check(
+    "05.6",
+    "Which arguments are donated is kept in the equation.",
+    against=["donation is for the outermost jit"],
+)
+def donated(jk, rng):
+    x = floats(rng, 3)
+
+    def outer(x, y):
+        return jk.jit(lambda a, b: (a * y, b), donate_argnums=1)(x, y)
+
+    eqn = jk.make_jaxpr(outer)(x, x).eqns[0]
+    return eqn.params["donated_invars"], len(eqn.invars)
+
+
+@check(
+    "05.6", "With `inline`, the equations themselves are recorded.", against=["inlining is XLA's business"]
+)
+def inlined(jk, rng):
+    inner = jk.jit(lambda x: jk.numpy.sin(x) * 2.0, inline=True)
+    return jk.make_jaxpr(lambda x: inner(x) - inner(-x))(floats(rng, 3))
+
+
+@check("05.6", "The call returns what the function returns.", against=["a call returns a list"])
+def result_of_a_call(jk, rng):
+    inner = jk.jit(lambda x: {"a": x, "b": (x + 1, None)})
+    trees = []
+
+    def outer(x):
+        result = inner(x)
+        trees.append(jk.tree_util.tree_structure(result))
+        return result
+
+    return jk.make_jaxpr(outer)(float(rng.normal())), trees
+
+
+@check("05.6", "Static arguments stay Python values.")
+def static_arguments(jk, rng):
+    n = int(rng.integers(2, 5))
+    power = jk.jit(lambda x, n: x**n, static_argnums=1)
+    return jk.make_jaxpr(lambda x: power(x, n) + power(x, n + 1))(floats(rng, 3))

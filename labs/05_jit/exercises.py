@@ -1,0 +1,199 @@
+"""05 jit and its cache: the exercises. README.md beside this file tells what they are about.
+
+Write the functions. `jitkit` checks each one when you save; `jitkit hint 05.1` helps, one step further each
+time. You may add helpers and imports. The parameters stay as they are: other code calls these functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from jitkit import api_util, config, key_reuse
+from jitkit.api_util import Arguments
+from jitkit.call_record import CallRecord, Change, TRACES, aval_of, changes, distance, kind_of_types, latest_first, sharding_of
+from jitkit.compilation_cache import EXACT_LRU_SIZE, Entry, FunctionCache, TracedCall, _caches, _caches_lock
+from jitkit.compiler import Executable
+from jitkit.core import Tracer
+from jitkit.jaxpr import convert_constvars_jaxpr
+from jitkit.jit_call import NestedCall, jit_p
+from jitkit.pjit import flat_tree
+from jitkit.placement import Placement
+from jitkit.program import Program, compile_program
+from jitkit.runtime import OnHost, Placed
+from jitkit.tracing import avals_of
+from jitkit.tree_util import PyTreeDef, tree_unflatten
+
+
+# --- 05.1 The key (2 points) --------------------------------------------------------------------------------
+# When may a call use what was made for another one? When both have the same key. Make it: of everything that
+# leads to another program, and of nothing else.
+
+
+class Traceable:
+    def trace_key(self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any]) -> tuple[Any, ...]:
+        """What decides how the function is traced, as a tuple that can be hashed: two calls with one key share a jaxpr.
+
+        That are the options of this thread, `config.local.state.options`; the tree of the arguments; the static ones
+        (`api_util.static_key(arguments.statics)`); and the avals of the leaves.
+        """
+        raise NotImplementedError("05.1")
+
+
+class Jitted:
+    def key_of_call(self, arguments: Arguments, tree: PyTreeDef, keys: Sequence[Any]) -> tuple[Any, ...]:
+        """The key under which the entry of a call is in the table, and under which the dispatcher looks it up:
+
+            (options, key of leaf, key of leaf, ...)                           no static argument, every other one a leaf
+            (options, tree, static values, key of leaf, key of leaf, ...)      everything else
+
+        The first form is that of most calls, and is made without flattening anything. `tree` is then the very
+        `flat_tree` of as many leaves: trees are interned. `options` is `config.local.state.key`, the static values are
+        `api_util.static_key(arguments.statics)`, and `keys` are those of the leaves, in order.
+        """
+        raise NotImplementedError("05.1")
+
+
+# --- 05.2 Trace once (3 points) -----------------------------------------------------------------------------
+# Trace a function when there is something new about the call, and only then. And keep what was traced as long
+# as the function lives, not longer.
+
+
+class Traceable:
+    def traced(
+        self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any], names: tuple[str, ...]
+    ) -> tuple[TracedCall, bool]:
+        """The function traced for these types, and whether it was traced now: if not, it was in the cache.
+
+        What was traced is kept in `cache.traces`, by its `trace_key`. It is good for as long as it `is_current`: a jaxpr
+        that closed over values of an outer trace is worth nothing when that has ended. Tracing (`trace_now`) is
+        done within `cache.tracing(key, name)`, which finds out when a function calls itself without end, and what it
+        gives is handed to `cache.remember_trace`. When it raises an error, nothing is kept.
+        """
+        raise NotImplementedError("05.2")
+
+
+def cache_of(fun: Callable[..., Any]) -> FunctionCache:
+    """The cache of a function: the same one for every `jit` of it, for as long as the function lives.
+
+    The table of all caches, `_caches`, knows functions weakly, and is used under `_caches_lock`. A callable that cannot
+    be hashed or weakly referenced (then it says TypeError) gets a cache of its own each time.
+    """
+    raise NotImplementedError("05.2")
+
+
+# --- 05.3 A bounded memory (3 points) -----------------------------------------------------------------------
+# A function that sees a new shape in every call must not fill the memory. Keep the entries that were used
+# last.
+
+
+class Table:
+    def insert(self, key: tuple[Any, ...], entry: Entry, record: CallRecord) -> None:
+        """Add an entry with the record of its call, and drop the least recently used ones, with theirs, beyond the limit.
+
+        `entries` are in the order of their use, the latest last. The limit is the option `jit_cache_size`, or 1 if that is
+        less. From here on the table is `crowded`, so that hits are noted (`touch`): a small one, of a limit up to
+        `EXACT_LRU_SIZE`, at once; a larger one when it is more than half full. A key that is inserted has not `failed`.
+        When there are more `executables` than the limit, `drop_unused_executables` looks through them.
+        """
+        raise NotImplementedError("05.3")
+
+    def touch(self, key: tuple[Any, ...], entry: Entry) -> None:
+        """Make an entry the most recently used, if the table still has its key. Called at hits once the table is crowded."""
+        raise NotImplementedError("05.3")
+
+
+# --- 05.4 A miss (3 points) ---------------------------------------------------------------------------------
+# A call with a new key. Go through all the stages, as far as they are needed, and leave an entry behind, so
+# that the next call finds it.
+
+
+class Jitted:
+    def make_entry(
+        self, start: float, key: tuple[Any, ...], arguments: Arguments, tree: PyTreeDef, keys: Sequence[Any]
+    ) -> Entry:
+        """Trace, lower and compile for the key of a call, as far as that was not done for another key; insert the entry into
+        the table, and return it.
+
+        `tree` is that of the dynamic arguments, `keys` those of their leaves. `start` is when the call began: it goes
+        to `note_miss`, which leaves the story of the miss and returns the record to insert. Nothing is inserted when
+        a step raises an error.
+        """
+        raise NotImplementedError("05.4")
+
+    def compiled(self, program: Program, placement: Placement) -> tuple[Executable, bool]:
+        """A program compiled for these places, and whether that was done now.
+
+        Different keys may need the same program: an array that is in the host's memory and one on the device have
+        different keys and one type. So the table keeps its `executables` by `(jaxpr, donated, placement)`, and what is
+        there is not compiled again (`compile_program`).
+        """
+        raise NotImplementedError("05.4")
+
+
+# --- 05.5 Why did it miss? (3 points) -----------------------------------------------------------------------
+# A slow call that should have been fast: which argument is to blame? Compare it with the nearest call that is
+# known.
+
+
+def changed_leaves(leaves: Iterable[tuple[str, Any, Any]]) -> Iterator[Change]:
+    """The differences between the leaves of two calls, from `(path, key before, key now)` of each.
+
+    A key is an aval, or has one (`aval_of`); avals and keys are interned. A leaf may differ in two ways: its type has
+    changed, and that is one `Change`, whose kind is the first of "shape", "dtype", "weak type" that does
+    (`kind_of_types`); and, when one of the keys is `Placed`, its place, as `sharding_of` tells it: kind "device". When none
+    is, and the type is the same, it may have been `OnHost` in one of the calls only: kind "host".
+    """
+    raise NotImplementedError("05.5")
+
+
+def distance(old: CallRecord, new: CallRecord, weight: int) -> tuple[int, ...]:
+    """In how many places two calls differ: with the greatest weight, `TRACES`, with the next, down to `weight`. So
+    distances compare as tuples do: one reason to trace is worse than any number of reasons to compile.
+
+    A `Change` counts with its `size`; `changes(old, new, weight)` are those that count.
+    """
+    raise NotImplementedError("05.5")
+
+
+def closest(
+    records: Sequence[CallRecord], record: CallRecord, weight: int
+) -> tuple[CallRecord | None, tuple[int, ...]]:
+    """The record that is nearest to `record`, by the `distance` down to this weight, and its distance. Of several, the
+    latest: they are compared in the order of `latest_first`, until one is not different at all. `(None, ())` when there
+    are no records.
+    """
+    raise NotImplementedError("05.5")
+
+
+# --- 05.6 A jit in a jit (3 points) -------------------------------------------------------------------------
+# Under a trace nothing runs: a call of a jitted function becomes one equation, with the function's program as
+# a parameter. Work out what to record, once, and record it as often as it is called.
+
+
+class Jitted:
+    def nested_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NestedCall:
+        """How to record a call with these arguments; remembered in the table (`remember_nested`, by the `trace_key`).
+
+        The function is traced for their `signature`, as far as that was not done before (`traced_alone`). Which leaves are
+        donated is kept in the equation: `donated_leaves`, or False for each when there are none.
+
+        Raises:
+          NotImplementedError: `jit` was told where arguments or results are to be placed.
+        """
+        raise NotImplementedError("05.6")
+
+
+class NestedCall:
+    def __init__(
+        self, traced: TracedCall, donated: tuple[bool, ...], inline: bool, keep_unused: bool, name: str
+    ) -> None:
+        """`params` are what the equations of the call will have, in the order of their names; its operands are `outer`, the
+        tracers that the function closed over, and then the arguments. When there are such tracers among the constants
+        of the jaxpr, all of its constants become arguments (`convert_constvars_jaxpr`), the first ones, which are not donated.
+        """
+        raise NotImplementedError("05.6")
+
+    def bind(self, leaves: Sequence[Any]) -> Any:
+        """Record the call on these arguments, or with `inline` what the function does; return the tree of its results."""
+        raise NotImplementedError("05.6")

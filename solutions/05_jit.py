@@ -1,0 +1,340 @@
+"""05 jit and its cache: the solutions, as the reference has them, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from jitkit import api_util, config, key_reuse
+from jitkit.api_util import Arguments
+from jitkit.call_record import CallRecord, Change, TRACES, aval_of, changes, distance, kind_of_types, latest_first, sharding_of
+from jitkit.compilation_cache import EXACT_LRU_SIZE, Entry, FunctionCache, TracedCall, _caches, _caches_lock
+from jitkit.compiler import Executable
+from jitkit.core import Tracer
+from jitkit.jaxpr import convert_constvars_jaxpr
+from jitkit.jit_call import NestedCall, jit_p
+from jitkit.pjit import flat_tree
+from jitkit.placement import Placement
+from jitkit.program import Program, compile_program
+from jitkit.runtime import OnHost, Placed
+from jitkit.tracing import avals_of
+from jitkit.tree_util import PyTreeDef, tree_unflatten
+
+
+# --- 05.1 The key -------------------------------------------------------------------------------------------
+# Avals are interned, so that comparing two keys compares a few addresses. The short form is there for speed
+# alone: the dispatcher makes it from the arguments as they come, without flattening anything, and finds its
+# entry in a microsecond. Both functions must agree with those that look keys up; that is why there is one
+# place where each form is made.
+#
+# Usual mistakes:
+#   - Leaving the tree out: `f((x, y))` finds what was compiled for `f([x, y])`.
+#   - Leaving weak types out: `x + 1.0` keeps the float16 of x, and `x + np.float32(1)` does not.
+#   - The short form for a call with static arguments: it does not say which.
+#
+# In JAX: jax/_src/pjit.py:_infer_params
+
+
+class Traceable:
+    def trace_key(self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any]) -> tuple[Any, ...]:
+        """What decides how the function is traced, as a tuple that can be hashed: two calls with one key share a jaxpr.
+
+        That are the options of this thread, `config.local.state.options`; the tree of the arguments; the static ones
+        (`api_util.static_key(arguments.statics)`); and the avals of the leaves.
+        """
+        return (config.local.state.options, tree, api_util.static_key(arguments.statics), *avals)
+
+
+class Jitted:
+    def key_of_call(self, arguments: Arguments, tree: PyTreeDef, keys: Sequence[Any]) -> tuple[Any, ...]:
+        """The key under which the entry of a call is in the table, and under which the dispatcher looks it up:
+
+            (options, key of leaf, key of leaf, ...)                           no static argument, every other one a leaf
+            (options, tree, static values, key of leaf, key of leaf, ...)      everything else
+
+        The first form is that of most calls, and is made without flattening anything. `tree` is then the very
+        `flat_tree` of as many leaves: trees are interned. `options` is `config.local.state.key`, the static values are
+        `api_util.static_key(arguments.statics)`, and `keys` are those of the leaves, in order.
+        """
+        options = config.local.state.key
+        if not arguments.statics and tree is flat_tree(len(keys)):
+            return (options, *keys)
+        return (options, tree, api_util.static_key(arguments.statics), *keys)
+
+
+# --- 05.2 Trace once ----------------------------------------------------------------------------------------
+# Two functions of one source may close over different values, and Python cannot compare those cheaply: so
+# identity is the only safe answer. The table must not keep functions alive, since each holds its executables:
+# a program that makes closures for a week would fill its memory. What is traced is marked while it is,
+# because a function that calls itself with the same types would otherwise be traced until Python's stack
+# ends.
+#
+# Usual mistakes:
+#   - Looking functions up by name or code: `lambda x: x * scale` with another scale is another program.
+#   - Remembering a failure: what raised once may work the next time.
+#   - A value in the table that refers to its key: then a weak table keeps it all the same.
+#
+# In JAX: jax/_src/util.py:weakref_lru_cache
+
+
+class Traceable:
+    def traced(
+        self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any], names: tuple[str, ...]
+    ) -> tuple[TracedCall, bool]:
+        """The function traced for these types, and whether it was traced now: if not, it was in the cache.
+
+        What was traced is kept in `cache.traces`, by its `trace_key`. It is good for as long as it `is_current`: a jaxpr
+        that closed over values of an outer trace is worth nothing when that has ended. Tracing (`trace_now`) is
+        done within `cache.tracing(key, name)`, which finds out when a function calls itself without end, and what it
+        gives is handed to `cache.remember_trace`. When it raises an error, nothing is kept.
+        """
+        key = self.trace_key(arguments, tree, avals)
+        known = self.cache.traces.get(key)
+        if known is not None and known.is_current():
+            return known, False
+        with self.cache.tracing(key, self.name):
+            traced = self.trace_now(arguments, tree, avals, names)
+        self.cache.remember_trace(key, traced)
+        return traced, True
+
+
+def cache_of(fun: Callable[..., Any]) -> FunctionCache:
+    """The cache of a function: the same one for every `jit` of it, for as long as the function lives.
+
+    The table of all caches, `_caches`, knows functions weakly, and is used under `_caches_lock`. A callable that cannot
+    be hashed or weakly referenced (then it says TypeError) gets a cache of its own each time.
+    """
+    with _caches_lock:
+        try:
+            cache = _caches.get(fun)
+            if cache is None:
+                cache = _caches[fun] = FunctionCache()
+        except TypeError:
+            cache = FunctionCache()
+    return cache
+
+
+# --- 05.3 A bounded memory ----------------------------------------------------------------------------------
+# An LRU does well where what was used lately is used again, which is how loops over a few shapes behave. It
+# does badly for a loop over one shape more than fit: each call then drops what the next one needs.
+# Executables are counted apart from entries, because several entries may run one.
+#
+# Usual mistakes:
+#   - Assigning to a key that is there: a dict keeps its old place.
+#   - Dropping the entry and keeping its record: the stories of misses then compare with calls that nobody
+#     remembers.
+#   - Putting back, in a touch, what was dropped in the meantime.
+#
+# In JAX: jax/_src/util.py:weakref_lru_cache
+
+
+class Table:
+    def insert(self, key: tuple[Any, ...], entry: Entry, record: CallRecord) -> None:
+        """Add an entry with the record of its call, and drop the least recently used ones, with theirs, beyond the limit.
+
+        `entries` are in the order of their use, the latest last. The limit is the option `jit_cache_size`, or 1 if that is
+        less. From here on the table is `crowded`, so that hits are noted (`touch`): a small one, of a limit up to
+        `EXACT_LRU_SIZE`, at once; a larger one when it is more than half full. A key that is inserted has not `failed`.
+        When there are more `executables` than the limit, `drop_unused_executables` looks through them.
+        """
+        limit = max(1, config.value("jit_cache_size"))
+        with self.lock:
+            self.failed.pop(key, None)
+            self.entries[key] = entry
+            self.records[key] = record
+            while len(self.entries) > limit:
+                oldest = next(iter(self.entries))
+                del self.entries[oldest], self.records[oldest]
+            self.crowded = len(self.entries) > (0 if limit <= EXACT_LRU_SIZE else limit // 2)
+            if len(self.executables) > limit:
+                self.drop_unused_executables()
+
+    def touch(self, key: tuple[Any, ...], entry: Entry) -> None:
+        """Make an entry the most recently used, if the table still has its key. Called at hits once the table is crowded."""
+        with self.lock:
+            if self.entries.pop(key, None) is not None:
+                self.entries[key] = entry
+
+
+# --- 05.4 A miss --------------------------------------------------------------------------------------------
+# These lines are `jit`: all the labs before are called from here. The three caches on the way (traces,
+# executables, entries) have keys that tell less and less apart the more expensive the step is, so that the
+# expensive one is done least often. The entry comes last: whoever finds it finds it whole, and a step that
+# fails leaves nothing behind.
+#
+# Usual mistakes:
+#   - Compiling for each key: a numpy array in the first call and an array in the second cost two
+#     compilations.
+#   - Giving the types to `Entry`: then nobody copies host values to the device.
+#   - Inserting first and compiling then: another thread may run what is not there.
+#
+# In JAX: jax/_src/pjit.py:_run_python_pjit
+
+
+class Jitted:
+    def make_entry(
+        self, start: float, key: tuple[Any, ...], arguments: Arguments, tree: PyTreeDef, keys: Sequence[Any]
+    ) -> Entry:
+        """Trace, lower and compile for the key of a call, as far as that was not done for another key; insert the entry into
+        the table, and return it.
+
+        `tree` is that of the dynamic arguments, `keys` those of their leaves. `start` is when the call began: it goes
+        to `note_miss`, which leaves the story of the miss and returns the record to insert. Nothing is inserted when
+        a step raises an error.
+        """
+        avals = avals_of(keys)
+        names = api_util.argument_names(self.fun, arguments)
+        traced, was_traced = self.traced(arguments, tree, avals, names)
+        placement = self.placement(keys, arguments, traced, avals, names)
+        executable, was_compiled = self.compiled(
+            self.program(traced, tree, self.donated(arguments)), placement
+        )
+        record = self.note_miss(start, arguments, tree, keys, names, was_traced, was_compiled)
+        entry = Entry(executable, traced.out_tree, keys)
+        if config.local.state.options.debug_key_reuse:
+            entry.run = key_reuse.checked(entry.run, traced.jaxpr, "jit-compiled function")
+        self.table.insert(key, entry, record)
+        return entry
+
+    def compiled(self, program: Program, placement: Placement) -> tuple[Executable, bool]:
+        """A program compiled for these places, and whether that was done now.
+
+        Different keys may need the same program: an array that is in the host's memory and one on the device have
+        different keys and one type. So the table keeps its `executables` by `(jaxpr, donated, placement)`, and what is
+        there is not compiled again (`compile_program`).
+        """
+        slot = (program.jaxpr, program.donated, placement)
+        executable = self.table.executables.get(slot)
+        if executable is not None:
+            return executable, False
+        executable = self.table.executables[slot] = compile_program(program, placement)
+        return executable, True
+
+
+# --- 05.5 Why did it miss? ----------------------------------------------------------------------------------
+# JAX logs the closest key, too (`jax_explain_cache_misses`), because the one before is often from another
+# part of the program. One leaf gives one difference of type, the first: whoever changed the shape knows that,
+# and what else is different with it would only hide it.
+#
+# Usual mistakes:
+#   - Comparing with the latest call.
+#   - Reporting that a value has moved when its type is another, too: it had to be traced in any case.
+#   - Changing the mind at a tie: then the oldest one wins.
+#
+# In JAX: jax/_src/interpreters/partial_eval.py:diff_tracing_cache_keys
+
+
+def changed_leaves(leaves: Iterable[tuple[str, Any, Any]]) -> Iterator[Change]:
+    """The differences between the leaves of two calls, from `(path, key before, key now)` of each.
+
+    A key is an aval, or has one (`aval_of`); avals and keys are interned. A leaf may differ in two ways: its type has
+    changed, and that is one `Change`, whose kind is the first of "shape", "dtype", "weak type" that does
+    (`kind_of_types`); and, when one of the keys is `Placed`, its place, as `sharding_of` tells it: kind "device". When none
+    is, and the type is the same, it may have been `OnHost` in one of the calls only: kind "host".
+    """
+    for path, before, now in leaves:
+        if before is now:
+            continue
+        old, new = aval_of(before), aval_of(now)
+        if old is not new:
+            yield Change(kind_of_types(old, new), path, before, now)
+        if isinstance(before, Placed) or isinstance(now, Placed):
+            if sharding_of(before) != sharding_of(now):
+                yield Change("device", path, before, now)
+        elif old is new and isinstance(before, OnHost) != isinstance(now, OnHost):
+            yield Change("host", path, before, now)
+
+
+def distance(old: CallRecord, new: CallRecord, weight: int) -> tuple[int, ...]:
+    """In how many places two calls differ: with the greatest weight, `TRACES`, with the next, down to `weight`. So
+    distances compare as tuples do: one reason to trace is worse than any number of reasons to compile.
+
+    A `Change` counts with its `size`; `changes(old, new, weight)` are those that count.
+    """
+    counts = [0] * (TRACES + 1 - weight)
+    for change in changes(old, new, weight):
+        counts[TRACES - change.weight] += change.size
+    return tuple(counts)
+
+
+def closest(
+    records: Sequence[CallRecord], record: CallRecord, weight: int
+) -> tuple[CallRecord | None, tuple[int, ...]]:
+    """The record that is nearest to `record`, by the `distance` down to this weight, and its distance. Of several, the
+    latest: they are compared in the order of `latest_first`, until one is not different at all. `(None, ())` when there
+    are no records.
+    """
+    best: CallRecord | None = None
+    fewest: tuple[int, ...] = ()
+    for candidate in latest_first(records, record):
+        counts = distance(candidate, record, weight)
+        if best is None or counts < fewest:
+            best, fewest = candidate, counts
+            if not any(counts):
+                break
+    return best, fewest
+
+
+# --- 05.6 A jit in a jit ------------------------------------------------------------------------------------
+# That all calls of a signature carry one jaxpr object is what lets lowering write one function for them (lab
+# 04). The parameter `inline` is a decision of whoever wrote the function: XLA inlines what it likes in any
+# case, but only equations that are there can be seen by other transformations.
+#
+# Usual mistakes:
+#   - Tracing the inner function at each call: a hundred layers are a hundred traces.
+#   - Leaving the outer tracer among the constants: the inner program then refers to variables of another one.
+#   - As many `donated_invars` as arguments, when there are closed-over operands before them.
+#
+# In JAX: jax/_src/pjit.py:jit_p
+
+
+class Jitted:
+    def nested_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NestedCall:
+        """How to record a call with these arguments; remembered in the table (`remember_nested`, by the `trace_key`).
+
+        The function is traced for their `signature`, as far as that was not done before (`traced_alone`). Which leaves are
+        donated is kept in the equation: `donated_leaves`, or False for each when there are none.
+
+        Raises:
+          NotImplementedError: `jit` was told where arguments or results are to be placed.
+        """
+        if self.is_placed:
+            raise NotImplementedError(
+                f"{self.name} has in_shardings or out_shardings, and is called by a function that is being traced.\n"
+                "jitkit takes them at the outermost jit only: give them to that one."
+            )
+        arguments, tree, avals = self.signature(args, kwargs)
+        traced = self.traced_alone(arguments, tree, avals)
+        donated = api_util.donated_leaves(self.options.spec, arguments) or (False,) * len(avals)
+        call = NestedCall(traced, donated, self.options.inline, self.options.keep_unused, self.name)
+        self.table.remember_nested(self.trace_key(arguments, tree, avals), call)
+        return call
+
+
+class NestedCall:
+    def __init__(
+        self, traced: TracedCall, donated: tuple[bool, ...], inline: bool, keep_unused: bool, name: str
+    ) -> None:
+        """`params` are what the equations of the call will have, in the order of their names; its operands are `outer`, the
+        tracers that the function closed over, and then the arguments. When there are such tracers among the constants
+        of the jaxpr, all of its constants become arguments (`convert_constvars_jaxpr`), the first ones, which are not donated.
+        """
+        jaxpr = traced.jaxpr
+        self.out_tree = traced.out_tree
+        self.outer: Sequence[Any] = ()
+        if any(isinstance(const, Tracer) for const in jaxpr.consts):
+            self.outer, jaxpr = jaxpr.consts, convert_constvars_jaxpr(jaxpr)
+        self.inline = inline
+        self.params: dict[str, Any] = {
+            "donated_invars": (False,) * len(self.outer) + donated,
+            "inline": inline,
+            "jaxpr": jaxpr,
+            "keep_unused": keep_unused,
+            "name": name,
+        }
+
+    def bind(self, leaves: Sequence[Any]) -> Any:
+        """Record the call on these arguments, or with `inline` what the function does; return the tree of its results."""
+        if self.inline:
+            return tree_unflatten(self.out_tree, self.bind_inline(leaves))
+        return tree_unflatten(self.out_tree, jit_p.bind(*self.outer, *leaves, **self.params))
