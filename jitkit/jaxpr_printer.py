@@ -30,6 +30,7 @@ from . import pretty_printer as pp
 from . import source_info
 from .core import Primitive
 from .jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
+from .util import garbage_collection_paused
 
 
 class JaxprPpSettings(NamedTuple):
@@ -292,7 +293,8 @@ def pp_lambda(
 
 
 def _jaxpr_to_text(jaxpr: Jaxpr, width: int, use_color: bool | None, **settings: bool) -> str:
-    return pp_toplevel_jaxpr(jaxpr, JaxprPpSettings(**settings)).format(width, use_color=use_color)
+    with garbage_collection_paused():
+        return pp_toplevel_jaxpr(jaxpr, JaxprPpSettings(**settings)).format(width, use_color=use_color)
 
 
 def _eqn_to_text(eqn: JaxprEqn) -> str:
