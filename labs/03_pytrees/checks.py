@@ -268,7 +268,7 @@ def three_structures(jk, rng):
 
 @check(
     "03.3",
-    "Trees that are built alike have the same structure, and a jitted function is traced once for them.",
+    "Trees that are built alike have the same structure, and it is one object.",
     against=["each tree has a structure of its own"],
 )
 def equal_structures(jk, rng):
