@@ -465,6 +465,5 @@ def tokens(jk, rng):
     inner = jk.jit(speak)
     text = text_of(jk, lambda x: inner(inner(x)), np.float32(rng.normal()))
     calls = re.findall(r"(%\w+)(?::\d+)? = call @\w+\((%\w+)", text)
-    return [taken == f"{before}#0" or taken for (before, _), (_, taken) in itertools.pairwise(calls)], len(
-        calls
-    )
+    follows = [taken == before for (before, _), (_, taken) in itertools.pairwise(calls)]
+    return follows, len(calls)
