@@ -22,7 +22,7 @@ import re
 import sys
 import threading
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,7 +49,8 @@ _opening = threading.Lock()
 
 @functools.cache
 def _open() -> _Gate:
-    jax = importlib.import_module("jax")
+    with _without_libraries_of_absent_gpus():
+        jax = importlib.import_module("jax")
     if config.value("platforms"):
         jax.config.update("jax_platforms", config.value("platforms"))
     ext = importlib.import_module("jaxlib._jax")
@@ -59,6 +60,25 @@ def _open() -> _Gate:
         _introduce(array_type, ext.ArrayImpl)
     _pass_over_absent_accelerators(jax.config.jax_platforms)
     return _Gate(jax, ext, xla_client, ext.ArrayImpl, jax.errors.JaxRuntimeError, skip)
+
+
+@contextlib.contextmanager
+def _without_libraries_of_absent_gpus() -> Iterator[None]:
+    """Within the block, the libraries that CUDA's plugin brings for JAX's own operations cannot be imported, unless there
+    is an NVIDIA GPU: each of them says at once that it misses the driver, and JAX does without them.
+    """
+    hidden = [] if any(map(os.path.exists, _SIGNS_OF_A_GPU)) else [n for n in _CUDA_LIBRARIES if n not in sys.modules]
+    modules: dict[str, Any] = dict.fromkeys(hidden)  # None: a module that is not to be found
+    sys.modules.update(modules)
+    try:
+        yield
+    finally:
+        for name in hidden:
+            del sys.modules[name]
+
+
+_SIGNS_OF_A_GPU = ("/dev/nvidia0", "/dev/nvidiactl", "/dev/dxg", "/proc/driver/nvidia")
+_CUDA_LIBRARIES = ("jax_cuda12_plugin", "jax_cuda13_plugin")
 
 
 def _pass_over_absent_accelerators(chosen: str | None) -> None:
