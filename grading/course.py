@@ -155,9 +155,9 @@ def exercise_cells(lab: Lab, exercise: Exercise) -> list[Cell]:
 
 
 def shares(points: int, count: int) -> list[float]:
-    """The points of an exercise, in as many parts as it has checks, in hundredths, that sum to them."""
-    each, more = divmod(100 * points, count)
-    return [(each + (i < more)) / 100 for i in range(count)]
+    """The points of an exercise, in as many parts as it has checks: in 64ths, so that they sum to whole numbers exactly."""
+    each, more = divmod(64 * points, count)
+    return [(each + (i < more)) / 64 for i in range(count)]
 
 
 def solution_text(exercise: Exercise) -> str:
