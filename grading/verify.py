@@ -55,7 +55,7 @@ def hidden_checks(lab: Lab) -> pathlib.Path:
 
 def verify(lab: Lab, assessor: Assessor, workers: int = 2, only: str | None = None) -> list[Finding]:
     """All findings of a lab, or of one exercise of it."""
-    findings = list(_stale(lab))
+    findings = list(staleness(lab))
     exercises = [e for e in lab.exercises if only is None or e.id == only]
     mutants_file = lab.folder / "mutants.py"
     mutants = (
@@ -67,8 +67,8 @@ def verify(lab: Lab, assessor: Assessor, workers: int = 2, only: str | None = No
         proofs: list[concurrent.futures.Future[list[Finding]]] = []
         for exercise in exercises:
             of_exercise = [m for m in mutants if m.exercise == exercise.id]
-            findings += _counts(lab, exercise, of_exercise)
-            findings += _secret(lab, exercise)
+            findings += shortages(lab, exercise, of_exercise)
+            findings += leaked_lines(lab, exercise)
             proofs.append(pool.submit(_stub, lab, exercise, assessor))
             proofs.append(pool.submit(_solution, lab, exercise, assessor))
             proofs.append(pool.submit(_planted, lab, exercise, assessor))
@@ -86,14 +86,16 @@ def check_files(lab: Lab) -> list[pathlib.Path]:
 # --- the proofs ---------------------------------------------------------------------------------------------------
 
 
-def _stale(lab: Lab) -> Iterator[Finding]:
+def staleness(lab: Lab) -> Iterator[Finding]:
+    """Generated files that are not what would be generated now."""
     for path in stale_files(lab, ROOT):
         yield Finding(
             lab.name, "fresh", f"{path.relative_to(ROOT)} is not what `python -m grading generate` writes"
         )
 
 
-def _counts(lab: Lab, exercise: Exercise, mutants: list[Mutant]) -> Iterator[Finding]:
+def shortages(lab: Lab, exercise: Exercise, mutants: list[Mutant]) -> Iterator[Finding]:
+    """What there is too little of: checks, hidden ones, mutants."""
     checks = verdicts.checks_of(lab, exercise.id, hidden_checks(lab))
     public = sum(not c.hidden for c in checks)
     if public < _FEWEST_CHECKS:
@@ -109,7 +111,7 @@ def _counts(lab: Lab, exercise: Exercise, mutants: list[Mutant]) -> Iterator[Fin
         yield Finding(exercise.id, "mutants", f"a check is against {text!r}, and no mutant believes it")
 
 
-def _secret(lab: Lab, exercise: Exercise) -> Iterator[Finding]:
+def leaked_lines(lab: Lab, exercise: Exercise) -> Iterator[Finding]:
     """The longer lines of a solution, in the files that learners get. Short ones occur everywhere."""
     for target in exercise.targets:
         function = reference_function(target)
