@@ -22,6 +22,7 @@ ROOT = pathlib.Path(__file__).parents[1]
 
 if importlib.util.find_spec("nbgrader") is None:
     pytest.skip('needs nbgrader: pip install "jitkit[nbgrader]"', allow_module_level=True)
+nbformat, nbclient = map(importlib.import_module, ("nbformat", "nbclient"))
 
 RELU = "def relu(x):\n    return jnp.maximum(x, 0)\n"
 FLOATS = "def relu(x):\n    return jnp.maximum(x, 0.0)\n"  # right for floats, and wrong for integers
@@ -146,15 +147,15 @@ def test_validate_accepts_the_solution_and_says_what_a_stub_fails(graded):
     assert "is still to be written" in blank
 
 
-def test_the_notebook_for_learners_runs_from_its_first_cell_to_its_last():
+@pytest.mark.parametrize("lab", all_labs(ROOT / "labs"), ids=lambda lab: lab.name)
+def test_the_notebook_for_learners_runs_from_its_first_cell_to_its_last(lab):
     """As it comes, with nothing written in it."""
-    nbformat = pytest.importorskip("nbformat")
-    client = pytest.importorskip("nbclient")
-    path = ROOT / "labs" / "00_hello" / "lab.ipynb"
-    text = path.read_text(encoding="utf-8")
+    text = (lab.folder / "lab.ipynb").read_text(encoding="utf-8")
     notebook = nbformat.reads(text, as_version=4)
     nbformat.validate(notebook)
     assert nbformat.writes(notebook) + "\n" == text
-    client.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(ROOT)}}).execute()
-    shown = [output for cell in notebook.cells for output in cell.get("outputs", ())]
-    assert any("is still to be written" in output["data"]["text/plain"] for output in shown)
+    resources = {"metadata": {"path": str(ROOT)}}
+    nbclient.NotebookClient(notebook, timeout=300, resources=resources).execute()
+    shown = [output["data"]["text/plain"] for cell in notebook.cells for output in cell.get("outputs", ())]
+    assert sum("still to be written" in output for output in shown) == len(lab.exercises)
+    assert any("Guess first" in output for output in shown) == (lab.experiment is not None)
