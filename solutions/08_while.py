@@ -228,6 +228,8 @@ def lower_while(
 # made, and what was traced is remembered by their function, although `step` is new in each call.
 #
 # Usual mistakes:
+#   - Converting a bound that has the dtype already: `convert_element_type` makes it strong, and the index
+#     with it.
 #   - Counting the index with a Python int: then `i` is of another dtype than the bound in some loops.
 #   - Passing `step` as the user's function: it is traced again in each call, and errors name it.
 #   - Closing over the upper bound in the condition, instead of carrying it: right, and another jaxpr than
@@ -247,8 +249,8 @@ def fori_loop(
     """`val = init_val`; for `i` from `lower` up to but without `upper`: `val = body_fun(i, val)`; the last `val`.
 
     With bounds that are known while tracing it is a `scan` of `known_trips(lower, upper)` steps (`count_by_scan`),
-    otherwise a `while_loop` (`count_by_while`), for which both bounds are converted to one dtype
-    (`dtype_of_bounds`), where they do not have it.
+    otherwise a `while_loop` (`count_by_while`). For that, both bounds are of one dtype (`dtype_of_bounds`): one that
+    is of another dtype is converted, and one that is of it stays as it is, weak if it was weak.
 
     Args:
       lower, upper: integer scalars of one dtype. With `upper <= lower` there are no steps.

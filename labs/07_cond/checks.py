@@ -176,10 +176,8 @@ def one_and_none(jk, rng):
     a = float(scalar(rng))
     return [
         jk.make_jaxpr(lambda i, x: jk.lax.switch(i, [lambda x: x * a], x))(1, 1.0),
-        raised(jk.lax.switch, 0, [], 1.0, parts=["Empty branch sequence"]),
-        raised(
-            jk.lax.switch, 0, [abs, 3], 1.0, parts=["branches argument should be a sequence of callables"]
-        ),
+        raised(jk.lax.switch, 0, [], 1.0),
+        raised(jk.lax.switch, 0, [abs, 3], 1.0),
         raised(jk.lax.switch, 0.5, [abs], 1.0, parts=["Index type must be an integer"]),
     ]
 

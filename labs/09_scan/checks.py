@@ -1,0 +1,537 @@
+"""The programs that the exercises of lab 09 must run like the reference."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from jitkit.kata.checking import Stablehlo, check, raised
+
+
+def number(rng):
+    """A Python float that nobody guesses."""
+    return float(np.float32(rng.uniform(1.0, 9.0)))
+
+
+def row(rng, n=4):
+    return rng.normal(size=n).astype("float32")
+
+
+# --- 09.1 What a scan means ---------------------------------------------------------------------------------------
+
+
+def by_python(jk, f, *arguments):
+    """The program of a function, with its scans run by Python: all steps are written down."""
+
+    def without_jit(*arguments):
+        with jk.disable_jit():
+            return f(*arguments)
+
+    return jk.make_jaxpr(without_jit)(*arguments)
+
+
+@check(
+    "09.1",
+    "The carry goes from step to step, and the outputs are stacked.",
+    against=["ys holds the carries", "outputs are joined end to end"],
+)
+def plain_scan(jk, rng):
+    a = number(rng)
+
+    def f(xs):
+        return jk.lax.scan(lambda c, x: (c + x, c * a), 1.5, xs)
+
+    return by_python(jk, f, row(rng, 3))
+
+
+@check(
+    "09.1",
+    "Each step gets one element of each array of the tree, and returns a tree.",
+    against=["a step sees all of xs"],
+)
+def trees(jk, rng):
+    xs = {"a": rng.normal(size=(3, 2)).astype("float32"), "b": rng.integers(9, size=3)}
+
+    def f(xs):
+        return jk.lax.scan(lambda c, x: (c * x["a"], {"sum": x["a"].sum() + x["b"], "c": c}), xs["a"][0], xs)
+
+    return by_python(jk, f, xs), jk.tree_util.tree_structure(jk.eval_shape(f, xs))
+
+
+@check(
+    "09.1",
+    "In reverse the last element comes first, and each output stands where its element does.",
+    against=["reverse turns the outputs round", "reverse only turns the outputs"],
+)
+def in_reverse(jk, rng):
+    def f(xs):
+        return jk.lax.scan(lambda c, x: (c * x, c - x), 1.5, xs, reverse=True)
+
+    return by_python(jk, f, row(rng, 3))
+
+
+@check(
+    "09.1",
+    "Without arrays, `length` says how many steps there are; the element is None then.",
+)
+def without_arrays(jk, rng):
+    a, n = number(rng), int(rng.integers(2, 5))
+
+    def f(x):
+        return jk.lax.scan(lambda c, x: (c * a, (c, x)), x, None, n)
+
+    return by_python(jk, f, np.float32(1)), jk.tree_util.tree_structure(jk.eval_shape(f, np.float32(1)))
+
+
+@check(
+    "09.1",
+    "Without steps there is nothing to stack: an error.",
+    against=["no steps, no outputs"],
+)
+def no_steps(jk, rng):
+    def f(xs):
+        with jk.disable_jit():
+            return jk.lax.scan(lambda c, x: (c + x, c), number(rng), xs)
+
+    return raised(f, np.zeros((0, 2), "float32"))
+
+
+@check(
+    "09.1",
+    "Stacked arrays have a new leading axis, whatever their shape.",
+    against=["outputs are joined end to end"],
+)
+def stacked(jk, rng):
+    parts = rng.normal(size=(3, 2, 2)).astype("float32")
+    scalars = rng.normal(size=3).astype("float32")
+    stack = jk.lax.control_flow.stepping.stack_elements
+    return [
+        jk.make_jaxpr(lambda *ys: stack(ys))(*parts),
+        jk.make_jaxpr(lambda *ys: stack(ys, True))(*scalars),
+    ]
+
+
+# --- 09.2 How many steps ------------------------------------------------------------------------------------------
+
+
+@check(
+    "09.2",
+    "The leading axes say how many steps there are; other axes are free.",
+)
+def from_arrays(jk, rng):
+    n = int(rng.integers(2, 9))
+    length = jk.lax.control_flow.scanning.scan_length
+    shaped = jk.ShapeDtypeStruct
+    return [
+        length([np.zeros((n, 3)), np.zeros(n), shaped((n, 1, 7), "int32")], None),
+        length([np.zeros((n, 3))], n),
+        length([np.zeros((0, n))], None),
+    ]
+
+
+@check(
+    "09.2",
+    "All arrays must have the same number of elements; none is cut.",
+    against=["the shortest array counts", "the first array counts"],
+)
+def different_sizes(jk, rng):
+    n = int(rng.integers(2, 9))
+    f = jk.make_jaxpr(lambda a, b: jk.lax.scan(lambda c, x: (c, x), 0, (a, b)))
+    return raised(f, row(rng, n), row(rng, n + 1))
+
+
+@check(
+    "09.2",
+    "A `length` beside arrays has to agree with them.",
+    against=["length cuts the arrays", "length is never needed"],
+)
+def disagreeing(jk, rng):
+    n = int(rng.integers(3, 9))
+    length = jk.lax.control_flow.scanning.scan_length
+    return [
+        raised(length, [row(rng, n)], n - 1),
+        raised(length, [row(rng, n)], n + 1),
+        raised(length, [row(rng, n), row(rng, n - 1)], n),
+    ]
+
+
+@check(
+    "09.2",
+    "Where there are no arrays, `length` is needed.",
+    against=["length is never needed"],
+)
+def no_arrays(jk, rng):
+    n = int(rng.integers(2, 9))
+    length = jk.lax.control_flow.scanning.scan_length
+    return [length([], n), length([], np.int64(n)), raised(length, [], None)]
+
+
+@check(
+    "09.2",
+    "A number of steps that is data is refused.",
+    against=["the number of steps may be data"],
+)
+def traced_length(jk, rng):
+    f = jk.make_jaxpr(lambda n: jk.lax.scan(lambda c, _: (c * 2, c), 1.0, None, n))
+    return raised(f, int(rng.integers(9)), parts=["The `length` argument to `scan` expects a concrete `int`"])
+
+
+@check(
+    "09.2",
+    "A number of Python is no array to go over.",
+    against=["a number has one element"],
+)
+def numbers(jk, rng):
+    x = number(rng)
+    f = jk.make_jaxpr(lambda xs: jk.lax.scan(lambda c, y: (c, y), 0, (xs, x)))
+    return raised(f, row(rng), parts=["no leading axis to scan over", str(x)])
+
+
+# --- 09.3 One equation --------------------------------------------------------------------------------------------
+
+
+@check(
+    "09.3",
+    "A scan is one equation: its body is traced for one element of each array.",
+    against=["a step sees all of xs"],
+)
+def one_equation(jk, rng):
+    a = number(rng)
+
+    def f(c, xs):
+        return jk.lax.scan(lambda c, x: (c + x["a"].sum(), (c * a, x["b"])), c, xs)
+
+    xs = {"a": np.ones((5, 2), "float32"), "b": np.arange(5)}
+    return jk.make_jaxpr(f)(np.float32(1), xs)
+
+
+@check(
+    "09.3",
+    "Python calls the body once.",
+    against=["the body is called for each step"],
+)
+def traced_once(jk, rng):
+    calls = []
+
+    def step(c, x):
+        calls.append((str(c.aval), str(x.aval)))
+        return c + x, c
+
+    n = int(rng.integers(3, 9))
+    program = jk.make_jaxpr(lambda c, xs: jk.lax.scan(step, c, xs))(np.float32(1), row(rng, n))
+    return calls, program
+
+
+@check(
+    "09.3",
+    "A weak start gives way, and the body is traced for what it became.",
+    against=["a start keeps its type", "one trace is enough"],
+)
+def weak_starts(jk, rng):
+    def f(xs):
+        return jk.lax.scan(lambda c, x: ((c[0] + x, c[1] + 1), c[0]), (0, int(rng.integers(9))), xs)
+
+    return jk.make_jaxpr(f)(row(rng))
+
+
+@check(
+    "09.3",
+    "A carry that comes out as something else is refused; outputs are free.",
+    against=["the carry's type may drift", "all that goes in comes out"],
+)
+def drift(jk, rng):
+    xs = rng.integers(9, size=4)
+    c = np.float32(number(rng))
+
+    def f(step):
+        return jk.make_jaxpr(lambda c, xs: jk.lax.scan(step, c, xs))
+
+    parts = ["scan body function carry input and carry output must have"]
+    return [
+        f(lambda c, x: (c * 2, (x, c > 0, None)))(c, xs),
+        raised(f(lambda c, x: (x, c)), c, xs, parts=[*parts, "equal types", "float32[]"]),
+        raised(f(lambda c, x: ((c, c), x)), c, xs, parts=[*parts, "the same pytree structure"]),
+        raised(f(lambda c, x: c), c, xs, parts=["scan body output must be a pair"]),
+    ]
+
+
+@check(
+    "09.3",
+    "The equation knows length, direction, and how many steps a trip does.",
+    against=["unroll is a truth value"],
+)
+def parameters(jk, rng):
+    n = int(rng.integers(3, 9))
+
+    def f(xs, **options):
+        return jk.make_jaxpr(lambda c, xs: jk.lax.scan(lambda c, x: (c * x, c), c, xs, **options))(1.5, xs)
+
+    xs = row(rng, n)
+    return [f(xs, reverse=True), f(xs, unroll=2), f(xs, unroll=True), f(xs, unroll=False, length=n)]
+
+
+@check(
+    "09.3",
+    "Where jit is disabled Python runs the loop.",
+    against=["there is always a program"],
+)
+def disabled(jk, rng):
+    calls = []
+    n = int(rng.integers(2, 6))
+
+    def step(c, x):
+        calls.append(c)
+        return c + 1, None
+
+    with jk.disable_jit():
+        jk.lax.scan(step, 0, None, n)
+    return calls
+
+
+# --- 09.4 A scan is a while loop ----------------------------------------------------------------------------------
+
+
+def looped(jk, step, carry, xs, y_avals, length, reverse=False):
+    """The program that `loop_over` writes."""
+    loop_over = jk.lax.control_flow.stepping.loop_over
+    return jk.make_jaxpr(lambda carry, xs: loop_over(step, carry, xs, y_avals, length, reverse))(carry, xs)
+
+
+def lowered(jk, f, *arguments):
+    """The program as StableHLO, to be run on the arguments."""
+    return Stablehlo(jk.jit(f).lower(*arguments).as_text(), arguments)
+
+
+@check(
+    "09.4",
+    "The loop is a while: it counts, reads elements, and writes outputs into arrays that go round.",
+    against=["xs are handed on in the carry", "the loop begins at 1"],
+)
+def as_while(jk, rng):
+    a, n = number(rng), int(rng.integers(2, 9))
+    aval = jk.core.ShapedArray((), "float32")
+
+    def step(carry, x):
+        return [carry[0] + x[0]], [carry[0] * a, x[1]]
+
+    xs = [row(rng, n), row(rng, n)]
+    return looped(jk, step, [np.float32(1)], xs, [aval, aval], n)
+
+
+@check(
+    "09.4",
+    "What runs gives the last carry, and all outputs.",
+    against=["ys holds the carries", "the loop begins at 1"],
+)
+def runs(jk, rng):
+    def f(c, xs):
+        return jk.lax.scan(lambda c, x: (c * x, c - x), c, xs)
+
+    return lowered(jk, f, np.float32(number(rng)), row(rng, int(rng.integers(2, 9))))
+
+
+@check(
+    "09.4",
+    "In reverse, elements are read from the end, and their outputs are written to the same places.",
+    against=["reverse turns the outputs round", "reverse only turns the outputs"],
+)
+def runs_in_reverse(jk, rng):
+    def f(c, xs):
+        return jk.lax.scan(lambda c, x: (c * x[0], c - x), c, xs, reverse=True)
+
+    xs = rng.normal(size=(5, 2)).astype("float32")
+    return lowered(jk, f, np.float32(number(rng)), xs)
+
+
+@check(
+    "09.4",
+    "Without steps there is no loop: the carry as it came, and outputs without elements.",
+    against=["a loop of no trips is a loop"],
+)
+def no_trips(jk, rng):
+    aval = jk.core.ShapedArray((int(rng.integers(2, 9)),), "int32")
+    return looped(jk, lambda c, x: (c, x), [np.float32(1)], [np.zeros((0, 3), "float32")], [aval], 0)
+
+
+@check(
+    "09.4",
+    "An element has one axis less than its array, and goes back to its place.",
+    against=["an element keeps its axis", "an index may be negative"],
+)
+def elements(jk, rng):
+    stepping = jk.lax.control_flow.stepping
+    n = int(rng.integers(2, 9))
+    read, write = stepping.read_element, stepping.write_element
+    matrix = np.ones((n, 3), "float32")
+    return [
+        jk.make_jaxpr(read)(matrix, 1),
+        jk.make_jaxpr(read)(row(rng, n), 1),
+        jk.make_jaxpr(write)(matrix, row(rng, 3), 1),
+        jk.make_jaxpr(write)(row(rng, n), np.float32(2), 1),
+    ]
+
+
+# --- 09.5 Unroll --------------------------------------------------------------------------------------------------
+
+
+def scanned(jk, n, unroll, reverse=False):
+    """A scan whose carry depends on the order of the steps."""
+    return lambda c, xs: jk.lax.scan(
+        lambda c, x: (c * 0.5 + x, c - x), c, xs, length=n, reverse=reverse, unroll=unroll
+    )
+
+
+@check(
+    "09.5",
+    "The results are those of the plain loop, also when something is left over.",
+    against=["unroll divides the length", "what is left over comes first"],
+)
+def same_results(jk, rng):
+    c = np.float32(number(rng))
+    return [lowered(jk, scanned(jk, n, unroll), c, row(rng, n)) for n, unroll in ((8, 4), (10, 4), (3, 5))]
+
+
+@check(
+    "09.5",
+    "In reverse, the first elements are left over.",
+    against=["in reverse the last elements are left over", "what is left over comes first"],
+)
+def left_over_in_reverse(jk, rng):
+    c = np.float32(number(rng))
+    return [lowered(jk, scanned(jk, n, unroll, True), c, row(rng, n)) for n, unroll in ((7, 3), (9, 2))]
+
+
+def blocks(jk, n, unroll, reverse=False):
+    """The program that `loop_in_blocks` writes for n steps, without what is written and not used."""
+    loop_in_blocks = jk.lax.control_flow.stepping.loop_in_blocks
+    y_avals = [jk.core.ShapedArray((), "float32")]
+
+    def step(carry, x):
+        return [jk.numpy.sin(carry[0]) + x[0]], [carry[0] * x[0]]
+
+    def f(c, xs):
+        return loop_in_blocks(step, [c], [xs], y_avals, n, reverse, unroll)
+
+    program = jk.make_jaxpr(f)(np.float32(1), np.ones(n, "float32"))
+    return jk.jaxpr.dce_jaxpr(program, [True, True])[0]
+
+
+@check(
+    "09.5",
+    "Blocks go round in a loop; only what is left over is written after it.",
+    against=["the more is unrolled the better", "unroll divides the length"],
+)
+def a_loop_of_blocks(jk, rng):
+    unroll = int(rng.integers(2, 5))
+    return [blocks(jk, 3 * unroll, unroll), blocks(jk, 3 * unroll + 1, unroll, True)]
+
+
+@check(
+    "09.5",
+    "A single block needs no loop, and 0 means all steps.",
+    against=["unrolling needs a loop", "0 means none"],
+)
+def no_loop(jk, rng):
+    n = int(rng.integers(2, 5))
+    return [blocks(jk, n, n), blocks(jk, n, n + 2), blocks(jk, n, 0)]
+
+
+# --- 09.6 Dead code in a loop -------------------------------------------------------------------------------------
+
+
+def needed(jk, step, carry, xs, *used):
+    """What is said of a scan's carry for each choice of used results: parts of the last carry, outputs."""
+    program = jk.make_jaxpr(lambda carry, xs: jk.lax.scan(step, carry, xs))(carry, xs)
+    params = program.eqns[-1].params
+    ask = jk.lax.control_flow.scanning.needed_carry
+    return [ask(params["jaxpr"], params["num_consts"], list(carry), list(ys)) for carry, ys in used]
+
+
+@check(
+    "09.6",
+    "A part of the carry that nobody needs is not needed.",
+    against=["everything is needed"],
+)
+def independent(jk, rng):
+    def step(c, x):
+        return (c[0] + x, c[1] * x), (c[0], c[1] - 1)
+
+    choices = [
+        ((True, False), (False, False)),
+        ((False, False), (False, True)),
+        ((False, True), (True, False)),
+    ]
+    carry = (np.float32(1), np.float32(number(rng)))
+    return needed(jk, step, carry, row(rng), *choices)
+
+
+@check(
+    "09.6",
+    "A part whose last value is not used may be needed by a step.",
+    against=["a carry is needed when its last value is used"],
+)
+def for_an_output(jk, rng):
+    def step(c, x):
+        return (c[0] + x, c[1] * x), c[0] * 2
+
+    return needed(
+        jk,
+        step,
+        (np.float32(1), np.float32(number(rng))),
+        row(rng),
+        ((False, False), (True,)),
+        ((False, True), (True,)),
+    )
+
+
+@check(
+    "09.6",
+    "A part that is needed by a part that is needed is needed.",
+    against=["looking once is enough"],
+)
+def chains(jk, rng):
+    n = int(rng.integers(4, 7))
+
+    def step(c, x):
+        return (*(a + b for a, b in itertools.pairwise(c)), c[-1] * x), c[1]
+
+    start = tuple(row(rng, n))
+    first = ((True,) + (False,) * (n - 1), (False,))
+    last = ((False,) * (n - 1) + (True,), (False,))
+    return needed(jk, step, start, row(rng), first, last, ((False,) * n, (True,)))
+
+
+@check(
+    "09.6",
+    "The constants of the body come before its carry.",
+    against=["the carry is the first input"],
+)
+def after_constants(jk, rng):
+    a, b = row(rng, 2), row(rng, 2)
+
+    def step(c, x):
+        return (c[0] * a, c[1] + b * x), c[1]
+
+    choices = [((True, False), (False,)), ((False, True), (False,)), ((False, False), (True,))]
+    return needed(jk, step, (a + 1, b + 1), row(rng), *choices)
+
+
+@check(
+    "09.6",
+    "So dead code leaves a program, through loops.",
+    against=["everything is needed", "looking once is enough"],
+)
+def dead_code(jk, rng):
+    a = number(rng)
+
+    def f(xs):
+        def step(c, x):
+            x0, x1, x2 = c
+            return (x0 + x1, x1 * x, jk.numpy.sin(x2)), (x0 * a, x2)
+
+        return jk.lax.scan(step, (xs[0], xs[1], xs[2]), xs)
+
+    program = jk.make_jaxpr(f)(row(rng))
+    dce = jk.jaxpr.dce_jaxpr
+    return [dce(program, used)[0] for used in ([True] + [False] * 4, [False] * 4 + [True], [True] * 5)]

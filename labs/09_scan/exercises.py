@@ -1,0 +1,195 @@
+"""09 scan: the exercises. README.md beside this file tells what they are about.
+
+Write the functions. `jitkit` checks each one when you save; `jitkit hint 09.1` helps, one step further each
+time. You may add helpers and imports. The parameters stay as they are: other code calls these functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitkit import config, core
+from jitkit.jaxpr import Jaxpr, dce_jaxpr
+from jitkit.lax.control_flow.agreement import check_carry, promote_weak_inputs
+from jitkit.lax.control_flow.common import Body, avals_of
+from jitkit.lax.control_flow.loops import run_while
+from jitkit.lax.control_flow.scanning import bind_scan, element_of, no_leading_axis, scan_in_python, scan_length, steps_at_once, trace_step, traced_length
+from jitkit.lax.control_flow.stepping import Step, loop_over, one_after_the_other, read_element, stack_elements, write_element
+from jitkit.lax.creation import empty
+from jitkit.lax.elementwise import add, lt, sub
+from jitkit.lax.joining import concatenate
+from jitkit.lax.shaping import expand_dims, reshape, squeeze
+from jitkit.lax.slicing import dynamic_slice_in_dim, dynamic_update_slice_in_dim, index_in_dim, slice_in_dim
+from jitkit.tree_util import tree_flatten, tree_map, tree_unflatten, treedef_tuple
+
+
+# --- 09.1 What a scan means (2 points) ----------------------------------------------------------------------
+# Write scan as a loop of Python. It is what runs where jit is disabled, and it says what everything below has
+# to do.
+
+
+def scan_in_python(
+    f: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: Any, length: int, reverse: bool
+) -> tuple[Any, Any]:
+    """`scan` as a loop of Python, which calls `f` for each step: this is what `disable_jit` makes of it.
+
+    Args:
+      f: takes the carry and a tree of elements, returns the carry and a tree of outputs.
+      carry: before the first step.
+      xs: a tree of arrays whose leading axes have the size `length`, or None.
+      length: the number of steps.
+      reverse: start at the end of `xs`. The outputs are where their elements are.
+
+    Returns:
+      The carry after the last step, and the tree of the outputs: of each leaf, those of all steps along a new
+      leading axis (`stack_elements`). `index_in_dim(x, i, keepdims=False)` is `x[i]`.
+
+    Raises:
+      ValueError: there are no steps: nobody knows what `f` would have returned.
+    """
+    raise NotImplementedError("09.1")
+
+
+def stack_elements(ys: Sequence[Any], reverse: bool = False) -> Any:
+    """Arrays of one shape along a new leading axis; `reverse` says that the last one was made first.
+
+    Each gets an axis of size 1 in front (`expand_dims`), along which they are joined (`concatenate`).
+    """
+    raise NotImplementedError("09.1")
+
+
+# --- 09.2 How many steps (2 points) -------------------------------------------------------------------------
+# The number of steps is known while tracing: from the arrays, from `length`, or from both, which must agree
+# then.
+
+
+def scan_length(xs: Sequence[Any], length: Any) -> int:
+    """The number of steps of a scan over the leading axes of `xs`: their size, which is also `length`, if that is given.
+
+    Args:
+      xs: the leaves, arrays or what else was passed; there may be none.
+      length: None, or what converts to an int.
+
+    Raises, in this order:
+      ValueError: a leaf is a number of Python, without a `shape` (`no_leading_axis(xs)` is the error).
+      IndexError: an array has no axes; it is Python's own, of `shape[0]`.
+      ConcretizationTypeError: `length` is a tracer (`traced_length(length)`).
+      ValueError: `length` is given, and differs from a size.
+      ValueError: there are neither leaves nor `length`.
+      ValueError: the sizes differ.
+    """
+    raise NotImplementedError("09.2")
+
+
+# --- 09.3 One equation (4 points) ---------------------------------------------------------------------------
+# Trace the body for one element, make the carry agree, and write the equation.
+
+
+def run_scan(body: Body, init: Any, xs: Any, length: Any, reverse: bool, unroll: Any) -> tuple[Any, Any]:
+    """The last carry, a tree like `init`, and the outputs: trace the body once, and write one equation.
+
+    Where jit is disabled, Python runs the loop instead (`scan_in_python`); `scan_length` is asked in any case, and
+    `avals_of` before it, which refuses what is no array.
+
+    The body is traced by `trace_step(body, in_tree, avals)`, for the tree of a tuple of two,
+    `treedef_tuple((carry_tree, xs_tree))`, and for the types of the leaves of `init` and of elements of `xs`: an
+    array of the type `aval` has elements of the type `element_of(aval)`. It returns a pair: the first of
+    `traced.out_tree.children()` is the tree of its carry, whose leaves are the first outputs of the jaxpr.
+
+    When the body returns as many leaves for the carry as it gets, and other types for weak ones, these are promoted
+    (`promote_weak_inputs`), and the body is traced again. Then the carry must come out as it went in (`check_carry`,
+    where the loop is called `scan body`). `bind_scan(traced, init, xs, reverse, length, unroll)` writes the equation
+    for what was traced, with leaves of `init` and `xs`, and returns the leaves of the result; `unroll` is there a
+    number of steps: `steps_at_once(unroll, length)`.
+    """
+    raise NotImplementedError("09.3")
+
+
+# --- 09.4 A scan is a while loop (4 points) -----------------------------------------------------------------
+# Lower it: a loop over an index, which reads its elements from the arrays, and writes its outputs into
+# others.
+
+
+def loop_over(
+    step: Step, carry: list[Any], xs: list[Any], y_avals: Sequence[Any], length: int, reverse: bool
+) -> tuple[list[Any], list[Any]]:
+    """A while loop over the leading axes of `xs`: trip i gives `step` the i-th elements, or the i-th from the end.
+
+    What the step returns beside the carry goes into arrays that are made before the loop, uninitialised (`empty`), and
+    go round with it: each element to the place of the `xs` that it was made of. Without steps there is no loop.
+
+    The loop is `run_while(Body(goes_on, goes_on, "while_cond"), Body(trip, trip, "while_body"), state)`. Its state is
+    a tuple: the number of trips done, which starts as `0`; the carry; the outputs so far. The `xs` are no part of
+    it: the body closes over them. Use `lt`, `add` and `sub` for the index, and `read_element` and `write_element`.
+
+    Args:
+      step: takes the carry and one element of each of `xs`, returns the carry and one element of each output.
+      carry: the leaves of the carry, before the first step.
+      xs: arrays with leading axes of size `length`.
+      y_avals: the types of one element of each output.
+      length: the number of steps.
+      reverse: whether to begin at the end.
+
+    Returns:
+      The last carry, and the outputs with a leading axis of size `length`.
+    """
+    raise NotImplementedError("09.4")
+
+
+def read_element(x: Any, i: Any) -> Any:
+    """`x[i]`, for an index that is data, and within bounds: the slice of size 1 along the leading axis
+    (`dynamic_slice_in_dim`, told not to expect negative indices), without that axis.
+    """
+    raise NotImplementedError("09.4")
+
+
+def write_element(x: Any, element: Any, i: Any) -> Any:
+    """`x` with `x[i]` replaced, for an index that is data, and within bounds: the element with an axis in front,
+    written over the slice at `i` (`dynamic_update_slice_in_dim`, told not to expect negative indices).
+    """
+    raise NotImplementedError("09.4")
+
+
+# --- 09.5 Unroll (3 points) ---------------------------------------------------------------------------------
+# Several steps in one trip: the same results from fewer, longer trips, and what is left over after them.
+
+
+def loop_in_blocks(
+    step: Step,
+    carry: list[Any],
+    xs: list[Any],
+    y_avals: Sequence[Any],
+    length: int,
+    reverse: bool,
+    unroll: int,
+) -> tuple[list[Any], list[Any]]:
+    """`loop_over` with fewer trips, each of which does `unroll` steps (all of them, for 0) one after the other.
+
+    Of `length` steps, `length // unroll` blocks go into a loop; the steps that are left over are done after it. So
+    it is the last elements that are left over, or with `reverse` the first ones. What would be a single block is
+    left over altogether: a loop of one trip is none.
+
+    For the loop, the elements of a block are put together by a `reshape` of `xs` to `(blocks, unroll, ...)`, and what
+    comes out is taken apart in the same way. `one_after_the_other(step, carry, xs, count, reverse)` does `count` steps
+    without a loop, in a block and for what is left over. `slice_in_dim(x, start, stop)` cuts the leading axis, and
+    `concatenate([...], 0)` joins the outputs, in the order of the elements.
+    """
+    raise NotImplementedError("09.5")
+
+
+# --- 09.6 Dead code in a loop (3 points) --------------------------------------------------------------------
+# Somebody uses only one of a scan's results. Which parts of the carry must stay?
+
+
+def needed_carry(jaxpr: Jaxpr, num_consts: int, carry: list[bool], ys: list[bool]) -> list[bool]:
+    """Which parts of a scan's carry are needed, when of its results these parts of the last carry and these outputs
+    are used.
+
+    A part is needed when the last one of it is used, or when a step needs it for anything that is needed: for an
+    output, or for a part of the carry that a later step needs. What one step needs for some outputs of its jaxpr
+    says `dce_jaxpr(jaxpr, used outputs)[1]`, a truth value for each input: the constants, of which there are
+    `num_consts`, the carry, the elements. As one answer raises the next question, it is asked again, until nothing
+    is new.
+    """
+    raise NotImplementedError("09.6")

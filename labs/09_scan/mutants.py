@@ -1,0 +1,341 @@
+"""Wrong answers to the exercises of lab 09, each with what its author believes."""
+
+from jitkit.kata.mutants import edit, mutant
+
+# --- 09.1 What a scan means ---------------------------------------------------------------------------------------
+
+edit(
+    "09.1",
+    "ys holds the carries",
+    "`f` returns two things. Which one goes to the next step, and which one goes out?",
+    "outputs.append(y)",
+    "outputs.append(carry)",
+    target="scan_in_python",
+)
+edit(
+    "09.1",
+    "a step sees all of xs",
+    "What is the shape of the `x` that a step gets?",
+    "tree_map(lambda x, i=i: index_in_dim(x, i, keepdims=False), xs)",
+    "xs",
+    target="scan_in_python",
+)
+edit(
+    "09.1",
+    "reverse turns the outputs round",
+    "In reverse, `x[2]` is handled first. Where does its output belong?",
+    "stack_elements(ys, reverse)",
+    "stack_elements(ys)",
+    target="scan_in_python",
+)
+edit(
+    "09.1",
+    "reverse only turns the outputs",
+    "In reverse, which element does the first step get?",
+    "reversed(range(length)) if reverse else range(length)",
+    "range(length)",
+    target="scan_in_python",
+)
+edit(
+    "09.1",
+    "no steps, no outputs",
+    "Which shape would the outputs have, if `f` was never called?",
+    "if length == 0:",
+    "if length == 0:\n        return carry, None\n    if length < 0:",
+    target="scan_in_python",
+)
+edit(
+    "09.1",
+    "outputs are joined end to end",
+    "Four steps return an array of shape (2, 2) each. Which shape has the result?",
+    "[expand_dims(y, (0,)) for y in in_order]",
+    "[y if y.ndim else expand_dims(y, (0,)) for y in in_order]",
+    target="stack_elements",
+)
+
+# --- 09.2 How many steps ------------------------------------------------------------------------------------------
+
+edit(
+    "09.2",
+    "the shortest array counts",
+    "A step takes one element of each array. What if one has none left?",
+    "if len(set(sizes)) > 1:",
+    "if len(set(sizes)) > 1:\n        return min(sizes)\n    if False:",
+)
+edit(
+    "09.2",
+    "the first array counts",
+    "Which of the arrays did you look at?",
+    "if len(set(sizes)) > 1:",
+    "if False:",
+)
+edit(
+    "09.2",
+    "length cuts the arrays",
+    "`xs` has 8 elements and `length` is 5. Which of the two did the author mean?",
+    "if any(size != int(length) for size in sizes):",
+    "if any(size < int(length) for size in sizes):",
+)
+edit(
+    "09.2",
+    "length is never needed",
+    "How many steps has a scan over None?",
+    "    if length is not None:",
+    "    if False:",
+)
+edit(
+    "09.2",
+    "the number of steps may be data",
+    "What is the shape of the outputs, and when must it be known?",
+    "if isinstance(length, core.Tracer):",
+    "if False:",
+)
+edit(
+    "09.2",
+    "a number has one element",
+    "Which element of 2.0 does the second step get?",
+    'if not all(hasattr(x, "shape") for x in xs):',
+    'xs = [x for x in xs if hasattr(x, "shape")]\n    if False:',
+)
+
+# --- 09.3 One equation --------------------------------------------------------------------------------------------
+
+edit(
+    "09.3",
+    "a step sees all of xs",
+    "For which type do you trace the body: that of the array, or that of an element?",
+    "elements = [element_of(aval) for aval in x_avals]",
+    "elements = x_avals",
+)
+
+
+@mutant(
+    "09.3",
+    "the body is called for each step",
+    "All steps have the same types. How often must Python call the body?",
+)
+def python_runs_it(body, init, xs, length, reverse, unroll):
+    length = scan_length(tree_flatten(xs)[0], length)
+    return scan_in_python(body.fun, init, xs, length, reverse)
+
+
+edit(
+    "09.3",
+    "a start keeps its type",
+    "A scan starts from 0 and adds floats. Must its author write `0.0`?",
+    "if traced.out_tree.children()[0].num_leaves == len(init_leaves):",
+    "if False:",
+)
+edit(
+    "09.3",
+    "one trace is enough",
+    "The start has another type now. For which type was the body traced?",
+    "        if changed:\n            traced = trace_step(body, in_tree, [*avals_of(init_leaves), *elements])\n",
+    "",
+)
+edit(
+    "09.3",
+    "the carry's type may drift",
+    "The second step gets what the first one returned. Which type does it expect?",
+    '    check_carry("scan body", body, in_tree, traced.out_tree.children()[0], traced)\n',
+    "",
+)
+edit(
+    "09.3",
+    "all that goes in comes out",
+    "The body returns a pair. Which part of it must agree with what goes in?",
+    '"scan body", body, in_tree, traced.out_tree.children()[0], traced',
+    '"scan body", body, in_tree, traced.out_tree, traced',
+)
+edit(
+    "09.3",
+    "unroll is a truth value",
+    "How many steps at once does the equation say, for `unroll=True`?",
+    "reverse, length, steps_at_once(unroll, length))",
+    "reverse, length, unroll)",
+)
+edit(
+    "09.3",
+    "there is always a program",
+    "Where jit is disabled, nothing is traced. Who runs the loop then?",
+    "if config.local.state.options.disable_jit:",
+    "if False:",
+)
+
+# --- 09.4 A scan is a while loop ----------------------------------------------------------------------------------
+
+
+@mutant(
+    "09.4",
+    "xs are handed on in the carry",
+    "How much is copied in each trip, if the arrays are shortened and handed on?",
+    target="loop_over",
+)
+def hands_on_the_rest(step, carry, xs, y_avals, length, reverse):
+    ys = [empty((length, *aval.shape), aval.dtype) for aval in y_avals]
+    if not length:
+        return carry, ys
+    first, rest, last = (length - 1, (0, length - 1), True) if reverse else (0, (1, length), False)
+
+    def trip(state):
+        i, carry, ys, left = state
+        at = sub(length - 1, i) if reverse else i
+        heads = [slice_in_dim(x, first, first + 1) for x in left]
+        carry, y = step(carry, [index_in_dim(x, first, keepdims=False) for x in left])
+        tails = [slice_in_dim(x, *rest) for x in left]
+        left = [concatenate([h, t] if last else [t, h], 0) for h, t in zip(heads, tails, strict=True)]
+        return (
+            add(i, 1),
+            carry,
+            [write_element(whole, part, at) for whole, part in zip(ys, y, strict=True)],
+            left,
+        )
+
+    def goes_on(state):
+        return lt(state[0], length)
+
+    state = (0, carry, ys, list(xs))
+    _, carry, ys, _ = run_while(Body(goes_on, goes_on, "while_cond"), Body(trip, trip, "while_body"), state)
+    return carry, ys
+
+
+edit(
+    "09.4",
+    "the loop begins at 1",
+    "Which element does the first trip read?",
+    '"while_body"), (0, carry, ys)',
+    '"while_body"), (1, carry, ys)',
+    target="loop_over",
+)
+edit(
+    "09.4",
+    "ys holds the carries",
+    "A step returns the carry, and something else. Which of the two is written?",
+    "for whole, part in zip(ys, y, strict=True)]",
+    "for whole, part in zip(ys, carry)]",
+    target="loop_over",
+)
+edit(
+    "09.4",
+    "reverse turns the outputs round",
+    "The output that was made of `x[2]`: at which place do you write it?",
+    "[write_element(whole, part, at)",
+    "[write_element(whole, part, i)",
+    target="loop_over",
+)
+edit(
+    "09.4",
+    "reverse only turns the outputs",
+    "In reverse, which element does the first trip read?",
+    "[read_element(x, at) for x in xs]",
+    "[read_element(x, i) for x in xs]",
+    target="loop_over",
+)
+edit(
+    "09.4",
+    "a loop of no trips is a loop",
+    "Which element would the body be traced for, in an array of none?",
+    "    if not length:\n        return carry, ys\n",
+    "",
+    target="loop_over",
+)
+edit(
+    "09.4",
+    "an element keeps its axis",
+    "What is the shape of `x[i]`, for a matrix x?",
+    "squeeze(dynamic_slice_in_dim(x, i, 1, allow_negative_indices=False), (0,))",
+    "dynamic_slice_in_dim(x, i, 1, allow_negative_indices=False)",
+    target="read_element",
+)
+edit(
+    "09.4",
+    "an index may be negative",
+    "The index is within bounds. What would have to be computed if it were not known to be?",
+    ", allow_negative_indices=False",
+    "",
+    target="write_element",
+)
+
+# --- 09.5 Unroll --------------------------------------------------------------------------------------------------
+
+edit(
+    "09.5",
+    "unroll divides the length",
+    "Ten steps, four at a time: how many are done by whole blocks?",
+    "    if rest:\n",
+    "    if False:\n",
+)
+edit(
+    "09.5",
+    "in reverse the last elements are left over",
+    "A scan backwards begins at the end. Which elements come last?",
+    "first, last = (rest, length) if reverse else (0, length - rest)",
+    "first, last = (0, length - rest)",
+)
+edit(
+    "09.5",
+    "what is left over comes first",
+    "In which order do the two lists of outputs belong?",
+    "zip(more, ys, strict=True) if reverse else zip(ys, more, strict=True)",
+    "zip(ys, more, strict=True) if reverse else zip(more, ys, strict=True)",
+)
+edit(
+    "09.5",
+    "the more is unrolled the better",
+    "How long is your program for 1000 steps, 4 at a time?",
+    "if (trips, rest) == (1, 0):",
+    "if True:",
+)
+edit(
+    "09.5",
+    "unrolling needs a loop",
+    "How many trips would the loop have?",
+    "    if (trips, rest) == (1, 0):\n        trips, rest = 0, length\n",
+    "",
+)
+edit(
+    "09.5",
+    "0 means none",
+    "What does `unroll=0` mean, and what does `divmod` say to it?",
+    "divmod(length, unroll) if unroll else (0, length)",
+    "divmod(length, unroll or 1)",
+)
+
+# --- 09.6 Dead code in a loop -------------------------------------------------------------------------------------
+
+
+@mutant(
+    "09.6", "everything is needed", "Nobody reads the last value of it, and no step does. Who would miss it?"
+)
+def keeps_all(jaxpr, num_consts, carry, ys):
+    dce_jaxpr(jaxpr, carry + ys)
+    return [True] * len(carry)
+
+
+@mutant(
+    "09.6",
+    "a carry is needed when its last value is used",
+    "An output of each step is computed from it. Must it go round?",
+)
+def asks_nobody(jaxpr, num_consts, carry, ys):
+    return carry
+
+
+@mutant(
+    "09.6",
+    "looking once is enough",
+    "You found a part that is needed. What does *it* need, in the step before?",
+)
+def looks_once(jaxpr, num_consts, carry, ys):
+    used = dce_jaxpr(jaxpr, carry + ys)[1]
+    reads = used[num_consts : num_consts + len(carry)]
+    return [before or now for before, now in zip(carry, reads, strict=True)]
+
+
+edit(
+    "09.6",
+    "the carry is the first input",
+    "What are the first inputs of the jaxpr of a body that closes over arrays?",
+    "used[num_consts : num_consts + len(carry)]",
+    "used[: len(carry)]",
+)

@@ -1,0 +1,334 @@
+"""09 scan: the solutions, as the reference has them, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitkit import config, core
+from jitkit.jaxpr import Jaxpr, dce_jaxpr
+from jitkit.lax.control_flow.agreement import check_carry, promote_weak_inputs
+from jitkit.lax.control_flow.common import Body, avals_of
+from jitkit.lax.control_flow.loops import run_while
+from jitkit.lax.control_flow.scanning import bind_scan, element_of, no_leading_axis, scan_in_python, scan_length, steps_at_once, trace_step, traced_length
+from jitkit.lax.control_flow.stepping import Step, loop_over, one_after_the_other, read_element, stack_elements, write_element
+from jitkit.lax.creation import empty
+from jitkit.lax.elementwise import add, lt, sub
+from jitkit.lax.joining import concatenate
+from jitkit.lax.shaping import expand_dims, reshape, squeeze
+from jitkit.lax.slicing import dynamic_slice_in_dim, dynamic_update_slice_in_dim, index_in_dim, slice_in_dim
+from jitkit.tree_util import tree_flatten, tree_map, tree_unflatten, treedef_tuple
+
+
+# --- 09.1 What a scan means ---------------------------------------------------------------------------------
+# The function that a scan runs has two results with two meanings: the carry goes to the next step, the output
+# goes out. Stacked outputs are what makes it more than `fori_loop`: all values on the way, not only the last
+# one. Without any step the outputs have no shape that could be known, where nothing is traced; so that is an
+# error here, and none under jit.
+#
+# Usual mistakes:
+#   - Collecting the carry.
+#   - Turning the outputs round in reverse: `ys[i]` belongs to `xs[i]`.
+#   - Joining outputs along the axis that they have: a scalar has none.
+#
+# In JAX: jax/_src/lax/control_flow/loops.py:scan
+
+
+def scan_in_python(
+    f: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: Any, length: int, reverse: bool
+) -> tuple[Any, Any]:
+    """`scan` as a loop of Python, which calls `f` for each step: this is what `disable_jit` makes of it.
+
+    Args:
+      f: takes the carry and a tree of elements, returns the carry and a tree of outputs.
+      carry: before the first step.
+      xs: a tree of arrays whose leading axes have the size `length`, or None.
+      length: the number of steps.
+      reverse: start at the end of `xs`. The outputs are where their elements are.
+
+    Returns:
+      The carry after the last step, and the tree of the outputs: of each leaf, those of all steps along a new
+      leading axis (`stack_elements`). `index_in_dim(x, i, keepdims=False)` is `x[i]`.
+
+    Raises:
+      ValueError: there are no steps: nobody knows what `f` would have returned.
+    """
+    if length == 0:
+        raise ValueError(
+            "zero-length scan is not supported in disable_jit() mode because the output type is unknown."
+        )
+    outputs = []
+    for i in reversed(range(length)) if reverse else range(length):
+        carry, y = f(carry, tree_map(lambda x, i=i: index_in_dim(x, i, keepdims=False), xs))
+        outputs.append(y)
+    return carry, tree_map(lambda *ys: stack_elements(ys, reverse), *outputs)
+
+
+def stack_elements(ys: Sequence[Any], reverse: bool = False) -> Any:
+    """Arrays of one shape along a new leading axis; `reverse` says that the last one was made first.
+
+    Each gets an axis of size 1 in front (`expand_dims`), along which they are joined (`concatenate`).
+    """
+    in_order = reversed(ys) if reverse else ys
+    return concatenate([expand_dims(y, (0,)) for y in in_order], 0)
+
+
+# --- 09.2 How many steps ------------------------------------------------------------------------------------
+# The outputs have a shape in which the number of steps is the first number, and shapes are known while
+# tracing. That is the difference between scan and while_loop, and why there is something to give back for
+# each step. It also makes the number of steps a part of what is compiled: another length is another program.
+#
+# Usual mistakes:
+#   - Taking the shortest array.
+#   - Letting `length` cut the arrays: `xs[:n]` says it better.
+#   - Calling `int` on a tracer: an error as well, which says nothing of scan.
+#
+# In JAX: jax/_src/lax/control_flow/loops.py:_infer_scan_length
+
+
+def scan_length(xs: Sequence[Any], length: Any) -> int:
+    """The number of steps of a scan over the leading axes of `xs`: their size, which is also `length`, if that is given.
+
+    Args:
+      xs: the leaves, arrays or what else was passed; there may be none.
+      length: None, or what converts to an int.
+
+    Raises, in this order:
+      ValueError: a leaf is a number of Python, without a `shape` (`no_leading_axis(xs)` is the error).
+      IndexError: an array has no axes; it is Python's own, of `shape[0]`.
+      ConcretizationTypeError: `length` is a tracer (`traced_length(length)`).
+      ValueError: `length` is given, and differs from a size.
+      ValueError: there are neither leaves nor `length`.
+      ValueError: the sizes differ.
+    """
+    if not all(hasattr(x, "shape") for x in xs):
+        raise no_leading_axis(xs)
+    sizes: list[int] = [x.shape[0] for x in xs]
+    if length is not None:
+        if isinstance(length, core.Tracer):
+            raise traced_length(length)
+        if any(size != int(length) for size in sizes):
+            raise ValueError(
+                f"scan got `length` argument of {length} which disagrees with leading axis sizes {sizes}.\n"
+                "Leave `length` out: there are as many steps as the leading axis has elements."
+            )
+        return int(length)
+    if not sizes:
+        raise ValueError(
+            "scan got no values to scan over and `length` not provided.\nSay how many steps: `length=n`."
+        )
+    if len(set(sizes)) > 1:
+        listed = ", ".join(map(str, sizes))
+        raise ValueError(
+            f"scan got values with different leading axis sizes: {listed}.\n"
+            "Step i sees x[i] of each. What all steps share is closed over, or carried, and not scanned over."
+        )
+    return sizes[0]
+
+
+# --- 09.3 One equation --------------------------------------------------------------------------------------
+# The same three acts as in `while_loop`: trace, agree, bind. Elements are types here; slicing is a matter of
+# lowering, and a scan in a jaxpr says only that it goes over these operands. That keeps it readable for what
+# comes later: going backwards through a scan is a scan, of which the body is another one.
+#
+# Usual mistakes:
+#   - Tracing for the arrays instead of their elements.
+#   - Comparing all that goes in with all that comes out: outputs need not agree with anything.
+#   - Using the first trace after a start was promoted.
+#
+# In JAX: jax/_src/lax/control_flow/loops.py:scan
+
+
+def run_scan(body: Body, init: Any, xs: Any, length: Any, reverse: bool, unroll: Any) -> tuple[Any, Any]:
+    """The last carry, a tree like `init`, and the outputs: trace the body once, and write one equation.
+
+    Where jit is disabled, Python runs the loop instead (`scan_in_python`); `scan_length` is asked in any case, and
+    `avals_of` before it, which refuses what is no array.
+
+    The body is traced by `trace_step(body, in_tree, avals)`, for the tree of a tuple of two,
+    `treedef_tuple((carry_tree, xs_tree))`, and for the types of the leaves of `init` and of elements of `xs`: an
+    array of the type `aval` has elements of the type `element_of(aval)`. It returns a pair: the first of
+    `traced.out_tree.children()` is the tree of its carry, whose leaves are the first outputs of the jaxpr.
+
+    When the body returns as many leaves for the carry as it gets, and other types for weak ones, these are promoted
+    (`promote_weak_inputs`), and the body is traced again. Then the carry must come out as it went in (`check_carry`,
+    where the loop is called `scan body`). `bind_scan(traced, init, xs, reverse, length, unroll)` writes the equation
+    for what was traced, with leaves of `init` and `xs`, and returns the leaves of the result; `unroll` is there a
+    number of steps: `steps_at_once(unroll, length)`.
+    """
+    init_leaves, carry_tree = tree_flatten(init)
+    x_leaves, xs_tree = tree_flatten(xs)
+    x_avals = avals_of(x_leaves)
+    length = scan_length(x_leaves, length)
+    if config.local.state.options.disable_jit:
+        return scan_in_python(body.fun, init, xs, length, reverse)
+    in_tree = treedef_tuple((carry_tree, xs_tree))
+    elements = [element_of(aval) for aval in x_avals]
+    traced = trace_step(body, in_tree, [*avals_of(init_leaves), *elements])
+    if traced.out_tree.children()[0].num_leaves == len(init_leaves):
+        outs = traced.jaxpr.out_avals[: len(init_leaves)]
+        init_leaves, changed = promote_weak_inputs(init_leaves, avals_of(init_leaves), outs)
+        if changed:
+            traced = trace_step(body, in_tree, [*avals_of(init_leaves), *elements])
+    check_carry("scan body", body, in_tree, traced.out_tree.children()[0], traced)
+    outs = bind_scan(traced, init_leaves, x_leaves, reverse, length, steps_at_once(unroll, length))
+    result: tuple[Any, Any] = tree_unflatten(traced.out_tree, outs)
+    return result
+
+
+# --- 09.4 A scan is a while loop ----------------------------------------------------------------------------
+# Arrays never change in this language, and still a loop can fill one: each trip makes a new version of it,
+# and XLA sees that the old one is dead. The number of trips is a constant in the condition. The index lies
+# within bounds, which is why the slices need not be told what to do with a negative one; that would be three
+# more operations in each trip.
+#
+# Usual mistakes:
+#   - Carrying the rest of `xs`, shortened in each trip: its type would change, and copying it would cost more
+#     than the step.
+#   - Reading at the place from the end and writing at the index: then reverse turns the outputs round.
+#   - `x[i]` as a slice of size 1 that keeps its axis.
+#
+# In JAX: jax/_src/lax/control_flow/loops.py:_scan_impl
+
+
+def loop_over(
+    step: Step, carry: list[Any], xs: list[Any], y_avals: Sequence[Any], length: int, reverse: bool
+) -> tuple[list[Any], list[Any]]:
+    """A while loop over the leading axes of `xs`: trip i gives `step` the i-th elements, or the i-th from the end.
+
+    What the step returns beside the carry goes into arrays that are made before the loop, uninitialised (`empty`), and
+    go round with it: each element to the place of the `xs` that it was made of. Without steps there is no loop.
+
+    The loop is `run_while(Body(goes_on, goes_on, "while_cond"), Body(trip, trip, "while_body"), state)`. Its state is
+    a tuple: the number of trips done, which starts as `0`; the carry; the outputs so far. The `xs` are no part of
+    it: the body closes over them. Use `lt`, `add` and `sub` for the index, and `read_element` and `write_element`.
+
+    Args:
+      step: takes the carry and one element of each of `xs`, returns the carry and one element of each output.
+      carry: the leaves of the carry, before the first step.
+      xs: arrays with leading axes of size `length`.
+      y_avals: the types of one element of each output.
+      length: the number of steps.
+      reverse: whether to begin at the end.
+
+    Returns:
+      The last carry, and the outputs with a leading axis of size `length`.
+    """
+    ys = [empty((length, *aval.shape), aval.dtype) for aval in y_avals]
+    if not length:
+        return carry, ys
+
+    def trip(state: tuple[Any, ...]) -> tuple[Any, ...]:
+        i, carry, ys = state
+        at = sub(length - 1, i) if reverse else i
+        carry, y = step(carry, [read_element(x, at) for x in xs])
+        return add(i, 1), carry, [write_element(whole, part, at) for whole, part in zip(ys, y, strict=True)]
+
+    def goes_on(state: tuple[Any, ...]) -> Any:
+        return lt(state[0], length)
+
+    _, carry, ys = run_while(
+        Body(goes_on, goes_on, "while_cond"), Body(trip, trip, "while_body"), (0, carry, ys)
+    )
+    return carry, ys
+
+
+def read_element(x: Any, i: Any) -> Any:
+    """`x[i]`, for an index that is data, and within bounds: the slice of size 1 along the leading axis
+    (`dynamic_slice_in_dim`, told not to expect negative indices), without that axis.
+    """
+    return squeeze(dynamic_slice_in_dim(x, i, 1, allow_negative_indices=False), (0,))
+
+
+def write_element(x: Any, element: Any, i: Any) -> Any:
+    """`x` with `x[i]` replaced, for an index that is data, and within bounds: the element with an axis in front,
+    written over the slice at `i` (`dynamic_update_slice_in_dim`, told not to expect negative indices).
+    """
+    return dynamic_update_slice_in_dim(x, expand_dims(element, (0,)), i, 0, allow_negative_indices=False)
+
+
+# --- 09.5 Unroll --------------------------------------------------------------------------------------------
+# A trip costs something besides its step: the condition, the index, the slices. Unrolling divides that among
+# several steps, and lets XLA fuse what stands side by side. It makes the program longer, so compiling takes
+# longer; with large steps there is nothing to gain. As a block is a step, the loop need not know.
+#
+# Usual mistakes:
+#   - Dropping what is left over, or doing it first.
+#   - In reverse, cutting blocks from the beginning: the steps would be in another order, and the carry
+#     another one.
+#   - A loop around a single block.
+#
+# In JAX: jax/_src/lax/control_flow/loops.py:_scan_impl
+
+
+def loop_in_blocks(
+    step: Step,
+    carry: list[Any],
+    xs: list[Any],
+    y_avals: Sequence[Any],
+    length: int,
+    reverse: bool,
+    unroll: int,
+) -> tuple[list[Any], list[Any]]:
+    """`loop_over` with fewer trips, each of which does `unroll` steps (all of them, for 0) one after the other.
+
+    Of `length` steps, `length // unroll` blocks go into a loop; the steps that are left over are done after it. So
+    it is the last elements that are left over, or with `reverse` the first ones. What would be a single block is
+    left over altogether: a loop of one trip is none.
+
+    For the loop, the elements of a block are put together by a `reshape` of `xs` to `(blocks, unroll, ...)`, and what
+    comes out is taken apart in the same way. `one_after_the_other(step, carry, xs, count, reverse)` does `count` steps
+    without a loop, in a block and for what is left over. `slice_in_dim(x, start, stop)` cuts the leading axis, and
+    `concatenate([...], 0)` joins the outputs, in the order of the elements.
+    """
+
+    def block(carry: list[Any], xs: list[Any]) -> tuple[list[Any], list[Any]]:
+        return one_after_the_other(step, carry, xs, unroll, reverse)
+
+    trips, rest = divmod(length, unroll) if unroll else (0, length)
+    if (trips, rest) == (1, 0):
+        trips, rest = 0, length
+    first, last = (rest, length) if reverse else (0, length - rest)
+    blocks = [reshape(slice_in_dim(x, first, last), (trips, unroll, *x.shape[1:])) for x in xs]
+    block_avals = [y.update(shape=(unroll, *y.shape)) for y in y_avals]
+    carry, ys = loop_over(block, carry, blocks, block_avals, trips, reverse)
+    ys = [reshape(y, (trips * unroll, *y.shape[2:])) for y in ys]
+    if rest:
+        first, last = (0, rest) if reverse else (length - rest, length)
+        left = [slice_in_dim(x, first, last) for x in xs]
+        carry, more = one_after_the_other(step, carry, left, rest, reverse)
+        parts = zip(more, ys, strict=True) if reverse else zip(ys, more, strict=True)
+        ys = [concatenate(pair, 0) for pair in parts]
+    return carry, ys
+
+
+# --- 09.6 Dead code in a loop -------------------------------------------------------------------------------
+# In a straight program one pass from the end to the beginning is enough (lab 02). In a loop, the beginning
+# comes after the end. Every analysis of loops in this library has this form, also the one that finds out
+# which parts of a carry have a gradient.
+#
+# Usual mistakes:
+#   - Asking once.
+#   - Forgetting what was used already, when nothing reads it in the body.
+#   - Taking the first inputs of the jaxpr for the carry: those are constants.
+#
+# In JAX: jax/_src/lax/control_flow/loops.py:_scan_dce_rule
+
+
+def needed_carry(jaxpr: Jaxpr, num_consts: int, carry: list[bool], ys: list[bool]) -> list[bool]:
+    """Which parts of a scan's carry are needed, when of its results these parts of the last carry and these outputs
+    are used.
+
+    A part is needed when the last one of it is used, or when a step needs it for anything that is needed: for an
+    output, or for a part of the carry that a later step needs. What one step needs for some outputs of its jaxpr
+    says `dce_jaxpr(jaxpr, used outputs)[1]`, a truth value for each input: the constants, of which there are
+    `num_consts`, the carry, the elements. As one answer raises the next question, it is asked again, until nothing
+    is new.
+    """
+    while True:
+        used = dce_jaxpr(jaxpr, carry + ys)[1]
+        reads = used[num_consts : num_consts + len(carry)]
+        needed = [before or now for before, now in zip(carry, reads, strict=True)]
+        if needed == carry:
+            return carry
+        carry = needed
