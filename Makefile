@@ -23,7 +23,7 @@ help:
 	@echo "make tour    one function through every stage of the JIT, on this machine (under a minute; first sets up .venv)"
 	@echo "make test    every test, against real JAX (about five minutes on two cores)"
 	@echo "make test-targets  every primitive compiled for H100, TPU v5e, TPU v6e (downloads 450 MB; about five minutes)"
-	@echo "make test-nbgrader  a course of nbgrader's, built, released, taken and graded (installs Jupyter; about two minutes)"
+	@echo "make test-nbgrader  a course of nbgrader's, built, released, taken and graded (installs Jupyter; a few minutes)"
 	@echo "make verify  every exercise of the labs proven: stub red, solution green, each mutant caught (about ten minutes)"
 	@echo "make lint    ruff and mypy only"
 	@echo "make fuzz    the random programs, many more of them (FUZZ_EXAMPLES=$(FUZZ_EXAMPLES))"
