@@ -206,6 +206,16 @@ def test_the_line_of_the_learners_equation_is_given():
     assert found.line == (__file__, mine.__code__.co_firstlineno + 2)
 
 
+def test_a_literal_is_its_number_and_its_type():
+    one, other = (to_plain(jaxpr(lambda x: x * 2.0)) for _ in range(2))
+    literal = other["equations"][0]["operands"][1]
+    literal["literal"] = to_plain(2.0)
+    assert first_difference(one, other) is None
+    literal["type"] = "float32*[]"
+    found = first_difference(one, other)
+    assert found.sentence.startswith("Operand 1 of `mul` has the type float32*[], and should have float32[] (the star")
+
+
 def test_inputs_and_weak_types_are_compared():
     one, other = jaxpr(lambda x: x, X), jaxpr(lambda x: x, 1.0)
     found = difference(jaxpr(lambda x: x, jnp.float32(1)), other)

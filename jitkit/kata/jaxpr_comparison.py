@@ -65,7 +65,7 @@ class _Program:
     def number_of(self, atom: Plain) -> int:
         """How an operand or an output is computed."""
         if "literal" in atom:
-            return self.intern(("literal", json.dumps(atom["literal"]), atom["type"]))
+            return self.intern(("literal", _literal(atom["literal"]), atom["type"]))
         return self.number_of_var.get(atom["var"], -1)
 
     def maker(self, atom: Plain) -> Plain | None:
@@ -145,7 +145,7 @@ class _Comparison:
         if maker is not None and other_maker is not None:
             return self.between_equations(maker, other_maker)
         if "literal" in one and "literal" in other:
-            if one["literal"] == other["literal"]:
+            if _literal(one["literal"]) == _literal(other["literal"]):
                 how = f"has the type {other['type']}, and should have {one['type']}{_weakness(one, other)}"
             else:
                 how = f"is {_literal(other['literal'])}, and should be {_literal(one['literal'])}"
