@@ -55,7 +55,9 @@ def exercises_text(lab: Lab) -> str:
     doc = (
         f"{lab.number} {lab.title}: the exercises. README.md beside this file tells what they are about.\n\n"
         f"Write the functions. `jitkit` checks each one when you save; `jitkit hint {lab.ids[0]}` helps, one step further each\n"
-        "time. You may add helpers and imports. The parameters stay as they are: other code calls these functions.\n"
+        "time. You may add helpers and imports: functions, classes, constants. Other statements at the top are not run. The\n"
+        "parameters stay as they are: other code calls these functions. A class has only those methods that are yours to write;\n"
+        "the others are the reference's.\n"
     )
     parts = [f'"""{doc}"""', "from __future__ import annotations", imports_of_lab(lab)]
     for exercise in lab.exercises:
@@ -147,7 +149,7 @@ def _imports_of(function: ReferenceFunction) -> Iterator[tuple[str, str]]:
     """Each name that a function uses of its module, and the import that gives it outside."""
     module = function.target.module
     tree = ast.parse(function.module_source)
-    used = _names_used(function.node) - {function.target.path[0]}
+    used = _names_used(function.node) - {function.target.path[0], "_"}
     for node in tree.body:
         if isinstance(node, ast.Import):
             for alias in node.names:

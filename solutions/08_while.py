@@ -12,7 +12,7 @@ from jitkit.jaxpr import Jaxpr, dce_jaxpr
 from jitkit.lax.control_flow.agreement import carry_structure_error, carry_type_error, check_carry, promote_weak_inputs, same_type
 from jitkit.lax.control_flow.common import Body, Traced, avals_of, forwarded_inputs, keep_outputs, move_inputs_to_front
 from jitkit.lax.control_flow.derived import below_upper, count_by_scan, count_by_while, dtype_of_bounds, known_trips
-from jitkit.lax.control_flow.loops import _, bind_while, run_while, trace_both, write_while
+from jitkit.lax.control_flow.loops import bind_while, run_while, trace_both, write_while
 from jitkit.lax.convert import convert_element_type
 from jitkit.lax.elementwise import add
 from jitkit.tree_util import PyTreeDef, tree_flatten, tree_unflatten, treedef_tuple
@@ -200,9 +200,10 @@ def lower_while(
     so both regions have arguments for all of `args`, and the operation has as many results. The region of the body
     ends with a value for each of them, of the same type: constants as they came.
 
-    `write_while(ctx, args, condition, body, effects)` writes the operation, with the effects of the body's jaxpr.
-    `condition` and `body` get the names of their region's arguments, write the region, and return what it ends
-    with as pairs of a name and its type. `ctx.lower_region(jaxpr, names, scope)` writes the equations of a jaxpr and
+    `write_while(ctx, args, condition, body, effects)` writes the operation, with the effects of the body's jaxpr, and
+    returns a name for each of `args`, constants included. `condition` and `body` are called with the names of their
+    region's arguments, one by one (`condition(*names)`), write the region, and return what it ends with as pairs of
+    a name and its type. `ctx.lower_region(jaxpr, names, scope)` writes the equations of a jaxpr and
     returns the names of its outputs; the scopes are `while/cond` and `while/body`. The inputs of `cond_jaxpr` are
     its constants and the carry, those of `body_jaxpr` its own constants and the carry.
     """

@@ -42,14 +42,19 @@ def own_bug(course: Course, lab: Lab, exercise: Exercise) -> str:
         return verdict.sentence
     if verdict.status == PASS:
         return "Yours passes every check: there is no bug to point at."
-    mutant = behaves_like(course, lab, exercise, report)
-    if mutant is not None:
-        return (
-            f"Your function does what one would write who believes that {mutant.misconception}. {mutant.hint}"
-        )
     failure = verdict.first_failure
     if failure is None:
         return verdict.sentence
+    mutant, is_certain = behaves_like(course, lab, exercise, report)
+    if mutant is not None and is_certain:
+        return (
+            f"Your function does what one would write who believes that {mutant.misconception}. {mutant.hint}"
+        )
+    if mutant is not None:
+        return (
+            f"It may be this: one who believes that {mutant.misconception} writes something that fails in the same checks. "
+            f"{mutant.hint} If that is not it, mend this first: {failure.check.sentence} {failure.sentence}"
+        )
     others = sum(r.status != PASS for r in verdict.results) - 1
     also = f" {others} more {'fails' if others == 1 else 'fail'} after it." if others else ""
     passed = [r.check.sentence for r in verdict.results if r.status == PASS]
@@ -57,12 +62,13 @@ def own_bug(course: Course, lab: Lab, exercise: Exercise) -> str:
     return f"Mend this first: {failure.check.sentence} {failure.sentence}{also}{well}"
 
 
-def behaves_like(course: Course, lab: Lab, exercise: Exercise, report: Report) -> Mutant | None:
-    """The mutant whose results are the learner's, or which ends alike in each check, or has the wrong result of the first that
-    fails; None where there is none."""
+def behaves_like(course: Course, lab: Lab, exercise: Exercise, report: Report) -> tuple[Mutant | None, bool]:
+    """The mutant whose results are the learner's, or which has the wrong result of the first check that fails; and True. Else
+    one that ends alike in each check, if there is one, and False.
+    """
     path = lab.folder / "mutants.py"
     if not path.is_file():
-        return None
+        return None, False
     mutants = [
         m for m in load_mutants(path.read_text(encoding="utf-8"), str(path)) if m.exercise == exercise.id
     ]
@@ -75,17 +81,18 @@ def behaves_like(course: Course, lab: Lab, exercise: Exercise, report: Report) -
                 strict=True,
             )
         )
-    for i, mutant in enumerate(mutants):
-        if outcomes[i] and all(map(_is_same, results, outcomes[i])):
-            return mutant
-    for i, mutant in enumerate(mutants):
-        if outcomes[i] and all(map(_ends_alike, results, outcomes[i])):
-            return mutant
     first = next(i for i, result in enumerate(results) if result.status != PASS)
-    for i, mutant in enumerate(mutants):
-        if outcomes[i] and results[first].status == FAIL and _is_same(results[first], outcomes[i][first]):
-            return mutant  # the learner's has this bug, and another one
-    return None
+    tried = [(mutant, outcomes[i]) for i, mutant in enumerate(mutants) if outcomes[i]]
+    for mutant, ends in tried:
+        if all(map(_is_same, results, ends)):
+            return mutant, True
+    for mutant, ends in tried:
+        if results[first].status == FAIL and _is_same(results[first], ends[first]):
+            return mutant, True  # the learner's has this bug, and another one
+    for mutant, ends in tried:
+        if all(map(_ends_alike, results, ends)):
+            return mutant, False
+    return None, False
 
 
 def results_of(course: Course, lab: Lab, exercise: Exercise, mutant: Mutant) -> list[Outcome]:

@@ -73,9 +73,10 @@ def lower_while(
     so both regions have arguments for all of `args`, and the operation has as many results. The region of the body
     ends with a value for each of them, of the same type: constants as they came.
 
-    `write_while(ctx, args, condition, body, effects)` writes the operation, with the effects of the body's jaxpr.
-    `condition` and `body` get the names of their region's arguments, write the region, and return what it ends
-    with as pairs of a name and its type. `ctx.lower_region(jaxpr, names, scope)` writes the equations of a jaxpr and
+    `write_while(ctx, args, condition, body, effects)` writes the operation, with the effects of the body's jaxpr, and
+    returns a name for each of `args`, constants included. `condition` and `body` are called with the names of their
+    region's arguments, one by one (`condition(*names)`), write the region, and return what it ends with as pairs of
+    a name and its type. `ctx.lower_region(jaxpr, names, scope)` writes the equations of a jaxpr and
     returns the names of its outputs; the scopes are `while/cond` and `while/body`. The inputs of `cond_jaxpr` are
     its constants and the carry, those of `body_jaxpr` its own constants and the carry.
     """
