@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import graphlib
 import importlib.util
 import io
@@ -135,6 +136,7 @@ MODULES = [name for name in REFERENCE if SOURCES[name].name != "__init__.py"]
 every_module = pytest.mark.parametrize("name", list(SOURCES))
 
 
+@functools.cache
 def imports(name: str) -> list[tuple[int, str]]:
     """Line and absolute name of everything that a module imports: modules, and names in modules."""
     package = ["jitkit", *name.split(".")]
@@ -157,6 +159,7 @@ def imports(name: str) -> list[tuple[int, str]]:
     return found
 
 
+@functools.cache
 def own_imports(name: str) -> set[str]:
     """The modules of jitkit that a module imports, as keys of SOURCES."""
     found = set()
@@ -341,10 +344,11 @@ def test_the_readme_shows_the_arrows():
     assert all(arrow in readme for arrow in ARROWS.values())
 
 
-def defined_names(tree: ast.Module) -> set[str]:
+@functools.cache
+def defined_names(path: pathlib.Path) -> set[str]:
     """Names that a module defines at top level, under `if` and `try` too, and `Class.method`."""
     found = set()
-    bodies = [tree.body]
+    bodies = [ast.parse(path.read_text(encoding="utf-8")).body]
     while bodies:
         for node in bodies.pop():
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
@@ -379,9 +383,7 @@ def test_a_module_names_its_counterpart_in_jax(name):
     (folder,) = importlib.util.find_spec("jax").submodule_search_locations
     path = pathlib.Path(folder).parent / match[1]
     assert path.is_file(), f"jitkit.{name} refers to {match[1]}, which the installed JAX does not have"
-    assert match[2] in defined_names(ast.parse(path.read_text(encoding="utf-8"))), (
-        f"{match[1]} has no {match[2]}"
-    )
+    assert match[2] in defined_names(path), f"{match[1]} has no {match[2]}"
 
 
 # --- what is not written here -------------------------------------------------------------------------------

@@ -78,7 +78,6 @@ class Compiler:
         return [
             ("xla_dump_to", str(self.dumps)),
             ("xla_dump_hlo_as_text", True),
-            ("xla_dump_emitter_re", ".*"),
         ]
 
     def compile(self, device: Any, text: str, options: Any) -> Any:
