@@ -200,11 +200,14 @@ def test_nothing_of_the_standard_library_is_left_to_import_when_functions_arrive
 # --- pytest -------------------------------------------------------------------------------------------------------
 
 
+BY_NAME_ONLY = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # where jitkit is installed, its plugin comes by itself, too
+
+
 def test_pytest_runs_the_same_checks_as_items(learner, tmp_path):
     learner.write(merge_lists=SWAPPED.replace("    sources", "    print('hello')\n    sources"))
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-v", "-p", "pytest_jitkit", "-p", "no:cacheprovider", "--junitxml", str(tmp_path / "r.xml")],
-        cwd=learner.root, env=environment(JITKIT_LABS=str(LABS)), capture_output=True, text=True, encoding="utf-8", check=False,
+        cwd=learner.root, env=environment(JITKIT_LABS=str(LABS), **BY_NAME_ONLY), capture_output=True, text=True, encoding="utf-8", check=False,
     )  # fmt: skip
     assert done.returncode == 1, done.stdout
     assert "90_lists/exercises.py::90.1::order_of_the_mask FAILED" in done.stdout
@@ -227,7 +230,7 @@ def test_the_plugin_leaves_other_projects_alone(tmp_path):
     )
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "pytest_jitkit", "-p", "no:cacheprovider"],
-        cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False,
+        cwd=tmp_path, env=environment(**BY_NAME_ONLY), capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert "1 passed" in done.stdout, done.stdout
 
