@@ -207,7 +207,8 @@ def test_pytest_runs_the_same_checks_as_items(learner, tmp_path):
     learner.write(merge_lists=SWAPPED.replace("    sources", "    print('hello')\n    sources"))
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-v", "-p", "pytest_jitkit", "-p", "no:cacheprovider", "--junitxml", str(tmp_path / "r.xml")],
-        cwd=learner.root, env=environment(JITKIT_LABS=str(LABS), **BY_NAME_ONLY), capture_output=True, text=True, encoding="utf-8", check=False,
+        cwd=learner.root, env=environment(JITKIT_LABS=str(LABS), **BY_NAME_ONLY), capture_output=True, text=True, encoding="utf-8",
+        check=False,
     )  # fmt: skip
     assert done.returncode == 1, done.stdout
     assert "90_lists/exercises.py::90.1::order_of_the_mask FAILED" in done.stdout
