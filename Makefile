@@ -21,7 +21,7 @@ NBGRADER := .venv/.installed-for-nbgrader
 
 help:
 	@echo "make tour    one function through every stage of the JIT, on this machine (under a minute; first sets up .venv)"
-	@echo "make test    every test, against real JAX (about five minutes on two cores)"
+	@echo "make test    every test, against real JAX (about fifteen minutes on two cores)"
 	@echo "make test-targets  every primitive compiled for H100, TPU v5e, TPU v6e (downloads 450 MB; about five minutes)"
 	@echo "make test-nbgrader  a course of nbgrader's, built, released, taken and graded (installs Jupyter; a few minutes)"
 	@echo "make verify  every exercise of the labs proven: stub red, solution green, each mutant caught (about ten minutes)"

@@ -101,7 +101,7 @@ def same_values(ours, theirs):
 
 
 @hypothesis.given(st.data())
-@hypothesis.settings(max_examples=300)
+@hypothesis.settings(max_examples=200)
 def test_a_random_program_is_the_same_on_jitkit_and_on_jax(data):
     args = tuple(data.draw(st.lists(arguments(), min_size=1, max_size=3), label="arguments"))
     program = data.draw(programs(len(args)), label="program")
