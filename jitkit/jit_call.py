@@ -18,6 +18,7 @@ from . import jaxpr_printer
 from .compilation_cache import TracedCall, all_alive
 from .core import Primitive, Tracer, current_trace
 from .interpreters import mlir
+from .interpreters.batching import AxisData, Dims, Vals, batch_jaxpr, register_batcher
 from .jaxpr import Jaxpr, JaxprEqn, convert_constvars_jaxpr, dce_jaxpr, dce_rules, eval_jaxpr
 from .tree_util import tree_unflatten
 
@@ -33,6 +34,12 @@ def _(*avals: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
 @mlir.register_lowering(jit_p)
 def _(ctx: mlir.LoweringContext, *args: str, jaxpr: Jaxpr, name: str, **params: Any) -> list[str]:
     return ctx.call_jaxpr(name, jaxpr, args)
+
+
+@register_batcher(jit_p, even_unmapped=True)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, jaxpr: Jaxpr, **params: Any) -> Any:
+    on_batches, out_dims = batch_jaxpr(jaxpr, axis, dims)
+    return jit_p.bind(*vals, jaxpr=on_batches, **params), out_dims
 
 
 def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:

@@ -11,13 +11,14 @@ JAX: jax/_src/lax/control_flow/loops.py:cumred_reduce_window_impl
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
 from ..core import Primitive, ShapedArray
+from ..interpreters.batching import AxisData, Vals, register_batcher, shifted
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
 from .elementwise import abs, add, complex, exp, imag, log1p, lt, max, min, mul, ne, neg, real, rem, sub
 from .reducers import scalar_reducer
@@ -93,6 +94,11 @@ def _define_cumulative(
             1,
         )
         return out
+
+    @register_batcher(primitive)
+    def _(batch: AxisData, vals: Vals, dims: Sequence[int], *, axis: int, reverse: bool) -> Any:
+        [axis] = shifted([axis], dims[0])
+        return primitive.bind(vals[0], axis=axis, reverse=reverse), dims[0]
 
     return primitive
 

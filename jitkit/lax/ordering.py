@@ -13,11 +13,14 @@ from typing import Any
 from .. import core, tree_util
 from ..core import AbstractToken, Primitive, ShapedArray
 from ..dtypes import ExtendedDType
+from ..interpreters.batching import AxisData, Dims, Vals, defvectorized, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
 
 # --- copy, stop_gradient -------------------------------------------------------------------------------
 copy_p = Primitive("copy")
 stop_gradient_p = Primitive("stop_gradient")
+defvectorized(copy_p)
+defvectorized(stop_gradient_p)
 
 
 @copy_p.def_abstract_eval
@@ -65,6 +68,11 @@ def _(ctx: LoweringContext, x: str, y: str) -> str:
     return y
 
 
+@register_batcher(tie_p)
+def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
+    return tie_p.bind(*vals), dims[1]
+
+
 # --- optimization_barrier ------------------------------------------------------------------------------
 optimization_barrier_p = Primitive("optimization_barrier", multiple_results=True)
 
@@ -81,6 +89,11 @@ def _(ctx: LoweringContext, *operands: str) -> list[str]:
     types = ", ".join(map(type_of, ctx.avals_in))
     name = ctx.emit_text(f"stablehlo.optimization_barrier {', '.join(operands)} : {types}", len(operands))
     return [name] if len(operands) == 1 else [f"{name}#{i}" for i in range(len(operands))]
+
+
+@register_batcher(optimization_barrier_p)
+def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
+    return optimization_barrier_p.bind(*vals), dims
 
 
 def optimization_barrier(operand: Any, /) -> Any:

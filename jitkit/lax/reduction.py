@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import dtypes
 from ..core import Primitive, ShapedArray
+from ..interpreters.batching import defreducer
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..interpreters.mlir_text import type_of
 from .elementwise import bitwise_and, bitwise_or, eq, gt, lt, max, min, ne
@@ -111,6 +112,7 @@ def _define_reduction(
     order.
     """
     primitive = Primitive(name)
+    defreducer(primitive)
 
     @primitive.def_abstract_eval
     def _(operand: ShapedArray, *, axes: tuple[int, ...], out_sharding: None = None) -> ShapedArray:
@@ -227,6 +229,7 @@ def _define_arg_reduction(
     equals the first.
     """
     primitive = Primitive(name)
+    defreducer(primitive)
 
     @primitive.def_abstract_eval
     def _(operand: ShapedArray, *, axes: tuple[int], index_dtype: Any) -> ShapedArray:

@@ -17,6 +17,8 @@ import numpy as np
 
 from .. import core
 from ..core import Primitive, ShapedArray
+from ..interpreters import batching
+from ..interpreters.batching import AxisData, Vals, moveaxis, register_batcher, shifted
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..interpreters.partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, staging_rules
 from ..jaxpr_printer import hide_params, pp_eqn_rules
@@ -96,6 +98,17 @@ def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: S
     return broadcast_in_dim_p.bind(operand, shape=tuple(shape), broadcast_dimensions=dimensions)
 
 
+batching.broadcasting.broadcast_in_dim = broadcast_in_dim
+
+
+@register_batcher(broadcast_in_dim_p)
+def _(
+    axis: AxisData, vals: Vals, dims: Sequence[int], *, shape: Sequence[int], broadcast_dimensions: Sequence[int]
+) -> Any:
+    x = moveaxis(vals[0], dims[0], 0)
+    return broadcast_in_dim(x, (axis.size, *shape), (0, *shifted(broadcast_dimensions, 0))), 0
+
+
 def broadcast(operand: Any, sizes: Sequence[int]) -> Any:
     """`operand` repeated along new axes of these sizes, in front of its own."""
     if len(sizes) == 0:
@@ -159,6 +172,15 @@ def _(ctx: LoweringContext, x: str, *, new_sizes: tuple[int, ...], dimensions: A
     return ctx.reshape(x, aval, new_sizes)
 
 
+@register_batcher(reshape_p)
+def _(
+    axis: AxisData, vals: Vals, dims: Sequence[int], *, new_sizes: Sequence[int], dimensions: Any, sharding: None
+) -> Any:
+    x = moveaxis(vals[0], dims[0], 0)
+    order = None if dimensions is None else (0, *shifted(dimensions, 0))
+    return reshape(x, (axis.size, *new_sizes), order), 0
+
+
 def reshape(operand: Any, new_sizes: Any, dimensions: Sequence[int] | None = None) -> Any:
     """The same elements in row-major order in another shape; with `dimensions`, after transposing by them.
 
@@ -208,6 +230,11 @@ def _(ctx: LoweringContext, x: str, *, dimensions: tuple[int, ...]) -> str:
     return ctx.reshape(x, ctx.avals_in[0], ctx.avals_out[0].shape)
 
 
+@register_batcher(squeeze_p)
+def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, dimensions: Sequence[int]) -> Any:
+    return squeeze(moveaxis(vals[0], dims[0], 0), shifted(dimensions, 0)), 0
+
+
 def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
     """`array` without these axes. ValueError for axes of a size other than 1, or out of range."""
     ndim = np.ndim(array)
@@ -250,6 +277,12 @@ def _(ctx: LoweringContext, x: str, *, permutation: tuple[int, ...]) -> str:
     return _emit_transpose(ctx, x, ctx.avals_in[0], permutation)[0]
 
 
+@register_batcher(transpose_p)
+def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, permutation: Sequence[int]) -> Any:
+    [x], [dim] = vals, dims
+    return transpose(x, (dim, *shifted(permutation, dim))), 0
+
+
 def _emit_transpose(
     ctx: LoweringContext, x: str, aval: ShapedArray, axes: Sequence[int]
 ) -> tuple[str, ShapedArray]:
@@ -289,6 +322,12 @@ def _(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
 @register_lowering(rev_p)
 def _(ctx: LoweringContext, x: str, *, dimensions: tuple[int, ...]) -> str:
     return ctx.emit("stablehlo.reverse", [x], f", dims = [{', '.join(map(str, dimensions))}]")
+
+
+@register_batcher(rev_p)
+def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, dimensions: Sequence[int]) -> Any:
+    [x], [dim] = vals, dims
+    return rev(x, shifted(dimensions, dim)), dim
 
 
 def rev(operand: Any, dimensions: Sequence[int]) -> Any:

@@ -18,13 +18,18 @@ import numpy as np
 
 from .. import config, core, dtypes, tracer
 from ..core import Primitive, ShapedArray
+from ..interpreters.batching import AxisData, Dim, Dims, Vals, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..util import safe_map
 from .convert import convert_element_type
 from .elementwise import add, lt
+from .gather import GatherDimensionNumbers, batch_gather
+from .index_checks import GatherScatterMode
 from .jit_slot import jitted
+from .joining import concatenate
+from .scatter import ScatterDimensionNumbers, batch_scatter, scatter_p
 from .selection import select
-from .shaping import expand_dims, squeeze
+from .shaping import broadcast, broadcast_in_dim, expand_dims, squeeze
 from .utils import canonicalize_shape, check_same_dtypes, check_shapelike
 
 # --- slice: a window known while tracing --------------------------------------------------------------------
@@ -89,6 +94,17 @@ def _(
         for start, limit, step in zip(start_indices, limit_indices, steps, strict=True)
     ]
     return ctx.emit_op(f"stablehlo.slice {x} [{', '.join(windows)}]", ctx.avals_in, ctx.avals_out[0])
+
+
+@register_batcher(slice_p)
+def _(
+    axis: AxisData, vals: Vals, dims: Sequence[int], *, start_indices: Any, limit_indices: Any, strides: Any
+) -> Any:
+    [x], [dim] = vals, dims
+    starts = (*start_indices[:dim], 0, *start_indices[dim:])
+    limits = (*limit_indices[:dim], axis.size, *limit_indices[dim:])
+    steps = None if strides is None else (*strides[:dim], 1, *strides[dim:])
+    return slice(x, starts, limits, steps), dim
 
 
 def slice(
@@ -193,6 +209,33 @@ def _(ctx: LoweringContext, x: str, *start_indices: str, slice_sizes: tuple[int,
     return ctx.emit_op(
         f"stablehlo.dynamic_slice {operands}, sizes = {list(slice_sizes)}", ctx.avals_in, ctx.avals_out[0]
     )
+
+
+@register_batcher(dynamic_slice_p)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, slice_sizes: tuple[int, ...]) -> Any:
+    """A window for each element, each with its own corner: what gather is for."""
+    (x, *corner), (dim, *corner_dims) = vals, dims
+    axes = tuple(range(len(corner)))
+    indices, indices_dim = _index_vectors(axis, corner, corner_dims)
+    return batch_gather(
+        axis, [x, indices], [dim, indices_dim],
+        dimension_numbers=GatherDimensionNumbers(offset_dims=axes, collapsed_slice_dims=(), start_index_map=axes),
+        slice_sizes=slice_sizes, unique_indices=True, indices_are_sorted=True, mode=GatherScatterMode.CLIP,
+        fill_value=None,
+    )  # fmt: skip
+
+
+def _index_vectors(axis: AxisData, corner: Sequence[Any], dims: Dims) -> tuple[Any, Dim]:
+    """The indices of corners as index vectors: one, or where any index is a batch, one for each element."""
+    if not corner:
+        return np.array([], "int32"), None
+    if all(dim is None for dim in dims):
+        return concatenate([broadcast(index, (1,)) for index in corner], 0), None
+    columns = [
+        broadcast_in_dim(index, (axis.size, 1), () if dim is None else (0,))
+        for index, dim in zip(corner, dims, strict=True)
+    ]
+    return concatenate(columns, 1), 0
 
 
 def dynamic_slice(
@@ -327,6 +370,20 @@ def _(operand: ShapedArray, update: ShapedArray, *start_indices: ShapedArray) ->
 def _(ctx: LoweringContext, x: str, update: str, *start_indices: str) -> str:
     operands = ", ".join([x, update, *start_indices])
     return ctx.emit_op(f"stablehlo.dynamic_update_slice {operands}", ctx.avals_in, ctx.avals_out[0])
+
+
+@register_batcher(dynamic_update_slice_p)
+def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
+    (x, update, *corner), (dim, update_dim, *corner_dims) = vals, dims
+    axes = tuple(range(len(corner)))
+    indices, indices_dim = _index_vectors(axis, corner, corner_dims)
+    return batch_scatter(
+        scatter_p, axis, [x, indices, update], [dim, indices_dim, update_dim],
+        dimension_numbers=ScatterDimensionNumbers(
+            update_window_dims=axes, inserted_window_dims=(), scatter_dims_to_operand_dims=axes
+        ),
+        indices_are_sorted=True, unique_indices=True, mode=GatherScatterMode.CLIP, update_jaxpr=None, update_consts=(),
+    )  # fmt: skip
 
 
 def dynamic_update_slice(

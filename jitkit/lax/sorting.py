@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import dtypes
 from ..core import Primitive, ShapedArray
+from ..interpreters.batching import AxisData, Dims, Vals, move_to, register_batcher, shifted
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
 from .elementwise import bitwise_and, bitwise_or, eq, eq_to, imag, lt_to, ne, real
 from .reducers import inline_function
@@ -79,6 +80,13 @@ def _(ctx: LoweringContext, *operands: str, dimension: int, is_stable: bool, num
         f"({types}) -> ({types})",
         len(operands),
     )
+
+
+@register_batcher(sort_p)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, dimension: int, **params: Any) -> Any:
+    to = next(dim for dim in dims if dim is not None)
+    operands = [move_to(x, dim, to, axis.size) for x, dim in zip(vals, dims, strict=True)]
+    return sort_p.bind(*operands, dimension=shifted([dimension], to)[0], **params), [to] * len(operands)
 
 
 def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
@@ -165,6 +173,11 @@ def _(ctx: LoweringContext, x: str, *, k: int, axis: int) -> list[str]:
     text = f"chlo.top_k({x}, k = {k}) : {type_of(operand_type)} -> ({', '.join(map(type_of, result_types))})"
     found = ctx.emit_text(text, results=2)
     return [swap(f"{found}#{i}", result_types[i], ctx.avals_out[i]) for i in range(2)]
+
+
+@register_batcher(top_k_p)
+def _(batch: AxisData, vals: Vals, dims: Sequence[int], *, k: int, axis: int) -> Any:
+    return top_k(vals[0], k, axis=shifted([axis], dims[0])[0]), [dims[0]] * 2
 
 
 def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
