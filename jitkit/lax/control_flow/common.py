@@ -14,7 +14,6 @@ JAX: jax/_src/interpreters/partial_eval.py:trace_to_jaxpr
 
 from __future__ import annotations
 
-import functools
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -24,7 +23,7 @@ from ...api_util import Arguments
 from ...core import Primitive
 from ...interpreters import partial_eval
 from ...interpreters.mlir import LoweringContext, register_lowering
-from ...jaxpr import DebugInfo, Jaxpr, Var, convert_constvars_jaxpr
+from ...jaxpr import DebugInfo, Jaxpr, Var, convert_constvars_jaxpr, remembered
 from ...tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_leaves
 
 _T = TypeVar("_T")
@@ -142,25 +141,6 @@ def avals_of(leaves: Sequence[Any]) -> list[Any]:
 
 
 # --- making jaxprs of jaxprs --------------------------------------------------------------------------------
-
-
-_ANSWERS = 256  # remembered of one jaxpr
-
-
-def remembered(derive: Callable[..., _T]) -> Callable[..., _T]:
-    """Decorator: `derive(jaxpr, *args)` gives the same answer each time, for as long as the jaxpr lives."""
-    answers: weakref.WeakKeyDictionary[Jaxpr, dict[Any, _T]] = weakref.WeakKeyDictionary()
-
-    @functools.wraps(derive)
-    def answer(jaxpr: Jaxpr, *args: Any) -> _T:
-        known = answers.setdefault(jaxpr, {})
-        if args not in known:
-            if len(known) >= _ANSWERS:
-                known.clear()
-            known[args] = derive(jaxpr, *args)
-        return known[args]
-
-    return answer
 
 
 @remembered
