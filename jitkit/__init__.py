@@ -65,6 +65,7 @@ from .custom_derivatives import custom_jvp as custom_jvp
 from .dispatch import apply_primitive as apply_primitive
 from .explain import explain as explain
 from .explain import explain_cache_misses as explain_cache_misses
+from .mapping import vmap as vmap
 from .pjit import jit as jit
 from .report import log_compiles as log_compiles
 from .shape_struct import ShapeDtypeStruct as ShapeDtypeStruct
@@ -74,7 +75,7 @@ __version__ = "0.1.0"
 
 # What code written for JAX may ask for, and gets an honest answer about.
 _NOT_YET = (
-    "grad", "value_and_grad", "jvp", "vjp", "linearize", "jacfwd", "jacrev", "jacobian", "hessian", "vmap",
+    "grad", "value_and_grad", "jvp", "vjp", "linearize", "jacfwd", "jacrev", "jacobian", "hessian",
     "custom_vjp", "checkpoint", "pmap", "shard_map",
 )  # fmt: skip
 

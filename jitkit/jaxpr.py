@@ -256,27 +256,6 @@ def join_effects(eqns: Iterable[JaxprEqn]) -> Effects:
     return no_effects.union(*[eqn.effects for eqn in eqns])
 
 
-# --- remembering --------------------------------------------------------------------------------------------
-
-_ANSWERS = 256  # remembered of one jaxpr
-
-
-def remembered(derive: Callable[..., _T]) -> Callable[..., _T]:
-    """Decorator: `derive(jaxpr, *args)` gives the same answer each time, for as long as the jaxpr lives."""
-    answers: weakref.WeakKeyDictionary[Jaxpr, dict[Any, _T]] = weakref.WeakKeyDictionary()
-
-    @functools.wraps(derive)
-    def answer(jaxpr: Jaxpr, *args: Any) -> _T:
-        known = answers.setdefault(jaxpr, {})
-        if args not in known:
-            if len(known) >= _ANSWERS:
-                known.clear()
-            known[args] = derive(jaxpr, *args)
-        return known[args]
-
-    return answer
-
-
 # --- running ------------------------------------------------------------------------------------------------
 
 

@@ -12,10 +12,13 @@ JAX: jax/_src/api.py:vmap
 
 from __future__ import annotations
 
+import collections
 import functools
 import inspect
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
+
+import numpy as np
 
 from . import api_util, core, traceback_util
 from .interpreters.batching import AxisData, Dim, batch, move_to
@@ -116,3 +119,134 @@ def _documentation(fun: Callable[..., Any]) -> str:
         "is mapped."
     )
     return f"{text}\n\nOriginal documentation:\n\n{fun.__doc__}" if getattr(fun, "__doc__", None) else text
+
+
+def _is_none(x: Any) -> bool:
+    return x is None
+
+
+def axis_of_each_leaf(name: str, axes: Any, tree: PyTreeDef) -> list[Dim]:
+    """A tree of axes that ends above the leaves of a tree, as one axis (or None) for each leaf. ValueError if it is no prefix;
+    `name` says of what.
+    """
+    values = tree_unflatten(tree, range(tree.num_leaves))
+    try:
+        return broadcast_prefix(axes, values, _is_none)
+    except ValueError:
+        errors = prefix_errors(axes, values, _is_none)
+    details = "\n  ".join(error(name).args[0] for error in errors)
+    raise ValueError(
+        f"{name} specification must be a tree prefix of the corresponding value; \n"
+        f"  Mismatch details ({len(errors)} found):\n  {details}"
+    )
+
+
+def _axis_of_each_argument(tree: PyTreeDef, in_axes: Any) -> list[Dim]:
+    """For each leaf of `(args, kwargs)`: keyword arguments are mapped over axis 0."""
+    args, kwargs = tree.children()
+    axes = axis_of_each_leaf("vmap in_axes", in_axes, args)
+    return axes + [0] * kwargs.num_leaves
+
+
+def _shape(x: Any) -> tuple[int, ...]:
+    shape: tuple[int, ...] = np.shape(x)
+    return shape
+
+
+# --- one size -----------------------------------------------------------------------------------------------
+
+
+def _mapped_size(
+    fun: Callable[..., Any], tree: PyTreeDef, leaves: Sequence[Any], dims: Sequence[Dim], axis_size: int | None
+) -> int:
+    """The size that all mapped axes have. ValueError where there is none, or more than one."""
+    if not leaves and axis_size is None:
+        args, kwargs = tree_unflatten(tree, leaves)
+        raise ValueError(
+            "vmap wrapped function must be passed at least one argument containing an array or axis_size must be specified, "
+            f"got empty *args={args} and **kwargs={kwargs}"
+        )
+    sizes = [None if dim is None else _size_along(x, dim) for x, dim in zip(leaves, dims, strict=True)]
+    different = {size for size in (*sizes, axis_size) if size is not None}
+    if len(different) == 1:
+        return different.pop()
+    if not different:
+        raise ValueError("vmap must have at least one non-None value in in_axes or axis_size must be specified")
+    raise _inconsistent_sizes(_names_of_leaves(fun, tree, leaves), dims, sizes, axis_size)
+
+
+def _size_along(x: Any, dim: int) -> int:
+    """The size of an axis. ValueError where an array has too few axes; TypeError for what is no array."""
+    shape = core.get_aval(x).shape
+    if not -len(shape) <= dim < len(shape):
+        raise ValueError(
+            f"vmap was requested to map its argument along axis {dim}, which implies that its rank should be at least "
+            f"{dim + 1 if dim >= 0 else -dim}, but is only {len(shape)} (its shape is {shape})"
+        )
+    return int(shape[dim])
+
+
+def _inconsistent_sizes(
+    names: Sequence[str], dims: Sequence[Dim], sizes: Sequence[int | None], axis_size: int | None
+) -> ValueError:
+    """The error for mapped axes of several sizes: an example of each, the most frequent first."""
+    lines = ["vmap got inconsistent sizes for array axes to be mapped:"]
+    if axis_size is not None:
+        lines.append(f"  * the `axis_size` argument was {axis_size};")
+    counts = collections.Counter(size for size in sizes if size is not None).most_common()
+    for place, (size, count) in enumerate(counts):
+        example = sizes.index(size)
+        many = "one axis" if count == 1 else f"{'some' if place else 'most'} axes ({count} of them)"
+        lines.append(
+            f"  * {many} had size {size}{'' if count == 1 else ', e.g.'}"
+            f"{':' if count == 1 else ''} axis {dims[example]} of {names[example]};"
+        )
+    return ValueError("\n".join(lines).removesuffix(";"))
+
+
+def _names_of_leaves(fun: Callable[..., Any], tree: PyTreeDef, leaves: Sequence[Any]) -> list[str]:
+    """What each leaf of the arguments is called: `argument x['w'] of type float32[3]`."""
+    args, kwargs = tree_unflatten(tree, leaves)
+    try:
+        parameters = list(inspect.signature(fun).bind(*args, **kwargs).signature.parameters)
+    except (TypeError, ValueError):
+        parameters = []
+
+    def name(path: Any) -> str:
+        position = path[0].idx
+        if position >= len(parameters):
+            return f"args{keystr(path)}"
+        return f"argument {parameters[position]}{keystr(path[1:])}"
+
+    named = [(name(path), x) for path, x in tree_flatten_with_path(args)[0]]
+    named += [(f"kwargs{keystr(path)}", x) for path, x in tree_flatten_with_path(kwargs)[0]]
+    return [f"{called} of type {core.get_aval(x).str_short()}" for called, x in named]
+
+
+# --- results ------------------------------------------------------------------------------------------------
+
+
+def _moved(
+    axis: AxisData, outs: Sequence[Any], dims: Sequence[Dim], tree: PyTreeDef, out_axes: Any
+) -> list[Any]:
+    """The results with their batch axes where they are wanted. ValueError where a batch is not to have one."""
+    wanted = axis_of_each_leaf("vmap out_axes", out_axes, tree)
+    moved = []
+    for i, (x, dim, to) in enumerate(zip(outs, dims, wanted, strict=True)):
+        if not core.is_array_value(x):
+            raise TypeError(f"Output from batched function {x!r} with type {type(x)} is not a valid JAX type")
+        if to is not None:
+            rank = np.ndim(x) + (dim is None)
+            if not -rank <= to < rank:
+                raise ValueError(f"axis {to} is out of bounds for array of dimension {rank}")
+            x = move_to(x, dim, to % rank, axis.size)
+        elif dim is not None:
+            if axis.name is not None:
+                raise ValueError(f"vmap has mapped output (axis_name={axis.name}) but out_axes is None")
+            paths, _ = tree_flatten_with_path(tree_unflatten(tree, range(tree.num_leaves)))
+            raise ValueError(
+                f"at vmap out_axes{keystr(paths[i][0])}, got axis spec None but output was batched on axis {dim}\n"
+                "None is for what is the same for all elements. Give the axis where the batch goes, such as 0."
+            )
+        moved.append(x)
+    return moved

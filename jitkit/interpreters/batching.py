@@ -163,10 +163,10 @@ def moveaxis(x: Any, source: int, destination: int) -> Any:
 
 
 def broadcast(x: Any, size: int, axis: int) -> Any:
-    """x repeated along a new axis."""
+    """x repeated along a new axis. (The other axes are numbered by numpy, as in JAX: jaxprs show it.)"""
     shape = list(np.shape(x))
     shape.insert(axis, size)
-    return broadcasting.broadcast_in_dim(x, shape, [i for i in range(len(shape)) if i != axis])
+    return broadcasting.broadcast_in_dim(x, shape, tuple(np.delete(np.arange(len(shape)), axis)))
 
 
 def move_to(x: Any, dim: Dim, destination: int, size: int) -> Any:
@@ -251,13 +251,18 @@ def defreducer(primitive: Primitive) -> None:
         axis: AxisData, vals: Sequence[Any], dims: Sequence[int], *, axes: Sequence[int], **params: Any
     ) -> Any:
         [x], [dim] = vals, dims
-        axes = tuple(shifted(axes, dim))
-        return primitive.bind(x, axes=axes, **params), dim - sum(a < dim for a in axes)
+        kept = dim - sum(axis < dim for axis in axes)
+        return primitive.bind(x, axes=shifted_by_numpy(axes, dim), **params), kept
 
 
 def shifted(axes: Sequence[int], dim: int) -> list[int]:
     """What axes of an element are called in a batch whose axis is `dim`."""
     return [axis + (axis >= dim) for axis in axes]
+
+
+def shifted_by_numpy(axes: Sequence[int], dim: int) -> tuple[Any, ...]:
+    """The same as numpy's integers, which a jaxpr shows as `np.int64(1)`: JAX has such in some parameters."""
+    return tuple(np.add(axes, np.greater_equal(axes, dim)))
 
 
 # --- jaxprs -------------------------------------------------------------------------------------------------

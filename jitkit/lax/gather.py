@@ -22,7 +22,7 @@ import numpy as np
 
 from .. import dtypes
 from ..core import Primitive, ShapedArray
-from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher, shifted
+from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher, shifted, shifted_by_numpy
 from ..interpreters.mlir import LoweringContext, register_lowering
 from .convert import convert_element_type
 from .creation import full_like
@@ -221,12 +221,12 @@ def batch_gather(
     """
     (operand, indices), (dim, indices_dim) = vals, dims
     offset_dims, collapsed, index_map, batching, indices_batching = dimension_numbers
-    offset_dims = tuple(shifted(offset_dims, 0))
+    offset_dims = tuple(shifted(offset_dims, 0)) if dim is None else shifted_by_numpy(offset_dims, 0)
     if dim is not None:
         operand = moveaxis(operand, dim, 0)
-        collapsed, index_map, batching = (tuple(shifted(axes, 0)) for axes in (collapsed, index_map, batching))
+        collapsed, index_map, batching = (shifted_by_numpy(a, 0) for a in (collapsed, index_map, batching))
     if indices_dim is not None:
-        indices, indices_batching = moveaxis(indices, indices_dim, 0), tuple(shifted(indices_batching, 0))
+        indices, indices_batching = moveaxis(indices, indices_dim, 0), shifted_by_numpy(indices_batching, 0)
     if indices_dim is None:
         offset_dims, slice_sizes = (0, *offset_dims), (axis.size, *slice_sizes)
     elif dim is None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..core import Primitive, ShapedArray
-from ..interpreters.batching import AxisData, Dims, Vals, bdim_at_front, register_batcher, shifted
+from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher, shifted
 from ..interpreters.mlir import LoweringContext, register_lowering
 from .convert import asarray
 from .creation import full_like
@@ -49,8 +49,14 @@ def _(ctx: LoweringContext, *operands: str, dimension: int) -> str:
 
 @register_batcher(concatenate_p)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, dimension: int) -> Any:
-    operands = [bdim_at_front(x, dim, axis.size) for x, dim in zip(vals, dims, strict=True)]
-    return concatenate(operands, dimension + 1), 0
+    return concatenate(_all_at_front(axis, vals, dims), dimension + 1), 0
+
+
+def _all_at_front(axis: AxisData, vals: Vals, dims: Dims) -> list[Any]:
+    return [
+        broadcast(x, (axis.size,)) if dim is None else moveaxis(x, dim, 0)
+        for x, dim in zip(vals, dims, strict=True)
+    ]
 
 
 def _emit_concatenate(
@@ -127,8 +133,7 @@ def _(batch: AxisData, vals: Vals, dims: Sequence[int], *, axis: int) -> Any:
     if len(set(dims)) == 1:
         dim = dims[0]
         return stack_p.bind(*vals, axis=axis + (axis > dim)), dim + (axis <= dim)
-    operands = [bdim_at_front(x, dim, batch.size) for x, dim in zip(vals, dims, strict=True)]
-    return stack_p.bind(*operands, axis=axis + 1), 0
+    return stack_p.bind(*_all_at_front(batch, vals, dims), axis=axis + 1), 0
 
 
 @register_batcher(unstack_p)

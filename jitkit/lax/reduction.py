@@ -128,7 +128,7 @@ def _define_reduction(
                 ctx, [x], [init], axes, ctx.avals_out, lambda *args: ctx.inline(reducer, args)
             )
             return out
-        text = f"stablehlo.reduce({x} init: {init}) applies stablehlo.{op} across dimensions = {list(axes)}"
+        text = f"stablehlo.reduce({x} init: {init}) applies stablehlo.{op} across dimensions = {[*map(int, axes)]}"
         return ctx.emit_op(text, [ctx.avals_in[0], scalar], ctx.avals_out[0])
 
     return primitive

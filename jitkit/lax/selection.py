@@ -135,7 +135,8 @@ def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
         return clamp_p.bind(_for_each_of(low, x.shape, dim), x, _for_each_of(high, x.shape, dim)), dim
     low, x, high = (bdim_at_front(y, d, axis.size) if np.ndim(y) else y for y, d in zip(vals, dims, strict=True))
     if np.ndim(x):
-        low, high = (_for_each_of(y, x.shape, 0) if np.ndim(y) else _fill(y, x.shape) for y in (low, high))
+        low, high = (y if np.ndim(y) else _fill(y, x.shape) for y in (low, high))
+        low, high = (_for_each_of(y, x.shape, 0) for y in (low, high))
     else:
         x = _fill(x, (axis.size,))
     return clamp_p.bind(low, x, high), 0

@@ -18,7 +18,7 @@ import numpy as np
 from .. import core
 from ..core import Primitive, ShapedArray
 from ..interpreters import batching
-from ..interpreters.batching import AxisData, Vals, moveaxis, register_batcher, shifted
+from ..interpreters.batching import AxisData, Vals, moveaxis, register_batcher, shifted, shifted_by_numpy
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..interpreters.partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, staging_rules
 from ..jaxpr_printer import hide_params, pp_eqn_rules
@@ -106,7 +106,7 @@ def _(
     axis: AxisData, vals: Vals, dims: Sequence[int], *, shape: Sequence[int], broadcast_dimensions: Sequence[int]
 ) -> Any:
     x = moveaxis(vals[0], dims[0], 0)
-    return broadcast_in_dim(x, (axis.size, *shape), (0, *shifted(broadcast_dimensions, 0))), 0
+    return broadcast_in_dim(x, (axis.size, *shape), (0, *shifted_by_numpy(broadcast_dimensions, 0))), 0
 
 
 def broadcast(operand: Any, sizes: Sequence[int]) -> Any:

@@ -16,11 +16,12 @@ import numpy as np
 
 from .. import dtypes
 from ..core import Primitive, ShapedArray
-from ..interpreters.batching import AxisData, Dims, Vals, move_to, register_batcher, shifted
+from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher, shifted
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
 from .elementwise import bitwise_and, bitwise_or, eq, eq_to, imag, lt_to, ne, real
 from .reducers import inline_function
 from .selection import select
+from .shaping import broadcast_in_dim
 from .utils import canonicalize_axis, canonicalize_shape, is_a
 
 # --- sort ---------------------------------------------------------------------------------------------------
@@ -85,7 +86,12 @@ def _(ctx: LoweringContext, *operands: str, dimension: int, is_stable: bool, num
 @register_batcher(sort_p)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, dimension: int, **params: Any) -> Any:
     to = next(dim for dim in dims if dim is not None)
-    operands = [move_to(x, dim, to, axis.size) for x, dim in zip(vals, dims, strict=True)]
+    shape = next(x.shape for x, dim in zip(vals, dims, strict=True) if dim is not None)
+    others = [i for i in range(len(shape)) if i != to]
+    operands = [
+        broadcast_in_dim(x, shape, others) if dim is None else moveaxis(x, dim, to)
+        for x, dim in zip(vals, dims, strict=True)
+    ]
     return sort_p.bind(*operands, dimension=shifted([dimension], to)[0], **params), [to] * len(operands)
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from .. import core, dtypes, lax
 from .. import numpy as jnp
 from ..core import Primitive, ShapedArray
+from ..interpreters.batching import AxisData, Dims, Vals, bdim_at_front, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..lax.reducers import inline_function
 from ..lax.utils import canonicalize_shape
@@ -57,6 +58,12 @@ def _(ctx: LoweringContext, key: str, a: str, *, log_space: bool) -> str:
         return [lax.reshape(_sample_each(keys, lax.reshape(a, (a.size,)), log_space), a.shape)]
 
     return inline_function(ctx, sample, [key, a], ctx.avals_in)[0]
+
+
+@register_batcher(random_gamma_p)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, log_space: bool) -> Any:
+    key, a = (bdim_at_front(x, dim, axis.size) for x, dim in zip(vals, dims, strict=True))
+    return random_gamma_p.bind(key, a, log_space=log_space), 0
 
 
 def _sample_each(keys: Any, a: Any, log_space: bool) -> Any:

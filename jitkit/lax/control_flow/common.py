@@ -22,6 +22,7 @@ from ... import api_util, compilation_cache, config, core
 from ...api_util import Arguments
 from ...core import Primitive
 from ...interpreters import partial_eval
+from ...interpreters.batching import AxisData, batch_jaxpr_if
 from ...interpreters.mlir import LoweringContext, register_lowering
 from ...jaxpr import DebugInfo, Jaxpr, Var, convert_constvars_jaxpr, remembered
 from ...tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_leaves
@@ -166,6 +167,22 @@ def move_inputs_to_front(jaxpr: Jaxpr, move: tuple[bool, ...]) -> Jaxpr:
         invars=[jaxpr.invars[i] for i in order],
         debug_info=jaxpr.debug_info._replace(arg_names=tuple(names[i] for i in order)),
     )
+
+
+def batched_carry(
+    jaxpr: Jaxpr, axis: AxisData, consts: Sequence[bool], carry: Sequence[bool], xs: Sequence[bool] = ()
+) -> list[bool]:
+    """Which parts of the carry of a loop are batches: those that begin as such, and those that become such in some step,
+    by way of other parts. The jaxpr is that of a step; which of its constants and elements are batches is given.
+    """
+    now = list(carry)
+    while True:
+        musts = [*now, *[False] * (len(jaxpr.outvars) - len(now))]
+        outs = batch_jaxpr_if(jaxpr, axis, [*consts, *now, *xs], musts)[1]
+        after = [before or out for before, out in zip(now, outs, strict=False)]
+        if after == now:
+            return now
+        now = after
 
 
 # --- a jaxpr, run inside of a lowering ----------------------------------------------------------------------
