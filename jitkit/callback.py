@@ -29,7 +29,8 @@ from .core import Primitive, ShapedArray, abstract_token
 from .effects import Effect, io_effect, ordered_io_effect
 from .interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher
 from .interpreters.mlir import FIRST_DEVICE, LoweringContext, register_lowering, type_of
-from .lax import broadcast, map as lax_map, scan
+from .lax import broadcast, scan
+from .lax import map as lax_map
 from .tree_util import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
 
 logger = logging.getLogger(__name__)
@@ -178,7 +179,9 @@ def _(ctx: LoweringContext, *args: str, callback: _FlatCallback, ordered: bool, 
 
 
 @register_batcher(pure_callback_p)
-def _(axis: AxisData, vals: Vals, dims: Dims, *, result_avals: Any, vmap_method: str | None, **params: Any) -> Any:
+def _(
+    axis: AxisData, vals: Vals, dims: Dims, *, result_avals: Any, vmap_method: str | None, **params: Any
+) -> Any:
     """As `vmap_method` says: a call for each element, or one call with whole batches, batch axes first."""
     vals = [x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(vals, dims, strict=True)]
     if vmap_method in ("sequential", "sequential_unrolled"):
@@ -217,7 +220,8 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, ordered: bool, **params: Any) -
         raise ValueError("Cannot `vmap` ordered IO callback.")
     batches = [moveaxis(x, dim, 0) for x, dim in zip(vals, dims, strict=True) if dim is not None]
     outs = lax_map(
-        lambda elements: io_callback_p.bind(*_with_elements(vals, dims, elements), ordered=False, **params), batches
+        lambda elements: io_callback_p.bind(*_with_elements(vals, dims, elements), ordered=False, **params),
+        batches,
     )
     return outs, [0] * len(outs)
 

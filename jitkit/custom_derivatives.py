@@ -84,7 +84,14 @@ def _(ctx: mlir.LoweringContext, *args: str, call_jaxpr: Jaxpr, **params: Any) -
 
 @register_batcher(custom_jvp_call_p, even_unmapped=True)
 def _(
-    axis: AxisData, vals: Vals, dims: Dims, *, call_jaxpr: Jaxpr, jvp_jaxpr_fun: JvpRule, num_consts: int, **params: Any
+    axis: AxisData,
+    vals: Vals,
+    dims: Dims,
+    *,
+    call_jaxpr: Jaxpr,
+    jvp_jaxpr_fun: JvpRule,
+    num_consts: int,
+    **params: Any,
 ) -> Any:
     """The function is batched as a jaxpr, its rule when it is asked: tangents are batches where their values are."""
     on_batches, out_dims = batch_jaxpr(call_jaxpr, axis, dims)

@@ -202,7 +202,8 @@ def _call_for_each(primitive: Primitive, axis: AxisData, vals: Vals, dims: Dims,
     """Under `vmap`, a call for each element, in their order."""
     for i in range(axis.size):
         operands = [
-            x if dim is None else index_in_dim(x, i, dim, keepdims=False) for x, dim in zip(vals, dims, strict=True)
+            x if dim is None else index_in_dim(x, i, dim, keepdims=False)
+            for x, dim in zip(vals, dims, strict=True)
         ]
         primitive.bind(*operands, **params)
     return [], []

@@ -93,9 +93,7 @@ def vmap(
         leaves, in_tree = tree_flatten((args, kwargs))
         dims = _axis_of_each_argument(in_tree, in_axes)
         size = _mapped_size(fun, in_tree, leaves, dims, axis_size)
-        dims = [
-            None if dim is None else dim % len(_shape(x)) for x, dim in zip(leaves, dims, strict=True)
-        ]
+        dims = [None if dim is None else dim % len(_shape(x)) for x, dim in zip(leaves, dims, strict=True)]
         out_trees: list[PyTreeDef] = []
 
         def flat_fun(*leaves: Any) -> list[Any]:
@@ -157,7 +155,11 @@ def _shape(x: Any) -> tuple[int, ...]:
 
 
 def _mapped_size(
-    fun: Callable[..., Any], tree: PyTreeDef, leaves: Sequence[Any], dims: Sequence[Dim], axis_size: int | None
+    fun: Callable[..., Any],
+    tree: PyTreeDef,
+    leaves: Sequence[Any],
+    dims: Sequence[Dim],
+    axis_size: int | None,
 ) -> int:
     """The size that all mapped axes have. ValueError where there is none, or more than one."""
     if not leaves and axis_size is None:
@@ -171,13 +173,15 @@ def _mapped_size(
     if len(different) == 1:
         return different.pop()
     if not different:
-        raise ValueError("vmap must have at least one non-None value in in_axes or axis_size must be specified")
+        raise ValueError(
+            "vmap must have at least one non-None value in in_axes or axis_size must be specified"
+        )
     raise _inconsistent_sizes(_names_of_leaves(fun, tree, leaves), dims, sizes, axis_size)
 
 
 def _size_along(x: Any, dim: int) -> int:
     """The size of an axis. ValueError where an array has too few axes; TypeError for what is no array."""
-    shape = core.get_aval(x).shape
+    shape = core.typeof(x).shape
     if not -len(shape) <= dim < len(shape):
         raise ValueError(
             f"vmap was requested to map its argument along axis {dim}, which implies that its rank should be at least "

@@ -70,8 +70,8 @@ LAYERS = (
     ),
     # 5: eager operations
     ("dispatch",),
-    # 6: primitives
-    ("lax", "callback"),
+    # 6: primitives, and batches of them, of which `lax.map` makes use
+    ("mapping", "lax", "callback"),
     # 7: the transformation
     ("jit_call", "tracing", "pjit", "custom_derivatives", "api"),
     # 8: the user's vocabulary

@@ -26,7 +26,6 @@ JAX: jax/_src/interpreters/batching.py:BatchTrace
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple

@@ -230,8 +230,9 @@ def batch_dot_general(
     """Two batches: the axis becomes a batch axis of the product, the first. One: an axis that is kept, and is found in
     the product where the axes of that operand go, between those that were before and behind it.
     """
-    numbers, dim = batched_dimension_numbers(np.ndim(vals[0]), np.ndim(vals[1]), *dims, dimension_numbers)
-    return dot_general(*vals, numbers, **params), dim
+    (lhs, rhs), (lhs_dim, rhs_dim) = vals, dims
+    numbers, dim = batched_dimension_numbers(np.ndim(lhs), np.ndim(rhs), lhs_dim, rhs_dim, dimension_numbers)
+    return dot_general(lhs, rhs, numbers, **params), dim
 
 
 def batched_dimension_numbers(

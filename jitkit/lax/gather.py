@@ -22,7 +22,15 @@ import numpy as np
 
 from .. import dtypes
 from ..core import Primitive, ShapedArray
-from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher, shifted, shifted_by_numpy
+from ..interpreters.batching import (
+    AxisData,
+    Dims,
+    Vals,
+    moveaxis,
+    register_batcher,
+    shifted,
+    shifted_by_numpy,
+)
 from ..interpreters.mlir import LoweringContext, register_lowering
 from .convert import convert_element_type
 from .creation import full_like

@@ -87,7 +87,9 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, dimensions: Sequence[int], **pa
     if any(dim is not None for dim in dims[count:]):
         raise NotImplementedError("reduce: under vmap, initial values must be the same for all elements")
     operands = [bdim_at_front(x, dim, axis.size) for x, dim in zip(vals[:count], dims[:count], strict=True)]
-    return reduce_p.bind(*operands, *vals[count:], dimensions=tuple(shifted(dimensions, 0)), **params), [0] * count
+    return reduce_p.bind(*operands, *vals[count:], dimensions=tuple(shifted(dimensions, 0)), **params), [
+        0
+    ] * count
 
 
 _Monoid = tuple[Callable[[Any], np.ndarray[Any, Any]], Callable[[Any, Sequence[int]], Any]]

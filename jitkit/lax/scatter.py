@@ -23,7 +23,15 @@ import numpy as np
 
 from .. import core, dtypes
 from ..core import Primitive, ShapedArray
-from ..interpreters.batching import AxisData, Dims, Vals, bdim_at_front, moveaxis, register_batcher, shifted_by_numpy
+from ..interpreters.batching import (
+    AxisData,
+    Dims,
+    Vals,
+    bdim_at_front,
+    moveaxis,
+    register_batcher,
+    shifted_by_numpy,
+)
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
 from ..jaxpr import Jaxpr
 from .creation import full
@@ -263,7 +271,9 @@ def batch_scatter(
     (operand, indices, updates), (dim, indices_dim, updates_dim) = vals, dims
     operand, updates = bdim_at_front(operand, dim, axis.size), bdim_at_front(updates, updates_dim, axis.size)
     window, inserted, to_operand, batching, indices_batching = dimension_numbers
-    window, inserted, to_operand, batching = (shifted_by_numpy(a, 0) for a in (window, inserted, to_operand, batching))
+    window, inserted, to_operand, batching = (
+        shifted_by_numpy(a, 0) for a in (window, inserted, to_operand, batching)
+    )
     if indices_dim is None:
         window = (0, *window)
     else:

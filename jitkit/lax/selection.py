@@ -13,7 +13,15 @@ from typing import Any
 import numpy as np
 
 from ..core import Primitive, ShapedArray
-from ..interpreters.batching import AxisData, Dims, Vals, bdim_at_front, broadcasting, moveaxis, register_batcher
+from ..interpreters.batching import (
+    AxisData,
+    Dims,
+    Vals,
+    bdim_at_front,
+    broadcasting,
+    moveaxis,
+    register_batcher,
+)
 from ..interpreters.mlir import LoweringContext, rank_polymorphic, register_lowering
 from .elementwise_rules import ANY, BITS, check_operands, compare, one_op
 from .elementwise_rules import select as emit_select
@@ -65,10 +73,10 @@ def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
     (which, *cases), (which_dim, *case_dims) = vals, dims
     if set(case_dims) == {which_dim}:
         return select_n(_for_each_of(which, cases[0].shape, which_dim), *cases), which_dim
-    if np.ndim(which) == 0 and None not in case_dims:
-        first = case_dims[0]
-        if len(set(case_dims)) == 1 or len({case.shape for case in cases}) == 1:
-            return select_n(which, *[moveaxis(x, d, first) for x, d in zip(cases, case_dims, strict=True)]), first
+    places = [dim for dim in case_dims if dim is not None]
+    if np.ndim(which) == 0 and len(places) == len(cases) and len({case.shape for case in cases}) == 1:
+        moved = [moveaxis(x, dim, places[0]) for x, dim in zip(cases, places, strict=True)]
+        return select_n(which, *moved), places[0]
     if np.ndim(which):
         which = bdim_at_front(which, which_dim, axis.size)
     if any(map(np.ndim, cases)):
@@ -80,7 +88,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
     return select_n(which, *cases), 0
 
 
-def _for_each_of(x: Any, shape: Sequence[int], dim: int) -> Any:
+def _for_each_of(x: Any, shape: Sequence[int], dim: Any) -> Any:
     """A scalar for each element of a batch of this shape, as one for each part of the elements."""
     return x if np.shape(x) == tuple(shape) else broadcasting.broadcast_in_dim(x, shape, [dim])
 
@@ -131,9 +139,13 @@ def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
     (low, x, high), (low_dim, dim, high_dim) = vals, dims
     if dim is not None and (np.ndim(low), np.ndim(high)) == (0, 0):
         return clamp_p.bind(low, x, high), dim
-    if low_dim == dim == high_dim and (np.shape(low) == x.shape == np.shape(high) or low.ndim == high.ndim == 1):
+    if low_dim == dim == high_dim and (
+        np.shape(low) == x.shape == np.shape(high) or low.ndim == high.ndim == 1
+    ):
         return clamp_p.bind(_for_each_of(low, x.shape, dim), x, _for_each_of(high, x.shape, dim)), dim
-    low, x, high = (bdim_at_front(y, d, axis.size) if np.ndim(y) else y for y, d in zip(vals, dims, strict=True))
+    low, x, high = (
+        bdim_at_front(y, d, axis.size) if np.ndim(y) else y for y, d in zip(vals, dims, strict=True)
+    )
     if np.ndim(x):
         low, high = (y if np.ndim(y) else _fill(y, x.shape) for y in (low, high))
         low, high = (_for_each_of(y, x.shape, 0) for y in (low, high))

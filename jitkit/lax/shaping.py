@@ -103,7 +103,12 @@ batching.broadcasting.broadcast_in_dim = broadcast_in_dim
 
 @register_batcher(broadcast_in_dim_p)
 def _(
-    axis: AxisData, vals: Vals, dims: Sequence[int], *, shape: Sequence[int], broadcast_dimensions: Sequence[int]
+    axis: AxisData,
+    vals: Vals,
+    dims: Sequence[int],
+    *,
+    shape: Sequence[int],
+    broadcast_dimensions: Sequence[int],
 ) -> Any:
     x = moveaxis(vals[0], dims[0], 0)
     return broadcast_in_dim(x, (axis.size, *shape), (0, *shifted_by_numpy(broadcast_dimensions, 0))), 0
@@ -174,7 +179,13 @@ def _(ctx: LoweringContext, x: str, *, new_sizes: tuple[int, ...], dimensions: A
 
 @register_batcher(reshape_p)
 def _(
-    axis: AxisData, vals: Vals, dims: Sequence[int], *, new_sizes: Sequence[int], dimensions: Any, sharding: None
+    axis: AxisData,
+    vals: Vals,
+    dims: Sequence[int],
+    *,
+    new_sizes: Sequence[int],
+    dimensions: Any,
+    sharding: None,
 ) -> Any:
     x = moveaxis(vals[0], dims[0], 0)
     order = None if dimensions is None else (0, *shifted(dimensions, 0))

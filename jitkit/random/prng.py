@@ -26,7 +26,14 @@ from .. import array, core, dtypes, lax
 from .. import numpy as jnp
 from ..array import Array
 from ..core import Primitive, ShapedArray
-from ..interpreters.batching import AxisData, Vals, bdim_at_front, defbroadcasting, defvectorized, register_batcher
+from ..interpreters.batching import (
+    AxisData,
+    Vals,
+    bdim_at_front,
+    defbroadcasting,
+    defvectorized,
+    register_batcher,
+)
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..lax.reducers import inline_function
 from ..lax.utils import broadcast_equal_ranks

@@ -27,7 +27,6 @@ from ...interpreters.mlir import LoweringContext, register_lowering
 from ...jaxpr import DebugInfo, Jaxpr, Var, convert_constvars_jaxpr, remembered
 from ...tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_leaves
 
-
 # --- tracing ------------------------------------------------------------------------------------------------
 
 

@@ -20,7 +20,15 @@ from ... import config, core, dtypes, traceback_util
 from ...core import Primitive, ShapedArray, abstract_token
 from ...effects import Effect, io_effect, no_effects, ordered_effects, ordered_io_effect
 from ...errors import JaxprTypeError
-from ...interpreters.batching import AxisData, Dims, Vals, batch_jaxpr_if, bdim_at_front, moveaxis, register_batcher
+from ...interpreters.batching import (
+    AxisData,
+    Dims,
+    Vals,
+    batch_jaxpr_if,
+    bdim_at_front,
+    moveaxis,
+    register_batcher,
+)
 from ...interpreters.mlir import LoweringContext, register_lowering, type_of
 from ...jaxpr import Atom, Jaxpr, JaxprEqn, Var, dce_jaxpr, dce_rules, eval_jaxpr, remembered
 from ...tree_util import tree_flatten, tree_unflatten
@@ -112,7 +120,9 @@ def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr,
     (index, *operands), (index_dim, *operand_dims) = vals, dims
     if index_dim is None:
         is_batch = [dim is not None for dim in operand_dims]
-        operands = [x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(operands, operand_dims, strict=True)]
+        operands = [
+            x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(operands, operand_dims, strict=True)
+        ]
         each = [batch_jaxpr_if(branch, axis, is_batch)[1] for branch in branches]
         outs_are = [any(flags) for flags in zip(*each, strict=True)]
         batched = tuple(batch_jaxpr_if(branch, axis, is_batch, outs_are)[0] for branch in branches)

@@ -21,7 +21,15 @@ from ... import config, traceback_util
 from ...core import Primitive, ShapedArray, abstract_token
 from ...effects import Effects, io_effect, no_effects, ordered_effects, ordered_io_effect
 from ...errors import ConcretizationTypeError
-from ...interpreters.batching import AxisData, Dims, Vals, batch_jaxpr, batch_jaxpr_if, move_to, register_batcher
+from ...interpreters.batching import (
+    AxisData,
+    Dims,
+    Vals,
+    batch_jaxpr,
+    batch_jaxpr_if,
+    move_to,
+    register_batcher,
+)
 from ...interpreters.mlir import LoweringContext, register_lowering, type_of
 from ...jaxpr import Jaxpr, dce_jaxpr
 from ...tree_util import PyTreeDef, tree_flatten, tree_map, tree_unflatten, treedef_tuple
@@ -103,7 +111,10 @@ def lower_while(
         after = ctx.lower_region(body_jaxpr, body_consts + carry, "while/body")
         if answer.shape:
             [goes_on] = ctx.lower_region(cond_jaxpr, cond_consts + carry, "while/body_pred")
-            after = [_where(ctx, goes_on, answer, *each) for each in zip(after, carry, cond_jaxpr.in_avals[cond_nconsts:], strict=True)]
+            after = [
+                _where(ctx, goes_on, answer, *each)
+                for each in zip(after, carry, cond_jaxpr.in_avals[cond_nconsts:], strict=True)
+            ]
         return list(zip(cond_consts + body_consts + after, ctx.avals_in, strict=True))
 
     outs = write_while(ctx, args, condition, body, body_jaxpr.effects)
@@ -117,7 +128,9 @@ def _any(ctx: LoweringContext, name: str, aval: ShapedArray) -> str:
     return inline_function(ctx, lambda answers: [reduce_or(answers, range(aval.ndim))], [name], [aval])[0]
 
 
-def _where(ctx: LoweringContext, goes_on: str, answer: ShapedArray, after: str, before: str, aval: Any) -> str:
+def _where(
+    ctx: LoweringContext, goes_on: str, answer: ShapedArray, after: str, before: str, aval: Any
+) -> str:
     """`after` for the elements that go on, `before` for the others: the axes of the answer are the first of both."""
 
     def choose(goes_on: Any, after: Any, before: Any) -> list[Any]:
