@@ -14,6 +14,7 @@ JAX: jax/_src/random/core.py:_gamma_one
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from typing import Any
 
@@ -54,7 +55,8 @@ def _(key: ShapedArray, a: ShapedArray, *, log_space: bool) -> ShapedArray:
 @register_lowering(random_gamma_p)
 def _(ctx: LoweringContext, key: str, a: str, *, log_space: bool) -> str:
     def sample(key: Any, a: Any) -> list[Any]:
-        keys = random_split(key, (a.size,))
+        each = random_split(key, (math.prod(a.shape[key.ndim :]),))
+        keys = lax.reshape(each, (a.size,))
         return [lax.reshape(_sample_each(keys, lax.reshape(a, (a.size,)), log_space), a.shape)]
 
     return inline_function(ctx, sample, [key, a], ctx.avals_in)[0]
