@@ -189,6 +189,10 @@ class JaxprTypeError(TypeError):
     """A jaxpr is ill-formed."""
 
 
+for _error in [found for found in vars().values() if isinstance(found, type) and issubclass(found, Exception)]:
+    _error.__module__ = "jitkit.errors"  # where users import them from, as tracebacks say
+
+
 def about_jax_tracer(x: Any) -> str:
     """For a tracer of jax itself, a sentence on a line of its own that says what to do with it; nothing for others."""
     t = type(x)

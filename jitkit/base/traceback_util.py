@@ -31,7 +31,7 @@ from . import config
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_PACKAGE = os.path.normcase(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_PACKAGE = os.path.normcase(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 # Users of the JIT that happen to live in its package: their frames are part of what the user runs.
 _CALLERS = tuple(_PACKAGE + name + os.sep for name in ("kata", "bench"))
 

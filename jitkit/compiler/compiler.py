@@ -16,11 +16,14 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from . import core, disk_cache, report, runtime, tokens
-from .array import Array, as_array
-from .core import ShapedArray
-from .effects import Effect
-from .interpreters.mlir import Module
+from .. import core, runtime
+from ..base import report
+from ..core import ShapedArray
+from ..core.effects import Effect
+from ..interpreters.mlir import Module
+from ..runtime import tokens
+from ..runtime.array import Array, as_array
+from . import disk_cache
 
 CompilerOptions = tuple[tuple[str, Any], ...]
 

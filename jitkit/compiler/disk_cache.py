@@ -25,7 +25,8 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from . import config, report, runtime
+from .. import runtime
+from ..base import config, report
 
 _MAGIC = b"jitkit-executable-1\n"
 _SUFFIX = ".jitkit"

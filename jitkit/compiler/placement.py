@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from . import runtime
-from .core import ShapedArray
+from .. import runtime
+from ..core import ShapedArray
 
 
 class Placement(NamedTuple):

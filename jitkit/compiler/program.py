@@ -14,13 +14,14 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from . import core, report, runtime, traceback_util
+from .. import core, runtime
+from ..base import report, traceback_util
+from ..core.effects import ordered_effects
+from ..interpreters import mlir
+from ..jaxpr import Jaxpr, dce_jaxpr
+from ..tree_util import PyTreeDef, keystr, tree_flatten_with_path, tree_unflatten
 from .compiler import CompilerOptions, EffectfulExecutable, Executable, compile_module
-from .effects import ordered_effects
-from .interpreters import mlir
-from .jaxpr import Jaxpr, dce_jaxpr
 from .placement import Placement
-from .tree_util import PyTreeDef, keystr, tree_flatten_with_path, tree_unflatten
 
 
 class Program(NamedTuple):

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from . import runtime
-from .tree_util import (
+from .. import runtime
+from ..tree_util import (
     PyTreeDef,
     broadcast_prefix,
     keystr,

@@ -26,7 +26,7 @@ from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 
-from . import config, traceback_util
+from ..base import config, traceback_util
 from .element_types import (
     DType,
     ExtendedDType,

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from .traceback_util import filter_traceback
+from ..base.traceback_util import filter_traceback
 
 
 class Operators:

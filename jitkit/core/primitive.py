@@ -19,26 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from . import config, dtypes, errors
-from .avals import AbstractToken as AbstractToken
-from .avals import ShapedArray as ShapedArray
-from .avals import abstract_token as abstract_token
-from .avals import physical_aval as physical_aval
+from ..base import config, errors
+from . import dtypes
+from .avals import ShapedArray
 from .effects import Effects
 from .operators import question
-from .tracer import Trace as Trace
-from .tracer import Tracer as Tracer
-from .tracer import check_bool_conversion as check_bool_conversion
-from .tracer import check_integer_conversion as check_integer_conversion
-from .tracer import check_scalar_conversion as check_scalar_conversion
-from .tracer import concrete_or_error as concrete_or_error
-from .tracer import current_trace as current_trace
-from .tracer import ensure_compile_time_eval as ensure_compile_time_eval
-from .tracer import escaped_tracer_error as escaped_tracer_error
-from .tracer import innermost_trace as innermost_trace
-from .tracer import is_concrete as is_concrete
-from .tracer import set_current_trace as set_current_trace
-from .tracer import trace_state_clean as trace_state_clean
+from .tracer import Tracer
 
 # --- which values are arrays --------------------------------------------------------------------------------
 
@@ -260,6 +246,3 @@ eager = _Eager()
 
 
 question.is_array_type = is_array_type
-
-# Slot: JAX has `eval_jaxpr` in its `core`, ours stands in `jaxpr`, one floor up, which puts it here.
-eval_jaxpr: Callable[..., list[Any]]

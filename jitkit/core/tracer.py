@@ -22,7 +22,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from . import config, dtypes, errors, source_info
+from ..base import config, errors, source_info
+from . import dtypes
 from .operators import Operators
 
 # --- traces -------------------------------------------------------------------------------------------------

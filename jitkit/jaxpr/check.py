@@ -21,13 +21,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import dtypes, source_info
-from . import pretty_printer as pp
-from .core import get_aval
-from .effects import Effects, no_effects
-from .errors import JaxprTypeError
-from .jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params, join_effects
-from .jaxpr_printer import JaxprPpContext, JaxprPpSettings, pp_aval, pp_eqn, pp_lambda
+from ..base import pretty_printer as pp
+from ..base import source_info
+from ..base.errors import JaxprTypeError
+from ..core import dtypes, get_aval
+from ..core.effects import Effects, no_effects
+from .language import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params, join_effects
+from .printer import JaxprPpContext, JaxprPpSettings, pp_aval, pp_eqn, pp_lambda
 
 
 class Place(NamedTuple):

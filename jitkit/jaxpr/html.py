@@ -10,13 +10,13 @@ from __future__ import annotations
 import linecache
 from collections.abc import Iterator
 
-from . import jaxpr as jaxpr_module
-from . import pretty_printer as pp
-from . import source_info
-from .core import ShapedArray
-from .jaxpr import Jaxpr, JaxprEqn, Var, jaxprs_in_params
-from .jaxpr_printer import JaxprPpSettings, ParamName, pp_toplevel_jaxpr
-from .rich_display import Piece, frame
+from ..base import pretty_printer as pp
+from ..base import source_info
+from ..base.rich_display import Piece, frame
+from ..core import ShapedArray
+from . import language
+from .language import Jaxpr, JaxprEqn, Var, jaxprs_in_params
+from .printer import JaxprPpSettings, ParamName, pp_toplevel_jaxpr
 
 
 def jaxpr_to_html(jaxpr: Jaxpr, title: str = "", whole: str = "print(jaxpr)") -> str:
@@ -78,4 +78,4 @@ def _place(eqn: JaxprEqn) -> str:
     return f"at {source_info.summarize(eqn.source_info)}\n{line}".rstrip()
 
 
-jaxpr_module.printer.jaxpr_to_html = jaxpr_to_html
+language.printing.jaxpr_to_html = jaxpr_to_html

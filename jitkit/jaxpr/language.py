@@ -6,7 +6,7 @@ A jaxpr is a list of equations in order. Each applies one primitive to atoms (va
 binds fresh variables to the results; parameters, such as an axis or an inner jaxpr, are known without
 running. Every variable has one type, its aval, and is bound once.
 
-Variables are objects without names: the printer (`jaxpr_printer`) makes names up as it goes. Which jaxprs are
+Variables are objects without names: the printer (`printer`) makes names up as it goes. Which jaxprs are
 well-formed, and which two are the same program, is said in `jaxpr_check`, as rules that run.
 
 Inputs come in two kinds: `invars` are what the caller passes; `constvars` stand for arrays that the function
@@ -24,11 +24,11 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from . import core
-from .core import Primitive
-from .effects import Effects, no_effects
-from .rich_display import RichDisplay
-from .source_info import UNKNOWN, SourceInfo
+from .. import core
+from ..base.rich_display import RichDisplay
+from ..base.source_info import UNKNOWN, SourceInfo
+from ..core import Primitive
+from ..core.effects import Effects, no_effects
 
 _T = TypeVar("_T")
 
@@ -89,7 +89,7 @@ class JaxprEqn:
         return JaxprEqn(**{name: getattr(self, name) for name in JaxprEqn.__slots__} | changes)
 
     def __repr__(self) -> str:
-        return printer.eqn_to_text(self)
+        return printing.eqn_to_text(self)
 
 
 class DebugInfo(NamedTuple):
@@ -208,7 +208,7 @@ class Jaxpr(RichDisplay):
         leaves out types; `custom_pp_eqn_rules=False` shows all parameters; `use_color=None` colours on
         terminals (see `pretty_printer`).
         """
-        return printer.jaxpr_to_text(
+        return printing.jaxpr_to_text(
             self,
             width,
             use_color,
@@ -223,7 +223,7 @@ class Jaxpr(RichDisplay):
         return self.pretty_print()
 
     def _repr_html_(self) -> str:
-        return printer.jaxpr_to_html(self)
+        return printing.jaxpr_to_html(self)
 
 
 class _Printer:
@@ -234,7 +234,7 @@ class _Printer:
     jaxpr_to_html: Callable[[Jaxpr], str]
 
 
-printer = _Printer()
+printing = _Printer()
 
 
 def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:

@@ -25,12 +25,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import jaxpr as jaxpr_module
-from . import pretty_printer as pp
-from . import source_info
-from .core import Primitive
-from .jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
-from .util import garbage_collection_paused
+from ..base import pretty_printer as pp
+from ..base import source_info
+from ..base.util import garbage_collection_paused
+from ..core import Primitive
+from . import language
+from .language import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
 
 
 class JaxprPpSettings(NamedTuple):
@@ -301,5 +301,5 @@ def _eqn_to_text(eqn: JaxprEqn) -> str:
     return pp_eqn(eqn, JaxprPpContext(), JaxprPpSettings()).format()
 
 
-jaxpr_module.printer.jaxpr_to_text = _jaxpr_to_text
-jaxpr_module.printer.eqn_to_text = _eqn_to_text
+language.printing.jaxpr_to_text = _jaxpr_to_text
+language.printing.eqn_to_text = _eqn_to_text

@@ -23,12 +23,14 @@ from typing import Any
 
 import numpy as np
 
-from . import array, core, dtypes, runtime, traceback_util
-from .array import Array
-from .core import Primitive, ShapedArray, abstract_token
-from .effects import Effect
-from .interpreters.mlir import FIRST_DEVICE, LoweringContext, register_lowering, type_of
-from .tree_util import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
+from .. import core, runtime
+from ..base import traceback_util
+from ..core import Primitive, ShapedArray, abstract_token, dtypes
+from ..core.effects import Effect
+from ..interpreters.mlir import FIRST_DEVICE, LoweringContext, register_lowering, type_of
+from ..runtime import array
+from ..runtime.array import Array
+from ..tree_util import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
 
 logger = logging.getLogger(__name__)
 

@@ -15,10 +15,10 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from .call_record import Argument, CallRecord, Change, aval_of, changes, safe_equal, safe_repr
-from .function_origin import origin_of
-from .runtime import OnHost, Placed, describe_sharding
-from .tree_util import explain_difference
+from ..runtime import OnHost, Placed, describe_sharding
+from ..tree_util import explain_difference
+from .origin import origin_of
+from .record import Argument, CallRecord, Change, aval_of, changes, safe_equal, safe_repr
 
 _MANY = 4  # from how many values of one argument on we say how to have fewer
 _LOOKED_AT = 256  # records in which they are counted

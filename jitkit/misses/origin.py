@@ -20,7 +20,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .traceback_util import is_own_file
+from ..base.traceback_util import is_own_file
 
 _SOURCES = 4096  # sources counted
 

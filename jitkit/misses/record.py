@@ -19,11 +19,12 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from . import api_util, core
-from .api_util import Arguments, Static
-from .config import Options
-from .runtime import OnHost, Placed
-from .tree_util import PyTreeDef
+from .. import core
+from ..base.config import Options
+from ..runtime import OnHost, Placed
+from ..signature import api_util
+from ..signature.api_util import Arguments, Static
+from ..tree_util import PyTreeDef
 
 # What a difference costs. `DISPATCHES`: only to find out how the arguments get to the device.
 TRACES, COMPILES, DISPATCHES = 2, 1, 0

@@ -19,12 +19,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
-from . import config, source_info
-from .call_differences import Difference, differences
-from .call_record import COMPILES, DISPATCHES, TRACES, CallRecord, closest
-from .function_origin import UNKNOWN, count_another, made_again, origin_of
-from .report import logger
-from .rich_display import RichDisplay, escape
+from ..base import config, source_info
+from ..base.report import logger
+from ..base.rich_display import RichDisplay, escape
+from .differences import Difference, differences
+from .origin import UNKNOWN, count_another, made_again, origin_of
+from .record import COMPILES, DISPATCHES, TRACES, CallRecord, closest
 
 _KEPT_PER_FUNCTION = 256  # misses
 _KEPT = 512  # misses of all functions

@@ -11,11 +11,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
-from . import api_util, array, config, dtypes, runtime, traceback_util
-from .array import Array
-from .pjit import Jitted, jit
+from .. import runtime
+from ..base import config, traceback_util
+from ..core import dtypes
+from ..runtime import array
+from ..runtime.array import Array
+from ..signature import api_util
+from ..tree_util import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
+from .jit import jit
+from .jitted import Jitted
 from .tracing import JitOptions
-from .tree_util import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
 
 # --- looking ------------------------------------------------------------------------------------------------
 

@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from . import runtime
-from .array import Array
-from .compiler import Executable
-from .core import ShapedArray
-from .runtime import OnHost
-from .tree_compile import compile_put_together
-from .tree_util import PyTreeDef, tree_structure
+from .. import runtime
+from ..compiler.compiler import Executable
+from ..core import ShapedArray
+from ..runtime import OnHost
+from ..runtime.array import Array
+from ..tree_util import PyTreeDef, tree_structure
+from ..tree_util.compiled import compile_put_together
 
 LEAF = tree_structure(0)
 Leaves = Sequence[Any]

@@ -28,13 +28,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import config, dtypes, function_origin
-from .call_record import CallRecord
+from ..base import config
+from ..compiler.compiler import Executable, explain_failure
+from ..core import dtypes
+from ..jaxpr import Jaxpr
+from ..misses import origin as function_origin
+from ..misses.record import CallRecord
+from ..misses.sentences import MissLog
+from ..tree_util import PyTreeDef, tree_leaves
 from .calling import runner
-from .compiler import Executable, explain_failure
-from .explain import MissLog
-from .jaxpr import Jaxpr
-from .tree_util import PyTreeDef, tree_leaves
 
 EXACT_LRU_SIZE = 64  # a table this small orders its entries at every hit; a larger one from half its size on
 

@@ -12,15 +12,18 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from . import array, compilation_cache, config, core, key_reuse
-from .array import Array
+from .. import core
+from ..base import config
+from ..compiler.placement import placement_of
+from ..compiler.program import Program, compile_program
+from ..core import Primitive, Tracer
+from ..core.effects import no_effects
+from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, Var
+from ..runtime import array
+from ..runtime.array import Array
+from ..tree_util import tree_structure
+from . import compilation_cache, key_reuse
 from .compilation_cache import Entry
-from .core import Primitive, Tracer
-from .effects import no_effects
-from .jaxpr import DebugInfo, Jaxpr, JaxprEqn, Var
-from .placement import placement_of
-from .program import Program, compile_program
-from .tree_util import tree_structure
 
 _LEAF = tree_structure(0)
 _LIMIT = 8192  # compiled operations kept

@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from . import jaxpr_printer
+from ..core import Primitive, Tracer, current_trace
+from ..interpreters import mlir
+from ..jaxpr import Jaxpr, JaxprEqn, convert_constvars_jaxpr, dce_jaxpr, dce_rules, eval_jaxpr
+from ..jaxpr import printer as jaxpr_printer
+from ..tree_util import tree_unflatten
 from .compilation_cache import TracedCall, all_alive
-from .core import Primitive, Tracer, current_trace
-from .interpreters import mlir
-from .jaxpr import Jaxpr, JaxprEqn, convert_constvars_jaxpr, dce_jaxpr, dce_rules, eval_jaxpr
-from .tree_util import tree_unflatten
 
 jit_p = Primitive("jit", multiple_results=True, pure_shape_rule=False)
 jit_p.effects = lambda params: params["jaxpr"].effects

@@ -24,12 +24,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import dtypes, source_info
-from .array import Array
-from .errors import KeyReuseError
-from .jaxpr import Atom, Jaxpr, JaxprEqn, Var
-from .source_info import SourceInfo
-from .tree_util import tree_leaves
+from ..base import source_info
+from ..base.errors import KeyReuseError
+from ..base.source_info import SourceInfo
+from ..core import dtypes
+from ..jaxpr import Atom, Jaxpr, JaxprEqn, Var
+from ..runtime.array import Array
+from ..tree_util import tree_leaves
 
 Mask = Any  # a numpy array of bools: which elements of an array of keys
 _ALL: Mask = np.True_

@@ -13,16 +13,17 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any, Protocol, overload
 
-from . import core, runtime, targets, traceback_util
-from .compiler import CompilerOptions, Executable, explain_failure
-from .interpreters import mlir
-from .jaxpr import Jaxpr
-from .jaxpr_html import jaxpr_to_html
-from .placement import Placement, default_placement
-from .program import Program, build_executable, lower_program
-from .rich_display import RichDisplay, frame, hlo_lines, plain_text, stablehlo_lines
-from .shape_struct import ShapeDtypeStruct, key_of_argument
-from .tree_util import (
+from .. import core, runtime, targets
+from ..base import traceback_util
+from ..base.rich_display import RichDisplay, frame, hlo_lines, plain_text, stablehlo_lines
+from ..compiler.compiler import CompilerOptions, Executable, explain_failure
+from ..compiler.placement import Placement, default_placement
+from ..compiler.program import Program, build_executable, lower_program
+from ..interpreters import mlir
+from ..jaxpr import Jaxpr
+from ..jaxpr.html import jaxpr_to_html
+from ..signature.shape_struct import ShapeDtypeStruct, key_of_argument
+from ..tree_util import (
     PyTreeDef,
     equality_errors_pytreedef,
     keystr,

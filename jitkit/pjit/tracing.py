@@ -13,29 +13,22 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from . import (
-    api_util,
-    argument_errors,
-    config,
-    core,
-    jit_shardings,
-    key_reuse,
-    report,
-    runtime,
-    stages,
-    traceback_util,
-)
-from .api_util import Arguments, ArgumentSpec
-from .call_record import CallRecord, record_call
+from .. import core, runtime
+from ..base import config, report, traceback_util
+from ..compiler import shardings as jit_shardings
+from ..compiler.placement import Placement, placed_as_asked, placement_of
+from ..compiler.program import Program
+from ..compiler.shardings import ShardingTree
+from ..core import Tracer
+from ..interpreters import partial_eval
+from ..jaxpr import DebugInfo
+from ..misses.record import CallRecord, record_call
+from ..signature import api_util, argument_errors
+from ..signature.api_util import Arguments, ArgumentSpec
+from ..signature.shape_struct import ShapeDtypeStruct, aval_of_argument, key_of_argument
+from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+from . import key_reuse, stages
 from .compilation_cache import FunctionCache, Table, TracedCall, cache_of
-from .core import Tracer
-from .interpreters import partial_eval
-from .jaxpr import DebugInfo
-from .jit_shardings import ShardingTree
-from .placement import Placement, placed_as_asked, placement_of
-from .program import Program
-from .shape_struct import ShapeDtypeStruct, aval_of_argument, key_of_argument
-from .tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 
 
 class JitOptions(NamedTuple):

@@ -20,9 +20,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from . import config, core, dtypes, runtime
-from .core import ShapedArray, Tracer
-from .operators import Operators
+from .. import core, runtime
+from ..base import config
+from ..core import ShapedArray, Tracer, dtypes
+from ..core.operators import Operators
 
 
 class _ArrayMeta(type):

@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from . import runtime
-from .core import ShapedArray
-from .effects import Effect
+from .. import runtime
+from ..core import ShapedArray
+from ..core.effects import Effect
 
 AVAL = ShapedArray((0,), np.bool_)  # of the array that stands for a token outside of programs
 _NEW = np.zeros(0, np.bool_)

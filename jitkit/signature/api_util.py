@@ -18,9 +18,9 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from ..tree_util import keystr, tree_flatten_with_path
 from . import argument_errors
 from .argument_spec import KEYWORD, POSITIONAL, ArgumentSpec, name_of, resolve_spec, signature_of
-from .tree_util import keystr, tree_flatten_with_path
 
 __all__ = [
     "ArgumentSpec",

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import errors
+from ..base import errors
 
 
 def not_an_array(fun: Callable[..., Any], name: str, x: Any, error: Exception) -> Exception:

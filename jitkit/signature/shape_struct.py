@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from . import core, dtypes, runtime
-from .core import ShapedArray
+from .. import core, runtime
+from ..core import ShapedArray, dtypes
 
 
 class ShapeDtypeStruct:

@@ -29,9 +29,9 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from .tree_nodes import DictNode, NodeType, NoneNode, RegisteredNode, SequenceNode
-from .tree_registry import leaf_types
-from .tree_util import tree_flatten
+from .functions import tree_flatten
+from .nodes import DictNode, NodeType, NoneNode, RegisteredNode, SequenceNode
+from .registry import leaf_types
 from .treedef import LEAF, PyTreeDef, fingerprint
 
 TakeApart = Callable[[Any], list[Any] | None]
@@ -192,5 +192,5 @@ def _constant(value: Any, constants: dict[str, Any]) -> str:
 
 
 def _run(source: str, constants: dict[str, Any]) -> dict[str, Any]:
-    exec(compile(source, "<jitkit.tree_compile>", "exec"), constants)
+    exec(compile(source, "<jitkit.tree_util.compiled>", "exec"), constants)
     return constants

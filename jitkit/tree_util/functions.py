@@ -21,8 +21,9 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
-from .tree_nodes import DictKey, FlattenedIndexKey, GetAttrKey, KeyEntry, KeyPath, SequenceKey
-from .tree_paths import (
+from ..base.util import unzip2
+from .nodes import DictKey, FlattenedIndexKey, GetAttrKey, KeyEntry, KeyPath, SequenceKey
+from .paths import (
     equality_errors,
     equality_errors_pytreedef,
     explain_difference,
@@ -33,7 +34,7 @@ from .tree_paths import (
     tree_flatten_with_path,
     tree_leaves_with_path,
 )
-from .tree_registry import (
+from .registry import (
     flatten_one_level,
     flatten_one_level_with_keys,
     is_tree_node,
@@ -47,7 +48,6 @@ from .tree_registry import (
     register_static,
 )
 from .treedef import LEAF, PyTreeDef, make_flat_node, make_node
-from .util import unzip2
 
 __all__ = [
     "DictKey",

@@ -18,8 +18,8 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from .tree_nodes import DataclassNode, DictKey, FlattenedIndexKey, GetAttrKey, KeyEntry, KeyPath, SequenceKey
-from .tree_registry import flatten_one_level_with_keys, node_types
+from .nodes import DataclassNode, DictKey, FlattenedIndexKey, GetAttrKey, KeyEntry, KeyPath, SequenceKey
+from .registry import flatten_one_level_with_keys, node_types
 from .treedef import LEAF, PyTreeDef, make_node
 
 IsLeaf = Callable[[Any], bool]

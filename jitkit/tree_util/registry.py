@@ -16,7 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
-from .tree_nodes import (
+from ..base.util import safe_zip
+from .nodes import (
     CustomNode,
     DataclassNode,
     DictKey,
@@ -33,7 +34,6 @@ from .tree_nodes import (
     intern_lock,
     is_namedtuple,
 )
-from .util import safe_zip
 
 Class = TypeVar("Class", bound=type[Any])
 

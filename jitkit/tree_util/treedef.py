@@ -22,8 +22,8 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from .tree_nodes import DictKeys, NodeType, intern_lock
-from .tree_registry import node_types
+from .nodes import DictKeys, NodeType, intern_lock
+from .registry import node_types
 
 
 class PyTreeDef:

@@ -97,14 +97,14 @@ def labs_folder() -> pathlib.Path:
     chosen = os.environ.get("JITKIT_LABS")
     if chosen:
         return pathlib.Path(chosen)
-    here = pathlib.Path(__file__).resolve().parent
+    here = pathlib.Path(__file__).resolve().parents[1]
     installed = here / "labs"
     return installed if installed.is_dir() else here.parents[1] / "labs"
 
 
 def tests_folder() -> pathlib.Path:
     """Where the reference's tests are: beside this file in an installation, at the top of a clone."""
-    here = pathlib.Path(__file__).resolve().parent
+    here = pathlib.Path(__file__).resolve().parents[1]
     installed = here / "reference_tests"
     return installed if installed.is_dir() else here.parents[1] / "tests"
 

@@ -115,13 +115,13 @@ class _Writer:
 
     def write_ours(self, value: Any, name: str) -> Plain:
         """A value of one of jitkit's own types."""
-        if name == "jitkit.array.Array":
+        if name == "jitkit.runtime.array.Array":
             return _array(np.asarray(value._buf), weak=bool(value.aval.weak_type))
-        if name == "jitkit.avals.ShapedArray":
+        if name == "jitkit.core.avals.ShapedArray":
             return {"is": "type", "text": _type(value)}
         if name == "jitkit.jaxpr.Jaxpr":
             return _JaxprWriter(self).write(value)
-        if name == "jitkit.treedef.PyTreeDef":
+        if name == "jitkit.tree_util.treedef.PyTreeDef":
             return {"is": "tree", "text": _text(repr(value))}
         return {"is": "object", "type": name}
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from .splice import Function, SpliceError, Target, defines, source_path
 
-PACKAGE = pathlib.Path(__file__).resolve().parents[1]
+PACKAGE = pathlib.Path(__file__).resolve().parents[2]
 
 
 class ReferenceFunction(NamedTuple):

@@ -1,7 +1,7 @@
 """functions of a learner -> `jitkit` with them in place
 
-A submission is the source of some functions, each with the target it takes the place of: `jitkit.jaxpr:eval_jaxpr`,
-`jitkit.core:Tracer.__bool__`. Importing `jitkit` while a `SplicingFinder` is installed gives a `jitkit` made of the
+A submission is the source of some functions, each with the target it takes the place of: `jitkit.jaxpr.language:eval_jaxpr`,
+`jitkit.core.primitive:Tracer.__bool__`. Importing `jitkit` while a `SplicingFinder` is installed gives a `jitkit` made of the
 reference's source and these functions. It is done before any module runs, on its syntax tree: where the reference
 defines the function, the learner's definition is put. So a rule that is registered when it is defined is the learner's
 from the start, other modules that import the function get the learner's, and nothing is patched afterwards.
@@ -56,11 +56,11 @@ class Target(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Target:
-        """From `jitkit.core:Tracer.__bool__`. ValueError for anything else."""
+        """From `jitkit.core.primitive:Tracer.__bool__`. ValueError for anything else."""
         module, colon, path = text.partition(":")
         names = tuple(path.split("."))
         if not colon or not all(name.isidentifier() for name in (*module.split("."), *names)):
-            raise ValueError(f"expected a target like `jitkit.core:Tracer.__bool__`, got {text!r}")
+            raise ValueError(f"expected a target like `jitkit.core.primitive:Tracer.__bool__`, got {text!r}")
         return cls(module, names)
 
     @property
@@ -91,6 +91,7 @@ class LearnerFile(NamedTuple):
             raise SpliceError(error.msg, path, error.lineno or 1) from None
         except ValueError as error:  # a null byte
             raise SpliceError(str(error), path, 1) from None
+        tree = _TodaysModules().visit(tree)
         return cls(path, source, tree, dict(_functions(tree.body)), frozenset(exercises))
 
     def find(self, target: Target) -> Function:
@@ -342,6 +343,51 @@ def original_position(filename: str, line: int, files: Sequence[str]) -> tuple[s
 
 
 # --- names ----------------------------------------------------------------------------------------------------
+
+# Where modules of jitkit are that stood beside each other before there were rooms: files of learners name the old places.
+_ROOMS = {
+    "base": "config errors util traceback_util source_info report pretty_printer rich_display",
+    "core": "element_types dtypes effects operators avals tracer",
+    "tree_util": "tree_nodes=nodes tree_registry=registry treedef tree_paths=paths tree_compile=compiled",
+    "jaxpr": "jaxpr_printer=printer jaxpr_html=html jaxpr_check=check",
+    "runtime": "array tokens",
+    "signature": "api_util argument_spec argument_errors shape_struct",
+    "compiler": "compiler disk_cache placement program jit_shardings=shardings",
+    "misses": "function_origin=origin call_record=record call_differences=differences explain=sentences",
+    "pjit": "calling compilation_cache key_reuse stages dispatch jit_call tracing pjit=jitted api",
+    "lax": "callback",
+}
+_MOVED = {
+    old: (room, new or old)
+    for room, modules in _ROOMS.items()
+    for old, _, new in (module.partition("=") for module in modules.split())
+}
+
+
+class _TodaysModules(ast.NodeTransformer):
+    """Imports from modules of jitkit, with each at its place of today."""
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.stmt | list[ast.stmt]:
+        """One statement, or one for each of its names where they are in different rooms now."""
+        package, _, module = (node.module or "").partition(".")
+        if node.level or package != "jitkit":
+            return node
+        found = [self.moved(module, alias) for alias in node.names]
+        if all(old is new for old, (_, new) in zip(node.names, found, strict=True)):
+            return node
+        return [ast.copy_location(ast.ImportFrom(origin, [alias], 0), node) for origin, alias in found]
+
+    def moved(self, module: str, alias: ast.alias) -> tuple[str, ast.alias]:
+        """Where a name of a module is now, and how it is imported from there."""
+        if not module and alias.name in _MOVED and alias.name != "explain":  # the module itself; `explain` is a function, too
+            room, name = _MOVED[alias.name]
+            same = alias.asname is None and name == alias.name
+            return f"jitkit.{room}", ast.alias(name, None if same else alias.asname or alias.name)
+        if module in _MOVED and alias.name not in _ROOMS.get(module, "").split():
+            return f"jitkit.{'.'.join(_MOVED[module])}", ast.alias(alias.name, alias.asname)
+        return ".".join(filter(None, ("jitkit", module))), alias
+
+
 
 
 def _functions(body: Sequence[ast.stmt], prefix: str = "") -> Iterator[tuple[str, Function]]:

@@ -14,8 +14,8 @@ import pathlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ..checking import Check, load_checks
 from . import running
-from .checking import Check, load_checks
 from .comparison import Difference, RunStablehlo, describe, first_difference
 from .manifest import Exercise, Lab
 from .plain import Plain
@@ -247,7 +247,7 @@ def _reference_digest() -> str:
     """Of the sizes and times of the reference's files, which is sooner read than they are: when one changes, results are
     computed anew."""
     if not _known_digest:
-        _known_digest.append(_digest(sorted(_stamps(pathlib.Path(__file__).resolve().parents[1]))))
+        _known_digest.append(_digest(sorted(_stamps(pathlib.Path(__file__).resolve().parents[2]))))
     return _known_digest[0]
 
 

@@ -38,7 +38,7 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import IO, Any
 
-_PACKAGE = pathlib.Path(__file__).resolve().parents[1]
+_PACKAGE = pathlib.Path(__file__).resolve().parents[2]
 _LONGEST_OUTPUT = 10_000  # characters of a check's output that are shown
 _MOST_OUTPUT = 50_000_000  # bytes that may be written to a file
 _MEMORY = 6 << 30  # bytes of address space, of which XLA takes two without using them
@@ -112,12 +112,12 @@ class _Session:
                 self.splice.install(_submission(self.request, self.splice), self.known)
                 gc.disable()
                 self.jitkit = importlib.import_module("jitkit")
-                self.plain = importlib.import_module("jitkit.kata.plain")
+                self.plain = importlib.import_module("jitkit.kata.engine.plain")
                 gc.enable()
                 for path in self.request[
                     "files"
                 ]:  # equations name the line of the program, not the learner's
-                    sys.modules["jitkit.source_info"]._own_file[path] = True
+                    sys.modules["jitkit.base.source_info"]._own_file[path] = True
                 self.programs = self.load_programs(**self.request["checks"])
             except BaseException as error:
                 told = _told(error, self.splice, self.request["files"])
@@ -165,7 +165,7 @@ class _Session:
 
 def _run_stablehlo(text: str, arguments: Any) -> Any:
     """The results of a program that a check returned: XLA is asked for those only."""
-    return importlib.import_module("jitkit.kata.run_stablehlo").run_stablehlo(text, arguments)
+    return importlib.import_module("jitkit.kata.engine.run_stablehlo").run_stablehlo(text, arguments)
 
 
 def _told(error: BaseException, splice: ModuleType, own: Any) -> dict[str, Any]:

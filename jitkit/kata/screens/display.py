@@ -14,14 +14,14 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from .comparison import describe
-from .course import Report
-from .jaxpr_comparison import program_text
-from .plain import Plain
+from ..engine.comparison import describe
+from ..engine.jaxpr_comparison import program_text
+from ..engine.plain import Plain
+from ..engine.verdicts import BROKEN, CRASH, FAIL, IMPORT, LIMIT, PASS, TIME, TODO, CheckResult, Verdict
+from ..engine.witness import witness
+from ..workspace.course import Report
+from ..workspace.workspace import NEW, STALE, Look, Workspace
 from .terminal import Screen
-from .verdicts import BROKEN, CRASH, FAIL, IMPORT, LIMIT, PASS, TIME, TODO, CheckResult, Verdict
-from .witness import witness
-from .workspace import NEW, STALE, Look, Workspace
 
 # A glyph, a word, and a colour that repeats them.
 MARKS: dict[str, tuple[str, str, str]] = {

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import jitkit
-from jitkit import report
-from jitkit.explain import explain
+from jitkit.base import report
 from jitkit.jaxpr import Jaxpr, subjaxprs
+from jitkit.misses.sentences import explain
 
-from .terminal import Screen, duration
-from .tour_example import selu
+from ..screens.terminal import Screen, duration
+from .example import selu
 
 
 def show_function(screen: Screen) -> None:

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import jitkit
-from jitkit import report
+from jitkit.base import report
 from jitkit.bench import timing
 from jitkit.bench.timing import Spread
 
-from .terminal import Screen, compared, duration
-from .tour_example import selu, selu_numpy
+from ..screens.terminal import Screen, compared, duration
+from .example import selu, selu_numpy
 
 
 class Times(NamedTuple):

@@ -11,11 +11,11 @@ import numpy as np
 
 import jitkit
 import jitkit.numpy as jnp
-from jitkit import report
-from jitkit.explain import explain
+from jitkit.base import report
+from jitkit.misses.sentences import explain
 
-from . import tour_example
-from .terminal import Screen, duration
+from ..screens.terminal import Screen, duration
+from . import example as tour_example
 
 TURNS = 20
 _HERE = str(Path(tour_example.__file__).parent) + os.sep  # of no interest in a sentence

@@ -7,9 +7,9 @@ from typing import Any
 
 from jitkit.bench.plotting import BLUE, GREEN, GREY, INK, ORANGE, VERMILION, bare, figure
 
-from .terminal import duration
-from .tour_clock import Times
-from .tour_pitfall import TURNS, Loop
+from ..screens.terminal import duration
+from .clock import Times
+from .pitfall import TURNS, Loop
 
 
 def save(path: Path, times: Times, loops: list[Loop], where: str) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 import jitkit
 from jitkit.targets import TARGETS, Compilers, TargetProgram, obstacle
 
-from .targets import compile_for, lines_of, show_programs
-from .terminal import Screen
-from .tour_example import selu
+from ..screens.terminal import Screen
+from ..verbs.targets import compile_for, lines_of, show_programs
+from .example import selu
 
 
 def show(screen: Screen, x: Any) -> None:

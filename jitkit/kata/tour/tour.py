@@ -14,9 +14,13 @@ import numpy as np
 import jitkit
 import jitkit.numpy as jnp
 
-from . import tour_arrows, tour_clock, tour_pitfall, tour_plot, tour_targets
-from .cli import Problem, versions
-from .terminal import Screen
+from ..cli import Problem, versions
+from ..screens.terminal import Screen
+from . import arrows as tour_arrows
+from . import clock as tour_clock
+from . import pitfall as tour_pitfall
+from . import plot as tour_plot
+from . import targets as tour_targets
 
 SIZE = 1_000_000
 
@@ -59,5 +63,5 @@ def run(arguments: argparse.Namespace) -> int:
     screen.line(f"  plot    {plot.resolve()}")
     for path in sorted(folder.glob("[0-9]-*")):
         screen.line(f"  text    {path.resolve()}")
-    screen.text("Next: read jitkit/pjit.py, where the arrows meet; or measure: jitkit bench peers --quick", 2)
+    screen.text("Next: read jitkit/pjit/jit.py, where the arrows meet; or measure: jitkit bench peers --quick", 2)
     return 0

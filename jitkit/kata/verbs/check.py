@@ -10,14 +10,14 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Sequence
 
-from .cli import FAILED, OK, Problem, WrongUsage
-from .course import Course, Report
-from .display import as_data, hanging, show_messages, show_progress, show_report
-from .manifest import Exercise, Lab
-from .running import Spare
-from .terminal import Screen
-from .verdicts import BROKEN, PASS, TODO
-from .workspace import Workspace
+from ..cli import FAILED, OK, Problem, WrongUsage
+from ..engine.manifest import Exercise, Lab
+from ..engine.running import Spare
+from ..engine.verdicts import BROKEN, PASS, TODO
+from ..screens.display import as_data, hanging, show_messages, show_progress, show_report
+from ..screens.terminal import Screen
+from ..workspace.course import Course, Report
+from ..workspace.workspace import Workspace
 
 
 def run(arguments: argparse.Namespace) -> int:

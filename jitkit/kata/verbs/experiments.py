@@ -10,16 +10,16 @@ import pathlib
 from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO
 
-from . import running
-from .cli import Problem
-from .comparison import describe
-from .course import bindings
-from .manifest import Experiment, Lab
-from .plain import Plain
-from .running import Job, LearnerSource
-from .splice import Target
-from .terminal import Screen
-from .workspace import Workspace
+from ..cli import Problem
+from ..engine import running
+from ..engine.comparison import describe
+from ..engine.manifest import Experiment, Lab
+from ..engine.plain import Plain
+from ..engine.running import Job, LearnerSource
+from ..engine.splice import Target
+from ..screens.terminal import Screen
+from ..workspace.course import bindings
+from ..workspace.workspace import Workspace
 
 _SECONDS = 180.0
 

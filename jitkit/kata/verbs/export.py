@@ -16,14 +16,14 @@ from collections.abc import Iterator, Sequence
 
 import jitkit
 
-from .cli import OK, Problem
-from .course import Binding, bindings
-from .manifest import tests_folder
-from .reference import PACKAGE
-from .source_edit import function_text, insert_before_function, replace_functions
-from .splice import LearnerFile, Target, added_statements, source_path
-from .terminal import Screen
-from .workspace import Look, Workspace, parsed
+from ..cli import OK, Problem
+from ..engine.manifest import tests_folder
+from ..engine.reference import PACKAGE
+from ..engine.source_edit import function_text, insert_before_function, replace_functions
+from ..engine.splice import LearnerFile, Target, added_statements, source_path
+from ..screens.terminal import Screen
+from ..workspace.course import Binding, bindings
+from ..workspace.workspace import Look, Workspace, parsed
 
 _NOT_OF_THE_PACKAGE = ("__pycache__", "labs", "reference_tests")
 # Tests of the reference that are not about the JIT: about this repository, the course, the benchmarks.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 
-from .cli import OK
-from .course import Course
-from .display import show_messages
+from ..cli import OK
+from ..engine.manifest import Exercise, Lab
+from ..screens.display import show_messages
+from ..screens.terminal import Screen
+from ..workspace.course import Course
+from ..workspace.workspace import Workspace
 from .hints import STEPS, hint
-from .manifest import Exercise, Lab
-from .terminal import Screen
-from .workspace import Workspace
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import ast
 import concurrent.futures
 
-from .comparison import first_difference
-from .course import Course, Report
-from .manifest import Exercise, Lab
-from .mutants import Mutant, in_its_class, load_mutants, mutant_source
-from .plain import Plain
-from .reference import reference_function
-from .running import LearnerSource, Outcome
-from .verdicts import BROKEN, FAIL, PASS, TODO, CheckResult, checks_of
+from ..engine.comparison import first_difference
+from ..engine.manifest import Exercise, Lab
+from ..engine.plain import Plain
+from ..engine.reference import reference_function
+from ..engine.running import LearnerSource, Outcome
+from ..engine.verdicts import BROKEN, FAIL, PASS, TODO, CheckResult, checks_of
+from ..mutants import Mutant, in_its_class, load_mutants, mutant_source
+from ..workspace.course import Course, Report
 
 STEPS = ("a question", "the idea", "what yours does", "a skeleton")
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 
-from .cli import OK, Problem
-from .manifest import Exercise, Lab
-from .source_edit import replace_functions
-from .splice import LearnerFile, SpliceError
-from .stubs import section, section_place, stub_of, stubs_text, with_sections
-from .terminal import Screen
-from .workspace import Workspace
+from ..cli import OK, Problem
+from ..engine.manifest import Exercise, Lab
+from ..engine.source_edit import replace_functions
+from ..engine.splice import LearnerFile, SpliceError
+from ..screens.terminal import Screen
+from ..workspace.stubs import section, section_place, stub_of, stubs_text, with_sections
+from ..workspace.workspace import Workspace
 
 
 def run(arguments: argparse.Namespace) -> int:

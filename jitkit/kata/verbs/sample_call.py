@@ -17,9 +17,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from jitkit import ShapeDtypeStruct, dtypes
+from jitkit import ShapeDtypeStruct
+from jitkit.core import dtypes
 
-from .cli import Problem, WrongUsage
+from ..cli import Problem, WrongUsage
 
 _KINDS = [
     np.dtype(kind)

@@ -25,11 +25,11 @@ from jitkit.bench.benchmark import Benchmark, Step
 from jitkit.bench.tables import Column, Line
 from jitkit.bench.words import duration
 
-from .cli import Problem
-from .manifest import Exercise, Lab, all_labs
-from .reference import reference_function
-from .source_edit import replace_functions
-from .stubs import stubs_text
+from ..cli import Problem
+from ..engine.manifest import Exercise, Lab, all_labs
+from ..engine.reference import reference_function
+from ..engine.source_edit import replace_functions
+from ..workspace.stubs import stubs_text
 
 _PAUSE = 2.5  # seconds between two saves: nobody saves faster
 _LONGEST = 120.0
@@ -70,7 +70,7 @@ class SaveToVerdict(Benchmark):
         Column("95 %", 8),
         Column("promised", 8, ">", 1),
     )
-    figure_module = "jitkit.kata.save_to_verdict_figure"
+    figure_module = "jitkit.kata.verbs.save_to_verdict_figure"
 
     def all_steps(self) -> list[Step]:
         """For each kind of exercise two of them: saves, and a cold check."""
@@ -223,6 +223,6 @@ def _wait_for(lines: queue.SimpleQueue[str], words: str) -> None:
 
 
 def _environment() -> dict[str, str]:
-    package = pathlib.Path(__file__).resolve().parents[2]
+    package = pathlib.Path(__file__).resolve().parents[3]
     path = os.pathsep.join(filter(None, [str(package), os.environ.get("PYTHONPATH", "")]))
     return os.environ | {"PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"}

@@ -6,17 +6,17 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from .cli import OK, Problem, WrongUsage
-from .course import Course
-from .display import MARKS, full_text, hanging, show_messages
+from ..cli import OK, Problem, WrongUsage
+from ..engine.manifest import Exercise, Lab
+from ..engine.plain import Plain
+from ..engine.reference import reference_function
+from ..engine.verdicts import PASS, checks_of
+from ..mutants import in_its_class
+from ..screens.display import MARKS, full_text, hanging, show_messages
+from ..screens.terminal import Screen
+from ..workspace.course import Course
+from ..workspace.workspace import Workspace
 from .experiments import show_experiment
-from .manifest import Exercise, Lab
-from .mutants import in_its_class
-from .plain import Plain
-from .reference import reference_function
-from .terminal import Screen
-from .verdicts import PASS, checks_of
-from .workspace import Workspace
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -9,15 +9,15 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .cli import OK, Problem
-from .display import show_messages
-from .guide import guide_text
-from .manifest import Lab
-from .splice import LearnerFile, SpliceError
-from .state import State
-from .stubs import missing_exercises, with_sections
-from .terminal import Screen
-from .workspace import KEPT, Workspace
+from ..cli import OK, Problem
+from ..engine.manifest import Lab
+from ..engine.splice import LearnerFile, SpliceError
+from ..screens.display import show_messages
+from ..screens.terminal import Screen
+from ..workspace.guide import guide_text
+from ..workspace.state import State
+from ..workspace.stubs import missing_exercises, with_sections
+from ..workspace.workspace import KEPT, Workspace
 
 _DEFAULT = "jitkit-labs"
 _LEFT_TO_OTHERS = ("lab.toml", "checks.py", "mutants.py", "experiment.py")  # what only the commands read

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 
-from .cli import OK
-from .course import bindings
-from .display import MARKS, show_messages
-from .terminal import Screen
-from .verdicts import FAIL, PASS, TODO
-from .workspace import NEW, STALE, Workspace
+from ..cli import OK
+from ..engine.verdicts import FAIL, PASS, TODO
+from ..screens.display import MARKS, show_messages
+from ..screens.terminal import Screen
+from ..workspace.course import bindings
+from ..workspace.workspace import NEW, STALE, Workspace
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -12,15 +12,15 @@ from typing import Any
 
 import jitkit
 from jitkit import ShapeDtypeStruct
-from jitkit.errors import JaxRuntimeError
-from jitkit.stages import Traced
+from jitkit.base.errors import JaxRuntimeError
+from jitkit.pjit.stages import Traced
 from jitkit.targets import TARGETS, Analysis, Compilers, Kernel, Target, TargetError, TargetProgram, find
 from jitkit.targets.table import how_to_install
 
+from ..cli import FAILED, OK, Problem, WrongUsage
+from ..screens.terminal import Screen, duration
 from . import targets_example
-from .cli import FAILED, OK, Problem, WrongUsage
 from .sample_call import load_function, parse_shapes, shapes_needed
-from .terminal import Screen, duration
 
 Outcome = TargetProgram | TargetError
 

@@ -16,20 +16,20 @@ import sys
 import time
 from collections.abc import Callable
 
+from ..cli import OK, Problem
+from ..engine.manifest import Exercise, Lab
+from ..engine.running import LearnerSource, Spare, Stop, Stopped
+from ..engine.splice import SpliceError
+from ..engine.verdicts import PASS
+from ..screens.display import MARKS, show_messages, show_progress, show_report
+from ..screens.keys import ENTER, keys_of
+from ..screens.terminal import Screen
+from ..workspace.course import Course, Report
+from ..workspace.workspace import STALE, Look, Workspace, fingerprint, parsed
 from .check import show_passed
-from .cli import OK, Problem
-from .course import Course, Report
-from .display import MARKS, show_messages, show_progress, show_report
 from .experiments import show_experiment
 from .hint import show_next_hint
-from .keys import ENTER, keys_of
-from .manifest import Exercise, Lab
-from .running import LearnerSource, Spare, Stop, Stopped
 from .show import show_task
-from .splice import SpliceError
-from .terminal import Screen
-from .verdicts import PASS
-from .workspace import STALE, Look, Workspace, fingerprint, parsed
 
 _POLL = 0.03  # seconds
 _SETTLE = 0.01  # after the time of a file has changed: an editor may write it in two steps

@@ -10,11 +10,11 @@ import pathlib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from .manifest import Exercise, Lab
-from .running import Job, LearnerSource, Spare, Stop
-from .splice import SpliceError, Target
+from ..engine.manifest import Exercise, Lab
+from ..engine.running import Job, LearnerSource, Spare, Stop
+from ..engine.splice import SpliceError, Target
+from ..engine.verdicts import BROKEN, FAIL, IMPORT, PASS, Assessor, Verdict, checks_of
 from .state import Progress
-from .verdicts import BROKEN, FAIL, IMPORT, PASS, Assessor, Verdict, checks_of
 from .workspace import Look, Workspace, parsed
 
 _SECONDS = 10.0  # for one check of a learner, who waits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .manifest import Lab
+from ..engine.manifest import Lab
 
 _GUIDE = """\
 # Build the JIT yourself

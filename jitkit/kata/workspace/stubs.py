@@ -8,9 +8,9 @@ from __future__ import annotations
 import ast
 import re
 
-from .manifest import Exercise, Lab
-from .source_edit import function_text
-from .splice import LearnerFile, SpliceError, Target
+from ..engine.manifest import Exercise, Lab
+from ..engine.source_edit import function_text
+from ..engine.splice import LearnerFile, SpliceError, Target
 
 _RULE = re.compile(r"^# --- (\d\d\.\d) .*$", re.MULTILINE)
 

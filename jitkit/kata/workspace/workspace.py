@@ -19,12 +19,12 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .cli import Problem, WrongUsage
-from .manifest import Exercise, Lab, ManifestError, all_labs, nearest
-from .running import LearnerSource
-from .splice import LearnerFile, SpliceError, is_stub
+from ..cli import Problem, WrongUsage
+from ..engine.manifest import Exercise, Lab, ManifestError, all_labs, nearest
+from ..engine.running import LearnerSource
+from ..engine.splice import LearnerFile, SpliceError, is_stub
+from ..engine.verdicts import BROKEN, FAIL, PASS, TODO, Verdict
 from .state import Progress, State, StateFile
-from .verdicts import BROKEN, FAIL, PASS, TODO, Verdict
 
 KEPT = ".jitkit"
 NEW, STALE = "new", "stale"

@@ -1,0 +1,18 @@
+"""The errors that a program may want to catch: those of JAX, by JAX's names. They are written in `base/errors`.
+
+JAX: jax/_src/errors.py:TracerBoolConversionError
+"""
+
+from __future__ import annotations
+
+from .base.errors import ConcretizationTypeError as ConcretizationTypeError
+from .base.errors import JAXIndexError as JAXIndexError
+from .base.errors import JaxprTypeError as JaxprTypeError
+from .base.errors import JaxRuntimeError as JaxRuntimeError
+from .base.errors import JAXTypeError as JAXTypeError
+from .base.errors import KeyReuseError as KeyReuseError
+from .base.errors import NonConcreteBooleanIndexError as NonConcreteBooleanIndexError
+from .base.errors import TracerArrayConversionError as TracerArrayConversionError
+from .base.errors import TracerBoolConversionError as TracerBoolConversionError
+from .base.errors import TracerIntegerConversionError as TracerIntegerConversionError
+from .base.errors import UnexpectedTracerError as UnexpectedTracerError

@@ -1,0 +1,13 @@
+"""Wrapped -> Traced -> Lowered -> Compiled: the types that one meets who stops after an arrow. They are written in
+`pjit/stages`.
+
+JAX: jax/_src/stages.py:Wrapped
+"""
+
+from __future__ import annotations
+
+from .pjit.stages import ArgInfo as ArgInfo
+from .pjit.stages import Compiled as Compiled
+from .pjit.stages import Lowered as Lowered
+from .pjit.stages import Traced as Traced
+from .pjit.stages import Wrapped as Wrapped
