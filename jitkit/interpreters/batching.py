@@ -32,10 +32,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import config, core, source_info
+from .. import core
+from ..base import config, source_info
 from ..core import Primitive
+from ..core.tracer import Trace, Tracer
 from ..jaxpr import Jaxpr, eval_jaxpr, remembered
-from ..tracer import Trace, Tracer
 from . import partial_eval
 
 Dim = int | None  # where the batch axis of a value is; None: the value is the same for all elements

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import core, dtypes
-from ..core import Primitive, ShapedArray
+from .. import core
+from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.batching import AxisData, Dims, Vals, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering
 from .convolution_shapes import (

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import core, dtypes, tree_util
-from ..core import Primitive, ShapedArray
+from .. import core, tree_util
+from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.batching import AxisData, Dims, Vals, bdim_at_front, register_batcher, shifted
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..jaxpr import Jaxpr

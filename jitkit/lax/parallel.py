@@ -22,8 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import config, core, dtypes
-from ..core import Primitive, ShapedArray
+from .. import core
+from ..base import config
+from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..tree_util import tree_map

@@ -21,7 +21,7 @@ from ..interpreters import batching
 from ..interpreters.batching import AxisData, Vals, moveaxis, register_batcher, shifted, shifted_by_numpy
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..interpreters.partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, staging_rules
-from ..jaxpr_printer import hide_params, pp_eqn_rules
+from ..jaxpr.printer import hide_params, pp_eqn_rules
 from .convert import asarray
 from .utils import canonicalize_axis, canonicalize_shape, check_shapelike, is_array
 

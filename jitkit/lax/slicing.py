@@ -10,22 +10,24 @@ JAX: jax/_src/lax/slicing.py:dynamic_slice
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .. import config, core, dtypes, tracer
-from ..core import Primitive, ShapedArray
+from .. import core
+from ..base import config
+from ..base.util import safe_map
+from ..core import Primitive, ShapedArray, dtypes, tracer
 from ..interpreters.batching import AxisData, Dim, Dims, Vals, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering
-from ..util import safe_map
+from ..pjit.jit import jit
 from .convert import convert_element_type
 from .elementwise import add, lt
 from .gather import GatherDimensionNumbers, batch_gather
 from .index_checks import GatherScatterMode
-from .jit_slot import jitted
 from .joining import concatenate
 from .scatter import ScatterDimensionNumbers, batch_scatter, scatter_p
 from .selection import select
@@ -324,7 +326,7 @@ def _corner_in_dim(
     return starts, allowed
 
 
-@jitted("axis", "keepdims", "allow_negative_indices")
+@functools.partial(jit, static_argnames=("axis", "keepdims", "allow_negative_indices"))
 def dynamic_index_in_dim(
     operand: Any, index: Any, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True
 ) -> Any:
@@ -407,7 +409,7 @@ def dynamic_update_slice_in_dim(
     return dynamic_update_slice(operand, update, starts, allow_negative_indices=allow_negative)
 
 
-@jitted("axis", "allow_negative_indices")
+@functools.partial(jit, static_argnames=("axis", "allow_negative_indices"))
 def dynamic_update_index_in_dim(
     operand: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True
 ) -> Any:

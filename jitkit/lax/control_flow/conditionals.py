@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from ... import config, core, dtypes, traceback_util
-from ...core import Primitive, ShapedArray, abstract_token
-from ...effects import Effect, io_effect, no_effects, ordered_effects, ordered_io_effect
-from ...errors import JaxprTypeError
+from ... import core
+from ...base import config, traceback_util
+from ...base.errors import JaxprTypeError
+from ...core import Primitive, ShapedArray, abstract_token, dtypes
+from ...core.effects import Effect, io_effect, no_effects, ordered_effects, ordered_io_effect
 from ...interpreters.batching import (
     AxisData,
     Dims,

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ... import config, core, dtypes, traceback_util
-from ...mapping import vmap
+from ... import core
+from ...base import config, traceback_util
+from ...core import dtypes
+from ...pjit.mapping import vmap
 from ...tree_util import tree_flatten, tree_map, tree_unflatten
 from ..convert import convert_element_type
 from ..elementwise import add, bitwise_or, lt

@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from ... import config, traceback_util
+from ...base import config, traceback_util
+from ...base.errors import ConcretizationTypeError
+from ...base.util import merge_lists, partition_list, split_list
 from ...core import Primitive, ShapedArray, abstract_token
-from ...effects import Effects, io_effect, no_effects, ordered_effects, ordered_io_effect
-from ...errors import ConcretizationTypeError
+from ...core.effects import Effects, io_effect, no_effects, ordered_effects, ordered_io_effect
 from ...interpreters.batching import (
     AxisData,
     Dims,
@@ -33,7 +34,6 @@ from ...interpreters.batching import (
 from ...interpreters.mlir import LoweringContext, register_lowering, type_of
 from ...jaxpr import Jaxpr, dce_jaxpr
 from ...tree_util import PyTreeDef, tree_flatten, tree_map, tree_unflatten, treedef_tuple
-from ...util import merge_lists, partition_list, split_list
 from ..convert import asarray
 from ..reducers import inline_function
 from ..reduction import reduce_or
