@@ -16,6 +16,8 @@ call:
 
 from __future__ import annotations
 
+import sys
+
 from . import config as config
 from . import core as core
 from . import custom_derivatives as custom_derivatives
@@ -24,7 +26,9 @@ from . import dtypes as dtypes
 from . import errors as errors
 from . import experimental as experimental
 from . import flatten_util as flatten_util
+from . import foreign_nodes as foreign_nodes
 from . import lax as lax
+from . import missing_names as missing_names
 from . import nn as nn
 from . import numpy as numpy
 from . import random as random
@@ -77,9 +81,9 @@ _NOT_YET = (
     "grad", "value_and_grad", "jvp", "vjp", "linearize", "jacfwd", "jacrev", "jacobian", "hessian", "vmap",
     "custom_vjp", "checkpoint", "pmap", "shard_map",
 )  # fmt: skip
-
-
-def __getattr__(name: str) -> object:
-    if name in _NOT_YET:
-        raise AttributeError(f'jitkit has no `{name}`, or not yet: see "What is not here yet" in its README.')
-    raise AttributeError(f"module 'jitkit' has no attribute {name!r}")
+_README = 'jitkit has no `{}`, or not yet: see "What is not here yet" in its README.'
+missing_names.explain(sys.modules[__name__], {name: _README.format(name) for name in _NOT_YET})
+for _module in (
+    numpy, numpy.linalg, lax, random, nn, nn.initializers, tree, tree_util, debug, errors, flatten_util, sharding, stages,
+):  # fmt: skip
+    missing_names.explain(_module)

@@ -244,6 +244,12 @@ def describe_sharding(sharding: Sharding) -> str:
     return f"{owners[0].platform}:{owners[0].id}" if len(owners) == 1 else str(sharding)
 
 
+def pytrees_of_jax() -> Any:
+    """What jaxlib has for pytrees, with JAX's registry of classes; None where nobody has imported JAX, and registered one."""
+    ext = sys.modules.get("jaxlib._jax") if "jax" in sys.modules else None
+    return getattr(ext, "pytree", None)
+
+
 # --- avals of jax.Array -------------------------------------------------------------------------------------
 
 _aval_of_jax_aval: dict[Any, ShapedArray] = {}

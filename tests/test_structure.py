@@ -30,6 +30,7 @@ LAYERS = (
         "pretty_printer",
         "rich_display",
         "element_types",
+        "mixed_with_jax",
         "traceback_util",
         "errors",
         "source_info",
@@ -52,7 +53,7 @@ LAYERS = (
     # 2: programs, and calls
     ("jaxpr", "jaxpr_printer", "jaxpr_html", "jaxpr_check", "argument_errors", "argument_spec", "api_util"),
     # 3: the stages
-    ("interpreters", "runtime", "array", "disk_cache", "tokens", "compiler", "targets"),
+    ("interpreters", "runtime", "foreign_nodes", "array", "disk_cache", "tokens", "compiler", "targets"),
     # 4: the stages joined
     (
         "calling",
@@ -75,7 +76,7 @@ LAYERS = (
     # 7: the transformation
     ("jit_call", "tracing", "pjit", "custom_derivatives", "api"),
     # 8: the user's vocabulary
-    ("numpy", "random", "nn", "debug", "experimental", "tree", "sharding", "flatten_util", "typing"),
+    ("numpy", "random", "nn", "debug", "experimental", "tree", "sharding", "flatten_util", "typing", "names_of_jax", "missing_names"),
     # 9: `jitkit` itself
     ("__init__",),
     # 10: what is built on jitkit
