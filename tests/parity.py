@@ -1,5 +1,5 @@
 """Compares every public name with JAX's, and writes down what it found: `docs/parity.md`; and the names that are
-missing: `jitkit/names_of_jax.py`.
+missing: `jitkit/base/names_of_jax.py`.
 
     python tests/parity.py --write    write both
     python tests/parity.py --check    exit 1 unless both are as they would be written
@@ -32,7 +32,7 @@ from lax_oracle import first_line
 from twin import difference, plain, words
 
 import jitkit
-from jitkit import names_of_jax
+from jitkit.base import names_of_jax
 
 PATH = pathlib.Path(__file__).resolve().parent.parent / "docs" / "parity.md"
 VERSION = "0.10.2"  # the version of JAX that the table is about

@@ -10,7 +10,7 @@ import parity_samples
 import pytest
 
 import jitkit
-from jitkit import names_of_jax
+from jitkit.base import names_of_jax
 
 PAGE = parity.PATH.read_text(encoding="utf-8")
 
