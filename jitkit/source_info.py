@@ -115,7 +115,7 @@ def cell(file: str) -> str | None:
     A cell that is run again unchanged keeps its file, and is called by its latest number.
     """
     ipython: Any = sys.modules.get("IPython")
-    shell = None if ipython is None else ipython.get_ipython()
+    shell: Any = None if ipython is None else ipython.get_ipython()
     with contextlib.suppress(AttributeError):  # no shell, or one of a version that does not tell
         named: tuple[str, str] | None = shell.compile.format_code_name(file)
         return None if named is None else " ".join(named)
