@@ -17,8 +17,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from jitkit import ShapeDtypeStruct, dtypes
+from jitkit import ShapeDtypeStruct, dtypes, runtime
 
+from . import of_jax
 from .cli import Problem, WrongUsage
 
 _KINDS = [
@@ -62,6 +63,8 @@ def load_function(where: str) -> Callable[..., Any]:
         tree = ast.parse(path.read_bytes(), filename=file)
     except (SyntaxError, ValueError) as error:
         raise Problem(f"{file} is not Python: {error}") from None
+    if of_jax.imports_jax(path):
+        runtime.gate()  # imports JAX quietly; by itself it looks for accelerators at great length
     module = _run(path)
     function = getattr(module, name, None)
     if not callable(function):
