@@ -143,9 +143,8 @@ def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
         np.shape(low) == x.shape == np.shape(high) or low.ndim == high.ndim == 1
     ):
         return clamp_p.bind(_for_each_of(low, x.shape, dim), x, _for_each_of(high, x.shape, dim)), dim
-    low, x, high = (
-        bdim_at_front(y, d, axis.size) if np.ndim(y) else y for y, d in zip(vals, dims, strict=True)
-    )
+    operands = (low, low_dim), (high, high_dim), (x, dim)
+    low, high, x = (bdim_at_front(y, d, axis.size) if np.ndim(y) else y for y, d in operands)
     if np.ndim(x):
         low, high = (y if np.ndim(y) else _fill(y, x.shape) for y in (low, high))
         low, high = (_for_each_of(y, x.shape, 0) for y in (low, high))
