@@ -30,7 +30,6 @@ from ..interpreters.mlir import LoweringContext, register_lowering
 from ..tree_util import tree_map
 from .convert import convert_element_type
 from .creation import iota
-from .elementwise import mul
 from .reducers import inline_function
 from .reduction import reduce_max, reduce_min, reduce_sum
 from .shaping import broadcast_in_dim, reshape
@@ -106,7 +105,7 @@ def _renamed(axes: Axes, axis: AxisData) -> Axes:
 
 
 def _times(x: Any, count: int) -> Any:
-    return mul(dtypes.dtype(x).type(count), x)
+    return dtypes.dtype(x).type(count) * x
 
 
 psum_p = _define_reduction("psum", reduce_sum, _times)
@@ -142,7 +141,7 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
         size = axis_size([axis for axis in axes if not isinstance(axis, int)])
         numbers = [canonicalize_axis(axis, np.ndim(x)) for axis in axes if isinstance(axis, int)]
         total = reduce_sum(x, numbers) if numbers else x
-        return type(total)(size) * total if isinstance(total, (int, float, complex)) else _times(total, size)
+        return total * size if isinstance(total, (int, float, complex)) else _times(total, size)
 
     return tree_map(leaf, x)
 
