@@ -214,10 +214,10 @@ def test_a_permutation_has_a_pair_for_each_element():
         jitkit.vmap(lambda v: lax.ppermute(v, "i", [(0, 1)]), axis_name="i")(ROWS)
 
 
-def test_groups_of_a_named_axis_are_refused():
-    for collective in (lax.psum, lax.pmax, lax.all_gather):
-        with pytest.raises(NotImplementedError, match="^axis_index_groups not supported in vmap"):
-            jitkit.vmap(lambda v: collective(v, "i", axis_index_groups=[[0], [1, 2]]), axis_name="i")(ROWS)  # noqa: B023
+@pytest.mark.parametrize("collective", [lax.psum, lax.pmax, lax.all_gather])
+def test_groups_of_a_named_axis_are_refused(collective):
+    with pytest.raises(NotImplementedError, match=r"^axis_index_groups not supported in vmap"):
+        jitkit.vmap(lambda v: collective(v, "i", axis_index_groups=[[0], [1, 2]]), axis_name="i")(ROWS)
 
 
 # --- errors -----------------------------------------------------------------------------------------------------------------
@@ -264,8 +264,8 @@ REFUSED = {
 @pytest.mark.parametrize("refused", REFUSED.values(), ids=REFUSED)
 def test_errors_begin_as_those_of_jax(refused):
     ours, theirs = (raised(refused, modules[0]) for modules in (OURS, THEIRS))
-    assert difference(ours, theirs) is None, (ours, theirs)
-    assert ours[0] != "nothing was raised"
+    assert ours[0] == theirs[0]
+    assert ours[1].removesuffix(".") == theirs[1].removesuffix(".")  # which one later JAX has where earlier had none
 
 
 @pytest.mark.parametrize("name", ["sizes", "sizes of a tree", "sizes and axis_size"])
@@ -290,7 +290,7 @@ def test_a_leaked_tracer_is_met_where_it_is_used(jax, jnp):
 
 
 def test_a_name_for_devices_is_refused():
-    with pytest.raises(NotImplementedError, match="^vmap: spmd_axis_name is not supported"):
+    with pytest.raises(NotImplementedError, match=r"^vmap: spmd_axis_name is not supported"):
         jitkit.vmap(jnp.sin, spmd_axis_name="devices")
 
 

@@ -57,7 +57,8 @@ def vectorize(
     @functools.wraps(pyfunc)
     def vectorized(*args: Any, **kwargs: Any) -> Any:
         function, operands = _with_given(pyfunc, excluded, args, kwargs)
-        core_axes, result_axes = [()] * len(operands), None
+        core_axes: list[CoreAxes] = [()] * len(operands)
+        result_axes: list[CoreAxes] | None = None
         if signature is not None:
             core_axes, result_axes = parse_signature(signature)
         missing = {i for i, x in enumerate(operands) if x is None}
