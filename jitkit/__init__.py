@@ -62,6 +62,12 @@ from .compilation_cache import clear_caches as clear_caches
 from .core import ensure_compile_time_eval as ensure_compile_time_eval
 from .core import typeof as typeof
 from .custom_derivatives import custom_jvp as custom_jvp
+from .derivatives import grad as grad
+from .derivatives import jvp as jvp
+from .derivatives import linear_transpose as linear_transpose
+from .derivatives import linearize as linearize
+from .derivatives import value_and_grad as value_and_grad
+from .derivatives import vjp as vjp
 from .dispatch import apply_primitive as apply_primitive
 from .explain import explain as explain
 from .explain import explain_cache_misses as explain_cache_misses
@@ -74,7 +80,7 @@ __version__ = "0.1.0"
 
 # What code written for JAX may ask for, and gets an honest answer about.
 _NOT_YET = (
-    "grad", "value_and_grad", "jvp", "vjp", "linearize", "jacfwd", "jacrev", "jacobian", "hessian", "vmap",
+    "jacfwd", "jacrev", "jacobian", "hessian", "vmap",
     "custom_vjp", "checkpoint", "pmap", "shard_map",
 )  # fmt: skip
 

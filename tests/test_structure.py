@@ -73,7 +73,7 @@ LAYERS = (
     # 6: primitives
     ("lax", "callback"),
     # 7: the transformation
-    ("jit_call", "tracing", "pjit", "custom_derivatives", "api"),
+    ("jit_call", "tracing", "pjit", "derivatives", "custom_derivatives", "api"),
     # 8: the user's vocabulary
     ("numpy", "random", "nn", "debug", "experimental", "tree", "sharding", "flatten_util", "typing"),
     # 9: `jitkit` itself

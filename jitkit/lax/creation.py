@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import core, dtypes
 from ..core import Primitive, ShapedArray
+from ..interpreters import ad_rules
 from ..interpreters.mlir import LoweringContext, register_lowering
 from .convert import _convert_element_type
 from .elementwise_rules import NUMBER
@@ -93,6 +94,8 @@ def zeros_like_aval(aval: ShapedArray) -> Any:
     """Zeros of this aval."""
     return broadcast(_convert_element_type(0, aval.dtype, aval.weak_type), aval.shape)
 
+
+ad_rules.zeros.like_aval = zeros_like_aval
 
 # --- empty ---------------------------------------------------------------------------------------------
 empty_p = Primitive("empty")

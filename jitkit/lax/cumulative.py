@@ -18,7 +18,10 @@ import numpy as np
 
 from .. import dtypes
 from ..core import Primitive, ShapedArray
+from ..interpreters import ad
+from ..interpreters.ad_rules import deflinear, primitive_jvps
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
+from .control_flow.derived import associative_scan
 from .elementwise import abs, add, complex, exp, imag, log1p, lt, max, min, mul, ne, neg, real, rem, sub
 from .reducers import scalar_reducer
 from .reduction import max_identity, min_identity, prod_identity, sum_identity
@@ -106,6 +109,28 @@ cumprod_p = _define_cumulative("cumprod", mul, prod_identity)
 cummax_p = _define_cumulative("cummax", max, max_identity)
 cummin_p = _define_cumulative("cummin", min, min_identity)
 cumlogsumexp_p = _define_cumulative("cumlogsumexp", logaddexp, _minus_infinity)
+
+
+deflinear(cumsum_p, lambda ct, x, axis, reverse: [cumsum(ct, axis, not reverse)])
+
+
+def _define_jvp(primitive: Primitive, combine: Callable[[Any, Any], Any]) -> None:
+    """The window is differentiated as a tree of combinations."""
+
+    def jvp(primals: Any, tangents: Any, *, axis: int, reverse: bool) -> tuple[Any, Any]:
+        def by_tree(x: Any) -> list[Any]:
+            return [associative_scan(combine, x, reverse=reverse, axis=axis)]
+
+        [out], [tangent] = ad.jvp(by_tree, primals, tangents)
+        return out, tangent
+
+    primitive_jvps[primitive] = jvp
+
+
+_define_jvp(cumprod_p, mul)
+_define_jvp(cummax_p, max)
+_define_jvp(cummin_p, min)
+_define_jvp(cumlogsumexp_p, logaddexp)
 
 
 def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:

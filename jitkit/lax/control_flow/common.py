@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from ... import api_util, compilation_cache, config, core
 from ...api_util import Arguments
@@ -25,9 +25,6 @@ from ...interpreters import partial_eval
 from ...interpreters.mlir import LoweringContext, register_lowering
 from ...jaxpr import DebugInfo, Jaxpr, Var, convert_constvars_jaxpr, remembered
 from ...tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_leaves
-
-_T = TypeVar("_T")
-
 
 # --- tracing ------------------------------------------------------------------------------------------------
 
