@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 from .. import core
 from ..core import Primitive, Trace
 from ..jaxpr import DebugInfo, Jaxpr, convert_constvars_jaxpr, dce_jaxpr, jaxpr_as_fun, remembered
-from .ad import DualTrace, JvpRule, jvp_rule
-from .ad_rules import Zero, instantiate_zeros, tangent_aval, zero_tangent
+from .ad import DualTrace, jvp_rule
+from .ad_rules import JvpRule, Zero, instantiate_zeros, tangent_aval, zero_tangent
 from .partial_eval import DynamicJaxprTrace, DynamicJaxprTracer
 
 # The linearisation of one operation: its results, and a function from the tangents of its operands, of which some may

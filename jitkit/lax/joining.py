@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ..core import Primitive, ShapedArray
 from ..interpreters.ad_rules import Zero, deflinear, instantiate_zeros, is_undefined, no_cotangents
 from ..interpreters.mlir import LoweringContext, register_lowering
@@ -284,9 +286,9 @@ def _transpose_pad(ct: Any, x: Any, padding_value: Any, *, padding_config: Any) 
     """The elements of the operand are cut out; what is left over was the padding value, each time."""
     of_operand = None
     if is_undefined(x) or is_undefined(padding_value):
-        low, high, interior = zip(*padding_config, strict=True) if padding_config else ((), (), ())
-        cut = pad(ct, constant_like(ct, 0), [(-lo, -hi, 0) for lo, hi in zip(low, high, strict=True)])
-        of_operand = slice(cut, [0] * len(low), cut.shape, [step + 1 for step in interior])
+        low, high, interior = np.array(padding_config, int).reshape(-1, 3).T
+        cut = pad(ct, constant_like(ct, 0), list(zip(-low, -high, 0 * interior, strict=True)))
+        of_operand = slice(cut, tuple(0 * low), cut.shape, tuple(interior + 1))
     if not is_undefined(padding_value):
         return [of_operand, None]
     axes = range(len(padding_config))
@@ -324,12 +326,14 @@ def _transpose_slice(
     limit_indices: Sequence[int],
     strides: Sequence[int] | None,
 ) -> list[Any]:
-    config = []
-    steps = strides or [1] * len(start_indices)
-    for start, size, step, total in zip(start_indices, ct.shape, steps, x.aval.shape, strict=True):
-        end = start + (1 + (size - 1) * step if size else 0)
-        config.append((start, total - end, step - 1))
-    return [pad(ct, constant_like(ct, 0), config)]
+    shape, starts = x.aval.shape, start_indices
+    if strides is None or all(step == 1 for step in strides):
+        high, interior = np.subtract(shape, limit_indices), (0,) * len(shape)
+    else:
+        sizes = np.array(ct.shape, int)
+        ends = np.add(starts, np.where(sizes == 0, 0, 1 + (sizes - 1) * strides))
+        high, interior = np.subtract(shape, ends), tuple(np.subtract(strides, 1))
+    return [pad(ct, constant_like(ct, 0), list(zip(starts, high, interior, strict=True)))]
 
 
 deflinear(slice_p, _transpose_slice)

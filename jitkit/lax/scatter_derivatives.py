@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -273,13 +273,13 @@ def _jvp_extreme(
     def windows(x: Any) -> Any:
         return _windows(x, indices, updates.shape, dimension_numbers)
 
-    def count(x: Any) -> Any:
-        return windows(scatter_add(full_like(operand, 0), indices, x, dimension_numbers))
+    def count(make: Callable[[], Any]) -> Any:
+        return windows(scatter_add(full_like(operand, 0), indices, make(), dimension_numbers))
 
     before, after = windows(operand), windows(out)
     wins, stays = eq(updates, after), eq(before, after)
-    winners = count(select(wins, full_like(updates, 1), full_like(updates, 0)))
-    named = count(full_like(updates, 1))
+    winners = count(lambda: select(wins, full_like(updates, 1), full_like(updates, 0)))
+    named = count(lambda: full_like(updates, 1))
     one = winners.dtype.type(1)
     share = select(stays, div(one, add(winners, one)), div(one, winners))
     of_update = select(wins, share, full_like(updates, 0))

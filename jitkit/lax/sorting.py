@@ -86,9 +86,8 @@ def _(ctx: LoweringContext, *operands: str, dimension: int, is_stable: bool, num
     )
 
 
-def _along_axis(rank: int, axis: int) -> GatherDimensionNumbers:
+def _along_axis(axis: int, others: tuple[int, ...]) -> GatherDimensionNumbers:
     """Of a gather that takes an element for each element along the axis; the other axes run along."""
-    others = tuple(i for i in range(rank) if i != axis)
     return GatherDimensionNumbers((), (axis,), (axis,), others, others)
 
 
@@ -105,7 +104,8 @@ def _jvp_sort(
         is_stable=is_stable,
         num_keys=num_keys,
     )
-    axes, ones = _along_axis(len(shape), dimension), (1,) * len(shape)
+    ones = (1,) * len(shape)
+    axes = _along_axis(dimension, tuple(np.delete(np.arange(len(shape)), dimension)))
     places = expand_dims(places, (len(shape),))
     return outs, [t if type(t) is Zero else gather(t, places, axes, ones) for t in tangents]
 
@@ -202,7 +202,8 @@ def _(ctx: LoweringContext, x: str, *, k: int, axis: int) -> list[str]:
 def _jvp_top_k(primals: Sequence[Any], tangents: Sequence[Any], *, k: int, axis: int) -> tuple[Any, Any]:
     values, places = top_k(primals[0], k, axis=axis)
     rank = places.ndim
-    taken = gather(tangents[0], reshape(places, (*places.shape, 1)), _along_axis(rank, axis), (1,) * rank)
+    axes = _along_axis(axis, tuple(i for i in range(rank) if i != axis))
+    taken = gather(tangents[0], reshape(places, (*places.shape, 1)), axes, (1,) * rank)
     return (values, places), (taken, zero_tangent(places))
 
 
