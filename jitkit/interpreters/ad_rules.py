@@ -27,8 +27,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import core, dtypes
-from ..core import Primitive, ShapedArray
+from .. import core
+from ..core import Primitive, ShapedArray, dtypes
 from . import mlir
 
 JvpRule = Callable[..., tuple[Any, Any]]

@@ -8,7 +8,7 @@ JAX: jax/_src/lax/lax.py:add
 
 from __future__ import annotations
 
-from ..dtypes import dtype as dtype
+from ..core.dtypes import dtype as dtype
 from . import convolution_derivatives as convolution_derivatives
 from . import elementwise_derivatives as elementwise_derivatives
 from . import extended as extended

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
-from ..core import Primitive, ShapedArray
+from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters import ad
 from ..interpreters.ad_rules import deflinear, primitive_jvps
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of

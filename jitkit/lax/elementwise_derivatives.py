@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
-from ..core import Primitive
+from ..core import Primitive, dtypes
 from ..interpreters.ad_rules import (
     Zero,
     defbilinear,

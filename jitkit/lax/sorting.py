@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
-from ..core import Primitive, ShapedArray
+from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.ad_rules import Zero, primitive_jvps, zero_tangent
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
 from .creation import broadcasted_iota

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import core, dtypes
-from ..array import Array
-from ..core import ShapedArray, Tracer
+from .. import core
+from ..core import ShapedArray, Tracer, dtypes
+from ..runtime.array import Array
 
 Shape = tuple[int, ...]
 

@@ -23,25 +23,27 @@ from typing import Any
 
 import numpy as np
 
-from ... import array, config, core, traceback_util
+from ... import core
+from ...base import config, traceback_util
+from ...base.errors import ConcretizationTypeError
+from ...base.util import merge_lists, partition_list, split_list
 from ...core import Primitive, ShapedArray
-from ...errors import ConcretizationTypeError
 from ...interpreters.mlir import LoweringContext, register_lowering
-from ...jaxpr import Jaxpr, JaxprEqn, dce_jaxpr, dce_rules
-from ...tree_util import tree_flatten, tree_map, tree_unflatten, treedef_tuple
-from ...util import merge_lists, partition_list, split_list
-from ..reducers import inline_function
-from ..slicing import index_in_dim
-from .agreement import check_carry, check_operands, promote_weak_inputs
-from .common import (
-    Body,
-    Traced,
-    avals_of,
+from ...jaxpr import (
+    Jaxpr,
+    JaxprEqn,
+    dce_jaxpr,
+    dce_rules,
     forwarded_inputs,
     keep_outputs,
     move_inputs_to_front,
-    trace_body,
 )
+from ...runtime import array
+from ...tree_util import tree_flatten, tree_map, tree_unflatten, treedef_tuple
+from ..reducers import inline_function
+from ..slicing import index_in_dim
+from .agreement import check_carry, check_operands, promote_weak_inputs
+from .common import Body, Traced, avals_of, trace_body
 from .stepping import scan_as_while, stack_elements
 
 scan_p = Primitive("scan", multiple_results=True, pure_shape_rule=False)
