@@ -110,8 +110,19 @@ class DualTrace(Trace):
     def differentiate(
         self, primitive: Primitive, primals: list[Any], tangents: list[Any], params: dict[str, Any]
     ) -> tuple[Any, Any]:
-        """The results of a primitive and their tangents, of which some are not Zero."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how to differentiate")
+        """The results of a primitive and their tangents, of which some are not Zero: by the rule for pairs."""
+        return self.by_rule(jvp_rule(primitive), primitive.multiple_results, primals, tangents, params)
+
+    def by_rule(
+        self,
+        rule: JvpRule,
+        multiple_results: bool,
+        primals: Sequence[Any],
+        tangents: Sequence[Any],
+        params: dict[str, Any],
+    ) -> tuple[Any, Any]:
+        """What a rule for pairs makes of values and tangents."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how to use rules for pairs")
 
     def note(self, args: Sequence[Any]) -> None:
         """Pass on what the trace around wants to know."""
@@ -134,11 +145,15 @@ class JVPTrace(DualTrace):
 
     __slots__ = ()
 
-    def differentiate(
-        self, primitive: Primitive, primals: list[Any], tangents: list[Any], params: dict[str, Any]
+    def by_rule(
+        self,
+        rule: JvpRule,
+        multiple_results: bool,
+        primals: Sequence[Any],
+        tangents: Sequence[Any],
+        params: dict[str, Any],
     ) -> tuple[Any, Any]:
-        """By the rule, under the trace around."""
-        rule = jvp_rule(primitive)
+        """Run the rule under the trace around."""
         with core.set_current_trace(self.parent):
             return rule(primals, tangents, **params)
 

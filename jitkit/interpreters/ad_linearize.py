@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from .. import core
 from ..core import Primitive, Trace
 from ..jaxpr import DebugInfo, Jaxpr, convert_constvars_jaxpr, dce_jaxpr, jaxpr_as_fun, remembered
-from .ad import DualTrace, jvp_rule
+from .ad import DualTrace
 from .ad_rules import JvpRule, Zero, instantiate_zeros, tangent_aval, zero_tangent
 from .partial_eval import DynamicJaxprTrace, DynamicJaxprTracer
 
@@ -55,13 +55,13 @@ class LinearizeTrace(DualTrace):
         """By a rule of the primitive's own, or by the one for pairs."""
         rule = linearize_rules.get(primitive)
         if rule is None:
-            return self.by_jvp(jvp_rule(primitive), primitive.multiple_results, primals, tangents, params)
+            return super().differentiate(primitive, primals, tangents, params)
         with core.set_current_trace(self.parent):
             out, linear = rule([type(t) is not Zero for t in tangents], *primals, **params)
         with core.set_current_trace(self.tangents):
             return out, linear(*tangents)
 
-    def by_jvp(
+    def by_rule(
         self,
         rule: JvpRule,
         multiple_results: bool,

@@ -65,7 +65,7 @@ def tangent_aval(aval: Any) -> Any:
 
 def zero_tangent(x: Any) -> Zero:
     """The tangent of a value that does not change."""
-    return Zero(tangent_aval(core.get_aval(x)))
+    return Zero(tangent_aval(core.typeof(x)))
 
 
 class _Zeros:
@@ -81,8 +81,8 @@ def instantiate_zeros(tangent: Any) -> Any:
     """The tangent as an array: where it is a Zero, one of zeros."""
     if type(tangent) is not Zero:
         return tangent
-    if tangent.aval.dtype == dtypes.float0:
-        return np.zeros(tangent.aval.shape, dtypes.float0)
+    if tangent.aval.dtype == dtypes.float0 and (not tangent.aval.shape or core.current_trace() is None):
+        return np.zeros(tangent.aval.shape, dtypes.float0)  # nothing to compute
     return zeros.like_aval(tangent.aval)
 
 

@@ -16,7 +16,7 @@ from ..interpreters import ad_rules
 from ..interpreters.mlir import LoweringContext, register_lowering
 from .convert import _convert_element_type
 from .elementwise_rules import NUMBER
-from .shaping import broadcast
+from .shaping import broadcast, broadcast_in_dim
 from .utils import canonicalize_shape, check_shapelike, is_a
 
 # --- iota ----------------------------------------------------------------------------------------------
@@ -92,6 +92,8 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> 
 
 def zeros_like_aval(aval: ShapedArray) -> Any:
     """Zeros of this aval."""
+    if aval.dtype == dtypes.float0:
+        return broadcast_in_dim(np.zeros((), aval.dtype), aval.shape, ())
     return broadcast(_convert_element_type(0, aval.dtype, aval.weak_type), aval.shape)
 
 

@@ -113,8 +113,8 @@ cumlogsumexp_p = _define_cumulative("cumlogsumexp", logaddexp, _minus_infinity)
 deflinear(cumsum_p, lambda ct, x, axis, reverse: [cumsum(ct, axis, not reverse)])
 
 
-def _define_jvp(primitive: Primitive, combine: Callable[[Any, Any], Any]) -> None:
-    """The window is differentiated as a tree of combinations."""
+def differentiate_as_tree(primitive: Primitive, combine: Callable[[Any, Any], Any]) -> None:
+    """Let the derivative be that of a tree of combinations, `associative_scan`."""
 
     def jvp(primals: Any, tangents: Any, *, axis: int, reverse: bool) -> tuple[Any, Any]:
         def by_tree(x: Any) -> list[Any]:
@@ -126,10 +126,9 @@ def _define_jvp(primitive: Primitive, combine: Callable[[Any, Any], Any]) -> Non
     primitive_jvps[primitive] = jvp
 
 
-_define_jvp(cumprod_p, mul)
-_define_jvp(cummax_p, max)
-_define_jvp(cummin_p, min)
-_define_jvp(cumlogsumexp_p, logaddexp)
+differentiate_as_tree(cumprod_p, mul)
+differentiate_as_tree(cummax_p, max)
+differentiate_as_tree(cummin_p, min)
 
 
 def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
