@@ -396,27 +396,6 @@ def _kept(items: Iterable[_T], keep: Iterable[bool]) -> list[_T]:
     return [item for item, kept in zip(items, keep, strict=True) if kept]
 
 
-# --- jaxprs made of jaxprs ------------------------------------------------------------------------------------
-
-_ANSWERS = 256  # remembered of one jaxpr
-
-
-def remembered(derive: Callable[..., _T]) -> Callable[..., _T]:
-    """Decorator: `derive(jaxpr, *args)` gives the same answer each time, for as long as the jaxpr lives."""
-    answers: weakref.WeakKeyDictionary[Jaxpr, dict[Any, _T]] = weakref.WeakKeyDictionary()
-
-    @functools.wraps(derive)
-    def answer(jaxpr: Jaxpr, *args: Any) -> _T:
-        known = answers.setdefault(jaxpr, {})
-        if args not in known:
-            if len(known) >= _ANSWERS:
-                known.clear()
-            known[args] = derive(jaxpr, *args)
-        return known[args]
-
-    return answer
-
-
 # --- constants ----------------------------------------------------------------------------------------------
 
 _convert_memo: weakref.WeakKeyDictionary[Jaxpr, Jaxpr] = weakref.WeakKeyDictionary()

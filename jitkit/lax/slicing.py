@@ -21,17 +21,22 @@ from .. import core
 from ..base import config
 from ..base.util import safe_map
 from ..core import Primitive, ShapedArray, dtypes, tracer
-from ..interpreters.batching import AxisData, Dim, Dims, Vals, register_batcher
+from ..interpreters.ad_rules import (
+    Zero,
+    instantiate_zeros,
+    is_undefined,
+    no_cotangents,
+    primitive_jvps,
+    primitive_transposes,
+)
+from ..interpreters.batching import AxisData, Vals, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..pjit.jit import jit
 from .convert import convert_element_type
+from .creation import full, full_like
 from .elementwise import add, lt
-from .gather import GatherDimensionNumbers, batch_gather
-from .index_checks import GatherScatterMode
-from .joining import concatenate
-from .scatter import ScatterDimensionNumbers, batch_scatter, scatter_p
 from .selection import select
-from .shaping import broadcast, broadcast_in_dim, expand_dims, squeeze
+from .shaping import expand_dims, squeeze
 from .utils import canonicalize_shape, check_same_dtypes, check_shapelike
 
 # --- slice: a window known while tracing --------------------------------------------------------------------
@@ -123,12 +128,7 @@ def slice(
     """
     starts, limits = tuple(start_indices), tuple(limit_indices)
     checks_keys = config.local.state.options.debug_key_reuse  # which has to see what part is taken
-    if (
-        strides is None
-        and core.trace_state_clean()
-        and core.is_array_type(type(operand))
-        and not checks_keys
-    ):
+    if strides is None and core.trace_state_clean() and core.is_array_type(type(operand)) and not checks_keys:
         # Run now, it is computed by the program that takes the corner as data: one program for all corners.
         shape = slice_p.abstract_eval(
             core.get_aval(operand), start_indices=starts, limit_indices=limits, strides=None
@@ -213,31 +213,24 @@ def _(ctx: LoweringContext, x: str, *start_indices: str, slice_sizes: tuple[int,
     )
 
 
-@register_batcher(dynamic_slice_p)
-def _(axis: AxisData, vals: Vals, dims: Dims, *, slice_sizes: tuple[int, ...]) -> Any:
-    """A window for each element, each with its own corner: what gather is for."""
-    (x, *corner), (dim, *corner_dims) = vals, dims
-    axes = tuple(range(len(corner)))
-    indices, indices_dim = _index_vectors(axis, corner, corner_dims)
-    return batch_gather(
-        axis, [x, indices], [dim, indices_dim],
-        dimension_numbers=GatherDimensionNumbers(offset_dims=axes, collapsed_slice_dims=(), start_index_map=axes),
-        slice_sizes=slice_sizes, unique_indices=True, indices_are_sorted=True, mode=GatherScatterMode.CLIP,
-        fill_value=None,
-    )  # fmt: skip
+def _jvp_dynamic_slice(
+    primals: Sequence[Any], tangents: Sequence[Any], *, slice_sizes: tuple[int, ...]
+) -> tuple[Any, Any]:
+    (operand, *corner), t = primals, tangents[0]
+    of_tangent = dynamic_slice_p.bind(t, *corner, slice_sizes=slice_sizes)
+    return dynamic_slice_p.bind(operand, *corner, slice_sizes=slice_sizes), of_tangent
 
 
-def _index_vectors(axis: AxisData, corner: Sequence[Any], dims: Dims) -> tuple[Any, Dim]:
-    """The indices of corners as index vectors: one, or where any index is a batch, one for each element."""
-    if not corner:
-        return np.array([], "int32"), None
-    if all(dim is None for dim in dims):
-        return concatenate([broadcast(index, (1,)) for index in corner], 0), None
-    columns = [
-        broadcast_in_dim(index, (axis.size, 1), () if dim is None else (0,))
-        for index, dim in zip(corner, dims, strict=True)
-    ]
-    return concatenate(columns, 1), 0
+def _transpose_dynamic_slice(ct: Any, operand: Any, *corner: Any, slice_sizes: tuple[int, ...]) -> list[Any]:
+    """The window is written into zeros."""
+    if type(ct) is Zero:
+        return no_cotangents((operand, *corner))
+    zeros = full(operand.aval.shape, 0, operand.aval.dtype)
+    return [dynamic_update_slice_p.bind(zeros, ct, *corner), *[None] * len(corner)]
+
+
+primitive_jvps[dynamic_slice_p] = _jvp_dynamic_slice
+primitive_transposes[dynamic_slice_p] = _transpose_dynamic_slice
 
 
 def dynamic_slice(
@@ -374,18 +367,26 @@ def _(ctx: LoweringContext, x: str, update: str, *start_indices: str) -> str:
     return ctx.emit_op(f"stablehlo.dynamic_update_slice {operands}", ctx.avals_in, ctx.avals_out[0])
 
 
-@register_batcher(dynamic_update_slice_p)
-def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
-    (x, update, *corner), (dim, update_dim, *corner_dims) = vals, dims
-    axes = tuple(range(len(corner)))
-    indices, indices_dim = _index_vectors(axis, corner, corner_dims)
-    return batch_scatter(
-        scatter_p, axis, [x, indices, update], [dim, indices_dim, update_dim],
-        dimension_numbers=ScatterDimensionNumbers(
-            update_window_dims=axes, inserted_window_dims=(), scatter_dims_to_operand_dims=axes
-        ),
-        indices_are_sorted=True, unique_indices=True, mode=GatherScatterMode.CLIP, update_jaxpr=None, update_consts=(),
-    )  # fmt: skip
+def _jvp_dynamic_update_slice(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    dots = map(instantiate_zeros, tangents[:2])
+    return dynamic_update_slice_p.bind(*primals), dynamic_update_slice_p.bind(*dots, *primals[2:])
+
+
+def _transpose_dynamic_update_slice(ct: Any, operand: Any, update: Any, *corner: Any) -> list[Any]:
+    """What was written over does not count; what was written counts by the window."""
+    if type(ct) is Zero:
+        return no_cotangents((operand, update, *corner))
+    shape = update.aval.shape if is_undefined(update) else update.shape
+    zeros = full_like(ct, 0, shape=shape)
+    return [
+        dynamic_update_slice_p.bind(ct, zeros, *corner) if is_undefined(operand) else None,
+        dynamic_slice_p.bind(ct, *corner, slice_sizes=shape) if is_undefined(update) else None,
+        *[None] * len(corner),
+    ]
+
+
+primitive_jvps[dynamic_update_slice_p] = _jvp_dynamic_update_slice
+primitive_transposes[dynamic_update_slice_p] = _transpose_dynamic_update_slice
 
 
 def dynamic_update_slice(

@@ -24,7 +24,7 @@ from ...core import Primitive
 from ...interpreters import partial_eval
 from ...interpreters.batching import AxisData, batch_jaxpr_if
 from ...interpreters.mlir import LoweringContext, register_lowering
-from ...jaxpr import DebugInfo, Jaxpr, Var, convert_constvars_jaxpr, remembered
+from ...jaxpr import DebugInfo, Jaxpr, convert_constvars_jaxpr
 from ...pjit import compilation_cache
 from ...signature import api_util
 from ...signature.api_util import Arguments
@@ -142,33 +142,6 @@ def avals_of(leaves: Sequence[Any]) -> list[Any]:
 
 
 # --- making jaxprs of jaxprs --------------------------------------------------------------------------------
-
-
-@remembered
-def forwarded_inputs(jaxpr: Jaxpr) -> list[int | None]:
-    """For each output, which input it is; None for one that is computed."""
-    position = {var: i for i, var in enumerate(jaxpr.invars)}
-    return [position.get(atom) if isinstance(atom, Var) else None for atom in jaxpr.outvars]
-
-
-@remembered
-def keep_outputs(jaxpr: Jaxpr, keep: tuple[bool, ...]) -> Jaxpr:
-    """The jaxpr with only some of its outputs. Its equations stay as they are."""
-    outvars = [atom for atom, kept in zip(jaxpr.outvars, keep, strict=True) if kept]
-    return jaxpr.replace(
-        outvars=outvars, debug_info=jaxpr.debug_info.filter([True] * len(jaxpr.invars), keep)
-    )
-
-
-@remembered
-def move_inputs_to_front(jaxpr: Jaxpr, move: tuple[bool, ...]) -> Jaxpr:
-    """The jaxpr with some of its inputs before the others."""
-    order = sorted(range(len(move)), key=lambda i: not move[i])
-    names = jaxpr.debug_info.safe_arg_names(len(move))
-    return jaxpr.replace(
-        invars=[jaxpr.invars[i] for i in order],
-        debug_info=jaxpr.debug_info._replace(arg_names=tuple(names[i] for i in order)),
-    )
 
 
 def batched_carry(

@@ -31,7 +31,18 @@ from ...interpreters.batching import (
     register_batcher,
 )
 from ...interpreters.mlir import LoweringContext, register_lowering, type_of
-from ...jaxpr import Atom, Jaxpr, JaxprEqn, Var, dce_jaxpr, dce_rules, eval_jaxpr, remembered
+from ...jaxpr import (
+    Atom,
+    Jaxpr,
+    JaxprEqn,
+    Var,
+    dce_jaxpr,
+    dce_rules,
+    eval_jaxpr,
+    forwarded_inputs,
+    keep_outputs,
+    remembered,
+)
 from ...tree_util import tree_flatten, tree_unflatten
 from ..convert import asarray, convert_element_type
 from ..elementwise import eq
@@ -39,7 +50,7 @@ from ..ordering import stop_gradient
 from ..selection import clamp, select_n
 from ..shaping import broadcast_in_dim
 from .agreement import check_branches, check_operands, same_type
-from .common import Body, Traced, avals_of, forwarded_inputs, keep_outputs, trace_body
+from .common import Body, Traced, avals_of, trace_body
 
 cond_p = Primitive("cond", multiple_results=True, pure_shape_rule=False)
 cond_p.effects = lambda params: no_effects.union(*(branch.effects for branch in params["branches"]))

@@ -32,7 +32,7 @@ from ...interpreters.batching import (
     register_batcher,
 )
 from ...interpreters.mlir import LoweringContext, register_lowering, type_of
-from ...jaxpr import Jaxpr, dce_jaxpr
+from ...jaxpr import Jaxpr, dce_jaxpr, forwarded_inputs, keep_outputs, move_inputs_to_front
 from ...tree_util import PyTreeDef, tree_flatten, tree_map, tree_unflatten, treedef_tuple
 from ..convert import asarray
 from ..reducers import inline_function
@@ -40,17 +40,7 @@ from ..reduction import reduce_or
 from ..selection import select
 from ..shaping import broadcast_in_dim
 from .agreement import check_carry, check_operands, promote_weak_inputs
-from .common import (
-    Body,
-    Traced,
-    avals_of,
-    batched_carry,
-    eval_jaxpr_p,
-    forwarded_inputs,
-    keep_outputs,
-    move_inputs_to_front,
-    trace_body,
-)
+from .common import Body, Traced, avals_of, batched_carry, eval_jaxpr_p, trace_body
 
 while_p = Primitive("while", multiple_results=True, pure_shape_rule=False)
 while_p.effects = lambda params: no_effects.union(params["cond_jaxpr"].effects, params["body_jaxpr"].effects)
