@@ -21,9 +21,10 @@ from importlib.metadata import version
 import hypothesis
 import pytest
 
-from jitkit import config, core, report
+from jitkit import core
+from jitkit.base import config, report
 from jitkit.interpreters import partial_eval
-from jitkit.jaxpr_check import check_jaxpr
+from jitkit.jaxpr.check import check_jaxpr
 
 # The same random programs every time, so that a red run is red again; `make fuzz` draws new ones, and more of
 # them.
@@ -51,7 +52,9 @@ WITHOUT_TAILS = "not tail"
 CHEAP_COMPILES = (
     "--xla_backend_optimization_level=0",
     "--xla_llvm_disable_expensive_passes=true",
-    *(["--xla_cpu_use_fusion_emitters=false"] if version("jaxlib") < "0.11" else []),  # later ones end at the name
+    *(
+        ["--xla_cpu_use_fusion_emitters=false"] if version("jaxlib") < "0.11" else []
+    ),  # later ones end at the name
 )
 
 
@@ -73,7 +76,9 @@ def pytest_collection_finish():
 def pytest_terminal_summary(terminalreporter, config):
     """Say what did not run."""
     if config.option.markexpr == WITHOUT_TAILS:
-        terminalreporter.write_line("Without the tails: `make test-all` has them, with programs that XLA optimises.")
+        terminalreporter.write_line(
+            "Without the tails: `make test-all` has them, with programs that XLA optimises."
+        )
 
 
 @pytest.hookimpl(trylast=True)  # after hypothesis has marked its tests
