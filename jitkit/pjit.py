@@ -177,13 +177,15 @@ class Jitted(Traceable):
                             )
                         entry = entries[key]
                     except (KeyError, OverflowError, TypeError):
-                        return call_cold(args, kwargs)
-                    if table.crowded:
-                        table.touch(key, entry)
-                    try:
-                        return entry.run(args)
-                    except (RuntimeError, ValueError) as error:
-                        raise explain_failure(error, [*args, *entry.executable.consts]) from None
+                        pass  # the cold call stands below: inside of this block, its errors would show this one
+                    else:
+                        if table.crowded:
+                            table.touch(key, entry)
+                        try:
+                            return entry.run(args)
+                        except (RuntimeError, ValueError) as error:
+                            raise explain_failure(error, [*args, *entry.executable.consts]) from None
+                    return call_cold(args, kwargs)
                 except (TypeError, OverflowError, FloatingPointError) as error:
                     better = better_error(error, args, kwargs)
                     if better is error:
