@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import config, core, dtypes, errors
+from . import config, core, dtypes, errors, traceback_util
 from .core import ShapedArray
 
 Buffer = Any  # a jax.Array, used as a handle on a PJRT buffer
@@ -345,8 +345,11 @@ _WHERE_IT_WENT = (
 
 
 def explained(error: Exception) -> Exception:
-    """An error of XLA in our class, with the mend when an array was used that is deleted; others as they are."""
-    text = str(error)
+    """An error of XLA in our class, with the mend when an array was used that is deleted; others as they are.
+
+    What a callback has raised is in the text, with a traceback.
+    """
+    text = traceback_util.filter_text(str(error), "called_by_xla")
     if "deleted or donated" in text:
         text = f"{text}\n{_WHERE_IT_WENT}"
     if isinstance(error, gate().runtime_error):
