@@ -18,7 +18,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from . import argument_errors
+from . import argument_errors, source_info
 from .argument_spec import KEYWORD, POSITIONAL, ArgumentSpec, name_of, resolve_spec, signature_of
 from .tree_util import keystr, tree_flatten_with_path
 
@@ -218,7 +218,9 @@ def source_of(fun: Callable[..., Any]) -> str:
     inner = inspect.unwrap(inner)
     code = getattr(inner, "__code__", None) or getattr(type(inner).__call__, "__code__", None)
     name = name_of(fun)
-    return name if code is None else f"{name} at {os.path.normpath(code.co_filename)}:{code.co_firstlineno}"
+    if code is None:
+        return name
+    return f"{name} at {source_info.place(os.path.normpath(code.co_filename), code.co_firstlineno)}"
 
 
 def argument_names(fun: Callable[..., Any], arguments: Arguments) -> tuple[str, ...]:

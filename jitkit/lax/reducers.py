@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from .. import config, core
+from .. import config, core, source_info
 from ..interpreters import partial_eval
 from ..interpreters.mlir import LoweringContext
 from ..jaxpr import DebugInfo, Jaxpr
@@ -49,7 +49,7 @@ def reducer_jaxpr(
     """
     code = getattr(computation, "__code__", None)
     name = getattr(computation, "__name__", type(computation).__name__)
-    where = name if code is None else f"{name} at {code.co_filename}:{code.co_firstlineno}"
+    where = name if code is None else f"{name} at {source_info.place(code.co_filename, code.co_firstlineno)}"
     jaxpr = partial_eval.trace_to_jaxpr(function, avals, DebugInfo(traced_for, where))
     if any(isinstance(const, core.Tracer) for const in jaxpr.consts):
         raise NotImplementedError(

@@ -14,7 +14,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from ... import api_util, dtypes
+from ... import api_util, dtypes, source_info
 from ...api_util import Arguments
 from ...errors import JaxprTypeError
 from ...jaxpr import Jaxpr
@@ -131,7 +131,7 @@ def _made_at(jaxpr: Jaxpr, output: int) -> str:
     atom = jaxpr.outvars[output]
     eqn = next((eqn for eqn in jaxpr.eqns if atom in eqn.outvars), None)
     position = eqn.source_info.position if eqn else None
-    return f" ({os.path.basename(position.file)}:{position.line})" if position else ""
+    return f" ({os.path.basename(source_info.place(position.file, position.line))})" if position else ""
 
 
 def _different_structures(body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef) -> str:
