@@ -21,6 +21,7 @@ JAX: jax/_src/util.py:weakref_lru_cache
 from __future__ import annotations
 
 import contextlib
+import itertools
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import config, dtypes, function_origin
-from .call_record import CallRecord
+from .call_record import SEARCHED, CallRecord
 from .calling import runner
 from .compiler import Executable, explain_failure
 from .explain import MissLog
@@ -235,8 +236,10 @@ class FunctionCache:
             self.records[key] = record
 
     def known_records(self, table: Table) -> list[CallRecord]:
-        """The calls that something is cached for, traces or entries of a table, by age."""
-        records = [*self.records.values(), *table.records.values()]
+        """The calls that something is cached for, traces or entries of a table, by age: the latest, and if
+        there are more than `call_record.SEARCHED`, at least one more than that.
+        """
+        records = [*_latest(self.records), *_latest(table.records)]
         by_number = {record.number: record for record in records}
         return [by_number[number] for number in sorted(by_number)]
 
@@ -261,6 +264,10 @@ class FunctionCache:
         self.misses.cleared()
         for table in self.tables.values():
             table.clear()
+
+
+def _latest(records: dict[Any, CallRecord]) -> list[CallRecord]:
+    return list(itertools.islice(reversed(records.values()), SEARCHED + 1))
 
 
 _caches: weakref.WeakKeyDictionary[Any, FunctionCache] = weakref.WeakKeyDictionary()

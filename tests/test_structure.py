@@ -58,6 +58,7 @@ LAYERS = (
         "calling",
         "function_origin",
         "call_record",
+        "type_advice",
         "call_differences",
         "explain",
         "compilation_cache",
