@@ -8,7 +8,8 @@ import types
 import pytest
 
 import jitkit as jk
-from jitkit import function_origin, source_info
+from jitkit.base import source_info
+from jitkit.misses import origin as function_origin
 
 CELL = "/tmp/ipykernel_26861/3902580990.py"
 

@@ -1,0 +1,340 @@
+"""call -> what a later call can be compared with
+
+A `CallRecord` is the signature of a call, argument by argument, under the names of the function's parameters.
+It is kept as long as something is cached for that signature. When a call misses, its own record is compared
+with those that there are: the *closest* one, with the fewest differences, is the one that a reader will have
+in mind.
+
+Differences weigh differently. Another shape, tree or static value has to be traced anew; another device only
+to be compiled; a value that was on the host and is on a device only to be looked up anew. So a call that was
+traced is explained by differences of the first kind alone, and the closest record of one that was not traced
+is one that could be traced the same.
+
+Of the first kind, shape, dtype and weakness of a leaf count one by one, and a leaf that only one of the calls has
+counts as one in which all three differ.
+
+A miss must not cost more for every signature that is known. Each record has a *sketch*, a number of 1024 bits of which two
+records share the more the more alike they are: the odd sketch of Mitzenmacher, Pagh and Pham, "Efficient
+estimation for high similarities using odd sketches", WWW 2014. By sketches 256 records are gone through in 60 us; the
+likeliest of them are then compared.
+
+JAX: jax/_src/interpreters/partial_eval.py:diff_tracing_cache_keys
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from .. import core
+from ..base.config import Options
+from ..runtime import OnHost, Placed
+from ..signature import api_util
+from ..signature.api_util import Arguments, Static
+from ..tree_util import PyTreeDef
+
+# What a difference costs. `DISPATCHES`: only to find out how the arguments get to the device.
+TRACES, COMPILES, DISPATCHES = 2, 1, 0
+_WEIGHTS = {"jit options": COMPILES, "device": COMPILES, "host": DISPATCHES}
+
+SEARCHED = 256  # records by age in which the closest is looked for
+_COMPARED = 256  # leaves compared for it
+_LAST_BIT = 1023  # of a sketch
+_PARTS = 3  # of a leaf's type: shape, dtype and weakness
+
+
+class Argument(NamedTuple):
+    """One argument of a call. A static one has `static`; another one a tree, a key and a path per leaf."""
+
+    name: str  # "x", "args[2]", "kwargs['lr']"
+    by_keyword: bool
+    static: Static | None
+    tree: PyTreeDef | None = None
+    keys: tuple[Any, ...] = ()  # a ShapedArray, or `runtime.Placed` or `runtime.OnHost`, both with `.aval`
+    paths: tuple[str, ...] = ()  # "params['w']"
+
+
+_NOTHING = Argument("", False, None)
+
+
+class CallRecord(NamedTuple):
+    """The signature of a call, of which something is cached.
+
+    `number` is that of the miss; `has_entry` tells whether it can be called, and was not only traced;
+    `jit_options` is what `jit` was told; `sketch` makes it quick to tell how like two records are.
+    """
+
+    number: int
+    has_entry: bool
+    options: Options
+    jit_options: Any
+    arguments: tuple[Argument, ...]
+    statics: tuple[tuple[int | str, Static], ...]
+    sketch: int = 0
+
+    def fingerprint(self) -> int:
+        """A number for the signature, which outlives what it is made of."""
+        parts: list[Any] = [repr(self.options), self.jit_options]
+        for argument in self.arguments:
+            static = argument.static
+            parts += [argument.name, argument.by_keyword, safe_repr(argument.tree)]
+            parts += [] if static is None else [type(static.value).__qualname__, static.hash]
+            parts += [_parts_of(key) for key in argument.keys]
+        return hash(tuple(parts))
+
+
+def _parts_of(key: Any) -> tuple[Any, ...]:
+    aval = aval_of(key)
+    return type(key).__name__, aval.shape, getattr(aval, "dtype", None), aval.weak_type, sharding_of(key)
+
+
+def record_call(
+    fun: Callable[..., Any],
+    jit_options: Any,
+    options: Options,
+    arguments: Arguments,
+    tree: PyTreeDef,
+    keys: Sequence[Any],
+    paths: Sequence[str],
+) -> CallRecord:
+    """The signature of a call of `fun`, from the tree of its dynamic arguments, a key and a path per leaf."""
+    at = dict(arguments.statics)
+    by_name = sorted({*arguments.kwargs, *(where for where in at if isinstance(where, str))})
+    whole = Arguments((0,) * arguments.arity, dict.fromkeys(by_name, 0), (), arguments.arity)
+    names = api_util.argument_names(fun, whole)
+    slots: list[int | str] = [*range(arguments.arity), *by_name]
+    subtrees = iter([subtree for half in tree.children() for subtree in half.children()])
+    end, found = 0, []
+    for name, slot in zip(names, slots, strict=True):
+        is_keyword = isinstance(slot, str)
+        if slot in at:
+            found.append(Argument(name, is_keyword, at[slot]))
+            continue
+        subtree = next(subtrees)
+        start, end = end, end + subtree.num_leaves
+        found.append(
+            Argument(name, is_keyword, None, subtree, tuple(keys[start:end]), tuple(paths[start:end]))
+        )
+    sketch = functools.reduce(operator.xor, map(_sketch_of_argument, found), _sketch_of_options(options))
+    return CallRecord(0, False, options, jit_options, tuple(found), arguments.statics, sketch)
+
+
+def _sketch_of_argument(argument: Argument) -> int:
+    """The bits of all that has to be traced anew when it changes. What counts once in a `distance` has two bits, one
+    of what it was and one of what it is.
+    """
+    facts: list[Any] = [(argument.name, argument.by_keyword)]
+    if argument.static is not None:
+        facts.append((argument.name, type(argument.static.value).__qualname__, argument.static.hash))
+    else:
+        facts.append((argument.name, hash(argument.tree)))
+    leaves = map(_sketch_of_leaf, argument.paths, map(aval_of, argument.keys))
+    return functools.reduce(operator.xor, leaves, _bits(facts))
+
+
+@functools.lru_cache(maxsize=1 << 13)
+def _sketch_of_leaf(path: str, aval: Any) -> int:
+    """Three bits of the path, so that a leaf more is as much as a leaf of which all parts have changed, and one of each
+    part. Without loops: a tree of new shapes has many new leaves.
+    """
+    at = hash(path)
+    shape, dtype, weak = hash((at, aval.shape)), hash((at, getattr(aval, "dtype", None))), at ^ is_weak(aval)
+    is_there = 1 << (at & _LAST_BIT) ^ 1 << (at >> 10 & _LAST_BIT) ^ 1 << (at >> 20 & _LAST_BIT)
+    return is_there ^ 1 << (shape & _LAST_BIT) ^ 1 << (dtype & _LAST_BIT) ^ 1 << (hash((weak, 3)) & _LAST_BIT)
+
+
+@functools.lru_cache(maxsize=64)
+def _sketch_of_options(options: Options) -> int:
+    return _bits(list(_fields(options).items()))
+
+
+def _bits(facts: Sequence[Any]) -> int:
+    """One bit for each fact. Two facts may share one, and then have none."""
+    return functools.reduce(operator.xor, (1 << (hash(fact) & _LAST_BIT) for fact in facts), 0)
+
+
+# --- comparing ----------------------------------------------------------------------------------------------
+
+
+class Change(NamedTuple):
+    """A difference between two calls, not yet put in words. The kinds: see `call_differences.Difference`."""
+
+    kind: str
+    name: str  # of the argument, of the leaf, or of the option
+    before: Any
+    now: Any
+    size: int = 1
+
+    @property
+    def weight(self) -> int:
+        """What the difference costs."""
+        return _WEIGHTS.get(self.kind, TRACES)
+
+
+def closest(
+    records: Sequence[CallRecord], record: CallRecord, weight: int
+) -> tuple[CallRecord | None, tuple[int, ...]]:
+    """The record that is nearest to `record`, by the `distance` down to this weight, and its distance. Of several, the
+    latest: they are compared in the order of `latest_first`, until one is not different at all. `(None, ())` when there
+    are no records.
+    """
+    best: CallRecord | None = None
+    fewest: tuple[int, ...] = ()
+    for candidate in latest_first(records, record):
+        counts = distance(candidate, record, weight)
+        if best is None or counts < fewest:
+            best, fewest = candidate, counts
+            if not any(counts):
+                break
+    return best, fewest
+
+
+def latest_first(records: Sequence[CallRecord], record: CallRecord) -> Sequence[CallRecord]:
+    """The records that are worth comparing with `record`, the last one first: of the latest 256 those whose sketches
+    are the likest, three to eight, as they are small.
+    """
+    recent = records[: -SEARCHED - 1 : -1]
+    likest = sorted(recent, key=lambda other: (other.sketch ^ record.sketch).bit_count())
+    leaves = sum(len(argument.keys) for argument in record.arguments)
+    count = min(8, max(3, _COMPARED // (leaves + 1)))
+    return sorted(likest[:count], key=lambda other: -other.number)
+
+
+def distance(old: CallRecord, new: CallRecord, weight: int) -> tuple[int, ...]:
+    """In how many places two calls differ: with the greatest weight, `TRACES`, with the next, down to `weight`. So
+    distances compare as tuples do: one reason to trace is worse than any number of reasons to compile.
+
+    A `Change` counts with its `size`; `changes(old, new, weight)` are those that count.
+    """
+    counts = [0] * (TRACES + 1 - weight)
+    for change in changes(old, new, weight):
+        counts[TRACES - change.weight] += change.size
+    return tuple(counts)
+
+
+def changes(old: CallRecord, new: CallRecord, weight: int) -> list[Change]:
+    """The differences between two calls, down to this weight."""
+    return [change for change in _all_changes(old, new) if change.weight >= weight]
+
+
+def _all_changes(old: CallRecord, new: CallRecord) -> Iterator[Change]:
+    if old.options is not new.options:
+        yield from _changed_fields("option", old.options, new.options)
+    if old.jit_options != new.jit_options:
+        yield from _changed_fields("jit options", old.jit_options, new.jit_options)
+    was, is_now = ({argument.name: argument for argument in record.arguments} for record in (old, new))
+    for name in {**is_now, **was}:
+        yield from _changes_of_argument(name, was.get(name), is_now.get(name))
+
+
+def _changed_fields(kind: str, old: Any, new: Any) -> Iterator[Change]:
+    """The fields in which two sets of options differ, and the fields of their fields."""
+    was = _fields(old)
+    for name, now in _fields(new).items():
+        if _fields(now):
+            yield from _changed_fields(kind, was[name], now)
+        elif was[name] != now:
+            yield Change(kind, name, was[name], now)
+
+
+def _fields(options: Any) -> dict[str, Any]:
+    if dataclasses.is_dataclass(options):
+        return {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
+    return options._asdict() if hasattr(options, "_asdict") else {}
+
+
+def _changes_of_argument(name: str, before: Argument | None, now: Argument | None) -> Iterator[Change]:
+    if before is None or now is None:
+        leaves = len((before or now or _NOTHING).keys)
+        yield Change("passing", name, before, now, 1 + _PARTS * leaves)
+        return
+    if (before.by_keyword, before.static is None) != (now.by_keyword, now.static is None):
+        yield Change("passing", name, before, now)
+    if before.static is None and now.static is None:
+        yield from _changes_of_tree(name, before, now)
+    elif before.static is None or now.static is None:
+        return
+    elif before.static.hash != now.static.hash or not safe_equal(before.static, now.static):
+        yield Change("static", name, before.static, now.static)
+
+
+def _changes_of_tree(name: str, before: Argument, now: Argument) -> Iterator[Change]:
+    """Differences between two trees, and between the leaves that both of them have."""
+    if before.tree is now.tree or safe_equal(before.tree, now.tree):
+        if before.keys != now.keys:
+            yield from changed_leaves(zip(now.paths, before.keys, now.keys, strict=True))
+        return
+    was = dict(zip(before.paths, before.keys, strict=True))
+    apart = was.keys() ^ set(now.paths)
+    yield Change("tree", name, before.tree, now.tree, 1 + _PARTS * len(apart))
+    common = [(path, key) for path, key in zip(now.paths, now.keys, strict=True) if path in was]
+    yield from changed_leaves((path, was[path], key) for path, key in common)
+
+
+def changed_leaves(leaves: Iterable[tuple[str, Any, Any]]) -> Iterator[Change]:
+    """The differences between the leaves of two calls, from `(path, key before, key now)` of each.
+
+    A key is an aval, or has one (`aval_of`); avals and keys are interned. A leaf may differ in two ways: its type has
+    changed, and that is one `Change`, whose kind is the first of `kinds_of_types`, and whose size is how many they
+    are; and, when one of the keys is `Placed`, its place, as `sharding_of` tells it: kind "device". When none
+    is, and the type is the same, it may have been `OnHost` in one of the calls only: kind "host".
+    """
+    for path, before, now in leaves:
+        if before is now:
+            continue
+        old, new = aval_of(before), aval_of(now)
+        if old is not new:
+            kinds = kinds_of_types(old, new)
+            yield Change(kinds[0], path, before, now, len(kinds))
+        if isinstance(before, Placed) or isinstance(now, Placed):
+            if sharding_of(before) != sharding_of(now):
+                yield Change("device", path, before, now)
+        elif old is new and isinstance(before, OnHost) != isinstance(now, OnHost):
+            yield Change("host", path, before, now)
+
+
+def sharding_of(key: Any) -> Any:
+    """Where a leaf has to be; None if that is open."""
+    return key.sharding if isinstance(key, Placed) else None
+
+
+def kinds_of_types(old: Any, new: Any) -> list[str]:
+    """What is different between two types: of "shape", "dtype" and "weak type", in this order, those that are."""
+    kinds = ["shape"] if old.shape != new.shape else []
+    if getattr(old, "dtype", None) != getattr(new, "dtype", None):
+        kinds.append("dtype")
+    if not kinds or is_weak(old) != is_weak(new):
+        kinds.append("weak type")
+    return kinds
+
+
+def is_weak(aval: Any) -> bool:
+    """Whether an aval has a weak type."""
+    return bool(getattr(aval, "weak_type", False))
+
+
+def aval_of(key: Any) -> Any:
+    """The aval in the key of a leaf."""
+    return key if isinstance(key, (core.ShapedArray, core.AbstractToken)) else key.aval
+
+
+# --- values of users' classes: their methods may raise, and what explains a call must not break it ----------
+
+
+def safe_equal(old: Any, new: Any) -> bool:
+    """Whether two values are equal; no, if comparing them raises."""
+    try:
+        return bool(old == new)
+    except Exception:
+        return False
+
+
+def safe_repr(value: Any) -> str:
+    """The value's `repr`; if that raises, what is known instead."""
+    try:
+        return repr(value)
+    except Exception as error:
+        return f"<{type(value).__name__}, whose __repr__ raises {type(error).__name__}>"
