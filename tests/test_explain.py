@@ -145,7 +145,7 @@ def test_a_weakly_typed_array_is_told_apart_from_a_scalar():
     assert why(f) == [
         AGAINST_1,
         "x: float32[] before, weakly typed float32[] now",
-        "What is computed from Python scalars alone is weakly typed; end that with `.astype(jnp.float32)` to share the entry.",
+        "A Python scalar, and what is computed from such alone, is weakly typed; wrap it in jnp.float32(...) to share the entry.",
     ]
 
 

@@ -35,7 +35,7 @@ def literals(before: DType, now: DType) -> str:
 
 def conversion(name: str, before: Any, now: Any) -> str:
     """Advice for an argument of two dtypes, from its avals; empty where a conversion could lose something."""
-    if not (dtypes.is_array_dtype(before.dtype) and dtypes.is_array_dtype(now.dtype)):
+    if any(isinstance(aval.dtype, dtypes.ExtendedDType) for aval in (before, now)):
         return ""
     common, limit = holding_both(before.dtype, now.dtype), 0
     if common is None:

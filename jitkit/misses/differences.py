@@ -230,6 +230,11 @@ def _advice_on_weak_types(change: Change, calls: Calls) -> str:
             f"A Python scalar is weakly typed; wrap it in jnp.{name}(...), or in "
             f"jnp.asarray(..., dtype=jnp.{name}), to share the entry."
         )
+    if aval_of(change.now).shape == ():  # under `trace`, a Python scalar comes as its type
+        return (
+            "A Python scalar, and what is computed from such alone, is weakly typed; wrap it in "
+            f"jnp.{name}(...) to share the entry."
+        )
     return (
         "What is computed from Python scalars alone is weakly typed; end that with "
         f"`.astype(jnp.{name})` to share the entry."
@@ -310,7 +315,7 @@ def _advice_on_many(change: Change, calls: Calls) -> str:
         for argument in record.arguments
         if argument.name == change.name and argument.static is not None
     ]
-    count = len({static.hash for static in [*statics, change.now]})
+    count = len({(type(static.value), static.hash) for static in [*statics, change.now]})
     if count < _MANY:
         return ""
     value = change.now.value
