@@ -306,6 +306,8 @@ class Jitted(Traceable):
 
     def check_statics(self, arguments: Arguments) -> None:
         """ValueError when a static value that a cached signature refers to has changed since."""
+        if not arguments.statics:
+            return
         for record in list(self.table.records.values()):
             for (where, old), (_, new) in zip(record.statics, arguments.statics, strict=False):
                 if old.value is new.value and old.hash != new.hash:
