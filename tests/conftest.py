@@ -40,6 +40,7 @@ ACCEPTED_SKIPS = (
     "needs a network",
     "needs jax >=",
     "needs nbgrader",
+    "needs a browser",
 )
 
 
