@@ -15,7 +15,7 @@ from typing import Any, Protocol, overload
 
 from .. import core, runtime, targets
 from ..base import traceback_util
-from ..base.rich_display import RichDisplay, frame, hlo_lines, plain_text, stablehlo_lines
+from ..base.rich_display import RichDisplay, entry_first, frame, hlo_lines, plain_text, stablehlo_lines
 from ..compiler.compiler import CompilerOptions, Executable, explain_failure
 from ..compiler.placement import Placement, default_placement
 from ..compiler.program import Program, build_executable, lower_program
@@ -153,7 +153,9 @@ class Traced(_Stage):
 
     def __getattr__(self, name: str) -> Any:
         """The error for what only JAX's Traced has: `jax.make_jaxpr` takes this for one, and looks into it."""
-        hint = "\nIt is one of jitkit's. For its jaxpr, use `jitkit.make_jaxpr`." if name.startswith("_") else ""
+        hint = (
+            "\nIt is one of jitkit's. For its jaxpr, use `jitkit.make_jaxpr`." if name.startswith("_") else ""
+        )
         raise AttributeError(f"'Traced' object has no attribute {name!r}{hint}")
 
     def lower(self, *, lowering_platforms: tuple[str, ...] | None = None) -> Lowered:
@@ -263,6 +265,9 @@ class Lowered(_Stage):
         return frame(self._headline("StableHLO"), lines, "print(lowered.as_text())")
 
 
+_HLO_NOTE = "Under the pointer, on an operation: the equation that it came from, and its line."
+
+
 class Compiled(_Stage):
     """An executable: call it with arguments of exactly the signature that it was made for."""
 
@@ -289,12 +294,13 @@ class Compiled(_Stage):
 
     def __repr__(self) -> str:
         return (
-            f"{self._headline(self._language())}\n{plain_text(self.as_text(), 'print(compiled.as_text())')}"
+            f"{self._headline(self._language())}\n"
+            f"{plain_text(entry_first(self.as_text()), 'print(compiled.as_text())')}"
         )
 
     def _repr_html_(self) -> str:
-        lines = hlo_lines(self.as_text())
-        return frame(self._headline(self._language()), lines, "print(compiled.as_text())")
+        lines = hlo_lines(entry_first(self.as_text()))
+        return frame(self._headline(self._language()), lines, "print(compiled.as_text())", _HLO_NOTE)
 
     def _language(self) -> str:
         return f"optimised HLO for {self._placement.platform}"
