@@ -5,6 +5,7 @@ JAX: jax/_src/lax/lax.py:concatenate
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from ..core import Primitive, ShapedArray
 from ..interpreters.ad_rules import Zero, deflinear, instantiate_zeros, is_undefined, no_cotangents
 from ..interpreters.mlir import LoweringContext, register_lowering
+from ..runtime import array
 from .convert import asarray
 from .elementwise import sub
 from .reduction import reduce_sum
@@ -123,6 +125,9 @@ def _(x: ShapedArray, *, axis: int) -> list[ShapedArray]:
 def _(ctx: LoweringContext, x: str, *, axis: int) -> list[str]:
     parts = _emit_split(ctx, x, ctx.avals_in[0], [1] * len(ctx.avals_out), axis)
     return [ctx.reshape(name, aval, ctx.avals_out[0].shape) for name, aval in parts]
+
+
+array.unstacking.rows = functools.partial(unstack_p.bind, axis=0)
 
 
 def _transpose_unstack(cts: list[Any], x: Any, *, axis: int) -> list[Any]:
