@@ -167,6 +167,20 @@ def _(ctx: mlir.LoweringContext, *args: str, call_jaxpr: Jaxpr, **params: Any) -
     return ctx.lower_region(call_jaxpr, args)
 
 
+def _jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, jvp_jaxpr_fun: JvpRule, num_consts: int, **params: Any
+) -> tuple[list[Any], list[Any]]:
+    """What the rule says of the arguments; of values that the function closed over it knows nothing."""
+    return jvp_jaxpr_fun(primals[num_consts:], tangents[num_consts:])[:2]
+
+
+def _transpose(cts: Sequence[Any], *operands: Any, call_jaxpr: Jaxpr, **params: Any) -> list[Any]:
+    """For a function of tangents that was called in another rule, and is linear."""
+    return backward_pass(call_jaxpr, call_jaxpr.consts, operands, cts)
+
+
+primitive_jvps[custom_jvp_call_p] = _jvp
+primitive_transposes[custom_jvp_call_p] = _transpose
 @register_batcher(custom_jvp_call_p, even_unmapped=True)
 def _(
     axis: AxisData,
@@ -185,22 +199,6 @@ def _(
         *vals, call_jaxpr=on_batches, jvp_jaxpr_fun=rule, num_consts=num_consts, **params
     )
     return outs, out_dims
-
-
-def _jvp(
-    primals: Sequence[Any], tangents: Sequence[Any], *, jvp_jaxpr_fun: JvpRule, num_consts: int, **params: Any
-) -> tuple[list[Any], list[Any]]:
-    """What the rule says of the arguments; of values that the function closed over it knows nothing."""
-    return jvp_jaxpr_fun(primals[num_consts:], tangents[num_consts:])[:2]
-
-
-def _transpose(cts: Sequence[Any], *operands: Any, call_jaxpr: Jaxpr, **params: Any) -> list[Any]:
-    """For a function of tangents that was called in another rule, and is linear."""
-    return backward_pass(call_jaxpr, call_jaxpr.consts, operands, cts)
-
-
-primitive_jvps[custom_jvp_call_p] = _jvp
-primitive_transposes[custom_jvp_call_p] = _transpose
 
 
 def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:

@@ -338,6 +338,15 @@ PROGRAMS = {
         lax.iota("int32", 4)
         lax.map(lambda a: a * 2, x)
         lax.map(lambda a: a.sum(), x, batch_size=2)
+        all_gather: jax.vmap(lambda a: lax.all_gather(a, "i", axis=1), axis_name="i")(q)
+        axis_index: jax.vmap(lambda a: a * lax.axis_index("i"), axis_name="i")(x)
+        axis_size: jax.vmap(lambda a: a * lax.axis_size("i"), axis_name="i")(x)
+        pmax: jax.vmap(lambda a: a - lax.pmax(a, "i"), axis_name="i")(x)
+        pmean: jax.vmap(lambda a: lax.pmean(a, "i"), axis_name="i")(x)
+        pmin: jax.vmap(lambda a: lax.pmin(a, "i"), axis_name="i", in_axes=-1)(x)
+        ppermute: jax.vmap(lambda a: lax.ppermute(a, "i", [(0, 1), (1, 0)]), axis_name="i")(x)
+        pshuffle: jax.vmap(lambda a: lax.pshuffle(a, "i", [1, 0]), axis_name="i")(x)
+        psum: jax.vmap(lambda a: lax.psum(a, "i"), axis_name="i")(x)
         lax.optimization_barrier((x, y))
         lax.pad(x, 0.0, ((1, 0, 1), (0, 1, 0)))
         lax.reduce(x, 0.0, lax.add, (0,))
@@ -456,6 +465,9 @@ PROGRAMS = {
         [f := jax.custom_jvp(lambda a: jnp.sin(a)), f.defjvp(lambda p, t: (p[0], t[0])), f(x)][2]
         within(jax.named_scope("scope"), lambda: x + 1)
         jax.pure_callback(np.sin, jax.ShapeDtypeStruct((3,), "float32"), v)
+        jax.vmap(lambda a: a * 2 + a.sum())(x)
+        jax.vmap(lambda a, b: a @ b, in_axes=(0, None), out_axes=-1)(x, v)
+        jax.vmap(lambda a: jax.vmap(lambda b: a[b])(i), 1)(y)
         jax.block_until_ready(x)
     """,
     "debug": """
