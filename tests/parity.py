@@ -482,7 +482,7 @@ def rule_of(name: str, kind: str) -> str:
         return RULE_REASONS[kind, name]
     if ours == theirs:
         return "rule" if ours else "none"
-    return "rule; JAX has none" if ours else "NOT YET"
+    return "rule; JAX has none" if ours else "not yet"
 
 
 # --- what is missing -------------------------------------------------------------------------------------------------------
