@@ -65,6 +65,7 @@ from .custom_derivatives import custom_jvp as custom_jvp
 from .dispatch import apply_primitive as apply_primitive
 from .explain import explain as explain
 from .explain import explain_cache_misses as explain_cache_misses
+from .jit_call import Inline as Inline
 from .pjit import jit as jit
 from .report import log_compiles as log_compiles
 from .shape_struct import ShapeDtypeStruct as ShapeDtypeStruct

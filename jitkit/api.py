@@ -13,6 +13,7 @@ from typing import Any
 
 from . import api_util, array, config, dtypes, runtime, traceback_util
 from .array import Array
+from .jit_call import Inline
 from .pjit import Jitted, jit
 from .tracing import JitOptions
 from .tree_util import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
@@ -31,7 +32,7 @@ def make_jaxpr(
     if not callable(fun):
         raise TypeError(f"the first argument must be callable\nmake_jaxpr takes a function, got {fun!r}.")
     spec = api_util.resolve_spec(fun, static_argnums, None, None, None)
-    jitted = Jitted(fun, JitOptions(spec, False, False, ()))
+    jitted = Jitted(fun, JitOptions(spec, False, Inline.AUTO, ()))
 
     @functools.wraps(fun)
     @traceback_util.api_boundary

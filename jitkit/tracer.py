@@ -23,6 +23,7 @@ from typing import Any, cast
 import numpy as np
 
 from . import config, dtypes, errors, source_info
+from .jax_version import since
 from .operators import Operators
 
 # --- traces -------------------------------------------------------------------------------------------------
@@ -113,9 +114,10 @@ def trace_state_clean() -> bool:
 
 
 class _Unstacking:
-    """Slot for `lax.index_in_dim`, which iteration over a tracer is made of."""
+    """Slots for the functions of `lax` that iteration over a tracer is made of."""
 
     index_in_dim: Callable[..., Any]
+    unstack: Callable[..., Any]  # since JAX 0.11
 
 
 unstacking = _Unstacking()
@@ -174,6 +176,8 @@ class Tracer(Operators):
     def __iter__(self) -> Iterator[Any]:
         if not self.aval.shape:
             raise TypeError("iteration over a 0-d array")
+        if since(0, 11):
+            return iter(unstacking.unstack(self))
         return (unstacking.index_in_dim(self, i, 0, keepdims=False) for i in range(self.aval.shape[0]))
 
     def __reversed__(self) -> Iterator[Any]:

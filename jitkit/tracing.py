@@ -31,6 +31,7 @@ from .compilation_cache import FunctionCache, Table, TracedCall, cache_of
 from .core import Tracer
 from .interpreters import partial_eval
 from .jaxpr import DebugInfo
+from .jit_call import Inline
 from .jit_shardings import ShardingTree
 from .placement import Placement, placed_as_asked, placement_of
 from .program import Program
@@ -43,7 +44,7 @@ class JitOptions(NamedTuple):
 
     spec: ArgumentSpec
     keep_unused: bool
-    inline: bool
+    inline: Inline
     compiler_options: tuple[tuple[str, Any], ...]
     in_shardings: ShardingTree | None = None
     out_shardings: ShardingTree | None = None

@@ -92,8 +92,7 @@ def test_the_programs_that_make_weights_are_those_of_jax(name):
         init = MAKERS[name](jax.nn.initializers)
         return str(jax.make_jaxpr(lambda key: init(key, (2, 3)))(key))
 
-    if JAX_VERSION < (0, 11):
-        assert traced(*OURS) == traced(*THEIRS)
+    assert traced(*OURS) == traced(*THEIRS)
     assert traced(*OURS).count("random_bits") + traced(*OURS).count("jit[") > 0
 
 

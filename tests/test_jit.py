@@ -14,7 +14,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 import pytest
-from twin import JAX_VERSION, plain, raised, same_as_jax
+from twin import plain, raised, same_as_jax
 
 import jitkit as jk
 import jitkit.numpy as jnp
@@ -397,7 +397,7 @@ def test_functions_are_called_in_jaxprs_and_programs_what_jax_calls_them(jax, jn
     ):
         jitted = jax.jit(g)
         text = jitted.lower(1.0).as_text().split(" attributes")[0]
-        jaxpr = str(jax.make_jaxpr(jitted)(1.0)) if JAX_VERSION < (0, 11) else ""
+        jaxpr = str(jax.make_jaxpr(jitted)(1.0))
         found.append((jitted.__name__, text, jaxpr, jitted(2.0)))
     return found
 
@@ -481,7 +481,7 @@ def test_jit_of_a_jitted_function(jax, jnp):
         g(2.0),
         len(log),
         g._cache_size(),
-        str(jax.make_jaxpr(g)(1.0)) if JAX_VERSION < (0, 11) else "",
+        str(jax.make_jaxpr(g)(1.0)),
     )
 
 
@@ -550,7 +550,7 @@ def test_nested_jits_in_printed_jaxprs(jax, jnp):
         return inner(inlined(x), 2.0) + inner(x, 3.0) + inlined(jax.jit(lambda y: y)(x))
 
     jaxpr = jax.make_jaxpr(outer)(3.0)
-    return str(jaxpr) if JAX_VERSION < (0, 11) else "", jax.jit(outer)(3.0)
+    return str(jaxpr), jax.jit(outer)(3.0)
 
 
 @same_as_jax
@@ -601,7 +601,7 @@ def test_three_levels_share_what_they_close_over(jax, jnp):
 
         return middle(x * 2) - x
 
-    jaxpr = str(jax.make_jaxpr(outer)(1.0)) if JAX_VERSION < (0, 11) else ""
+    jaxpr = str(jax.make_jaxpr(outer)(1.0))
     return outer(3.0), outer(jnp.arange(3.0)), jaxpr
 
 
@@ -740,11 +740,7 @@ def test_returning_what_is_no_array_is_refused(jax, jnp):
         kind, text = raised(jax.jit(lambda x: result), 1.0)
         return kind, text.split(" at ")[0], text.partition(" returned a value")[2]
 
-    return (
-        [error(r) for r in ("text", {"a": [1.0, "text"]}, object(), {1, 2}, (1, (lambda: 1,)))]
-        if JAX_VERSION < (0, 11)
-        else 0
-    )
+    return [error(r) for r in ("text", {"a": [1.0, "text"]}, object(), {1, 2}, (1, (lambda: 1,)))]
 
 
 def test_recursion_without_end_names_the_function():
@@ -927,7 +923,7 @@ def test_captured_values_become_literals_and_constants(jax, jnp):
         return table * x + scalar + host + host_scalar + 1
 
     jaxpr = jax.make_jaxpr(f)(1.0)
-    text = str(jaxpr) if JAX_VERSION < (0, 11) else ""
+    text = str(jaxpr)
     return text, jax.jit(f)(1.0), jax.jit(f)(2), len(jaxpr.consts)
 
 
@@ -977,7 +973,7 @@ def test_a_captured_array_indexed_by_a_traced_value_is_recorded(jax, jnp):
     def f(i):
         return table[i], matrix[i, 1], table[i] * table[2], -table
 
-    return jax.jit(f)(1), str(jax.make_jaxpr(f)(1)) if JAX_VERSION < (0, 11) else ""
+    return jax.jit(f)(1), str(jax.make_jaxpr(f)(1))
 
 
 @same_as_jax

@@ -25,6 +25,7 @@ LAYERS = (
     # 0: facts, and what the current thread is doing
     (
         "config",
+        "jax_version",
         "util",
         "report",
         "pretty_printer",

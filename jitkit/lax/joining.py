@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .. import tracer
 from ..core import Primitive, ShapedArray
 from ..interpreters.mlir import LoweringContext, register_lowering
 from .convert import asarray
@@ -126,6 +127,8 @@ def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
     x = asarray(x)
     return tuple(unstack_p.bind(x, axis=canonicalize_axis(axis, x.ndim)))
 
+
+tracer.unstacking.unstack = unstack
 
 # --- split ---------------------------------------------------------------------------------------------
 split_p = Primitive("split", multiple_results=True)

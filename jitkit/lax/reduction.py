@@ -18,6 +18,7 @@ from .. import dtypes
 from ..core import Primitive, ShapedArray
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..interpreters.mlir_text import type_of
+from ..jax_version import since
 from .elementwise import bitwise_and, bitwise_or, eq, gt, lt, max, min, ne
 from .reducers import inline_function, integer_array, scalar_reducer
 from .selection import select
@@ -190,14 +191,19 @@ def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
     """The greatest element over `axes`; nan if there is one, the dtype's least value where there is none.
     Complex: lexicographic.
     """
-    return reduce_max_p.bind(operand, axes=tuple(axes))
+    return _bind_extreme(reduce_max_p, operand, axes)
 
 
 def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
     """The least element over `axes`; nan if there is one, the dtype's greatest value where there is none.
     Complex: lexicographic.
     """
-    return reduce_min_p.bind(operand, axes=tuple(axes))
+    return _bind_extreme(reduce_min_p, operand, axes)
+
+
+def _bind_extreme(primitive: Primitive, operand: Any, axes: Sequence[int]) -> Any:
+    later = {"out_sharding": None} if since(0, 11) else {}
+    return primitive.bind(operand, axes=tuple(axes), **later)
 
 
 def reduce_and(operand: Any, axes: Sequence[int]) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import core, dtypes, lax
 from ..custom_derivatives import custom_jvp
+from ..jax_version import since
 from ..pjit import fused, jit
 from .promotion import (
     promote_dtypes_inexact,
@@ -80,6 +81,8 @@ def _integer_power(base: Any, exponent: Any, dtype: Any) -> Any:
 def log2(x: Any, /) -> Any:
     """The logarithm to base 2."""
     dtype, (x,) = promote_inexact("log2", x)
+    if since(0, 11):
+        return lax.log2(x)
     if dtypes.issubdtype(dtype, np.complexfloating):
         r = lax.log(x)
         re, im = lax.real(r), lax.imag(r)

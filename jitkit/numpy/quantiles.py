@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, lax
+from ..jax_version import since
 from ..lax.utils import canonicalize_axis
 from ..pjit import jit
 from . import reductions
@@ -77,7 +78,7 @@ def _merge_axes(a: Any, axes: tuple[int, ...]) -> tuple[Any, int]:
 
 def _quantile(a: Any, q: Any, axis: int, method: str, keepdims: bool) -> Any:
     a = where_(reductions.any(lax.ne(a, a), axis=axis, keepdims=True), np.nan, a)
-    a = lax.sort(a, dimension=axis)
+    a = lax.sort(a, dimension=axis, is_stable=not since(0, 12))
     count = lax.convert_element_type(a.shape[axis], q.dtype)
     q = lax.mul(q, count - 1)
     low, high = lax.floor(q), lax.ceil(q)

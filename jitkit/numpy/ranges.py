@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import core, dtypes, lax
 from ..array import device_put_leaf
+from ..jax_version import since
 from ..lax.utils import canonicalize_axis
 from ..pjit import jit
 from .arithmetic import log10, power
@@ -132,12 +133,18 @@ def _linspace(
 
 
 def _interpolate(first: Any, last: Any, intervals: int, shape: list[int], axis: int) -> Any:
-    """first * (1 - t) + last * t for t = 0, 1/n, ..., (n-1)/n: monotone, unlike first + t * (last - first)."""
+    """first * (1 - t) + last * t for t = 0, 1/n, ..., (n-1)/n: monotone, unlike first + t * (last - first).
+
+    Since JAX 0.12 the second product is (last / n) * i, whose last bit may be another one.
+    """
     working = first.dtype
     real = dtypes.finfo(working).dtype
     along = [1] * len(shape)
     along[axis] = intervals
-    t = convert(lax.iota(real, intervals).reshape(along) / np.dtype(real).type(intervals), working)
+    i, n = lax.iota(real, intervals).reshape(along), np.dtype(real).type(intervals)
+    t = convert(i / n, working)
+    if since(0, 12):
+        return first.reshape(shape) * (1 - t) + (last.reshape(shape) / working.type(n)) * convert(i, working)
     return first.reshape(shape) * (1 - t) + last.reshape(shape) * t
 
 
@@ -210,8 +217,9 @@ def _range_dtypes(name: str, dtype: Any, start: Any, stop: Any) -> tuple[Any, An
 # --- grids -----------------------------------------------------------------------------------------------------------
 
 
-def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
-    """The coordinates of a grid, one array for each axis, from the one-dimensional arrays of coordinates along the axes.
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any] | tuple[Any, ...]:
+    """The coordinates of a grid, one array for each axis, from the one-dimensional arrays of coordinates along the axes: a
+    tuple, up to JAX 0.10 a list.
 
     `indexing="xy"` exchanges the first two axes. With `sparse`, arrays of size 1 along the other axes.
     """
@@ -232,7 +240,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     ]
     if exchanged:
         output[0], output[1] = output[1], output[0]
-    return output
+    return tuple(output) if since(0, 11) else output
 
 
 def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) -> Any:

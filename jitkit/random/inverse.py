@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from .. import numpy as jnp
+from ..jit_call import Inline
 from ..lax.utils import canonicalize_shape
 from ..numpy.promotion import promote_dtypes_inexact
 from ..pjit import jit
@@ -196,7 +197,7 @@ def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dt
     return _triangular(key, left, mode, right, shape, dtype)
 
 
-@functools.partial(jit, static_argnums=(4, 5), inline=True)
+@functools.partial(jit, static_argnums=(4, 5), inline=Inline.JAX_EARLY)
 def _triangular(key: Any, left: Any, mode: Any, right: Any, shape: Shape, dtype: Any) -> Any:
     left = jnp.broadcast_to(lax.convert_element_type(left, dtype), shape)
     right = jnp.broadcast_to(lax.convert_element_type(right, dtype), shape)

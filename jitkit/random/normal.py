@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from .. import numpy as jnp
+from ..jit_call import Inline
 from ..lax.utils import canonicalize_shape
 from ..pjit import jit
 from .arguments import Shape, check_safe_to_cast, check_shape, floating_dtype, shape_of_result
@@ -116,7 +117,7 @@ def lognormal(key: Any, sigma: Any = _ONE, shape: Any = None, dtype: Any = None)
     return _lognormal(key, sigma, shape, dtype)
 
 
-@functools.partial(jit, static_argnums=(2, 3), inline=True)
+@functools.partial(jit, static_argnums=(2, 3), inline=Inline.JAX_EARLY)
 def _lognormal(key: Any, sigma: Any, shape: Shape, dtype: Any) -> Any:
     sigma = lax.convert_element_type(sigma, dtype)
     return lax.exp(normal(key, shape, dtype) * sigma)

@@ -23,10 +23,11 @@ from typing import Any
 
 import numpy as np
 
-from ... import array, config, core, traceback_util
+from ... import array, config, core, jaxpr_printer, traceback_util
 from ...core import Primitive, ShapedArray
 from ...errors import ConcretizationTypeError
 from ...interpreters.mlir import LoweringContext, register_lowering
+from ...jax_version import since
 from ...jaxpr import Jaxpr, JaxprEqn, dce_jaxpr, dce_rules
 from ...tree_util import tree_flatten, tree_map, tree_unflatten, treedef_tuple
 from ...util import merge_lists, partition_list, split_list
@@ -50,7 +51,14 @@ scan_p.effects = lambda params: params["jaxpr"].effects
 
 @scan_p.def_abstract_eval
 def _(
-    *avals: Any, reverse: bool, length: int, jaxpr: Jaxpr, num_consts: int, num_carry: int, unroll: int
+    *avals: Any,
+    reverse: bool,
+    length: int,
+    jaxpr: Jaxpr,
+    num_consts: int,
+    num_carry: int,
+    unroll: int,
+    computed_ys: tuple[bool, ...] = (),
 ) -> list[Any]:
     consts, carry, xs = split_list(avals, [num_consts, num_carry])
     check_operands("scan jaxpr", jaxpr.in_avals, [*consts, *carry, *map(element_of, xs)])
@@ -64,8 +72,42 @@ def element_of(aval: Any) -> ShapedArray:
 
 
 @register_lowering(scan_p)
-def _(ctx: LoweringContext, *args: str, **params: Any) -> list[str]:
+def _(ctx: LoweringContext, *args: str, computed_ys: tuple[bool, ...] = (), **params: Any) -> list[str]:
     return inline_function(ctx, lambda *values: scan_as_while(*values, **params), args, ctx.avals_in)
+
+
+# --- as it is printed ---------------------------------------------------------------------------------------
+
+
+class _Words(str):
+    """Text that stands for itself in a tuple that is printed."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+_COMPUTED, _PASSED = _Words("RightsOnly(Right(None))"), _Words("RightsOnly(Left(None))")
+
+
+def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
+    """Up to JAX 0.10 the numbers of constants and of carried values; later two trees with a None for each, in which
+    outputs also say whether they are computed, or are elements of `xs` and not the loop's business.
+    """
+    params = dict(eqn.params)
+    computed = params.pop("computed_ys", ())
+    if since(0, 11):
+        consts, carry = params.pop("num_consts"), params.pop("num_carry")
+        xs, ys = len(eqn.invars) - consts - carry, len(eqn.outvars) - carry
+        if sum(computed) != ys:
+            computed = (True,) * ys
+        params["ft_in"] = ((None,) * consts, (None,) * carry, (None,) * xs)
+        params["ft_out"] = ((None,) * carry, tuple(_COMPUTED if c else _PASSED for c in computed))
+    return jaxpr_printer.pp_eqn_plain(eqn, context, settings, dict(sorted(params.items())))
+
+
+jaxpr_printer.pp_eqn_rules[scan_p] = _pp
 
 
 # --- dead code ----------------------------------------------------------------------------------------------
@@ -100,6 +142,7 @@ def dce_scan(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], Jaxpr
     num_consts, num_carry = params["num_consts"], params["num_carry"]
     ys = used_results[num_carry:]
     carry = needed_carry(jaxpr, num_consts, used_results[:num_carry], ys)
+    params = {name: value for name, value in params.items() if name != "computed_ys"}
     keep = [False] * num_consts + carry + [False] * (len(jaxpr.invars) - num_consts - num_carry)
     pruned, used = dce_jaxpr(jaxpr, carry + ys, instantiate=keep)
     left = eqn.replace(
@@ -285,6 +328,7 @@ def bind_scan(
         jaxpr = move_inputs_to_front(jaxpr, move)
     carry, moved = partition_list(constant, init)
     jaxpr = keep_outputs(jaxpr, (*[True] * len(carry), *(place is None for place in passed)))
+    later = {"computed_ys": tuple(place is None for place in passed)} if since(0, 11) else {}
     outs = scan_p.bind(
         *moved,
         *consts,
@@ -296,6 +340,7 @@ def bind_scan(
         num_consts=len(moved) + len(consts),
         num_carry=len(carry),
         unroll=unroll,
+        **later,
     )
     computed = iter(outs[len(carry) :])
     ys = [next(computed) if place is None else _on_device(xs[place]) for place in passed]
