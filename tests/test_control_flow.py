@@ -129,7 +129,7 @@ def test_switch_takes_the_nearest_branch(index):
     "no operands": lambda jax, jnp, i: jax.lax.switch(i, [lambda: 1, lambda: 2]),
     "closures": lambda jax, jnp, i: jax.lax.switch(i, [lambda: i, lambda: i + 1, lambda: i * 2]),
     "passed through by all": lambda jax, jnp, i: jax.lax.switch(
-        i, [lambda a, b: (a, b), lambda a, b: (a, a), lambda a, b: (a, b * 2)], ROW, ROW * 2
+        i, [lambda a, b: (a, b), lambda a, b: (a, a), lambda a, b: (a, b * 2)], ROW * i, ROW
     ),
     "one branch twice": lambda jax, jnp, i: let(lambda v: jnp.sin(v) + i)(
         lambda f: jax.lax.switch(i, [f, lambda v: v * 2, f, f], ROW)

@@ -130,6 +130,8 @@ def median(
 ) -> Any:
     """The value in the middle of the elements over `axis`, or the mean of the two there."""
     a = ensure_arraylike("median", a)
+    if since(0, 11) and any(a.shape[i] == 0 for i in reduced_axes(a.ndim, axis)):
+        raise ValueError("jax.numpy.median reduction axis must be non-empty")
     return quantile(
         a, 0.5, axis=axis, out=out, overwrite_input=overwrite_input, keepdims=keepdims, method="midpoint"
     )

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import core, dtypes, errors, lax
+from ..jax_version import since
 from ..pjit import jit
 from . import reductions
 from .contractions import dot
@@ -138,7 +139,9 @@ def histogram_bin_edges(
         return asarray(bins, dtype=dtype)
     if isinstance(bins, core.Tracer):
         raise errors.ConcretizationTypeError(bins, "bins argument of histogram_bin_edges")
-    limits = asarray([a.min(), a.max()] if range is None else range, dtype=dtype)
+    if range is None:
+        range = (0, 1) if a.size == 0 and since(0, 11) else [a.min(), a.max()]
+    limits = asarray(range, dtype=dtype)
     if limits.shape != (2,):
         raise ValueError(f"`range` must be either None or a sequence of scalars, got {limits}")
     low = where(reductions.ptp(limits) == 0, limits[0] - 0.5, limits[0])

@@ -84,7 +84,8 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
 
 def permute_dims(a: Any, /, axes: tuple[int, ...]) -> Any:
     """The axes in the order given by `axes`."""
-    return lax.transpose(ensure_arraylike("permute_dims", a), axes)
+    a = ensure_arraylike("permute_dims", a)
+    return lax.transpose(a, [canonicalize_axis(axis, a.ndim) for axis in axes] if since(0, 11) else axes)
 
 
 def matrix_transpose(x: Any, /) -> Any:
