@@ -14,7 +14,7 @@ import ml_dtypes
 import numpy as np
 
 import jitkit
-from jitkit import config
+from jitkit.base import config
 
 JAX_VERSION = tuple(int(part) for part in jax.__version__.split(".")[:2])
 # Operations that later versions lower by other algorithms: other last bits, and other edges of complex numbers.

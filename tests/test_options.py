@@ -12,7 +12,7 @@ import pytest
 from twin import raised, same_as_jax
 
 import jitkit
-from jitkit import config
+from jitkit.base import config
 
 ROWS = np.float32([[1, 2], [3, 4]])
 

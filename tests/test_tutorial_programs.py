@@ -12,7 +12,7 @@ import pytest
 from twin import OURS, THEIRS, difference, plain
 
 import jitkit
-from jitkit.jaxpr_check import check_jaxpr
+from jitkit.jaxpr.check import check_jaxpr
 
 PROGRAMS = {}
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .. import tracer
-from ..core import Primitive, ShapedArray
+from ..core import Primitive, ShapedArray, tracer
 from ..interpreters.mlir import LoweringContext, register_lowering
 from .convert import asarray
 from .utils import canonicalize_axis, check_same_dtypes, is_array

@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
-from ..core import Primitive, ShapedArray
+from ..base.jax_version import since
+from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..interpreters.mlir_text import type_of
-from ..jax_version import since
 from .elementwise import bitwise_and, bitwise_or, eq, gt, lt, max, min, ne
 from .reducers import inline_function, integer_array, scalar_reducer
 from .selection import select

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import core, dtypes, errors, lax
-from ..jax_version import since
-from ..pjit import jit
+from .. import core, lax
+from ..base import errors
+from ..base.jax_version import since
+from ..core import dtypes
+from ..pjit.jit import jit
 from . import reductions
 from .contractions import dot
 from .creation import array, asarray, full, ones_like, zeros

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import core, dtypes, lax
-from ..jax_version import since
+from .. import core, lax
+from ..base.jax_version import since
+from ..core import dtypes
 from ..lax.utils import canonicalize_axis, canonicalize_shape
-from ..pjit import fused, jit
+from ..pjit.jit import fused, jit
 from .creation import array, asarray
 from .promotion import broadcast_to
 from .reductions import static_axes

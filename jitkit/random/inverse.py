@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import lax
 from .. import numpy as jnp
-from ..jit_call import Inline
+from ..core import dtypes
 from ..lax.utils import canonicalize_shape
 from ..numpy.promotion import promote_dtypes_inexact
-from ..pjit import jit
+from ..pjit.jit import jit
+from ..pjit.jit_call import Inline
 from . import prng
 from .arguments import Shape, check_safe_to_cast, constant_like, floating_dtype, shape_of_result
 from .keys import check_key
