@@ -60,6 +60,7 @@ from .pjit.api import local_device_count as local_device_count
 from .pjit.api import local_devices as local_devices
 from .pjit.api import make_jaxpr as make_jaxpr
 from .pjit.api import named_scope as named_scope
+from .pjit.api import no_execution as no_execution
 from .pjit.api import numpy_rank_promotion as numpy_rank_promotion
 from .pjit.api import process_count as process_count
 from .pjit.api import process_index as process_index

@@ -481,7 +481,7 @@ def test_equality_errors_of_structures_call_a_leaf_a_leaf() -> None:
             (ours.SequenceKey(1), ours.DictKey("a")),
             "pytree leaf",
             "<class 'tuple'>",
-            "their types are different",
+            "their Python types differ",
         )
     ]
 

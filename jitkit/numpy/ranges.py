@@ -18,7 +18,7 @@ from ..lax.utils import canonicalize_axis
 from ..pjit.jit import jit
 from ..runtime.array import device_put_leaf
 from .arithmetic import log10, power
-from .creation import asarray, full, zeros
+from .creation import asarray, empty, full
 from .promotion import broadcast_to, convert
 from .ufuncs import sign as sign_
 from .util import check_arraylike_or_none, concrete_index, ensure_arraylikes
@@ -126,7 +126,7 @@ def _linspace(
         out = first.reshape(with_axis)
     else:
         distance = full((), np.nan, working)
-        out = zeros([*shape[:axis], 0, *shape[axis:]], dtype)
+        out = empty([*shape[:axis], 0, *shape[axis:]], dtype)
     if dtypes.issubdtype(dtype, np.integer) and not dtypes.issubdtype(out.dtype, np.integer):
         out = lax.floor(out)
     result = convert(out, dtype)
