@@ -260,13 +260,11 @@ class Array(Operators, metaclass=_ArrayMeta):
         return format(self._value if self.aval.ndim else self._value[()], spec)
 
     def __str__(self) -> str:
-        if self.aval is core.abstract_token or isinstance(self.aval.dtype, dtypes.ExtendedDType):
+        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
             return repr(self)
         return str(self._value)
 
     def __repr__(self) -> str:
-        if self.aval is core.abstract_token:
-            return "Token()"
         weak = ", weak_type=True" if self.aval.weak_type else ""
         kind = f"dtype={self.aval.dtype.name}{weak})"
         if self.is_deleted():

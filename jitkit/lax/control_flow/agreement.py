@@ -11,7 +11,6 @@ JAX: jax/_src/lax/control_flow/loops.py:_check_carry_type
 from __future__ import annotations
 
 import os
-import os
 from collections.abc import Sequence
 from typing import Any
 
