@@ -14,6 +14,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from ...base import source_info
 from ...base.errors import JaxprTypeError
 from ...core import dtypes
 from ...jaxpr import Jaxpr
@@ -155,7 +156,7 @@ def _made(outputs: Sequence[tuple[str, Jaxpr, int]]) -> str:
         eqn = next((eqn for eqn in jaxpr.eqns if atom in eqn.outvars), None)
         position = eqn.source_info.position if eqn else None
         if position:
-            places.append(f"{name} is made at {os.path.basename(position.file)}:{position.line}. ")
+            places.append(f"{name} is made at {os.path.basename(source_info.place(position.file, position.line))}. ")
     return "".join(places)
 
 
