@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ..base.jax_version import since
 from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..interpreters.mlir_text import type_of
+from ..jaxpr.printer import pp_eqn_rules, show_params_since
 from .elementwise import bitwise_and, bitwise_or, eq, gt, lt, max, min, ne
 from .reducers import inline_function, integer_array, scalar_reducer
 from .selection import select
@@ -169,6 +169,7 @@ reduce_sum_p = _define_reduction("reduce_sum", "add", sum_identity, _numbers_onl
 reduce_prod_p = _define_reduction("reduce_prod", "multiply", prod_identity, _numbers_only)
 reduce_max_p = _define_reduction("reduce_max", "maximum", max_identity, _any_dtype, complex_op=max)
 reduce_min_p = _define_reduction("reduce_min", "minimum", min_identity, _any_dtype, complex_op=min)
+pp_eqn_rules[reduce_max_p] = pp_eqn_rules[reduce_min_p] = show_params_since(0, 11, out_sharding=None)
 reduce_and_p = _define_reduction("reduce_and", "and", and_identity, _bits_only)
 reduce_or_p = _define_reduction("reduce_or", "or", sum_identity, _bits_only)
 reduce_xor_p = _define_reduction("reduce_xor", "xor", sum_identity, _bits_only)
@@ -190,19 +191,14 @@ def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
     """The greatest element over `axes`; nan if there is one, the dtype's least value where there is none.
     Complex: lexicographic.
     """
-    return _bind_extreme(reduce_max_p, operand, axes)
+    return reduce_max_p.bind(operand, axes=tuple(axes))
 
 
 def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
     """The least element over `axes`; nan if there is one, the dtype's greatest value where there is none.
     Complex: lexicographic.
     """
-    return _bind_extreme(reduce_min_p, operand, axes)
-
-
-def _bind_extreme(primitive: Primitive, operand: Any, axes: Sequence[int]) -> Any:
-    later = {"out_sharding": None} if since(0, 11) else {}
-    return primitive.bind(operand, axes=tuple(axes), **later)
+    return reduce_min_p.bind(operand, axes=tuple(axes))
 
 
 def reduce_and(operand: Any, axes: Sequence[int]) -> Any:

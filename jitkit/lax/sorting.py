@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ..base.jax_version import since
 from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
+from ..jaxpr.printer import pp_eqn_rules, show_params_since
 from .elementwise import bitwise_and, bitwise_or, eq, eq_to, imag, lt_to, ne, real
 from .reducers import inline_function
 from .selection import select
@@ -124,10 +124,11 @@ def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = 
 # --- top_k --------------------------------------------------------------------------------------------------
 
 top_k_p = Primitive("top_k", multiple_results=True)
+pp_eqn_rules[top_k_p] = show_params_since(0, 11, is_stable=True)
 
 
 @top_k_p.def_abstract_eval
-def _(operand: ShapedArray, *, k: int, axis: int, is_stable: bool = True) -> list[ShapedArray]:
+def _(operand: ShapedArray, *, k: int, axis: int) -> list[ShapedArray]:
     if dtypes.issubdtype(operand.dtype, np.complexfloating):
         raise ValueError("top_k is not compatible with complex inputs.")
     shape = list(operand.shape)
@@ -146,7 +147,7 @@ def _(operand: ShapedArray, *, k: int, axis: int, is_stable: bool = True) -> lis
 
 
 @register_lowering(top_k_p)
-def _(ctx: LoweringContext, x: str, *, k: int, axis: int, is_stable: bool = True) -> list[str]:
+def _(ctx: LoweringContext, x: str, *, k: int, axis: int) -> list[str]:
     """CHLO looks along the last axis, so another one changes places with it before and after."""
     [aval] = ctx.avals_in
     order = list(range(aval.ndim))
@@ -183,6 +184,5 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
     shape = list(np.shape(operand))
     shape[axis] = k
     k = canonicalize_shape(shape)[axis]
-    later = {"is_stable": True} if since(0, 11) else {}
-    found: list[Any] = top_k_p.bind(operand, k=k, axis=axis, **later)
+    found: list[Any] = top_k_p.bind(operand, k=k, axis=axis)
     return found

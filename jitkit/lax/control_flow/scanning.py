@@ -18,6 +18,7 @@ JAX: jax/_src/lax/control_flow/loops.py:scan
 from __future__ import annotations
 
 import builtins
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -61,7 +62,6 @@ def _(
     num_consts: int,
     num_carry: int,
     unroll: int,
-    computed_ys: tuple[bool, ...] = (),
 ) -> list[Any]:
     consts, carry, xs = split_list(avals, [num_consts, num_carry])
     check_operands("scan jaxpr", jaxpr.in_avals, [*consts, *carry, *map(element_of, xs)])
@@ -75,11 +75,15 @@ def element_of(aval: Any) -> ShapedArray:
 
 
 @register_lowering(scan_p)
-def _(ctx: LoweringContext, *args: str, computed_ys: tuple[bool, ...] = (), **params: Any) -> list[str]:
+def _(ctx: LoweringContext, *args: str, **params: Any) -> list[str]:
     return inline_function(ctx, lambda *values: scan_as_while(*values, **params), args, ctx.avals_in)
 
 
 # --- as it is printed ---------------------------------------------------------------------------------------
+
+
+# Which outputs a body has left of those that the user's function returns; what is not in the table has all.
+_computed_ys: weakref.WeakKeyDictionary[Jaxpr, tuple[bool, ...]] = weakref.WeakKeyDictionary()
 
 
 class _Words(str):
@@ -99,12 +103,10 @@ def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
     outputs also say whether they are computed, or are elements of `xs` and not the loop's business.
     """
     params = dict(eqn.params)
-    computed = params.pop("computed_ys", ())
     if since(0, 11):
         consts, carry = params.pop("num_consts"), params.pop("num_carry")
         xs, ys = len(eqn.invars) - consts - carry, len(eqn.outvars) - carry
-        if sum(computed) != ys:
-            computed = (True,) * ys
+        computed = _computed_ys.get(eqn.params["jaxpr"], (True,) * ys)
         params["ft_in"] = ((None,) * consts, (None,) * carry, (None,) * xs)
         params["ft_out"] = ((None,) * carry, tuple(_COMPUTED if c else _PASSED for c in computed))
     return jaxpr_printer.pp_eqn_plain(eqn, context, settings, dict(sorted(params.items())))
@@ -145,7 +147,6 @@ def dce_scan(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], Jaxpr
     num_consts, num_carry = params["num_consts"], params["num_carry"]
     ys = used_results[num_carry:]
     carry = needed_carry(jaxpr, num_consts, used_results[:num_carry], ys)
-    params = {name: value for name, value in params.items() if name != "computed_ys"}
     keep = [False] * num_consts + carry + [False] * (len(jaxpr.invars) - num_consts - num_carry)
     pruned, used = dce_jaxpr(jaxpr, carry + ys, instantiate=keep)
     left = eqn.replace(
@@ -330,8 +331,10 @@ def bind_scan(
         move = (False,) * len(consts) + tuple(constant) + (False,) * len(xs)
         jaxpr = move_inputs_to_front(jaxpr, move)
     carry, moved = partition_list(constant, init)
-    jaxpr = keep_outputs(jaxpr, (*[True] * len(carry), *(place is None for place in passed)))
-    later = {"computed_ys": tuple(place is None for place in passed)} if since(0, 11) else {}
+    computed_ys = tuple(place is None for place in passed)
+    jaxpr = keep_outputs(jaxpr, (*[True] * len(carry), *computed_ys))
+    if not all(computed_ys):
+        _computed_ys[jaxpr] = computed_ys
     outs = scan_p.bind(
         *moved,
         *consts,
@@ -343,7 +346,6 @@ def bind_scan(
         num_consts=len(moved) + len(consts),
         num_carry=len(carry),
         unroll=unroll,
-        **later,
     )
     computed = iter(outs[len(carry) :])
     ys = [next(computed) if place is None else _on_device(xs[place]) for place in passed]
