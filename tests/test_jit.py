@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import copy
 import functools
+import inspect
 import math
 import operator
+import pickle
 import re
 import threading
+import types
 from typing import NamedTuple
 
 import jax
@@ -1019,3 +1023,121 @@ def test_deep_trees(jax, jnp):
         f._cache_size(),
         str(jax.tree_util.tree_structure(out)),
     )
+
+
+# --- what it is called ----------------------------------------------------------------------------------------
+
+
+class Adder:
+    """A callable without a name."""
+
+    def __call__(self, x):
+        return x + 1
+
+
+class Named(Adder):
+    """A callable with one."""
+
+    __name__ = "named"
+
+
+class Unprintable(Adder):
+    def __repr__(self):
+        raise ValueError("no")
+
+
+def _plain_function(x):
+    return x + 1
+
+
+CALLABLES = {
+    "function": lambda jax: _plain_function,
+    "lambda": lambda jax: lambda x: x + 1,
+    "builtin": lambda jax: operator.neg,
+    "jitted": lambda jax: jax.jit(_plain_function),
+    "partial": lambda jax: functools.partial(functools.partial(_plain_function)),
+    "method": lambda jax: Adder().__call__,
+    "without a name": lambda jax: Adder(),
+    "partial without a name": lambda jax: functools.partial(Adder()),
+    "with a name": lambda jax: Named(),
+    "that cannot be printed": lambda jax: Unprintable(),
+}
+
+
+@pytest.mark.parametrize("name", CALLABLES)
+@same_as_jax
+def test_a_jitted_function_says_what_it_is(jax, jnp, name):
+    f = jax.jit(CALLABLES[name](jax))
+    return re.sub(r" at 0x\w+", "", repr(f)), f.__name__, f.__qualname__
+
+
+@pytest.mark.parametrize("name", CALLABLES)
+@same_as_jax
+def test_make_jaxpr_is_named_after_its_function(jax, jnp, name):
+    f = jax.make_jaxpr(CALLABLES[name](jax))
+    return f.__name__, f.__qualname__, f.__module__ == jax.__name__
+
+
+class Scaled:
+    """A class whose methods are jitted."""
+
+    @functools.partial(jk.jit, static_argnums=0)
+    def twice(self, x):
+        """Twice x."""
+        return x * 2
+
+    @staticmethod
+    @jk.jit
+    def thrice(x):
+        return x * 3
+
+
+def test_a_jitted_method_is_bound_by_python_itself():
+    scaled = Scaled()
+    assert (float(scaled.twice(2.0)), float(scaled.thrice(2.0))) == (4.0, 6.0)
+    assert isinstance(vars(Scaled)["twice"], types.FunctionType)  # and costs what a method of Python costs
+    assert Scaled.twice.lower.__self__ is Scaled.twice._jitted
+    Scaled.later = jk.jit(lambda self, x: x + 4, static_argnums=0)
+    assert float(scaled.later(1.0)) == 5.0
+    assert repr(Scaled.later).startswith("<PjitFunction of <function ")
+
+
+module_level = jk.jit(_plain_function)
+module_level.__qualname__ = module_level.__name__ = "module_level"
+
+
+def test_a_jitted_function_is_copied_and_pickled_by_name():
+    assert copy.deepcopy(module_level) is module_level
+    assert pickle.loads(pickle.dumps(module_level)) is module_level
+    assert inspect.signature(module_level) == inspect.signature(_plain_function)
+    assert inspect.unwrap(module_level) is _plain_function
+
+
+@same_as_jax
+def test_clearing_one_jit_leaves_those_with_other_options(jax, jnp):
+    def f(x):
+        return x + 1
+
+    usual, alike, donating = jax.jit(f), jax.jit(f, static_argnums=()), jax.jit(f, donate_argnums=0)
+    usual(1.0), donating(2.0)
+    before = [g._cache_size() for g in (usual, alike, donating)]
+    usual.clear_cache()
+    return before, [g._cache_size() for g in (usual, alike, donating)], donating(3.0)
+
+
+@same_as_jax
+def test_nothing_is_run_where_that_is_forbidden(jax, jnp):
+    f, x = jax.jit(lambda x: x + 1), jnp.ones(2)
+    compiled = f.lower(x).compile()
+    results = [f(x)]
+    with jax.no_execution():
+        errors = [raised(lambda: call(x)) for call in (f, compiled)]
+        allowed = str(jax.make_jaxpr(f)(x)), f.lower(x).as_text().count("add"), plain(jax.eval_shape(f, x))
+        errors.append(raised(lambda: x + 1)[0])
+    return errors, allowed, results, f(x), compiled(x)
+
+
+@same_as_jax
+def test_a_token_outside_of_programs_can_be_printed(jax, jnp):
+    token = jax.lax.create_token()
+    return "Token object" in repr(token), "Token object" in str(jax.lax.after_all(token, token))
