@@ -17,12 +17,12 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import core
-from .base import traceback_util
-from .core import Primitive, Trace, Tracer
-from .interpreters import mlir, partial_eval
-from .interpreters.ad import DualTrace
-from .interpreters.ad_rules import (
+from .. import core
+from ..base import traceback_util
+from ..core import Primitive, Trace, Tracer
+from ..interpreters import mlir, partial_eval
+from ..interpreters.ad import DualTrace
+from ..interpreters.ad_rules import (
     Zero,
     add_tangents,
     instantiate_zeros,
@@ -31,12 +31,12 @@ from .interpreters.ad_rules import (
     tangent_aval,
     zero_tangent,
 )
-from .interpreters.ad_transpose import backward_pass
-from .jaxpr import DebugInfo, Jaxpr, JaxprEqn, convert_constvars_jaxpr
-from .jaxpr import printer as jaxpr_printer
-from .lax import stop_gradient
-from .signature import api_util
-from .tree_util import PyTreeDef, tree_flatten, tree_map, tree_unflatten
+from ..interpreters.ad_transpose import backward_pass
+from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, convert_constvars_jaxpr
+from ..jaxpr import printer as jaxpr_printer
+from ..lax import stop_gradient
+from ..signature import api_util
+from ..tree_util import PyTreeDef, tree_flatten, tree_map, tree_unflatten
 
 # --- the primitive ---------------------------------------------------------------------------------------------------
 
@@ -247,7 +247,7 @@ class custom_jvp:
         if self.jvp is None:
             raise AttributeError(f"No JVP defined for custom_jvp function {name} using defjvp.")
         try:
-            args = _by_position(self.fun, args, kwargs)
+            args = by_position(self.fun, args, kwargs)
         except TypeError as error:
             raise TypeError(
                 f"The input arguments to the custom_jvp-decorated function {name} could not be resolved to "
@@ -312,7 +312,7 @@ def _undifferentiated(x: Any) -> Any:
     return stop_gradient(x) if isinstance(x, Tracer) else x
 
 
-def _by_position(fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+def by_position(fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """The arguments in the order of the parameters, defaults filled in. TypeError where they do not fit, or where one
     that was passed by keyword has no position.
     """
