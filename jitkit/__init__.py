@@ -52,6 +52,10 @@ from .derivatives.gradients import linear_transpose as linear_transpose
 from .derivatives.gradients import linearize as linearize
 from .derivatives.gradients import value_and_grad as value_and_grad
 from .derivatives.gradients import vjp as vjp
+from .derivatives.jacobians import hessian as hessian
+from .derivatives.jacobians import jacfwd as jacfwd
+from .derivatives.jacobians import jacobian as jacobian
+from .derivatives.jacobians import jacrev as jacrev
 from .lax.callback import pure_callback as pure_callback
 from .misses.sentences import explain as explain
 from .misses.sentences import explain_cache_misses as explain_cache_misses
@@ -82,6 +86,7 @@ from .pjit.api import process_indices as process_indices
 from .pjit.compilation_cache import clear_caches as clear_caches
 from .pjit.dispatch import apply_primitive as apply_primitive
 from .pjit.jit import jit as jit
+from .pjit.mapping import vmap as vmap
 from .runtime import foreign_nodes as foreign_nodes
 from .runtime.array import Array as Array
 from .runtime.tokens import effects_barrier as effects_barrier
@@ -91,7 +96,6 @@ __version__ = "0.1.0"
 
 # What code written for JAX may ask for, and gets an honest answer about.
 _NOT_YET = (
-    "jacfwd", "jacrev", "jacobian", "hessian", "vmap",
     "pmap", "shard_map",
 )  # fmt: skip
 

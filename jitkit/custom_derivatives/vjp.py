@@ -14,7 +14,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from .. import core
+from .. import core, lax
 from ..base import traceback_util
 from ..base.errors import UnexpectedTracerError
 from ..core import Primitive, Tracer
@@ -27,6 +27,7 @@ from ..interpreters.ad_rules import (
     primitive_transposes,
     tangent_aval,
 )
+from ..interpreters.batching import AxisData, Dims, Vals, batch, batch_jaxpr, move_to, register_batcher
 from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, convert_constvars_jaxpr, eval_jaxpr
 from ..jaxpr import printer as jaxpr_printer
 from ..signature import api_util
@@ -105,6 +106,75 @@ class VjpRule:
             ) from None
         paths = [path for path, _ in tree_flatten_with_path(dummy)[0]]
         return list(map(_checked, leaves, self.in_avals, paths))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class BatchedVjpRule(VjpRule):
+    """A rule for batches: `inner` is asked for one element of them. Residuals keep where their axes are."""
+
+    inner: VjpRule
+    axis: AxisData
+    dims: Dims  # of the arguments
+    out_dims: Dims
+
+    def forward(
+        self, primals: Sequence[Any], perturbed: Sequence[bool]
+    ) -> tuple[list[Any], PyTreeDef, list[Any], PyTreeDef]:
+        """Results with their axes at `out_dims`, and residuals that say where theirs are."""
+        made: list[Any] = []
+
+        def on_elements(*leaves: Any) -> list[Any]:
+            outs, out_tree, residuals, res_tree = self.inner.forward(leaves, perturbed)
+            made[:] = out_tree, res_tree
+            return [*outs, *residuals]
+
+        vals, found = batch(on_elements, self.axis, primals, self.dims)
+        count, (out_tree, res_tree) = len(self.out_dims), made
+        outs = [
+            x if to is None else move_to(x, dim, to, self.axis.size)
+            for x, dim, to in zip(vals, found, self.out_dims, strict=False)
+        ]
+        residuals = Partial(_ResidualsOfBatch(tuple(found[count:]), res_tree), *vals[count:])
+        return outs, out_tree, *tree_flatten(residuals)
+
+    def backward(self, residuals: Any, cotangents: Any) -> list[Any]:
+        """Cotangents with the axes of the arguments; for one without an axis, the sum."""
+        kept: _ResidualsOfBatch = residuals.func
+        cts, tree = tree_flatten(cotangents)
+        nonzero: list[bool] = []
+
+        def on_elements(*leaves: Any) -> list[Any]:
+            count = len(kept.dims)
+            given = tree_unflatten(kept.tree, leaves[:count]), tree_unflatten(tree, leaves[count:])
+            found = self.inner.backward(*given)
+            nonzero[:] = [type(ct) is not Zero for ct in found]
+            return [ct for ct in found if type(ct) is not Zero]
+
+        ct_dims = [
+            None if type(ct) is SymbolicZero else dim for ct, dim in zip(cts, self.out_dims, strict=True)
+        ]
+        vals, found = batch(on_elements, self.axis, [*residuals.args, *cts], [*kept.dims, *ct_dims])
+        made = iter(zip(vals, found, strict=True))
+        return [
+            self._gathered(*next(made), to) if nz else Zero(tangent_aval(aval))
+            for nz, to, aval in zip(nonzero, self.dims, self.in_avals, strict=True)
+        ]
+
+    def _gathered(self, ct: Any, dim: Any, to: Any) -> Any:
+        if to is not None:
+            return move_to(ct, dim, to, self.axis.size)
+        return ct if dim is None else lax.reduce_sum(ct, [dim])
+
+
+@dataclasses.dataclass(frozen=True)
+class _ResidualsOfBatch:
+    """Where the batch axes of residuals are, and their tree."""
+
+    dims: tuple[Any, ...]
+    tree: PyTreeDef
+
+    def __call__(self, *residuals: Any) -> Any:
+        return tree_unflatten(self.tree, residuals)
 
 
 def _checked(ct: Any, aval: Any, path: Any) -> Any:
@@ -198,6 +268,27 @@ def _transpose(
     residuals = tree_unflatten(bwd.res_tree, operands[:num_res])
     found = bwd.rule.backward(residuals, tree_unflatten(bwd.out_tree, list(map(show, cts))))
     return [None] * num_res + [ct for ct, zero in zip(found, in_zeros, strict=True) if not zero]
+
+
+@register_batcher(custom_vjp_call_p, even_unmapped=True)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, call_jaxpr: Jaxpr, rule: VjpRule, num_consts: int) -> Any:
+    on_batches, out_dims = batch_jaxpr(call_jaxpr, axis, dims)
+    on_elements = {field.name: getattr(rule, field.name) for field in dataclasses.fields(VjpRule)}
+    in_avals = tuple(on_batches.in_avals[num_consts:])
+    batched = BatchedVjpRule(
+        **on_elements | {"in_avals": in_avals},
+        inner=rule,
+        axis=axis,
+        dims=tuple(dims[num_consts:]),
+        out_dims=out_dims,
+    )
+    outs = custom_vjp_call_p.bind(*vals, call_jaxpr=on_batches, rule=batched, num_consts=num_consts)
+    return outs, out_dims
+
+
+@register_batcher(custom_lin_p)
+def _(axis: AxisData, vals: Vals, dims: Dims, **params: Any) -> NoReturn:
+    raise TypeError("can't apply forward-mode autodiff (jvp) to a custom_vjp function.")
 
 
 primitive_jvps[custom_vjp_call_p] = _jvp

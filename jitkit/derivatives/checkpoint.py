@@ -25,6 +25,7 @@ from ..interpreters import ad
 from ..interpreters.ad_linearize import PartialTrace, partial_eval_rules
 from ..interpreters.ad_rules import Zero, is_undefined, primitive_jvps, primitive_transposes
 from ..interpreters.ad_transpose import transpose_jaxpr
+from ..interpreters.batching import AxisData, Dims, Vals, batch_jaxpr, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
 from ..interpreters.partial_eval import trace_to_jaxpr
 from ..jaxpr import (
@@ -65,6 +66,13 @@ def _(
         found = ctx.emit_text(f"stablehlo.optimization_barrier {', '.join(args)} : {types}", len(args))
         names = [found] if len(args) == 1 else [f"{found}#{i}" for i in range(len(args))]
     return ctx.lower_region(jaxpr, names)
+
+
+@register_batcher(remat_p, even_unmapped=True)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, jaxpr: Jaxpr, **params: Any) -> Any:
+    on_batches, out_dims = batch_jaxpr(jaxpr, axis, dims)
+    outs = remat_p.bind(*on_batches.consts, *vals, jaxpr=convert_constvars_jaxpr(on_batches), **params)
+    return outs, out_dims
 
 
 def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:

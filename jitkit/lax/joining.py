@@ -12,11 +12,14 @@ import numpy as np
 
 from ..core import Primitive, ShapedArray
 from ..interpreters.ad_rules import Zero, deflinear, instantiate_zeros, is_undefined, no_cotangents
+from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher, shifted
 from ..interpreters.mlir import LoweringContext, register_lowering
 from .convert import asarray
+from .creation import full_like
 from .elementwise import sub
 from .reduction import reduce_sum
-from .shaping import reshape
+from .selection import select
+from .shaping import broadcast, broadcast_in_dim, reshape
 from .slicing import slice, slice_p
 from .utils import canonicalize_axis, check_same_dtypes, constant_like, is_array
 
@@ -46,6 +49,18 @@ def _(*operands: ShapedArray, dimension: int) -> ShapedArray:
 @register_lowering(concatenate_p)
 def _(ctx: LoweringContext, *operands: str, dimension: int) -> str:
     return _emit_concatenate(ctx, operands, ctx.avals_in, dimension)
+
+
+@register_batcher(concatenate_p)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, dimension: int) -> Any:
+    return concatenate(_all_at_front(axis, vals, dims), dimension + 1), 0
+
+
+def _all_at_front(axis: AxisData, vals: Vals, dims: Dims) -> list[Any]:
+    return [
+        broadcast(x, (axis.size,)) if dim is None else moveaxis(x, dim, 0)
+        for x, dim in zip(vals, dims, strict=True)
+    ]
 
 
 def _transpose_concatenate(ct: Any, *operands: Any, dimension: int) -> list[Any]:
@@ -125,6 +140,21 @@ def _(ctx: LoweringContext, x: str, *, axis: int) -> list[str]:
     return [ctx.reshape(name, aval, ctx.avals_out[0].shape) for name, aval in parts]
 
 
+@register_batcher(stack_p)
+def _(batch: AxisData, vals: Vals, dims: Sequence[int], *, axis: int) -> Any:
+    if len(set(dims)) == 1:
+        dim = dims[0]
+        return stack_p.bind(*vals, axis=axis + (axis > dim)), dim + (axis <= dim)
+    return stack_p.bind(*_all_at_front(batch, vals, dims), axis=axis + 1), 0
+
+
+@register_batcher(unstack_p)
+def _(batch: AxisData, vals: Vals, dims: Sequence[int], *, axis: int) -> Any:
+    [x], [dim], [gone] = vals, dims, shifted([axis], dims[0])
+    parts = unstack_p.bind(x, axis=gone)
+    return parts, [dim - (gone < dim)] * len(parts)
+
+
 def _transpose_unstack(cts: list[Any], x: Any, *, axis: int) -> list[Any]:
     if all(type(ct) is Zero for ct in cts):
         return no_cotangents([x])
@@ -171,6 +201,12 @@ def _(x: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> list[ShapedArray]
 @register_lowering(split_p)
 def _(ctx: LoweringContext, x: str, *, sizes: tuple[int, ...], axis: int) -> list[str]:
     return [name for name, _ in _emit_split(ctx, x, ctx.avals_in[0], sizes, axis)]
+
+
+@register_batcher(split_p)
+def _(batch: AxisData, vals: Vals, dims: Sequence[int], *, sizes: Sequence[int], axis: int) -> Any:
+    [x], [dim] = vals, dims
+    return split(x, sizes, *shifted([axis], dim)), [dim] * len(sizes)
 
 
 def _transpose_split(cts: list[Any], x: Any, *, sizes: tuple[int, ...], axis: int) -> list[Any]:
@@ -224,6 +260,12 @@ def _(ctx: LoweringContext, x: str, *, reps: tuple[int, ...]) -> str:
     x = ctx.reshape(x, aval, spaced.shape)
     x = ctx.broadcast_in_dim(x, spaced, repeated.shape, range(spaced.ndim))
     return ctx.reshape(x, repeated, ctx.avals_out[0].shape)
+
+
+@register_batcher(tile_p)
+def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, reps: Sequence[int]) -> Any:
+    [x], [dim] = vals, dims
+    return tile(x, (*reps[:dim], 1, *reps[dim:])), dim
 
 
 def _transpose_tile(ct: Any, x: Any, *, reps: tuple[int, ...]) -> list[Any]:
@@ -280,6 +322,20 @@ def _(ctx: LoweringContext, x: str, padding_value: str, *, padding_config: Any) 
         for name, sizes in (("low", low), ("high", high), ("interior", interior))
     )
     return ctx.emit("stablehlo.pad", [x, padding_value], f", {lists}", signature=True)
+
+
+@register_batcher(pad_p)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, padding_config: Sequence[Sequence[int]]) -> Any:
+    """With a padding value for each element, it is put where no element is after padding."""
+    (x, padding_value), (dim, value_dim) = vals, dims
+    if dim is None:
+        x, dim = broadcast(x, (axis.size,)), 0
+    padding_config = (*padding_config[:dim], (0, 0, 0), *padding_config[dim:])
+    if value_dim is None:
+        return pad(x, padding_value, padding_config), dim
+    padded = pad(x, full_like(x, 0, shape=()), padding_config)
+    inside = pad(full_like(x, True, np.bool_), False, padding_config)
+    return select(inside, padded, broadcast_in_dim(padding_value, padded.shape, (dim,))), dim
 
 
 def _transpose_pad(ct: Any, x: Any, padding_value: Any, *, padding_config: Any) -> list[Any]:

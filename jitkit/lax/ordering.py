@@ -20,11 +20,14 @@ from ..interpreters.ad_rules import (
     primitive_transposes,
     zero_tangent,
 )
+from ..interpreters.batching import AxisData, Dims, Vals, defvectorized, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
 
 # --- copy, stop_gradient -------------------------------------------------------------------------------
 copy_p = Primitive("copy")
 stop_gradient_p = Primitive("stop_gradient")
+defvectorized(copy_p)
+defvectorized(stop_gradient_p)
 
 
 @copy_p.def_abstract_eval
@@ -76,6 +79,11 @@ def _(ctx: LoweringContext, x: str, y: str) -> str:
     return y
 
 
+@register_batcher(tie_p)
+def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
+    return tie_p.bind(*vals), dims[1]
+
+
 primitive_jvps[tie_p] = lambda primals, tangents: (tie_p.bind(*primals), tangents[1])
 primitive_transposes[tie_p] = lambda ct, x, y: [None, ct]
 
@@ -95,6 +103,11 @@ def _(ctx: LoweringContext, *operands: str) -> list[str]:
     types = ", ".join(map(type_of, ctx.avals_in))
     name = ctx.emit_text(f"stablehlo.optimization_barrier {', '.join(operands)} : {types}", len(operands))
     return [name] if len(operands) == 1 else [f"{name}#{i}" for i in range(len(operands))]
+
+
+@register_batcher(optimization_barrier_p)
+def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
+    return optimization_barrier_p.bind(*vals), dims
 
 
 def _barrier_of(values: Any) -> Any:

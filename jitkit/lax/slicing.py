@@ -29,6 +29,7 @@ from ..interpreters.ad_rules import (
     primitive_jvps,
     primitive_transposes,
 )
+from ..interpreters.batching import AxisData, Vals, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..pjit.jit import jit
 from .convert import convert_element_type
@@ -100,6 +101,17 @@ def _(
         for start, limit, step in zip(start_indices, limit_indices, steps, strict=True)
     ]
     return ctx.emit_op(f"stablehlo.slice {x} [{', '.join(windows)}]", ctx.avals_in, ctx.avals_out[0])
+
+
+@register_batcher(slice_p)
+def _(
+    axis: AxisData, vals: Vals, dims: Sequence[int], *, start_indices: Any, limit_indices: Any, strides: Any
+) -> Any:
+    [x], [dim] = vals, dims
+    starts = (*start_indices[:dim], 0, *start_indices[dim:])
+    limits = (*limit_indices[:dim], axis.size, *limit_indices[dim:])
+    steps = None if strides is None else (*strides[:dim], 1, *strides[dim:])
+    return slice(x, starts, limits, steps), dim
 
 
 def slice(

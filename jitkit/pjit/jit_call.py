@@ -27,6 +27,7 @@ from ..interpreters.ad_linearize import (
 )
 from ..interpreters.ad_rules import Zero, is_undefined, primitive_jvps, primitive_transposes
 from ..interpreters.ad_transpose import transpose_jaxpr
+from ..interpreters.batching import AxisData, Dims, Vals, batch_jaxpr, register_batcher
 from ..jaxpr import (
     Jaxpr,
     JaxprEqn,
@@ -54,6 +55,12 @@ def _(*avals: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
 @mlir.register_lowering(jit_p)
 def _(ctx: mlir.LoweringContext, *args: str, jaxpr: Jaxpr, name: str, **params: Any) -> list[str]:
     return ctx.call_jaxpr(name, jaxpr, args)
+
+
+@register_batcher(jit_p, even_unmapped=True)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, jaxpr: Jaxpr, **params: Any) -> Any:
+    on_batches, out_dims = batch_jaxpr(jaxpr, axis, dims)
+    return jit_p.bind(*vals, jaxpr=on_batches, **params), out_dims
 
 
 def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
