@@ -70,7 +70,7 @@ def test_jacobians_and_hessians_have_the_values_and_trees_of_jax(jax, jnp):
     values = [
         jax.jacfwd(lambda x: jnp.sin(x) * x[0])(X),
         jax.jacrev(f, (0, 1))(X, 2.0),
-        jax.jacfwd(lambda x, y: (f(x, y), y), (0, 1), has_aux=True)(X, 2.0),
+        jax.jacfwd(lambda x, y: (f(x, y), y * jnp.ones(2)), (0, 1), has_aux=True)(X, 2.0),
         jax.jacobian(lambda x: x * x)(1.5),
         jax.jacfwd(lambda z: z * z, holomorphic=True)(1 + 2j),
         jax.hessian(lambda d: jnp.power(d["a"], d["b"]))({"a": X[:2], "b": X[1:]}),
