@@ -30,7 +30,7 @@ import numpy as np
 from .. import core
 from ..core import Primitive, ShapedArray, dtypes
 from . import mlir
-from .batching import AxisData, Dims, Vals, broadcast, move_to, register_batcher
+from .batching import AxisData, Dims, Vals, move_to, register_batcher
 
 JvpRule = Callable[..., tuple[Any, Any]]
 TransposeRule = Callable[..., Sequence[Any]]
@@ -111,14 +111,6 @@ def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
     place = y_dim if y_dim is not None else x_dim
     assert place is not None, "the rule is asked where an operand is a batch"
     return add_any_p.bind(move_to(x, x_dim, place, axis.size), move_to(y, y_dim, place, axis.size)), place
-
-
-@register_batcher(add_any_p)
-def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
-    (x, y), (x_dim, y_dim) = vals, dims
-    if x_dim is None:
-        return add_any_p.bind(broadcast(x, axis.size, y_dim or 0), y), y_dim
-    return add_any_p.bind(x, move_to(y, y_dim, x_dim, axis.size)), x_dim
 
 
 def add_tangents(x: Any, y: Any) -> Any:

@@ -14,7 +14,6 @@ from . import elementwise_derivatives as elementwise_derivatives
 from . import extended as extended
 from . import reduction_derivatives as reduction_derivatives
 from . import scatter_derivatives as scatter_derivatives
-from . import windows as windows
 from .control_flow import associative_scan as associative_scan
 from .control_flow import cond as cond
 from .control_flow import cond_p as cond_p
@@ -68,6 +67,13 @@ from .dot import batch_matmul as batch_matmul
 from .dot import dot as dot
 from .dot import dot_general as dot_general
 from .dot import dot_general_p as dot_general_p
+from .dynamic_slicing import dynamic_index_in_dim as dynamic_index_in_dim
+from .dynamic_slicing import dynamic_slice as dynamic_slice
+from .dynamic_slicing import dynamic_slice_in_dim as dynamic_slice_in_dim
+from .dynamic_slicing import dynamic_update_index_in_dim as dynamic_update_index_in_dim
+from .dynamic_slicing import dynamic_update_slice as dynamic_update_slice
+from .dynamic_slicing import dynamic_update_slice_in_dim as dynamic_update_slice_in_dim
+from .dynamic_slicing import dynamic_update_slice_p as dynamic_update_slice_p
 from .elementwise import RoundingMethod as RoundingMethod
 from .elementwise import abs as abs
 from .elementwise import abs_p as abs_p
@@ -309,14 +315,7 @@ from .shaping import squeeze as squeeze
 from .shaping import squeeze_p as squeeze_p
 from .shaping import transpose as transpose
 from .shaping import transpose_p as transpose_p
-from .slicing import dynamic_index_in_dim as dynamic_index_in_dim
-from .slicing import dynamic_slice as dynamic_slice
-from .slicing import dynamic_slice_in_dim as dynamic_slice_in_dim
 from .slicing import dynamic_slice_p as dynamic_slice_p
-from .slicing import dynamic_update_index_in_dim as dynamic_update_index_in_dim
-from .slicing import dynamic_update_slice as dynamic_update_slice
-from .slicing import dynamic_update_slice_in_dim as dynamic_update_slice_in_dim
-from .slicing import dynamic_update_slice_p as dynamic_update_slice_p
 from .slicing import index_in_dim as index_in_dim
 from .slicing import slice as slice
 from .slicing import slice_in_dim as slice_in_dim

@@ -5,6 +5,7 @@ JAX: jax/_src/lax/lax.py:concatenate
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from ..core import Primitive, ShapedArray
 from ..interpreters.ad_rules import Zero, deflinear, instantiate_zeros, is_undefined, no_cotangents
 from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher, shifted
 from ..interpreters.mlir import LoweringContext, register_lowering
+from ..runtime import array
 from .convert import asarray
 from .creation import full_like
 from .elementwise import sub
@@ -51,6 +53,12 @@ def _(ctx: LoweringContext, *operands: str, dimension: int) -> str:
     return _emit_concatenate(ctx, operands, ctx.avals_in, dimension)
 
 
+def _transpose_concatenate(ct: Any, *operands: Any, dimension: int) -> list[Any]:
+    shapes = [x.aval.shape if is_undefined(x) else x.shape for x in operands]
+    return split(ct, [shape[dimension] for shape in shapes], dimension)
+
+
+deflinear(concatenate_p, _transpose_concatenate)
 @register_batcher(concatenate_p)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, dimension: int) -> Any:
     return concatenate(_all_at_front(axis, vals, dims), dimension + 1), 0
@@ -61,14 +69,6 @@ def _all_at_front(axis: AxisData, vals: Vals, dims: Dims) -> list[Any]:
         broadcast(x, (axis.size,)) if dim is None else moveaxis(x, dim, 0)
         for x, dim in zip(vals, dims, strict=True)
     ]
-
-
-def _transpose_concatenate(ct: Any, *operands: Any, dimension: int) -> list[Any]:
-    shapes = [x.aval.shape if is_undefined(x) else x.shape for x in operands]
-    return split(ct, [shape[dimension] for shape in shapes], dimension)
-
-
-deflinear(concatenate_p, _transpose_concatenate)
 
 
 def _emit_concatenate(
@@ -140,6 +140,17 @@ def _(ctx: LoweringContext, x: str, *, axis: int) -> list[str]:
     return [ctx.reshape(name, aval, ctx.avals_out[0].shape) for name, aval in parts]
 
 
+array.unstacking.rows = functools.partial(unstack_p.bind, axis=0)
+
+
+def _transpose_unstack(cts: list[Any], x: Any, *, axis: int) -> list[Any]:
+    if all(type(ct) is Zero for ct in cts):
+        return no_cotangents([x])
+    return [stack_p.bind(*map(instantiate_zeros, cts), axis=axis)]
+
+
+deflinear(stack_p, lambda ct, *operands, axis: unstack_p.bind(ct, axis=axis))
+deflinear(unstack_p, _transpose_unstack)
 @register_batcher(stack_p)
 def _(batch: AxisData, vals: Vals, dims: Sequence[int], *, axis: int) -> Any:
     if len(set(dims)) == 1:
@@ -153,16 +164,6 @@ def _(batch: AxisData, vals: Vals, dims: Sequence[int], *, axis: int) -> Any:
     [x], [dim], [gone] = vals, dims, shifted([axis], dims[0])
     parts = unstack_p.bind(x, axis=gone)
     return parts, [dim - (gone < dim)] * len(parts)
-
-
-def _transpose_unstack(cts: list[Any], x: Any, *, axis: int) -> list[Any]:
-    if all(type(ct) is Zero for ct in cts):
-        return no_cotangents([x])
-    return [stack_p.bind(*map(instantiate_zeros, cts), axis=axis)]
-
-
-deflinear(stack_p, lambda ct, *operands, axis: unstack_p.bind(ct, axis=axis))
-deflinear(unstack_p, _transpose_unstack)
 
 
 def stack(operands: Sequence[Any], axis: int = 0) -> Any:
@@ -203,12 +204,6 @@ def _(ctx: LoweringContext, x: str, *, sizes: tuple[int, ...], axis: int) -> lis
     return [name for name, _ in _emit_split(ctx, x, ctx.avals_in[0], sizes, axis)]
 
 
-@register_batcher(split_p)
-def _(batch: AxisData, vals: Vals, dims: Sequence[int], *, sizes: Sequence[int], axis: int) -> Any:
-    [x], [dim] = vals, dims
-    return split(x, sizes, *shifted([axis], dim)), [dim] * len(sizes)
-
-
 def _transpose_split(cts: list[Any], x: Any, *, sizes: tuple[int, ...], axis: int) -> list[Any]:
     if all(type(ct) is Zero for ct in cts):
         return no_cotangents([x])
@@ -216,6 +211,10 @@ def _transpose_split(cts: list[Any], x: Any, *, sizes: tuple[int, ...], axis: in
 
 
 deflinear(split_p, _transpose_split)
+@register_batcher(split_p)
+def _(batch: AxisData, vals: Vals, dims: Sequence[int], *, sizes: Sequence[int], axis: int) -> Any:
+    [x], [dim] = vals, dims
+    return split(x, sizes, *shifted([axis], dim)), [dim] * len(sizes)
 
 
 def _emit_split(
@@ -262,18 +261,16 @@ def _(ctx: LoweringContext, x: str, *, reps: tuple[int, ...]) -> str:
     return ctx.reshape(x, repeated, ctx.avals_out[0].shape)
 
 
-@register_batcher(tile_p)
-def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, reps: Sequence[int]) -> Any:
-    [x], [dim] = vals, dims
-    return tile(x, (*reps[:dim], 1, *reps[dim:])), dim
-
-
 def _transpose_tile(ct: Any, x: Any, *, reps: tuple[int, ...]) -> list[Any]:
     pairs = [n for pair in zip(reps, x.aval.shape, strict=True) for n in pair]
     return [reduce_sum(reshape(ct, pairs), range(0, len(pairs), 2))]
 
 
 deflinear(tile_p, _transpose_tile)
+@register_batcher(tile_p)
+def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, reps: Sequence[int]) -> Any:
+    [x], [dim] = vals, dims
+    return tile(x, (*reps[:dim], 1, *reps[dim:])), dim
 
 
 def tile(operand: Any, reps: Sequence[int]) -> Any:
@@ -324,20 +321,6 @@ def _(ctx: LoweringContext, x: str, padding_value: str, *, padding_config: Any) 
     return ctx.emit("stablehlo.pad", [x, padding_value], f", {lists}", signature=True)
 
 
-@register_batcher(pad_p)
-def _(axis: AxisData, vals: Vals, dims: Dims, *, padding_config: Sequence[Sequence[int]]) -> Any:
-    """With a padding value for each element, it is put where no element is after padding."""
-    (x, padding_value), (dim, value_dim) = vals, dims
-    if dim is None:
-        x, dim = broadcast(x, (axis.size,)), 0
-    padding_config = (*padding_config[:dim], (0, 0, 0), *padding_config[dim:])
-    if value_dim is None:
-        return pad(x, padding_value, padding_config), dim
-    padded = pad(x, full_like(x, 0, shape=()), padding_config)
-    inside = pad(full_like(x, True, np.bool_), False, padding_config)
-    return select(inside, padded, broadcast_in_dim(padding_value, padded.shape, (dim,))), dim
-
-
 def _transpose_pad(ct: Any, x: Any, padding_value: Any, *, padding_config: Any) -> list[Any]:
     """The elements of the operand are cut out; what is left over was the padding value, each time."""
     of_operand = None
@@ -353,6 +336,18 @@ def _transpose_pad(ct: Any, x: Any, padding_value: Any, *, padding_config: Any) 
 
 
 deflinear(pad_p, _transpose_pad)
+@register_batcher(pad_p)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, padding_config: Sequence[Sequence[int]]) -> Any:
+    """With a padding value for each element, it is put where no element is after padding."""
+    (x, padding_value), (dim, value_dim) = vals, dims
+    if dim is None:
+        x, dim = broadcast(x, (axis.size,)), 0
+    padding_config = (*padding_config[:dim], (0, 0, 0), *padding_config[dim:])
+    if value_dim is None:
+        return pad(x, padding_value, padding_config), dim
+    padded = pad(x, full_like(x, 0, shape=()), padding_config)
+    inside = pad(full_like(x, True, np.bool_), False, padding_config)
+    return select(inside, padded, broadcast_in_dim(padding_value, padded.shape, (dim,))), dim
 
 
 def pad(operand: Any, padding_value: Any, padding_config: Sequence[Sequence[int]]) -> Any:

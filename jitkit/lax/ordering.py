@@ -79,13 +79,12 @@ def _(ctx: LoweringContext, x: str, y: str) -> str:
     return y
 
 
+primitive_jvps[tie_p] = lambda primals, tangents: (tie_p.bind(*primals), tangents[1])
+primitive_transposes[tie_p] = lambda ct, x, y: [None, ct]
 @register_batcher(tie_p)
 def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
     return tie_p.bind(*vals), dims[1]
 
-
-primitive_jvps[tie_p] = lambda primals, tangents: (tie_p.bind(*primals), tangents[1])
-primitive_transposes[tie_p] = lambda ct, x, y: [None, ct]
 
 # --- optimization_barrier ------------------------------------------------------------------------------
 optimization_barrier_p = Primitive("optimization_barrier", multiple_results=True)
@@ -105,17 +104,15 @@ def _(ctx: LoweringContext, *operands: str) -> list[str]:
     return [name] if len(operands) == 1 else [f"{name}#{i}" for i in range(len(operands))]
 
 
-@register_batcher(optimization_barrier_p)
-def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
-    return optimization_barrier_p.bind(*vals), dims
-
-
 def _barrier_of(values: Any) -> Any:
     return optimization_barrier([instantiate_zeros(x) for x in values])
 
 
 primitive_jvps[optimization_barrier_p] = lambda xs, ts: (optimization_barrier(xs), _barrier_of(ts))
 primitive_transposes[optimization_barrier_p] = lambda cts, *xs: _barrier_of(cts)
+@register_batcher(optimization_barrier_p)
+def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
+    return optimization_barrier_p.bind(*vals), dims
 
 
 def optimization_barrier(operand: Any, /) -> Any:

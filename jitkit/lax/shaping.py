@@ -191,6 +191,16 @@ def _(ctx: LoweringContext, x: str, *, new_sizes: tuple[int, ...], dimensions: A
     return ctx.reshape(x, aval, new_sizes)
 
 
+def _transpose_reshape(
+    ct: Any, x: Any, *, new_sizes: tuple[int, ...], dimensions: Any, sharding: None
+) -> list[Any]:
+    if dimensions is None:
+        return [reshape(ct, x.aval.shape)]
+    permuted = reshape(ct, [x.aval.shape[axis] for axis in dimensions])
+    return [transpose(permuted, np.argsort(dimensions))]
+
+
+deflinear(reshape_p, _transpose_reshape)
 @register_batcher(reshape_p)
 def _(
     axis: AxisData,
@@ -204,18 +214,6 @@ def _(
     x = moveaxis(vals[0], dims[0], 0)
     order = None if dimensions is None else (0, *shifted(dimensions, 0))
     return reshape(x, (axis.size, *new_sizes), order), 0
-
-
-def _transpose_reshape(
-    ct: Any, x: Any, *, new_sizes: tuple[int, ...], dimensions: Any, sharding: None
-) -> list[Any]:
-    if dimensions is None:
-        return [reshape(ct, x.aval.shape)]
-    permuted = reshape(ct, [x.aval.shape[axis] for axis in dimensions])
-    return [transpose(permuted, np.argsort(dimensions))]
-
-
-deflinear(reshape_p, _transpose_reshape)
 
 
 def reshape(operand: Any, new_sizes: Any, dimensions: Sequence[int] | None = None) -> Any:
@@ -267,12 +265,10 @@ def _(ctx: LoweringContext, x: str, *, dimensions: tuple[int, ...]) -> str:
     return ctx.reshape(x, ctx.avals_in[0], ctx.avals_out[0].shape)
 
 
+deflinear(squeeze_p, lambda ct, x, dimensions: [expand_dims(ct, dimensions)])
 @register_batcher(squeeze_p)
 def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, dimensions: Sequence[int]) -> Any:
     return squeeze(moveaxis(vals[0], dims[0], 0), shifted(dimensions, 0)), 0
-
-
-deflinear(squeeze_p, lambda ct, x, dimensions: [expand_dims(ct, dimensions)])
 
 
 def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
@@ -317,13 +313,11 @@ def _(ctx: LoweringContext, x: str, *, permutation: tuple[int, ...]) -> str:
     return _emit_transpose(ctx, x, ctx.avals_in[0], permutation)[0]
 
 
+deflinear(transpose_p, lambda ct, x, permutation: [transpose(ct, np.argsort(permutation))])
 @register_batcher(transpose_p)
 def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, permutation: Sequence[int]) -> Any:
     [x], [dim] = vals, dims
     return transpose(x, (dim, *shifted(permutation, dim))), 0
-
-
-deflinear(transpose_p, lambda ct, x, permutation: [transpose(ct, np.argsort(permutation))])
 
 
 def _emit_transpose(
@@ -367,13 +361,11 @@ def _(ctx: LoweringContext, x: str, *, dimensions: tuple[int, ...]) -> str:
     return ctx.emit("stablehlo.reverse", [x], f", dims = [{', '.join(map(str, dimensions))}]")
 
 
+deflinear(rev_p, lambda ct, x, dimensions: [rev(ct, dimensions)])
 @register_batcher(rev_p)
 def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, dimensions: Sequence[int]) -> Any:
     [x], [dim] = vals, dims
     return rev(x, shifted(dimensions, dim)), dim
-
-
-deflinear(rev_p, lambda ct, x, dimensions: [rev(ct, dimensions)])
 
 
 def rev(operand: Any, dimensions: Sequence[int]) -> Any:

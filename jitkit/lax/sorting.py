@@ -86,18 +86,6 @@ def _(ctx: LoweringContext, *operands: str, dimension: int, is_stable: bool, num
     )
 
 
-@register_batcher(sort_p)
-def _(axis: AxisData, vals: Vals, dims: Dims, *, dimension: int, **params: Any) -> Any:
-    to = next(dim for dim in dims if dim is not None)
-    shape = next(x.shape for x, dim in zip(vals, dims, strict=True) if dim is not None)
-    others = [i for i in range(len(shape)) if i != to]
-    operands = [
-        broadcast_in_dim(x, shape, others) if dim is None else moveaxis(x, dim, to)
-        for x, dim in zip(vals, dims, strict=True)
-    ]
-    return sort_p.bind(*operands, dimension=shifted([dimension], to)[0], **params), [to] * len(operands)
-
-
 def _along_axis(axis: int, others: tuple[int, ...]) -> GatherDimensionNumbers:
     """Of a gather that takes an element for each element along the axis; the other axes run along."""
     return GatherDimensionNumbers((), (axis,), (axis,), others, others)
@@ -123,6 +111,16 @@ def _jvp_sort(
 
 
 primitive_jvps[sort_p] = _jvp_sort
+@register_batcher(sort_p)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, dimension: int, **params: Any) -> Any:
+    to = next(dim for dim in dims if dim is not None)
+    shape = next(x.shape for x, dim in zip(vals, dims, strict=True) if dim is not None)
+    others = [i for i in range(len(shape)) if i != to]
+    operands = [
+        broadcast_in_dim(x, shape, others) if dim is None else moveaxis(x, dim, to)
+        for x, dim in zip(vals, dims, strict=True)
+    ]
+    return sort_p.bind(*operands, dimension=shifted([dimension], to)[0], **params), [to] * len(operands)
 
 
 def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
@@ -211,11 +209,6 @@ def _(ctx: LoweringContext, x: str, *, k: int, axis: int) -> list[str]:
     return [swap(f"{found}#{i}", result_types[i], ctx.avals_out[i]) for i in range(2)]
 
 
-@register_batcher(top_k_p)
-def _(batch: AxisData, vals: Vals, dims: Sequence[int], *, k: int, axis: int) -> Any:
-    return top_k(vals[0], k, axis=shifted([axis], dims[0])[0]), [dims[0]] * 2
-
-
 def _jvp_top_k(primals: Sequence[Any], tangents: Sequence[Any], *, k: int, axis: int) -> tuple[Any, Any]:
     values, places = top_k(primals[0], k, axis=axis)
     rank = places.ndim
@@ -225,6 +218,9 @@ def _jvp_top_k(primals: Sequence[Any], tangents: Sequence[Any], *, k: int, axis:
 
 
 primitive_jvps[top_k_p] = _jvp_top_k
+@register_batcher(top_k_p)
+def _(batch: AxisData, vals: Vals, dims: Sequence[int], *, k: int, axis: int) -> Any:
+    return top_k(vals[0], k, axis=shifted([axis], dims[0])[0]), [dims[0]] * 2
 
 
 def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:

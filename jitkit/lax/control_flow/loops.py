@@ -40,7 +40,14 @@ from ..reduction import reduce_or
 from ..selection import select
 from ..shaping import broadcast_in_dim
 from .agreement import check_carry, check_operands, promote_weak_inputs
-from .common import Body, Traced, avals_of, batched_carry, eval_jaxpr_p, trace_body
+from .common import (
+    Body,
+    Traced,
+    avals_of,
+    batched_carry,
+    eval_jaxpr_p,
+    trace_body,
+)
 
 while_p = Primitive("while", multiple_results=True, pure_shape_rule=False)
 while_p.effects = lambda params: no_effects.union(params["cond_jaxpr"].effects, params["body_jaxpr"].effects)

@@ -44,7 +44,13 @@ from ...tree_util import tree_flatten, tree_map, tree_unflatten, treedef_tuple
 from ..reducers import inline_function
 from ..slicing import index_in_dim
 from .agreement import check_carry, check_operands, promote_weak_inputs
-from .common import Body, Traced, avals_of, batched_carry, trace_body
+from .common import (
+    Body,
+    Traced,
+    avals_of,
+    batched_carry,
+    trace_body,
+)
 from .stepping import scan_as_while, stack_elements
 
 scan_p = Primitive("scan", multiple_results=True, pure_shape_rule=False)
