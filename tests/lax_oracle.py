@@ -15,6 +15,7 @@ import numpy as np
 
 import jitkit
 from jitkit.base import config
+from jitkit.base.jax_version import since
 
 JAX_VERSION = tuple(int(part) for part in jax.__version__.split(".")[:2])
 # Operations that later versions lower by other algorithms: other last bits, and other edges of complex numbers.
@@ -151,3 +152,6 @@ def edge_values(name):
 def pairs(values):
     """Every value with every other."""
     return np.repeat(values, len(values)), np.tile(values, len(values))
+
+# Jaxprs of derivatives and of batches are compared with the letter of JAX 0.10; of a newer one, values and types only.
+JAXPRS_ARE_OURS = not since(0, 11)
