@@ -43,6 +43,7 @@ ACCEPTED_SKIPS = (
     "needs a network",
     "needs jax >=",
     "needs nbgrader",
+    "needs a browser",
 )
 
 
