@@ -43,7 +43,7 @@ def test_the_long_program_has_1500_equations_in_both():
     assert counts == [1500, 1500]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.group}: {row.name}")
+@pytest.mark.parametrize("row", one_in(2, ROWS), ids=lambda row: f"{row.group}: {row.name}")
 def test_every_row_gives_times_of_both(row):
     measured = row.measure(LEAST)
     assert {"jitkit", "jax"} <= set(measured) <= {"jitkit", "jax", "numpy", "numba"}

@@ -42,7 +42,7 @@ def test_there_are_more_than_twenty_and_no_name_twice():
     assert all(re.fullmatch(r"[a-z-]{3,17}", name) for name in BY_NAME)
 
 
-@every_pitfall
+@pytest.mark.parametrize("name", one_in(3, BY_NAME))
 def test_both_programs_trace_and_compile_as_often_as_is_said(name, measured):
     pitfall, result = BY_NAME[name], measured(name)
     assert counts(result.slow) == pitfall.slow_counts
