@@ -9,7 +9,7 @@ import pytest
 
 import jitkit as jk
 from jitkit.base import source_info
-from jitkit.misses import origin as function_origin
+from jitkit.misses.origin import origin_of
 
 CELL = "/tmp/ipykernel_26861/3902580990.py"
 
@@ -37,7 +37,7 @@ def test_a_line_of_a_cell_is_named_as_ipythons_tracebacks_name_it(notebook):
 
 def test_what_is_said_of_a_function_in_a_cell_names_the_cell(notebook):
     f = notebook("@jk.jit\ndef f(x):\n    return x + 1\n\nf(1.0)\nf(1)")["f"]
-    assert function_origin.origin_of(f.__wrapped__).function == "f at Cell In[7], line 1"
+    assert origin_of(f.__wrapped__).function == "f at Cell In[7], line 1"
     jaxpr = jk.make_jaxpr(f.__wrapped__)(1.0)
     assert jaxpr.debug_info.func_src_info == "f at Cell In[7], line 1"
     assert source_info.summarize(jaxpr.eqns[0].source_info) == "Cell In[7], line 3 (f)"
