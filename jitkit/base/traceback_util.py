@@ -20,6 +20,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 import sys
 import types
 from collections.abc import Callable, Iterator
