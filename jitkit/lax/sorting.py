@@ -17,6 +17,7 @@ import numpy as np
 from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
 from .elementwise import bitwise_and, bitwise_or, eq, eq_to, imag, lt_to, ne, real
+from .elementwise_rules import scalar_like
 from .reducers import inline_function
 from .selection import select
 from .utils import canonicalize_axis, canonicalize_shape, is_a
@@ -55,7 +56,7 @@ def _parts(x: Any, y: Any) -> list[tuple[Any, Any]]:
 
 def _canonical(x: Any) -> Any:
     """A float with one zero and one nan instead of many: the total order tells those apart."""
-    zero, nan = x.dtype.type(0), x.dtype.type(np.nan)
+    zero, nan = (scalar_like(x, value) for value in (0, np.nan))
     return select(ne(x, x), nan, select(eq(x, zero), zero, x))
 
 
