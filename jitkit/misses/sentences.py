@@ -270,11 +270,16 @@ class Report(RichDisplay):
         """A dict of plain data per miss."""
         return [miss.as_dict() for miss in self.misses]
 
+    def _functions(self, cell: str) -> tuple[str, ...]:
+        """A cell of the column of functions, which a report on one function does not have."""
+        return () if self._of_one_function else (cell,)
+
     def _repr_html_(self) -> str:
-        rows = [("miss", "function", "call", "what happened", "time", "why")]
+        rows = [("miss", *self._functions("function"), "call", "what happened", "time", "why")]
         for miss in self.misses:
             time, why = _milliseconds(miss.seconds), "\n".join(miss.lines())
-            rows.append((f"#{miss.number}", miss.function, miss.call_site, miss.happened, time, why))
+            function = self._functions(miss.function)
+            rows.append((f"#{miss.number}", *function, miss.call_site, miss.happened, time, why))
         cell = "<td style='text-align: left; white-space: pre-wrap'>{}</td>"
         table = "".join(f"<tr>{''.join(cell.format(escape(text)) for text in row)}</tr>" for row in rows)
         return f"<p>{escape(self.title)}</p><table>{table}</table>"
