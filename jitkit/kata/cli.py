@@ -126,6 +126,11 @@ def _start_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         help="where (default: the workspace we are in, or jitkit-labs)",
     )
+    parser.add_argument(
+        "--into-existing",
+        action="store_true",
+        help="also into a folder that has other things in it: the labs come beside them, and nothing is overwritten",
+    )
 
 
 def _check_arguments(parser: argparse.ArgumentParser) -> None:
