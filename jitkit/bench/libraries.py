@@ -7,33 +7,40 @@ from typing import Any, NamedTuple
 import jax
 import jax.lax
 import jax.numpy
+import jax.tree_util
 
 import jitkit
 import jitkit.lax
 import jitkit.numpy
+import jitkit.tree_util
 
 
 class Library(NamedTuple):
-    """What a program needs of a library: `jit`, its numpy, its lax."""
+    """What a program needs of a library: `jit`, its numpy, its lax, its trees."""
 
     name: str
     jit: Any
     np: Any
     lax: Any
+    trees: Any
 
     def array(self, x: Any) -> Any:
         """A value as an array of this library, on the device."""
         return self.np.asarray(x).block_until_ready()
 
 
-OURS = Library("jitkit", jitkit.jit, jitkit.numpy, jitkit.lax)
-THEIRS = Library("jax", jax.jit, jax.numpy, jax.lax)
+OURS = Library("jitkit", jitkit.jit, jitkit.numpy, jitkit.lax, jitkit.tree_util)
+THEIRS = Library("jax", jax.jit, jax.numpy, jax.lax, jax.tree_util)
 LIBRARIES = (OURS, THEIRS)
 
 
 def wait(result: Any) -> Any:
-    """Wait for an array, or for the arrays in a dict; what is not asynchronous, numpy's say, is there already."""
-    for array in result.values() if isinstance(result, dict) else (result,):
+    """Wait for an array, or for the arrays in a dict or a list; what is not asynchronous, numpy's say, is there
+    already.
+    """
+    for array in (
+        result.values() if isinstance(result, dict) else result if type(result) is list else (result,)
+    ):
         if hasattr(array, "block_until_ready"):
             array.block_until_ready()
     return result

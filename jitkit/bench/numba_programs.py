@@ -12,6 +12,10 @@ from typing import Any
 
 import numpy as np
 
+BLAS = (
+    "its matrix products are calls of the same BLAS as numpy's"  # why some programs are not written for numba
+)
+
 
 def find_njit() -> Any:
     """numba's compiler; None where numba is not installed, or does not go with this numpy."""

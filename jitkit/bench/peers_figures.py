@@ -30,18 +30,21 @@ def _draw_ratios(figure: Figure, theme: Theme, results: Sequence[Result], where:
     widest = min(max(max(r.ratio.high, r.row.target) for r in results), 2.5)  # beyond it is noise
     for i, result in enumerate(results):
         ratio = result.ratio
-        color = theme.blue if result.met else theme.vermilion
+        color = {"met": theme.blue, "missed": theme.vermilion}.get(result.verdict, theme.grey)
         axes.barh(i, ratio.median, height=0.62, color=color)
         axes.plot([ratio.low, min(ratio.high, widest)], [i, i], color=theme.ink, linewidth=1.5)
         axes.plot([result.row.target] * 2, [i - 0.42, i + 0.42], color=theme.ink, linewidth=2.5)
-        text = f"{ratio.median:.2f}  {'met' if result.met else 'missed'}"
+        text = f"{ratio.median:.2f}  {result.verdict}"
         end = min(max(ratio.high, result.row.target), widest)
         axes.annotate(text, (end, i), xytext=(8, 0), textcoords="offset points", va="center")
     axes.axvline(1.0, color=theme.grey, linestyle="--", linewidth=1)
     axes.set_yticks(range(len(results)), [_label(result.row) for result in results])
     axes.set_ylim(len(results) - 0.4, -0.6)
     axes.set_xlim(0, widest * 1.15)
-    axes.set_xlabel("time of jitkit / time of JAX (less is better; thick mark: target; thin line: quartiles)")
+    axes.set_xlabel(
+        "time of jitkit / time of JAX (less is better; thick mark: target; thin line: quartiles)\n"
+        "not resolved: the target is between the quartiles"
+    )
     axes.set_title("jitkit beside JAX, in one process")
     bare(axes)
     signed(figure, theme, "", where)

@@ -14,7 +14,7 @@ from typing import Any
 
 from jitkit.bench import tables
 from jitkit.bench.benchmark import Benchmark
-from jitkit.bench.machine import in_words, machine
+from jitkit.bench.machine import busy, in_words
 from jitkit.bench.peers import Peers
 from jitkit.bench.pitfalls import BY_NAME
 from jitkit.bench.pitfalls.measured import Pitfalls
@@ -37,6 +37,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.save is not None:
         prepare(arguments.save)
     progress, screen = Screen.of(sys.stderr), Screen.of(sys.stdout)
+    remark = busy(benchmark.machine)
+    if remark and arguments.json:
+        progress.line(remark, "yellow")
     if not arguments.json:
         if arguments.name is not None:
             show_sources(screen, arguments.name)
@@ -136,7 +139,7 @@ def show_head(screen: Screen, benchmark: Benchmark) -> None:
     """The title, the machine, and the names of the columns."""
     screen.line()
     screen.text(benchmark.title, 0, "bold")
-    for i, line in enumerate(in_words(machine())):
+    for i, line in enumerate(in_words(benchmark.machine)):
         screen.text(line, 0, *(("yellow",) if i == 2 else ()))
     screen.line()
     kept = tables.fitting(benchmark.columns, screen.width - 1)
