@@ -79,6 +79,10 @@ class Benchmark(abc.ABC):
         """A second table, where there is more to be said."""
         return None
 
+    def footnotes(self) -> list[str]:
+        """What stands below everything else: sources, say."""
+        return []
+
     def effort(self) -> dict[str, Any]:
         """How long was measured, as plain data."""
         return {}

@@ -20,6 +20,8 @@ from .tables import Column, Line
 from .timing import Spread
 from .words import duration
 
+OTHERS = ("numpy", "Python", "numba")  # what runs whole programs besides
+
 
 class Result(NamedTuple):
     """A measured row. `ratio` is ours over JAX's; `others` has the times of libraries that are not compared."""
@@ -117,7 +119,7 @@ class Peers(Benchmark):
         compared = [result for result in results if result.others]
         if not compared:
             return None
-        libraries = [name for name in ("numpy", "numba") if any(name in r.others for r in compared)]
+        libraries = [name for name in OTHERS if any(name in r.others for r in compared)]
         columns = (Column("", 23, "<"), *[Column(name, 8) for name in ("jitkit", "jax", *libraries)])
         lines = [
             Line(
@@ -131,7 +133,10 @@ class Peers(Benchmark):
             )
             for r in compared
         ]
-        return Appendix(columns, lines, self._remark_on_numba(compared))
+        remark = self._remark_on_numba(compared)
+        if "Python" in libraries:
+            remark = f"Python is a loop in Python over numpy's scalars, for which numpy has nothing better. {remark}"
+        return Appendix(columns, lines, remark.strip())
 
     def _remark_on_numba(self, compared: Sequence[Result]) -> str:
         """Why a cell of numba's is empty."""

@@ -32,7 +32,7 @@ class Effort(NamedTuple):
 
 
 FULL = Effort(rounds=501, batch=0.0004, once=31, processes=11, seconds=10.0)
-QUICK = Effort(rounds=101, batch=0.0004, once=9, processes=3, seconds=1.0)
+QUICK = Effort(rounds=101, batch=0.0004, once=5, processes=3, seconds=1.0)
 
 Measured = dict[str, list[float]]  # by library, one number of seconds a round
 
@@ -229,12 +229,12 @@ def _run_loop(library: Library) -> Action:
 
 
 def _others(
-    program: Callable[..., Any], compiled: Callable[..., Any] | None, *arguments: Any
+    name: str, program: Callable[..., Any], compiled: Callable[..., Any] | None, *arguments: Any
 ) -> Callable[[], Mapping[str, Action]]:
-    """The program in numpy, and as numba compiles `compiled`, where it is installed."""
+    """The program in numpy, or in Python, and as numba compiles `compiled`, where it is installed."""
 
     def make() -> Mapping[str, Action]:
-        actions: dict[str, Action] = {"numpy": functools.partial(program, *arguments)}
+        actions: dict[str, Action] = {name: functools.partial(program, *arguments)}
         njit = numba_programs.find_njit()
         if compiled is not None and njit is not None:
             actions["numba"] = functools.partial(njit(compiled), *arguments)
@@ -243,10 +243,10 @@ def _others(
     return make
 
 
-_SELU = _others(programs.selu(np), numba_programs.selu, _normal(1_000_000))
-_NETWORK = _others(programs.network(np), None, *programs.network_data(512, 512, 512, 512))
-_SOFTMAX = _others(programs.softmax(np), numba_programs.softmax, _normal(500, 1000))
-_LOOP = _others(numba_programs.logistic_loop, numba_programs.logistic_loop, np.float32(0.3), 10_000)
+_SELU = _others("numpy", programs.selu(np), numba_programs.selu, _normal(1_000_000))
+_NETWORK = _others("numpy", programs.network(np), None, *programs.network_data(512, 512, 512, 512))
+_SOFTMAX = _others("numpy", programs.softmax(np), numba_programs.softmax, _normal(500, 1000))
+_LOOP = _others("Python", numba_programs.logistic_loop, numba_programs.logistic_loop, np.float32(0.3), 10_000)
 
 
 # --- rows that do a thing once ------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ or its label. On the dark ground their sky blue stands in for their blue, which 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -139,11 +139,15 @@ def bare(axes: Any) -> None:
     axes.grid(visible=False, axis="y")
 
 
-def signed(made: Figure, theme: Theme, title: str, where: str) -> None:
-    """Put a title over a figure of several parts, and below it on what machine it was measured."""
+def signed(made: Figure, theme: Theme, title: str, where: str, notes: Sequence[str] = ()) -> None:
+    """Put a title over a figure of several parts, and below it what is to be noted, and on what machine it was
+    measured.
+    """
     if title:
         made.suptitle(title, fontsize=20, fontweight="bold", x=0.02, ha="left")
-    made.supxlabel(where, fontsize=10, color=theme.grey, x=0.98, ha="right")
+    below = "\n".join([*notes, where])
+    x, side = (0.02, "left") if notes else (0.98, "right")
+    made.supxlabel(below, fontsize=10, color=theme.grey, x=x, ha=side, linespacing=1.4)
 
 
 def in_seconds(axis: Any) -> None:

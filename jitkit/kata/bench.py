@@ -177,6 +177,8 @@ def show_summary(screen: Screen, benchmark: Benchmark, results: Sequence[Any], s
     if left_out:
         screen.text("Columns that did not fit are in the JSON (--json).")
     screen.text(f"{benchmark.how} Measured in {seconds:.0f} s, on this machine only.")
+    for footnote in benchmark.footnotes():
+        screen.text(footnote, 0, "dim")
 
 
 # --- in files -------------------------------------------------------------------------------------------------
