@@ -16,21 +16,22 @@ import jitkit.tree_util
 
 
 class Library(NamedTuple):
-    """What a program needs of a library: `jit`, its numpy, its lax, its trees."""
+    """What a program needs of a library: `jit`, its numpy, its lax, its trees; and what forgets all that is compiled."""
 
     name: str
     jit: Any
     np: Any
     lax: Any
     trees: Any
+    clear_caches: Any
 
     def array(self, x: Any) -> Any:
         """A value as an array of this library, on the device."""
         return self.np.asarray(x).block_until_ready()
 
 
-OURS = Library("jitkit", jitkit.jit, jitkit.numpy, jitkit.lax, jitkit.tree_util)
-THEIRS = Library("jax", jax.jit, jax.numpy, jax.lax, jax.tree_util)
+OURS = Library("jitkit", jitkit.jit, jitkit.numpy, jitkit.lax, jitkit.tree_util, jitkit.clear_caches)
+THEIRS = Library("jax", jax.jit, jax.numpy, jax.lax, jax.tree_util, jax.clear_caches)
 LIBRARIES = (OURS, THEIRS)
 
 

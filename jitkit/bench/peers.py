@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from . import timing
 from .benchmark import Appendix, Benchmark, Step
 from .libraries import OURS, THEIRS
-from .numba_programs import BLAS
+from .numba_programs import BLAS, MISSING
 from .peers_rows import FULL, QUICK, ROWS, Effort, Row
 from .tables import Column, Line
 from .timing import Spread
@@ -141,7 +141,7 @@ class Peers(Benchmark):
     def _remark_on_numba(self, compared: Sequence[Result]) -> str:
         """Why a cell of numba's is empty."""
         if not any("numba" in result.others for result in compared):
-            return "numba is not installed (`pip install numba`), or does not go with this numpy."
+            return f"numba: {MISSING}."
         without = [result.row.name for result in compared if "numba" not in result.others]
         return f"numba has no turn at {', '.join(without)}: {BLAS}." if without else ""
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from jitkit.bench import tables
 from jitkit.bench.benchmark import Benchmark
+from jitkit.bench.eager import Eager
 from jitkit.bench.machine import busy, in_words
 from jitkit.bench.peers import Peers
 from jitkit.bench.pitfalls import BY_NAME
@@ -80,6 +81,7 @@ def make_benchmark(arguments: argparse.Namespace) -> Benchmark:
     kinds: dict[str, type[Benchmark]] = {
         "seeds": Seeds,
         "peers": Peers,
+        "eager": Eager,
         "scaling": Scaling,
         "kata": SaveToVerdict,
     }
