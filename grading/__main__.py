@@ -9,8 +9,8 @@ import sys
 import time
 from collections.abc import Sequence
 
-from jitkit.kata.manifest import Lab, ManifestError, all_labs
-from jitkit.kata.verdicts import Assessor
+from jitkit.kata.engine.manifest import Lab, ManifestError, all_labs
+from jitkit.kata.engine.verdicts import Assessor
 
 from . import course
 from .generate import ROOT, GenerateError, stale_files, write_generated

@@ -21,11 +21,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from jitkit.kata.checking import Check
-from jitkit.kata.manifest import Exercise, Lab
+from jitkit.kata.engine.manifest import Exercise, Lab
+from jitkit.kata.engine.reference import reference_function
+from jitkit.kata.engine.splice import Target
+from jitkit.kata.engine.verdicts import checks_of
 from jitkit.kata.mutants import in_its_class
-from jitkit.kata.reference import reference_function
-from jitkit.kata.splice import Target
-from jitkit.kata.verdicts import checks_of
 
 from .cells import Cell, code, markdown, notebook_text
 from .generate import GenerateError, by_class, imports_of_lab

@@ -11,10 +11,10 @@ import pathlib
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from jitkit.kata.manifest import Exercise, Lab
+from jitkit.kata.engine.manifest import Exercise, Lab
+from jitkit.kata.engine.reference import ReferenceFunction, reference_function
+from jitkit.kata.engine.splice import Function
 from jitkit.kata.mutants import in_its_class
-from jitkit.kata.reference import ReferenceFunction, reference_function
-from jitkit.kata.splice import Function
 
 from .notebooks import lab_notebook
 
@@ -160,14 +160,23 @@ def _imports_of(function: ReferenceFunction) -> Iterator[tuple[str, str]]:
             for alias in node.names:
                 name = alias.asname or alias.name
                 if name in used:
-                    origin = _absolute(module, node)
+                    origin = _by_the_door(_absolute(module, node), alias.name)
                     yield (
                         name,
                         f"from {origin} import {alias.name}{f' as {alias.asname}' if alias.asname else ''}",
                     )
         else:
             for name in used.intersection(_defined(node)):
-                yield name, f"from {module} import {name}"
+                yield name, f"from {_by_the_door(module, name)} import {name}"
+
+
+def _by_the_door(module: str, name: str) -> str:
+    """`jitkit.core` for `jitkit.core.tracer` and `Tracer`: the room, where it hands the name on."""
+    room, _, inside = module.rpartition(".")
+    door = ROOT.joinpath(*room.split("."), "__init__.py")
+    if room.count(".") == 1 and f"\nfrom .{inside} import {name} as {name}\n" in door.read_text(encoding="utf-8"):
+        return room
+    return module
 
 
 def _absolute(module: str, node: ast.ImportFrom) -> str:

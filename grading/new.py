@@ -5,7 +5,7 @@ from __future__ import annotations
 import pathlib
 import re
 
-from jitkit.kata.manifest import read_lab
+from jitkit.kata.engine.manifest import read_lab
 
 from .generate import write_generated
 

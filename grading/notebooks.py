@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from jitkit.kata.manifest import Exercise, Lab
+from jitkit.kata.engine.manifest import Exercise, Lab
 
 from .cells import Cell, code, markdown, notebook_text
 

@@ -20,15 +20,15 @@ import pathlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from jitkit.kata import verdicts
 from jitkit.kata.checking import Check
-from jitkit.kata.manifest import Exercise, Lab
+from jitkit.kata.engine import verdicts
+from jitkit.kata.engine.manifest import Exercise, Lab
+from jitkit.kata.engine.plain import Plain
+from jitkit.kata.engine.reference import reference_function
+from jitkit.kata.engine.running import LearnerSource
+from jitkit.kata.engine.splice import Function, Target
+from jitkit.kata.engine.verdicts import Assessor, Verdict
 from jitkit.kata.mutants import Mutant, in_its_class, load_mutants, mutant_source
-from jitkit.kata.plain import Plain
-from jitkit.kata.reference import reference_function
-from jitkit.kata.running import LearnerSource
-from jitkit.kata.splice import Function, Target
-from jitkit.kata.verdicts import Assessor, Verdict
 
 from .generate import ROOT, stale_files
 

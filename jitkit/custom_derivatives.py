@@ -19,11 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from . import api_util, core, jaxpr_printer, traceback_util
+from . import core
+from .base import traceback_util
 from .core import Primitive, Trace, Tracer
 from .interpreters import mlir, partial_eval
 from .jaxpr import DebugInfo, Jaxpr, JaxprEqn, convert_constvars_jaxpr
+from .jaxpr import printer as jaxpr_printer
 from .lax import stop_gradient
+from .signature import api_util
 from .tree_util import PyTreeDef, tree_flatten, tree_map, tree_unflatten
 
 # --- the primitive ---------------------------------------------------------------------------------------------------

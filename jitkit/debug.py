@@ -22,11 +22,12 @@ from typing import Any
 
 import numpy as np
 
-from . import core, traceback_util
-from .callback import call_python, on_cpu, reported
+from . import core
+from .base import traceback_util
 from .core import Primitive, Tracer
-from .effects import Effect, Effects
+from .core.effects import Effect, Effects
 from .interpreters.mlir import LoweringContext, register_lowering
+from .lax.callback import call_python, on_cpu, reported
 from .tree_util import PyTreeDef, tree_flatten, tree_unflatten
 
 debug_effect = Effect("Debug")

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes, lax
+from . import lax
+from .core import dtypes
 from .lax.convert import _convert_element_type
 from .tree_util import PyTreeDef, tree_flatten, tree_unflatten
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from .array import Array
+from .runtime.array import Array
 
 
 class SupportsDType(Protocol):

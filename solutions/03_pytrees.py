@@ -6,11 +6,11 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from jitkit.tree_nodes import DictKeys, KeyPath, NamedTupleNode, NodeType, RegisteredNode, intern_lock, is_namedtuple, known_keys
-from jitkit.tree_paths import is_stopped_by
-from jitkit.tree_registry import leaf_types, node_types, registered
-from jitkit.tree_util import IsLeaf, tree_flatten, tree_unflatten
-from jitkit.treedef import LEAF, PyTreeDef, make_flat_node, make_node
+from jitkit.tree_util import IsLeaf, KeyPath, PyTreeDef, tree_flatten, tree_unflatten
+from jitkit.tree_util.nodes import DictKeys, NamedTupleNode, NodeType, RegisteredNode, intern_lock, is_namedtuple, known_keys
+from jitkit.tree_util.paths import is_stopped_by
+from jitkit.tree_util.registry import leaf_types, node_types, registered
+from jitkit.tree_util.treedef import LEAF, make_flat_node, make_node
 
 
 # --- 03.1 One node ------------------------------------------------------------------------------------------

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from jitkit import api_util, config, key_reuse
-from jitkit.api_util import Arguments
-from jitkit.call_record import CallRecord, Change, TRACES, aval_of, changes, distance, kind_of_types, latest_first, sharding_of
-from jitkit.compilation_cache import EXACT_LRU_SIZE, Entry, FunctionCache, TracedCall, _caches, _caches_lock
-from jitkit.compiler import Executable
+from jitkit.base import config
+from jitkit.compiler.compiler import Executable
+from jitkit.compiler.placement import Placement
+from jitkit.compiler.program import Program, compile_program
 from jitkit.core import Tracer
 from jitkit.jaxpr import convert_constvars_jaxpr
-from jitkit.jit_call import NestedCall, jit_p
-from jitkit.pjit import flat_tree
-from jitkit.placement import Placement
-from jitkit.program import Program, compile_program
+from jitkit.misses.record import CallRecord, Change, TRACES, aval_of, changes, distance, kind_of_types, latest_first, sharding_of
+from jitkit.pjit import key_reuse
+from jitkit.pjit.compilation_cache import EXACT_LRU_SIZE, Entry, FunctionCache, TracedCall, _caches, _caches_lock
+from jitkit.pjit.jit_call import NestedCall, jit_p
+from jitkit.pjit.jitted import flat_tree
+from jitkit.pjit.tracing import avals_of
 from jitkit.runtime import OnHost, Placed
-from jitkit.tracing import avals_of
+from jitkit.signature import api_util
+from jitkit.signature.api_util import Arguments
 from jitkit.tree_util import PyTreeDef, tree_unflatten
 
 

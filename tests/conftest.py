@@ -18,9 +18,10 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 import hypothesis
 import pytest
 
-from jitkit import config, core, report
+from jitkit import core
+from jitkit.base import config, report
 from jitkit.interpreters import partial_eval
-from jitkit.jaxpr_check import check_jaxpr
+from jitkit.jaxpr.check import check_jaxpr
 
 # The same random programs every time, so that a red run is red again; `make fuzz` draws new ones, and more of
 # them.

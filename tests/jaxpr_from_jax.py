@@ -5,8 +5,10 @@ from __future__ import annotations
 from jax._src import core as jax_core
 from jax._src import source_info_util
 
-from jitkit import core, jaxpr_printer, source_info
+from jitkit import core
+from jitkit.base import source_info
 from jitkit.jaxpr import DebugInfo, Jaxpr, JaxprEqn, Literal, Var
+from jitkit.jaxpr import printer as jaxpr_printer
 
 
 class _Source:

@@ -6,9 +6,10 @@ import pathlib
 
 import pytest
 
-from jitkit.kata import cli, workspace
-from jitkit.kata.course import Course
-from jitkit.kata.source_edit import replace_functions
+from jitkit.kata import cli
+from jitkit.kata.engine.source_edit import replace_functions
+from jitkit.kata.workspace import workspace
+from jitkit.kata.workspace.course import Course
 
 LABS = pathlib.Path(__file__).with_name("kata_labs")
 

@@ -14,7 +14,7 @@ import ml_dtypes
 import numpy as np
 
 import jitkit
-from jitkit import config
+from jitkit.base import config
 
 JAX_VERSION = tuple(int(part) for part in jax.__version__.split(".")[:2])
 JAXPRS_ARE_OURS = JAX_VERSION < (0, 11)  # the version whose printed jaxprs we reproduce to the letter

@@ -19,8 +19,8 @@ from jitkit.bench.peers import OTHERS, Peers, Result
 from jitkit.bench.peers_rows import ROWS, Effort, Row
 from jitkit.bench.plotting import DARK, LIGHT
 from jitkit.bench.timing import Spread
-from jitkit.kata import bench
-from jitkit.kata.terminal import Screen
+from jitkit.kata.screens.terminal import Screen
+from jitkit.kata.verbs import bench
 
 LEAST = Effort(rounds=1, batch=1e-4, once=1, processes=1, seconds=0.0)
 

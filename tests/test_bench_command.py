@@ -13,8 +13,9 @@ from jitkit.bench import benchmark, tables
 from jitkit.bench.tables import Column, Line
 from jitkit.bench.timing import Spread
 from jitkit.bench.words import quartiles, size, times, unknown
-from jitkit.kata import bench, cli
-from jitkit.kata.terminal import Screen
+from jitkit.kata import cli
+from jitkit.kata.screens.terminal import Screen
+from jitkit.kata.verbs import bench
 
 PNG = b"\x89PNG"
 

@@ -11,13 +11,13 @@ from figures import cut_off, overlaps, words_of
 from matplotlib.colors import to_rgba
 
 import jitkit
-from jitkit import compilation_cache
 from jitkit.bench.calls import watch
 from jitkit.bench.pitfalls import BY_NAME, THEMES
 from jitkit.bench.pitfalls.measured import Effort, Pitfalls, counts, explanation, measure_pair
 from jitkit.bench.pitfalls.pair import CALLS
 from jitkit.bench.pitfalls.source import sources
 from jitkit.bench.plotting import DARK, LIGHT
+from jitkit.pjit import compilation_cache
 
 LEAST = Effort(least=1, most=1, seconds=0.0)
 every_pitfall = pytest.mark.parametrize("name", list(BY_NAME))

@@ -19,13 +19,14 @@ from twin import OURS, THEIRS, both_with, difference, outcome, plain, raised, sa
 
 import jitkit
 import jitkit.numpy as jnp
-from jitkit import core, lax, report
+from jitkit import core, lax
+from jitkit.base import report
+from jitkit.base.errors import JaxprTypeError
 from jitkit.core import Primitive
-from jitkit.effects import Effect
-from jitkit.errors import JaxprTypeError
+from jitkit.core.effects import Effect
 from jitkit.interpreters.mlir import register_lowering
 from jitkit.jaxpr import dce_jaxpr, jaxpr_as_fun
-from jitkit.jaxpr_check import check_jaxpr
+from jitkit.jaxpr.check import check_jaxpr
 from jitkit.lax.control_flow import common
 from jitkit.lax.control_flow.conditionals import cond_p
 from jitkit.lax.control_flow.loops import while_p

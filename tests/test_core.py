@@ -17,7 +17,8 @@ from twin import plain, raised, same_as_jax, words
 
 import jitkit as jk
 import jitkit.numpy as jnp
-from jitkit import config, core, lax
+from jitkit import core, lax
+from jitkit.base import config
 from jitkit.core import Primitive, ShapedArray, Trace, Tracer
 from jitkit.interpreters import partial_eval
 from jitkit.jaxpr import DebugInfo

@@ -26,10 +26,10 @@ from twin import OURS, THEIRS, plain, raised, same_as_jax, words
 import jitkit
 import jitkit.numpy as jnp
 from jitkit import debug, lax
-from jitkit.callback import target_name
-from jitkit.effects import Effect, no_effects, ordered_effects
+from jitkit.core.effects import Effect, no_effects, ordered_effects
 from jitkit.experimental import io_callback
 from jitkit.jaxpr import dce_jaxpr
+from jitkit.lax.callback import target_name
 
 TABLE = np.arange(6, dtype=np.float32).reshape(3, 2)
 

@@ -16,7 +16,9 @@ import pytest
 
 import jitkit as jk
 import jitkit.numpy as jnp
-from jitkit import config, disk_cache, report, runtime
+from jitkit import runtime
+from jitkit.base import config, report
+from jitkit.compiler import disk_cache
 
 ROOT = pathlib.Path(__file__).parents[1]
 
@@ -80,7 +82,7 @@ IN_ANOTHER_PROCESS = textwrap.dedent("""
     import json, sys, warnings
     import numpy as np
     import jitkit as jk, jitkit.numpy as jnp
-    from jitkit import report
+    from jitkit.base import report
 
     table = jnp.arange(20_000.0)  # large enough to be passed to the program beside its text
 

@@ -18,7 +18,8 @@ from jax._src import core as jax_core
 from jax._src import dtypes as jax_dtypes
 from jax._src.literals import TypedNdArray
 
-from jitkit import config, dtypes
+from jitkit.base import config
+from jitkit.core import dtypes
 
 # Of the explicit 64-bit types among the operands; the warning itself has tests of its own.
 pytestmark = pytest.mark.filterwarnings("ignore:Explicitly requested dtype")

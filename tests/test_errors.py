@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jitkit import errors
+from jitkit.base import errors
 
 
 class FakeTracer:

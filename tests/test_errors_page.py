@@ -16,7 +16,7 @@ import pytest
 from twin import OURS, THEIRS, plain, raised, same_as_jax
 
 import jitkit
-from jitkit import errors
+from jitkit.base import errors
 
 
 class Entry(NamedTuple):

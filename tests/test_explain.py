@@ -22,11 +22,13 @@ import numpy as np
 import pytest
 
 import jitkit
-from jitkit import call_record, config, lax
-from jitkit.call_record import CallRecord
-from jitkit.explain import Miss, MissLog, Report, explain, explain_cache_misses
-from jitkit.function_origin import count_another, origin_of
-from jitkit.report import log_compiles
+from jitkit import lax
+from jitkit.base import config
+from jitkit.base.report import log_compiles
+from jitkit.misses import record as call_record
+from jitkit.misses.origin import count_another, origin_of
+from jitkit.misses.record import CallRecord
+from jitkit.misses.sentences import Miss, MissLog, Report, explain, explain_cache_misses
 
 HERE = os.path.abspath(__file__)
 
@@ -480,7 +482,7 @@ def test_another_device_is_told_by_name():
         """
         import jitkit, numpy as np
         from jitkit import lax
-        from jitkit.explain import explain
+        from jitkit.misses.sentences import explain
         f = jitkit.jit(lambda x: lax.neg(x))
         for device in jitkit.devices():
             f(jitkit.device_put(np.ones(3, np.float32), device))
@@ -853,7 +855,7 @@ def test_the_report_is_a_table_in_notebooks():
 
 def test_seconds_are_those_of_the_call():
     f = jitkit.jit(lambda x: lax.neg(x))
-    with jitkit.report.listen() as events:
+    with jitkit.base.report.listen() as events:
         f(array(3))
     stages = sum(event.seconds for event in events if event.function == "<lambda>")
     assert stages <= last(f).seconds < stages + 1
@@ -967,7 +969,7 @@ def test_logs_are_bounded(monkeypatch):
 
 
 def test_the_count_of_sources_is_bounded(monkeypatch):
-    module = sys.modules["jitkit.function_origin"]
+    module = sys.modules["jitkit.misses.origin"]
     monkeypatch.setattr(module, "_SOURCES", 2)
     monkeypatch.setattr(module, "_counts", type(module._counts)())
     for fun in (array, neutral, why, array):

@@ -14,9 +14,9 @@ from grading import __main__ as commands
 from grading import cells, course, generate, verify
 from grading.new import NewLabError, new_lab
 from jitkit.kata import notebook
-from jitkit.kata.manifest import all_labs
-from jitkit.kata.splice import LearnerFile, is_stub
-from jitkit.kata.verdicts import Assessor
+from jitkit.kata.engine.manifest import all_labs
+from jitkit.kata.engine.splice import LearnerFile, is_stub
+from jitkit.kata.engine.verdicts import Assessor
 
 LABS = all_labs(generate.ROOT / "labs")
 every_lab = pytest.mark.parametrize("lab", LABS, ids=[lab.name for lab in LABS])
@@ -191,7 +191,7 @@ def test_checks_that_come_as_text_take_the_place_of_the_labs_and_leave_nothing_b
 ):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     hidden = 'from jitkit.kata.checking import check\n\n@check("90.1", "No items.", hidden=True)\ndef none(jk, rng):\n'
-    shown = written(SWAPPED)("90.1", f"{hidden}    return jk.util.merge_lists([], [], [])\n")
+    shown = written(SWAPPED)("90.1", f"{hidden}    return jk.base.util.merge_lists([], [], [])\n")
     shown.require("none")
     assert [result.check.name for result in shown.report.verdict.results] == ["none"]
     assert [path.name for path in tmp_path.iterdir()] == ["cells.py"]

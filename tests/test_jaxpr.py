@@ -20,8 +20,8 @@ from jax._src.interpreters import partial_eval as jax_pe
 from jaxpr_from_jax import convert, primitive_like
 
 from jitkit import core
-from jitkit.effects import no_effects
-from jitkit.errors import JaxprTypeError
+from jitkit.base.errors import JaxprTypeError
+from jitkit.core.effects import no_effects
 from jitkit.jaxpr import (
     DebugInfo,
     Jaxpr,
@@ -38,8 +38,8 @@ from jitkit.jaxpr import (
     last_uses,
     subjaxprs,
 )
-from jitkit.jaxpr_check import RULES, check_jaxpr, jaxprs_equal
-from jitkit.jaxpr_printer import JaxprPpContext, name_shared_jaxprs
+from jitkit.jaxpr.check import RULES, check_jaxpr, jaxprs_equal
+from jitkit.jaxpr.printer import JaxprPpContext, name_shared_jaxprs
 
 # --- printing, against JAX ----------------------------------------------------------------------------------
 

@@ -16,8 +16,8 @@ from twin import OURS, THEIRS, difference, plain, same_as_jax
 
 import jitkit as jk
 import jitkit.numpy as jnp
-from jitkit import config, report
-from jitkit.compilation_cache import cache_of
+from jitkit.base import config, report
+from jitkit.pjit.compilation_cache import cache_of
 
 
 def logging_identity(log):

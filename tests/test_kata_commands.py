@@ -13,7 +13,8 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from kata_workspace import FRAGILE, LABS, LISTS, MERGE, PARTITION, SIGN, SPLIT, SWAPPED, learner
 
-from jitkit.kata import cli, manifest
+from jitkit.kata import cli
+from jitkit.kata.engine import manifest
 
 __all__ = ["learner"]  # a fixture
 
@@ -209,7 +210,7 @@ def test_hidden_checks_run_on_request_only(learner, tmp_path):
     hidden = tmp_path / "hidden.py"
     hidden.write_text(
         "from jitkit.kata.checking import check\n\n\n@check('90.1', 'Nothing to merge.', hidden=True)\n"
-        "def nothing(jk, rng):\n    return jk.util.merge_lists([True], [], [3])\n",
+        "def nothing(jk, rng):\n    return jk.base.util.merge_lists([True], [], [3])\n",
         encoding="utf-8",
     )
     learner.write(merge_lists=FRAGILE)
@@ -256,7 +257,7 @@ def test_the_solution_opens_after_a_pass_or_by_giving_up_which_is_kept(learner):
     learner.write(**LISTS)
     learner("check", "90.2")
     shown = learner("show", "90.2", "--solution")
-    assert "jitkit.util:partition_list" in shown
+    assert "jitkit.base.util:partition_list" in shown
     assert "rest = rest[size:]" in shown
     assert "in JAX: jax/_src/util.py:split_list" in shown
     assert not learner.state.of("90.2").gave_up
@@ -368,7 +369,7 @@ def test_export_hands_over_a_jitkit_that_runs_and_passes_the_references_tests(le
     assert MERGE.replace("merge_lists", "_mine") in util
     assert PARTITION in util
     readme = (folder / "README.md").read_text(encoding="utf-8")
-    assert "| 90.1 | Merge lists | `jitkit.util:merge_lists` | mine |" in readme
+    assert "| 90.1 | Merge lists | `jitkit.base.util:merge_lists` | mine |" in readme
     assert "| `jitkit.nn.functions:soft_sign` | reference |" in readme
     assert (folder / "tests" / "test_jit.py").is_file()
     assert not (folder / "tests" / "test_structure.py").exists()

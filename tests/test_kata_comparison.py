@@ -10,8 +10,8 @@ import pytest
 import jitkit as jk
 import jitkit.numpy as jnp
 from jitkit import lax
-from jitkit.kata.comparison import first_difference
-from jitkit.kata.plain import Raised, Stablehlo, Unordered, raised, to_plain
+from jitkit.kata.engine.comparison import first_difference
+from jitkit.kata.engine.plain import Raised, Stablehlo, Unordered, raised, to_plain
 
 X = jnp.arange(3.0)
 

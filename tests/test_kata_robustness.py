@@ -10,8 +10,9 @@ import sys
 import pytest
 from kata_workspace import LISTS, MERGE, learner
 
-from jitkit.kata import course, terminal
-from jitkit.kata.splice import LearnerFile, SpliceError, Submission, Target, splice_source
+from jitkit.kata.engine.splice import LearnerFile, SpliceError, Submission, Target, splice_source
+from jitkit.kata.screens import terminal
+from jitkit.kata.workspace import course
 
 __all__ = ["learner"]  # a fixture
 
@@ -212,7 +213,7 @@ def test_a_bug_of_ours_is_a_sentence_with_a_file_to_be_sent(learner, monkeypatch
     def fail(*args, **kwargs):
         raise KeyError("what")
 
-    monkeypatch.setattr("jitkit.kata.workspace.Workspace.look", fail)
+    monkeypatch.setattr("jitkit.kata.workspace.workspace.Workspace.look", fail)
     shown = learner("status", status=3)
     assert "KeyError: 'what'" in shown
     assert "a bug of ours" in shown

@@ -10,8 +10,8 @@ import time
 import pytest
 from kata_workspace import LISTS, learner
 
-from jitkit.kata import state
-from jitkit.kata.state import Progress, State, StateFile
+from jitkit.kata.workspace import state
+from jitkit.kata.workspace.state import Progress, State, StateFile
 
 __all__ = ["learner"]  # a fixture
 

@@ -15,12 +15,13 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from kata_workspace import LABS, LISTS, MERGE, PARTITION, SPLIT, SWAPPED, learner
 
-from jitkit.kata import notebook, save_to_verdict, save_to_verdict_figure, watch
-from jitkit.kata.keys import keys_of
-from jitkit.kata.manifest import all_labs
-from jitkit.kata.running import Job, LearnerSource, Spare, Stop, Stopped, run
-from jitkit.kata.splice import Target
-from jitkit.kata.workspace import fingerprint
+from jitkit.kata import notebook
+from jitkit.kata.engine.manifest import all_labs
+from jitkit.kata.engine.running import Job, LearnerSource, Spare, Stop, Stopped, run
+from jitkit.kata.engine.splice import Target
+from jitkit.kata.screens.keys import keys_of
+from jitkit.kata.verbs import save_to_verdict, save_to_verdict_figure, watch
+from jitkit.kata.workspace.workspace import fingerprint
 
 __all__ = ["learner"]  # a fixture
 
@@ -146,7 +147,7 @@ def job(body, **options):
     source = f"def merge_lists(mask, unchosen, chosen):\n    {body}\n"
     file = LearnerSource("mine.py", source, frozenset({"merge_lists"}))
     checks = LABS / "90_lists" / "checks.py"
-    target = {Target.parse("jitkit.util:merge_lists"): "mine.py"}
+    target = {Target.parse("jitkit.base.util:merge_lists"): "mine.py"}
     text = checks.read_text(encoding="utf-8")
     return Job((file,), target, str(checks), text, ("kind_of_the_result",), **options)
 

@@ -13,7 +13,7 @@ import pytest
 from twin import raised, same_as_jax
 
 import jitkit as jk
-from jitkit import key_reuse
+from jitkit.pjit import key_reuse
 
 HERE = pathlib.Path(__file__).parents[1]
 

@@ -8,9 +8,9 @@ import pathlib
 import pytest
 
 from grading import verify
-from jitkit.kata.manifest import all_labs
+from jitkit.kata.engine.manifest import all_labs
+from jitkit.kata.engine.verdicts import checks_of
 from jitkit.kata.mutants import load_mutants
-from jitkit.kata.verdicts import checks_of
 
 ROOT = pathlib.Path(__file__).parents[1]
 LABS = all_labs(ROOT / "labs")

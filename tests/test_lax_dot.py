@@ -8,7 +8,8 @@ import pytest
 from lax_oracle import DTYPES, accepted_by_jax, assert_same, assert_same_error, dtype_of, error_of
 
 import jitkit
-from jitkit import config, lax
+from jitkit import lax
+from jitkit.base import config
 
 
 def numbers(shape, dtype=np.float32):

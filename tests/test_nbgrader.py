@@ -16,7 +16,7 @@ import pytest
 from kata_workspace import MERGE, PARTITION, SPLIT
 
 from grading import course
-from jitkit.kata.manifest import all_labs
+from jitkit.kata.engine.manifest import all_labs
 
 ROOT = pathlib.Path(__file__).parents[1]
 

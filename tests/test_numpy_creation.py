@@ -12,7 +12,7 @@ from numpy_oracle import accepted, check, check_error
 
 import jitkit
 import jitkit.numpy as jnp
-from jitkit import config
+from jitkit.base import config
 
 VALUES = {
     "a float": 3.0,

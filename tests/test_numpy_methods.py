@@ -13,7 +13,7 @@ from numpy_oracle import check
 
 import jitkit
 import jitkit.numpy as jnp
-from jitkit import config
+from jitkit.base import config
 
 SMALL = np.float32([0.1, 0.5, 0.9, 0.25])
 INTS = np.int32([1, 2, 3])

@@ -13,7 +13,7 @@ from lax_oracle import JAXPRS_ARE_OURS
 from twin import raised, same_as_jax
 
 import jitkit
-from jitkit import config
+from jitkit.base import config
 
 ROWS = np.float32([[1, 2], [3, 4]])
 

@@ -9,7 +9,7 @@ import hypothesis.strategies as st
 import pytest
 from jax._src import pretty_printer as jax_pp
 
-from jitkit import pretty_printer as pp
+from jitkit.base import pretty_printer as pp
 
 # A document is described by nested tuples, so that one description builds it with either module.
 _words = st.text(st.sampled_from("ab é{"), max_size=12) | st.just("x" * 30)

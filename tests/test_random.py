@@ -17,7 +17,7 @@ from lax_oracle import JAXPRS_ARE_OURS, first_line, x64
 from twin import same_as_jax
 
 import jitkit
-from jitkit import config, report
+from jitkit.base import config, report
 
 SEEDS = (0, 1, 42, -1, -7, 2**31 - 1, 2**31, 2**32 - 1, 2**40 + 3, -(2**35), 2**63 - 1)
 

@@ -9,7 +9,8 @@ import pytest
 
 import jitkit as jk
 import jitkit.numpy as jnp
-from jitkit import lax, rich_display
+from jitkit import lax
+from jitkit.base import rich_display
 
 
 def program(x, n):

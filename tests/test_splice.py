@@ -10,8 +10,8 @@ import traceback
 
 import pytest
 
-from jitkit.kata import splice
-from jitkit.kata.splice import LearnerFile, SpliceError, Submission, Target
+from jitkit.kata.engine import splice
+from jitkit.kata.engine.splice import LearnerFile, SpliceError, Submission, Target
 
 REFERENCE = '''
 """A module."""
@@ -257,7 +257,7 @@ def test_a_target_is_a_module_and_a_name(text):
 
 
 def test_a_target_prints_as_it_is_written():
-    assert str(Target.parse("jitkit.core:Tracer.__bool__")) == "jitkit.core:Tracer.__bool__"
+    assert str(Target.parse("jitkit.core.primitive:Tracer.__bool__")) == "jitkit.core.primitive:Tracer.__bool__"
 
 
 def test_what_was_imported_before_is_not_spliced(load):
@@ -285,3 +285,36 @@ def test_a_stub_is_recognised(body, expected):
 def test_the_reference_on_disk_keeps_its_bytecode(load, tmp_path):
     load("def area(radius, /, *, factor=1.0):\n    return 1\n", "area")
     assert not list((tmp_path / "reference" / "house").glob("__pycache__/shapes*"))
+
+
+# Written when the modules of jitkit stood beside each other: every one of these names has moved.
+BEFORE_THE_ROOMS = """
+from jitkit import config, core, source_info
+from jitkit import util as helpers
+from jitkit.compilation_cache import Entry
+from jitkit.compiler import Executable
+from jitkit.dtypes import Node
+from jitkit.effects import no_effects
+from jitkit.jaxpr import Var
+from jitkit.jaxpr_check import Place, same_type
+from jitkit.pjit import flat_tree
+from jitkit.tracer import Tracer
+from jitkit.tree_nodes import DictKeys
+
+
+def f():
+    from jitkit.explain import explain
+    return explain
+"""
+
+
+def test_a_file_of_before_finds_what_it_imports_at_its_place_of_today():
+    file = LearnerFile.parse(BEFORE_THE_ROOMS, "exercises.py", ())
+    names = {}
+    exec(compile(ast.fix_missing_locations(file.tree), "exercises.py", "exec"), names)
+    assert names["helpers"].__name__ == "jitkit.base.util"
+    assert names["source_info"].__name__ == "jitkit.base.source_info"
+    assert names["f"]() is importlib.import_module("jitkit").explain
+    assert [node.lineno for node in file.tree.body][:5] == [2, 2, 2, 3, 4]
+    today = "from jitkit.core import Tracer, dtypes\nfrom jitkit.compiler import placement\nfrom jitkit.jaxpr.check import Place"
+    assert ast.unparse(LearnerFile.parse(today, "exercises.py", ()).tree) == today

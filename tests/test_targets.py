@@ -17,11 +17,12 @@ import pytest
 
 import jitkit
 import jitkit.numpy as jnp
-from jitkit.kata import cli, tour_targets
-from jitkit.kata import targets as verb
-from jitkit.kata.sample_call import parse_shapes
-from jitkit.kata.terminal import Screen
-from jitkit.shape_struct import ShapeDtypeStruct
+from jitkit.kata import cli
+from jitkit.kata.screens.terminal import Screen
+from jitkit.kata.tour import targets as tour_targets
+from jitkit.kata.verbs import targets as verb
+from jitkit.kata.verbs.sample_call import parse_shapes
+from jitkit.signature.shape_struct import ShapeDtypeStruct
 from jitkit.targets import TARGETS, Analysis, Compilers, TargetError, process, table
 from jitkit.targets.hlo import Line, Program
 

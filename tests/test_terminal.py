@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from jitkit.kata.terminal import Screen, compared, duration
+from jitkit.kata.screens.terminal import Screen, compared, duration
 
 
 class Stream(io.StringIO):

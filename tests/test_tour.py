@@ -12,8 +12,12 @@ import pytest
 
 import jitkit
 from jitkit.bench.timing import Spread
-from jitkit.kata import cli, tour_arrows, tour_clock, tour_example, tour_pitfall
-from jitkit.kata.terminal import Screen
+from jitkit.kata import cli
+from jitkit.kata.screens.terminal import Screen
+from jitkit.kata.tour import arrows as tour_arrows
+from jitkit.kata.tour import clock as tour_clock
+from jitkit.kata.tour import example as tour_example
+from jitkit.kata.tour import pitfall as tour_pitfall
 
 
 @pytest.fixture(scope="module")

@@ -13,13 +13,14 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from jitkit import config, dtypes, traceback_util
+from jitkit.base import config, traceback_util
+from jitkit.core import dtypes
 
 PACKAGE = os.path.dirname(os.path.abspath(traceback_util.__file__))
 
 # A stand-in for our own modules: code that says that it comes from a file of the package.
 OWN_SOURCE = """
-from jitkit.traceback_util import api_boundary, filter_traceback, stacklevel
+from jitkit.base.traceback_util import api_boundary, filter_traceback, stacklevel
 import warnings
 
 def inner(f, *args):

@@ -23,8 +23,8 @@ from jax._src import tree_util as jax_internal
 
 from jitkit import tree as our_tree
 from jitkit import tree_util as ours
-from jitkit import treedef as our_treedef
-from jitkit.tree_compile import Flattener, compile_put_together, compile_take_apart
+from jitkit.tree_util import treedef as our_treedef
+from jitkit.tree_util.compiled import Flattener, compile_put_together, compile_take_apart
 
 theirs = jax.tree_util
 BOTH = (ours, theirs)

@@ -13,7 +13,7 @@ from lax_oracle import JAXPRS_ARE_OURS
 from twin import OURS, THEIRS, difference, plain
 
 import jitkit
-from jitkit.jaxpr_check import check_jaxpr
+from jitkit.jaxpr.check import check_jaxpr
 
 PROGRAMS = {}
 

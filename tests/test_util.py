@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from jax._src import util as theirs
 
-from jitkit import util as ours
+from jitkit.base import util as ours
 
 
 def outcome(run: Any) -> Any:

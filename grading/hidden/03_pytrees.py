@@ -38,7 +38,7 @@ def nested_dataclasses(jk, rng):
     tree = Outer(Inner("train", n), 0.5, {n: 1, m: Inner("eval", m)})
     leaves, structure = jk.tree_util.tree_flatten(tree)
     again = jk.tree_util.tree_unflatten(structure, leaves)
-    return leaves, structure, again == tree, jk.tree_nodes.dict_keys((n, m)).keys
+    return leaves, structure, again == tree, jk.tree_util.nodes.dict_keys((n, m)).keys
 
 
 class Point(NamedTuple):

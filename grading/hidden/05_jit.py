@@ -75,9 +75,9 @@ def tracing(jk, rng):
 
 @check("05.3", "A long story of hits and misses.", hidden=True)
 def long_story(jk, rng):
-    table = module(jk, "compilation_cache").Table()
+    table = module(jk, "pjit.compilation_cache").Table()
     misses = 0
-    with module(jk, "config").override(jit_cache_size=5):
+    with module(jk, "base.config").override(jit_cache_size=5):
         for key in rng.integers(9, size=60):
             entry = table.entries.get((int(key),))
             if entry is None:
@@ -96,7 +96,7 @@ def misses(jk, rng):
     f = jk.jit(lambda pair, n: {"out": pair[0] * n, "rest": pair[1:]}, static_argnums=1)
     found, counts = [], []
     for args in [((x, x), 2), ((x, x), 3), ((jk.device_put(x), x), 2), ((x, 1.0), 2), ((x, x), 2)]:
-        with module(jk, "report").listen() as events:
+        with module(jk, "base.report").listen() as events:
             found.append(f(*args))
         counts.append(sorted(event.stage for event in events))
     stories = [(miss.reason, miss.traced, miss.compiled) for miss in jk.explain(f).misses]

@@ -68,7 +68,7 @@ def other_values(jk, rng):
     jitted = jk.jit(f, static_argnums=(1, 2))
     for operation, sizes in [(shift, (n,)), (shift, (n,)), (shift, (float(n), 0)), (shift, frozenset)]:
         raised(jitted.trace, x, operation, sizes)
-    statics = [jk.api_util.Static(value) for value in (n, np.int64(n), str(n), None, None)]
+    statics = [jk.signature.api_util.Static(value) for value in (n, np.int64(n), str(n), None, None)]
     return seen[:3], [a == b for a in statics for b in statics], statics[0] == n, len({*statics})
 
 
@@ -78,14 +78,14 @@ def other_callables(jk, rng):
         def __call__(self, params, x=1.0, *more, rate=0.1):
             return x
 
-    arguments = jk.api_util.Arguments
-    static = jk.api_util.Static(int(rng.integers(9)))
+    arguments = jk.signature.api_util.Arguments
+    static = jk.signature.api_util.Static(int(rng.integers(9)))
     calls = [
         arguments(({"w": 1, "b": 2}, 3, [4]), {"rate": 5}, (), 3),
         arguments((1, 2), {}, ((0, static), (2, static)), 4),
         arguments((), {"params": [1], "other": 2}, (("rate", static),), 0),
     ]
     partial = functools.partial(lambda a, b, c: a, 1)
-    return [jk.api_util.argument_names(Model(), call) for call in calls], jk.api_util.argument_names(
+    return [jk.signature.api_util.argument_names(Model(), call) for call in calls], jk.signature.api_util.argument_names(
         partial, arguments(([1, 2], 3), {}, (), 2)
     )

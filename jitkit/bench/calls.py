@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jitkit
-from jitkit import report
-from jitkit.explain import Miss
+from jitkit.base import report
+from jitkit.misses.sentences import Miss
 
 from .timing import quiet_collector
 

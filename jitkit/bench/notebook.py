@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jitkit
-from jitkit import report
+from jitkit.base import report
 
 from . import tables, timing
 from .calls import Calls, watch

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-from ..callback import io_callback as io_callback
+from ..lax.callback import io_callback as io_callback

@@ -38,7 +38,7 @@ import numpy as np
 
 from .. import core
 from ..core import Primitive, ShapedArray
-from ..effects import Effect, ordered_effects
+from ..core.effects import Effect, ordered_effects
 from ..jaxpr import Jaxpr, JaxprEqn, Literal, Var
 from .mlir_module import FIRST_DEVICE, Function, Module, Origin
 from .mlir_text import dense, element_type, quoted, scalar_text, symbol_text, tensor_type, to_numpy, type_of

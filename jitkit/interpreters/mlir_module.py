@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..effects import Effect
+from ..core.effects import Effect
 from ..jaxpr import JaxprEqn
 from .mlir_text import quoted, symbol_text
 

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import core, dtypes
+from .. import core
+from ..core import dtypes
 
 # --- types --------------------------------------------------------------------------------------------------
 

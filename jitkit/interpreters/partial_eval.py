@@ -27,12 +27,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import config, core, dtypes, errors, source_info
-from ..core import Primitive
-from ..effects import no_effects
+from .. import core
+from ..base import config, errors, source_info
+from ..core import Primitive, dtypes
+from ..core.effects import no_effects
+from ..core.operators import Operators
+from ..core.tracer import Trace, Tracer
 from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, Literal, Var
-from ..operators import Operators
-from ..tracer import Trace, Tracer
 
 # Primitives that may leave no equation have a rule: rule(trace, operand tracers, params) returns the result, or
 # NotImplemented when the application is to be recorded like any other.

@@ -25,7 +25,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from .plain import Stablehlo, Unordered, raised
+from .engine.plain import Stablehlo, Unordered, raised
 
 __all__ = ["Check", "Stablehlo", "Unordered", "check", "load_checks", "raised"]
 

@@ -172,27 +172,27 @@ VERBS = {
     "tour": Verb(
         "one function through every stage of the JIT, on this machine",
         _tour_arguments,
-        "jitkit.kata.tour:run",
+        "jitkit.kata.tour.tour:run",
     ),
     "start": Verb(
-        "make a workspace with the labs; in one, add what is new", _start_arguments, "jitkit.kata.start:run"
+        "make a workspace with the labs; in one, add what is new", _start_arguments, "jitkit.kata.verbs.start:run"
     ),
-    "watch": Verb("check an exercise whenever it is saved", _no_arguments, "jitkit.kata.watch:run"),
+    "watch": Verb("check an exercise whenever it is saved", _no_arguments, "jitkit.kata.verbs.watch:run"),
     "check": Verb(
-        "check an exercise, a lab, or all that is written", _check_arguments, "jitkit.kata.check:run"
+        "check an exercise, a lab, or all that is written", _check_arguments, "jitkit.kata.verbs.check:run"
     ),
-    "hint": Verb("a hint: one step further each time", _hint_arguments, "jitkit.kata.hint:run"),
-    "show": Verb("the task; programs, the plot, the solution", _show_arguments, "jitkit.kata.show:run"),
-    "reset": Verb("the stub again; yours goes to a backup", _reset_arguments, "jitkit.kata.reset:run"),
-    "status": Verb("where you are, a line a lab", _no_arguments, "jitkit.kata.status:run"),
-    "export": Verb("your own jitkit, complete", _export_arguments, "jitkit.kata.export:run"),
+    "hint": Verb("a hint: one step further each time", _hint_arguments, "jitkit.kata.verbs.hint:run"),
+    "show": Verb("the task; programs, the plot, the solution", _show_arguments, "jitkit.kata.verbs.show:run"),
+    "reset": Verb("the stub again; yours goes to a backup", _reset_arguments, "jitkit.kata.verbs.reset:run"),
+    "status": Verb("where you are, a line a lab", _no_arguments, "jitkit.kata.verbs.status:run"),
+    "export": Verb("your own jitkit, complete", _export_arguments, "jitkit.kata.verbs.export:run"),
     "targets": Verb(
         "one function, compiled for CPU, GPU and TPU: kernels, memory, fused lines",
         _targets_arguments,
-        "jitkit.kata.targets:run",
+        "jitkit.kata.verbs.targets:run",
     ),
     "bench": Verb(
-        "measure: beside JAX, beside tutorials, pitfalls, growth", _bench_arguments, "jitkit.kata.bench:run"
+        "measure: beside JAX, beside tutorials, pitfalls, growth", _bench_arguments, "jitkit.kata.verbs.bench:run"
     ),
 }
 

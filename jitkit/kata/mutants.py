@@ -19,7 +19,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .splice import Target
+from .engine.splice import Target
 
 
 class Mutant(NamedTuple):

@@ -24,15 +24,15 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-from .course import Report
-from .display import show_report
-from .experiments import draw, measure
-from .manifest import Exercise, Experiment, Lab, all_labs, nearest
-from .running import LearnerSource
-from .splice import Target
-from .terminal import Screen
-from .verdicts import PASS, Assessor
-from .workspace import fingerprint
+from .engine.manifest import Exercise, Experiment, Lab, all_labs, nearest
+from .engine.running import LearnerSource
+from .engine.splice import Target
+from .engine.verdicts import PASS, Assessor
+from .screens.display import show_report
+from .screens.terminal import Screen
+from .verbs.experiments import draw, measure
+from .workspace.course import Report
+from .workspace.workspace import fingerprint
 
 _STYLE_OF_CODE = {
     "1": "font-weight:bold", "2": "opacity:.7", "31": "color:#c62828", "32": "color:#2e7d32", "33": "color:#b26a00",

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from .course import Course, Report
-from .display import show_report
-from .manifest import Exercise, Lab
-from .running import Spare
-from .terminal import Screen
-from .verdicts import PASS, TODO, CheckResult, checks_of
-from .workspace import Workspace
+from .engine.manifest import Exercise, Lab
+from .engine.running import Spare
+from .engine.verdicts import PASS, TODO, CheckResult, checks_of
+from .screens.display import show_report
+from .screens.terminal import Screen
+from .workspace.course import Course, Report
+from .workspace.workspace import Workspace
 
 _COURSES = pytest.StashKey[dict[Any, Course]]()
 

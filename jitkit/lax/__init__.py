@@ -8,7 +8,7 @@ JAX: jax/_src/lax/lax.py:add
 
 from __future__ import annotations
 
-from ..dtypes import dtype as dtype
+from ..core.dtypes import dtype as dtype
 from . import extended as extended
 from .control_flow import associative_scan as associative_scan
 from .control_flow import cond as cond

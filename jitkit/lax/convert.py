@@ -15,12 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import array, core, dtypes, traceback_util
-from ..core import Primitive, ShapedArray
+from .. import core
+from ..base import traceback_util
+from ..core import Primitive, ShapedArray, dtypes
+from ..core.operators import Operators
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..interpreters.partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, staging_rules
 from ..jaxpr import Literal
-from ..operators import Operators
+from ..runtime import array
 from .elementwise_rules import COMPLEX, FLOAT, check_operand, compare, real_dtype
 from .utils import is_a, is_array
 

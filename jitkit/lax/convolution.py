@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
-from ..core import Primitive, ShapedArray
+from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.mlir import LoweringContext, register_lowering
 from .convolution_shapes import (
     ConvDimensionNumbers,

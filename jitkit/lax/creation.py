@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import core, dtypes
-from ..core import Primitive, ShapedArray
+from .. import core
+from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.mlir import LoweringContext, register_lowering
 from .convert import _convert_element_type
 from .elementwise_rules import NUMBER

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
-from ..core import Primitive, ShapedArray
+from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
 from .elementwise import abs, add, complex, exp, imag, log1p, lt, max, min, mul, ne, neg, real, rem, sub
 from .reducers import scalar_reducer

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import core, dtypes
-from ..core import Primitive, ShapedArray
+from .. import core
+from ..base.pretty_printer import Doc
+from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..jaxpr import JaxprEqn
-from ..jaxpr_printer import JaxprPpContext, JaxprPpSettings, pp_eqn_plain, pp_eqn_rules
-from ..pretty_printer import Doc
+from ..jaxpr.printer import JaxprPpContext, JaxprPpSettings, pp_eqn_plain, pp_eqn_rules
 from .precision import (
     CanonicalPrecision,
     DotAlgorithm,

@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
-from ..core import ShapedArray
+from ..core import ShapedArray, dtypes
 from ..interpreters.mlir import LoweringContext
 from .elementwise_rules import (
     ANY,

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..core import Primitive, ShapedArray
-from ..dtypes import extended
+from ..core.dtypes import extended
 from ..interpreters import mlir
 from ..interpreters.mlir import LoweringContext, LoweringRule
 from .utils import broadcast_equal_ranks, check_same_dtypes, is_a

@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core import Primitive, ShapedArray, physical_aval
-from ..dtypes import ExtendedDType
+from ..core.dtypes import ExtendedDType
 from ..interpreters import mlir
 from ..interpreters.mlir import LoweringContext
 from .creation import empty_p

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import core, dtypes, tree_util
-from ..core import Primitive, ShapedArray
+from .. import core, tree_util
+from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..jaxpr import Jaxpr
 from .convert import _convert_element_type

@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import core, tree_util
 from ..core import AbstractToken, Primitive, ShapedArray
-from ..dtypes import ExtendedDType
+from ..core.dtypes import ExtendedDType
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
 
 # --- copy, stop_gradient -------------------------------------------------------------------------------

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 
-from .. import config, dtypes
+from ..base import config
+from ..core import dtypes
 from ..interpreters.mlir import element_type
 
 

@@ -14,7 +14,8 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from .. import config, core
+from .. import core
+from ..base import config
 from ..interpreters import partial_eval
 from ..interpreters.mlir import LoweringContext
 from ..jaxpr import DebugInfo, Jaxpr

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
-from ..core import Primitive, ShapedArray
+from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..interpreters.mlir_text import type_of
 from .elementwise import bitwise_and, bitwise_or, eq, gt, lt, max, min, ne

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from .. import core, dtypes
-from ..core import Primitive, ShapedArray
+from .. import core
+from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
 from ..jaxpr import Jaxpr
 from .creation import full

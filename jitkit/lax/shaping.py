@@ -19,7 +19,7 @@ from .. import core
 from ..core import Primitive, ShapedArray
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..interpreters.partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, staging_rules
-from ..jaxpr_printer import hide_params, pp_eqn_rules
+from ..jaxpr.printer import hide_params, pp_eqn_rules
 from .convert import asarray
 from .utils import canonicalize_axis, canonicalize_shape, check_shapelike, is_array
 

@@ -10,19 +10,21 @@ JAX: jax/_src/lax/slicing.py:dynamic_slice
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .. import config, core, dtypes, tracer
-from ..core import Primitive, ShapedArray
+from .. import core
+from ..base import config
+from ..base.util import safe_map
+from ..core import Primitive, ShapedArray, dtypes, tracer
 from ..interpreters.mlir import LoweringContext, register_lowering
-from ..util import safe_map
+from ..pjit.jit import jit
 from .convert import convert_element_type
 from .elementwise import add, lt
-from .jit_slot import jitted
 from .selection import select
 from .shaping import expand_dims, squeeze
 from .utils import canonicalize_shape, check_same_dtypes, check_shapelike
@@ -281,7 +283,7 @@ def _corner_in_dim(
     return starts, allowed
 
 
-@jitted("axis", "keepdims", "allow_negative_indices")
+@functools.partial(jit, static_argnames=("axis", "keepdims", "allow_negative_indices"))
 def dynamic_index_in_dim(
     operand: Any, index: Any, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True
 ) -> Any:
@@ -350,7 +352,7 @@ def dynamic_update_slice_in_dim(
     return dynamic_update_slice(operand, update, starts, allow_negative_indices=allow_negative)
 
 
-@jitted("axis", "allow_negative_indices")
+@functools.partial(jit, static_argnames=("axis", "allow_negative_indices"))
 def dynamic_update_index_in_dim(
     operand: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True
 ) -> Any:

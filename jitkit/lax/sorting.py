@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
-from ..core import Primitive, ShapedArray
+from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
 from .elementwise import bitwise_and, bitwise_or, eq, eq_to, imag, lt_to, ne, real
 from .reducers import inline_function

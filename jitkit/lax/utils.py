@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
-from ..array import Array
-from ..core import ShapedArray, Tracer
+from ..core import ShapedArray, Tracer, dtypes
+from ..runtime.array import Array
 
 Shape = tuple[int, ...]
 

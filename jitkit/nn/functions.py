@@ -13,14 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, lax, traceback_util
+from .. import lax
 from .. import numpy as jnp
+from ..base import traceback_util
+from ..core import dtypes
 from ..custom_derivatives import custom_jvp
 from ..lax.utils import canonicalize_axis
 from ..numpy import reductions, statistics
 from ..numpy.promotion import promote_inexact
 from ..numpy.util import check_arraylike, check_arraylike_or_none, concrete_index, ensure_arraylike
-from ..pjit import fused, jit
+from ..pjit.jit import fused, jit
 
 # --- activations -----------------------------------------------------------------------------------------------------
 

@@ -19,8 +19,9 @@ from typing import Any, NoReturn, Protocol, runtime_checkable
 
 import numpy as np
 
-from .. import dtypes, random
 from .. import numpy as jnp
+from .. import random
+from ..core import dtypes
 from ..lax.utils import canonicalize_shape
 
 # --- the same number everywhere, or numbers of one distribution --------------------------------------------------------

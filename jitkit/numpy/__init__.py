@@ -43,13 +43,13 @@ from numpy import set_printoptions as set_printoptions
 from numpy import signedinteger as signedinteger
 from numpy import unsignedinteger as unsignedinteger
 
-from ..array import from_dlpack as from_dlpack
-from ..dtypes import finfo as finfo
-from ..dtypes import iinfo as iinfo
-from ..dtypes import isdtype as isdtype
-from ..dtypes import issubdtype as issubdtype
-from ..dtypes import promote_types as promote_types
-from ..dtypes import result_type as result_type
+from ..core.dtypes import finfo as finfo
+from ..core.dtypes import iinfo as iinfo
+from ..core.dtypes import isdtype as isdtype
+from ..core.dtypes import issubdtype as issubdtype
+from ..core.dtypes import promote_types as promote_types
+from ..core.dtypes import result_type as result_type
+from ..runtime.array import from_dlpack as from_dlpack
 from . import array_methods as array_methods
 from . import linalg as linalg
 from .arithmetic import deg2rad as deg2rad

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import core, dtypes, lax
+from .. import core, lax
+from ..core import dtypes
 from ..custom_derivatives import custom_jvp
-from ..pjit import fused, jit
+from ..pjit.jit import fused, jit
 from .promotion import (
     promote_dtypes_inexact,
     promote_dtypes_numeric,

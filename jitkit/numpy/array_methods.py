@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, lax, operators
-from ..array import device_put_leaf
+from .. import lax
+from ..core import dtypes, operators
+from ..runtime.array import device_put_leaf
 from . import (
     arithmetic,
     contractions,

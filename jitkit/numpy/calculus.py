@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import lax
+from ..core import dtypes
 from ..lax.utils import canonicalize_axis
-from ..pjit import jit
+from ..pjit.jit import jit
 from .creation import asarray
 from .joining import concatenate
 from .promotion import promote_dtypes_inexact

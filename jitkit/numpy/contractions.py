@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import core, dtypes, lax
+from .. import core, lax
+from ..core import dtypes
 from ..lax.utils import canonicalize_axis
-from ..pjit import fused, jit
+from ..pjit.jit import fused, jit
 from .creation import array, zeros_like
 from .promotion import broadcast_shapes, broadcast_to, promote_dtypes
 from .shaping import moveaxis

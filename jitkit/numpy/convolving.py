@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import lax
-from ..pjit import jit
+from ..pjit.jit import jit
 from .promotion import promote_dtypes, promote_dtypes_inexact
 from .shaping import flip
 from .ufuncs import conj

@@ -15,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import array as arrays
-from .. import core, dtypes, lax, traceback_util
+from .. import core, lax
+from ..base import traceback_util
+from ..core import dtypes
 from ..lax.utils import canonicalize_shape
+from ..runtime import array as arrays
 from .promotion import broadcast_to, convert
 from .util import as_array, check_arraylike, is_array
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import lax
+from ..core import dtypes
 from ..lax.utils import canonicalize_axis, canonicalize_shape
-from ..pjit import jit
+from ..pjit.jit import jit
 from . import reductions
 from .creation import zeros_like
 from .promotion import where

@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, lax
-from ..pjit import fused
+from .. import lax
+from ..core import dtypes
+from ..pjit.jit import fused
 from .contractions import result_type_of
 from .util import as_array, check_arraylike
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import lax
+from ..core import dtypes
 from ..custom_derivatives import custom_jvp
-from ..pjit import fused, jit
+from ..pjit.jit import fused, jit
 from .arithmetic import rad2deg
 from .promotion import (
     promote,

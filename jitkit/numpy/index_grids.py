@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import core, errors
+from .. import core
+from ..base import errors
 from .creation import ones, zeros
 from .diagonals import diag_indices, tril, triu
 from .joining import stack, tile

@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import core, dtypes, errors
+from .. import core
+from ..base import errors
+from ..core import dtypes
 from .creation import asarray
 from .util import is_array
 

@@ -21,7 +21,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import core, dtypes, errors, lax, traceback_util
+from .. import core, lax
+from ..base import errors, traceback_util
+from ..core import dtypes
 from ..lax.gather import GatherDimensionNumbers
 from ..lax.scatter import ScatterDimensionNumbers
 from .creation import asarray

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, lax
-from ..pjit import jit
+from .. import lax
+from ..core import dtypes
+from ..pjit.jit import jit
 from . import reductions
 from .arithmetic import floor_divide
 from .promotion import broadcast_arrays, promote_dtypes

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import core, lax
 from ..lax.utils import canonicalize_axis
-from ..pjit import fused, jit
+from ..pjit.jit import fused, jit
 from .creation import array, asarray, full, zeros
 from .cumulative import cumsum
 from .promotion import broadcast_to, promote_dtypes

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import lax
+from ..core import dtypes
 from ..lax.utils import canonicalize_axis
-from ..pjit import fused, jit
+from ..pjit.jit import fused, jit
 from . import contractions, diagonals, reductions
 from .arithmetic import power
 from .promotion import promote_dtypes_inexact

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import lax
+from ..core import dtypes
 from ..custom_derivatives import custom_jvp
 from ..lax import cumulative
-from ..pjit import fused
+from ..pjit.jit import fused
 from .promotion import promote_inexact
 from .ufuncs import constant
 from .util import as_array

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, lax
-from ..pjit import jit
+from .. import lax
+from ..core import dtypes
+from ..pjit.jit import jit
 from . import reductions, statistics
 from .promotion import convert
 from .promotion import where as where_

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import core, dtypes, errors, lax
-from ..pjit import jit
+from .. import core, lax
+from ..base import errors
+from ..core import dtypes
+from ..pjit.jit import jit
 from . import reductions
 from .creation import asarray
 from .joining import repeat

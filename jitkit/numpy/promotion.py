@@ -19,10 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import config, core, dtypes, lax, traceback_util
+from .. import core, lax
+from ..base import config, traceback_util
+from ..core import dtypes
+from ..core.operators import Operators
 from ..lax.utils import canonicalize_shape
-from ..operators import Operators
-from ..pjit import fused, jit
+from ..pjit.jit import fused, jit
 from .util import as_array, check_arraylike, ensure_arraylike, ensure_arraylikes
 
 _PLAN_LIMIT = 8192

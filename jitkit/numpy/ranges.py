@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import core, dtypes, lax
-from ..array import device_put_leaf
+from .. import core, lax
+from ..core import dtypes
 from ..lax.utils import canonicalize_axis
-from ..pjit import jit
+from ..pjit.jit import jit
+from ..runtime.array import device_put_leaf
 from .arithmetic import log10, power
 from .creation import asarray, full, zeros
 from .promotion import broadcast_to, convert

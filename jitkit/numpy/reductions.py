@@ -17,9 +17,11 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 
-from .. import core, dtypes, errors, lax
+from .. import core, lax
+from ..base import errors
+from ..core import dtypes
 from ..lax.utils import canonicalize_axis
-from ..pjit import fused, jit
+from ..pjit.jit import fused, jit
 from .promotion import convert
 from .promotion import where as where_
 from .ufuncs import constant

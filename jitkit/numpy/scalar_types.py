@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import core, dtypes
-from ..array import Array
+from .. import core
+from ..core import dtypes
+from ..runtime.array import Array
 from .creation import asarray
 
 

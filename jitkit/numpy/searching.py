@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import core, dtypes, lax
-from ..pjit import jit
+from .. import core, lax
+from ..core import dtypes
+from ..pjit.jit import jit
 from .creation import zeros_like
 from .index_parts import index_dtype
 from .promotion import promote_dtypes, where

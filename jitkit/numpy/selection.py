@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import core, dtypes, lax
-from ..pjit import jit
+from .. import core, lax
+from ..core import dtypes
+from ..pjit.jit import jit
 from . import promotion
 from .creation import array, asarray, zeros
 from .cumulative import cumsum

@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import core, dtypes, errors, lax
+from .. import core, lax
+from ..base import errors
+from ..core import dtypes
 from ..lax.utils import canonicalize_axis
-from ..pjit import jit
+from ..pjit.jit import jit
 from . import reductions
 from .creation import empty, full, full_like, ones, zeros
 from .cumulative import cumsum

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import core, dtypes, lax
+from .. import core, lax
+from ..core import dtypes
 from ..lax.utils import canonicalize_axis, canonicalize_shape
-from ..pjit import fused, jit
+from ..pjit.jit import fused, jit
 from .creation import array, asarray
 from .promotion import broadcast_to
 from .reductions import static_axes

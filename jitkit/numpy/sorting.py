@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import dtypes, lax
+from .. import lax
+from ..core import dtypes
 from ..lax.utils import canonicalize_axis
-from ..pjit import jit
+from ..pjit.jit import jit
 from .util import ensure_arraylike, ensure_arraylikes
 
 

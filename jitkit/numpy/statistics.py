@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import config, dtypes, lax
-from ..pjit import fused, jit
+from .. import lax
+from ..base import config
+from ..core import dtypes
+from ..pjit.jit import fused, jit
 from . import reductions
 from .promotion import broadcast_to, convert, promote_dtypes_inexact
 from .promotion import where as where_

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import lax
+from ..core import dtypes
 from ..lax.index_checks import GatherScatterMode
 from ..lax.utils import canonicalize_axis
-from ..pjit import jit
+from ..pjit.jit import jit
 from .arithmetic import mod
 from .index_parts import index_dtype
 from .promotion import broadcast_shapes, where

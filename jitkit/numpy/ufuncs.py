@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, lax
-from ..pjit import fused, jit
+from .. import lax
+from ..core import dtypes
+from ..pjit.jit import fused, jit
 from .promotion import promote, promote_inexact, promote_numeric, where
 from .util import as_array, check_arraylike, ensure_arraylike
 

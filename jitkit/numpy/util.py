@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import core, dtypes, errors, lax
-from ..array import Array, wrap
+from .. import core, lax
+from ..base import errors
+from ..core import dtypes
+from ..core.operators import Operators
 from ..lax.utils import canonicalize_axis
-from ..operators import Operators
+from ..runtime.array import Array, wrap
 
 # --- axes ------------------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import lax
+from ..core import dtypes
 from ..lax.utils import canonicalize_shape
 
 Shape = tuple[int, ...]

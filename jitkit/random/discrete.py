@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import core, dtypes, lax
+from .. import core, lax
 from .. import numpy as jnp
+from ..core import dtypes
 from ..lax.utils import canonicalize_axis, canonicalize_shape
 from ..numpy.promotion import promote_dtypes_inexact
 from ..numpy.util import check_arraylike
-from ..pjit import jit
+from ..pjit.jit import jit
 from . import prng
 from .arguments import Shape, check_shape
 from .inverse import gumbel

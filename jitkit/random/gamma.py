@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import core, dtypes, lax
+from .. import core, lax
 from .. import numpy as jnp
-from ..core import Primitive, ShapedArray
+from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..lax.reducers import inline_function
 from ..lax.utils import canonicalize_shape
-from ..pjit import jit
+from ..pjit.jit import jit
 from .arguments import (
     Shape,
     check_safe_to_cast,

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import lax
 from .. import numpy as jnp
+from ..core import dtypes
 from ..lax.utils import canonicalize_shape
 from ..numpy.promotion import promote_dtypes_inexact
-from ..pjit import jit
+from ..pjit.jit import jit
 from . import prng
 from .arguments import Shape, check_safe_to_cast, constant_like, floating_dtype, shape_of_result
 from .keys import check_key

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import lax
 from .. import numpy as jnp
+from ..core import dtypes
 from ..lax.utils import canonicalize_shape
-from ..pjit import jit
+from ..pjit.jit import jit
 from .arguments import Shape
 from .keys import check_key, split_typed
 from .uniform import uniform

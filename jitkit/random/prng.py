@@ -22,13 +22,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import array, core, dtypes, lax
+from .. import core, lax
 from .. import numpy as jnp
-from ..array import Array
-from ..core import Primitive, ShapedArray
+from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..lax.reducers import inline_function
 from ..lax.utils import broadcast_equal_ranks
+from ..runtime import array
+from ..runtime.array import Array
 
 
 class PRNGImpl(NamedTuple):

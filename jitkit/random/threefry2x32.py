@@ -20,14 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import lax
 from .. import numpy as jnp
-from ..core import Primitive, ShapedArray
+from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..jaxpr import Jaxpr
 from ..lax.reducers import reducer_jaxpr, remembered
 from ..lax.utils import broadcast_equal_ranks
-from ..pjit import jit
+from ..pjit.jit import jit
 from .prng import PRNGImpl
 
 UINT_DTYPES = {bits: np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64)}

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import lax
 from .. import numpy as jnp
+from ..core import dtypes
 from ..lax.utils import canonicalize_shape
 from ..numpy.util import check_arraylike
-from ..pjit import jit
+from ..pjit.jit import jit
 from . import prng
 from .arguments import Shape, check_shape, constant_like, floating_dtype
 from .keys import check_key, split_typed

@@ -199,7 +199,7 @@ def misfits(jk, rng):
 def meet(jk, *types, x64=False):
     """The name of the least upper bound: of a weak type `int`, `float` or `complex`."""
     nodes = [t if isinstance(t, type) else np.dtype(t) for t in types]
-    found = jk.dtypes.least_upper_bound(x64, *nodes)
+    found = jk.core.dtypes.least_upper_bound(x64, *nodes)
     return found.__name__ if isinstance(found, type) else found.name
 
 
@@ -248,7 +248,7 @@ def two_lattices(jk, rng):
 
 @check("01.3", "Types that nothing is above of are an error, and so are types outside of the lattice.")
 def no_bound(jk, rng):
-    bound = jk.dtypes.least_upper_bound
+    bound = jk.core.dtypes.least_upper_bound
     floats = [np.dtype(getattr(jk.numpy, n)) for n in rng.permutation(["float8_e4m3fn", "float8_e5m2"])]
     return raised(bound, False, *floats, parts=["float8"]), raised(bound, False, str, parts=["str"])
 
@@ -290,7 +290,7 @@ def unknown_operands(jk, rng):
     class Money:
         pass
 
-    method = jk.operators.reflected_method("-", lambda left, right: "a result")
+    method = jk.core.operators.reflected_method("-", lambda left, right: "a result")
     says = method(np.float32(rng.normal()), Money()) is NotImplemented
     return says, raised(jk.make_jaxpr(lambda x: "text" - x), 1.0, parts=["unsupported operand", "str"])
 
@@ -408,7 +408,7 @@ def several(jk, rng):
     program = jk.make_jaxpr(truth)
     arrays = [np.zeros(shape, "float32") for shape in ((int(rng.integers(2, 9)),), (3, 0))]
     return [raised(program, x, parts=["ambiguous"]) for x in arrays] + [
-        raised(jk.tracer.check_bool_conversion, x, parts=["ambiguous"]) for x in arrays
+        raised(jk.core.tracer.check_bool_conversion, x, parts=["ambiguous"]) for x in arrays
     ]
 
 
@@ -419,7 +419,7 @@ def several(jk, rng):
 )
 def one_element(jk, rng):
     x = rng.normal(size=(1,) * int(rng.integers(1, 4)))
-    return jk.tracer.check_bool_conversion(x), raised(jk.make_jaxpr(truth), x, parts=["boolean conversion"])
+    return jk.core.tracer.check_bool_conversion(x), raised(jk.make_jaxpr(truth), x, parts=["boolean conversion"])
 
 
 @check(

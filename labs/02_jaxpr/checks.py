@@ -310,7 +310,7 @@ def too_few_values(jk, rng):
 
 def law(jk, program, *parts):
     """What `check_jaxpr` says about a program."""
-    check_jaxpr = importlib.import_module(f"{jk.__name__}.jaxpr_check").check_jaxpr
+    check_jaxpr = importlib.import_module(f"{jk.__name__}.jaxpr.check").check_jaxpr
     return raised(check_jaxpr, program, parts=parts)
 
 

@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from jitkit import config, core, source_info
+from jitkit import core
+from jitkit.base import config, source_info
 from jitkit.core import Primitive
-from jitkit.effects import no_effects
+from jitkit.core.effects import no_effects
 from jitkit.interpreters.partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, check_no_leaks, check_results, empty_name_stack
 from jitkit.jaxpr import Atom, DebugInfo, Jaxpr, JaxprEqn, Literal, Var, dce_rules, keep_or_drop, last_uses, literal_value
-from jitkit.jaxpr_check import Place, result_types, same_type
-from jitkit.jaxpr_printer import pp_aval
+from jitkit.jaxpr.check import Place, result_types, same_type
+from jitkit.jaxpr.printer import pp_aval
 
 
 # --- 02.1 Write one equation down (3 points) ----------------------------------------------------------------

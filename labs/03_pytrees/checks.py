@@ -31,13 +31,13 @@ def numbers(rng, count):
 def sorted_keys(jk, rng):
     keys = names(rng, 4)
     orders = [tuple(keys), tuple(reversed(keys)), tuple(sorted(keys))]
-    return [jk.tree_nodes.dict_keys(order).keys for order in orders]
+    return [jk.tree_util.nodes.dict_keys(order).keys for order in orders]
 
 
 @check("03.1", "The same keys give the same object.", against=["equal is as good as the same"])
 def one_object(jk, rng):
     keys = names(rng, 3)
-    one, two = (jk.tree_nodes.dict_keys(tuple(order)) for order in (keys, reversed(keys)))
+    one, two = (jk.tree_util.nodes.dict_keys(tuple(order)) for order in (keys, reversed(keys)))
     structures = [jk.tree_util.tree_structure(dict.fromkeys(order, 0)) for order in (keys, reversed(keys))]
     return one is two, structures[0] == structures[1]
 
@@ -47,7 +47,7 @@ def one_object(jk, rng):
 )
 def keys_of_two_types(jk, rng):
     n = int(rng.integers(2, 99))
-    first, second = jk.tree_nodes.dict_keys((1, n)), jk.tree_nodes.dict_keys((n, True))
+    first, second = jk.tree_util.nodes.dict_keys((1, n)), jk.tree_util.nodes.dict_keys((n, True))
     return first is second, first.keys, second.keys
 
 
@@ -78,7 +78,7 @@ def layer(jk, rng):
     """A node type, and an instance."""
     cls = layer_class()
     w, b, size = numbers(rng, 3)
-    node_type = jk.tree_nodes.DataclassNode(cls, ("bias", "weight"), ("size", "name"))
+    node_type = jk.tree_util.nodes.DataclassNode(cls, ("bias", "weight"), ("size", "name"))
     return node_type, cls(names(rng, 1)[0], w, size, b)
 
 
@@ -107,7 +107,7 @@ def dataclass_together(jk, rng):
 
 
 def kind_of(jk, cls):
-    node_type = jk.tree_registry.find_node_type(cls)
+    node_type = jk.tree_util.registry.find_node_type(cls)
     return node_type if node_type is None else f"{type(node_type).__name__} of {node_type.cls.__name__}"
 
 
@@ -154,7 +154,7 @@ class Box:
 def make_box_class(jk, kind="a box"):
     """A new class, and the node type that takes its instances apart."""
     cls = type("Box", (Box,), {})
-    return cls, jk.tree_nodes.CustomNode(cls, lambda box: ((box.content,), kind), lambda data, xs: cls(xs[0]))
+    return cls, jk.tree_util.nodes.CustomNode(cls, lambda box: ((box.content,), kind), lambda data, xs: cls(xs[0]))
 
 
 @check(
@@ -165,7 +165,7 @@ def make_box_class(jk, kind="a box"):
 def registered_class(jk, rng):
     cls, node_type = make_box_class(jk)
     (derived,) = [type("Derived", (cls,), {})]
-    jk.tree_registry.register(node_type)
+    jk.tree_util.registry.register(node_type)
     leaves, structure = jk.tree_util.tree_flatten([cls(numbers(rng, 2))])
     again = jk.tree_util.tree_unflatten(structure, leaves)
     return leaves, structure, vars(again[0]), kind_of(jk, cls), kind_of(jk, derived)
@@ -180,7 +180,7 @@ def registered_late(jk, rng):
     cls, node_type = make_box_class(jk)
     tree = [cls(numbers(rng, 2)), 5]
     before = len(jk.tree_util.tree_leaves(tree))
-    jk.tree_registry.register(node_type)
+    jk.tree_util.registry.register(node_type)
     return before, jk.tree_util.tree_leaves(tree), jk.tree_util.tree_structure(tree)
 
 
@@ -191,10 +191,10 @@ def registered_late(jk, rng):
 )
 def registered_twice(jk, rng):
     cls, node_type = make_box_class(jk, "the first")
-    jk.tree_registry.register(node_type)
-    second = jk.tree_nodes.DataclassNode(cls, ("content",), ())
+    jk.tree_util.registry.register(node_type)
+    second = jk.tree_util.nodes.DataclassNode(cls, ("content",), ())
     refused = [
-        raised(jk.tree_registry.register, again, parts=[f"Duplicate {again.kind} PyTreeDef", "Box"])
+        raised(jk.tree_util.registry.register, again, parts=[f"Duplicate {again.kind} PyTreeDef", "Box"])
         for again in (node_type, second)
     ]
     return *refused, jk.tree_util.tree_structure(cls(numbers(rng, 2)))

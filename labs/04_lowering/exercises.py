@@ -12,14 +12,14 @@ import numpy as np
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jitkit import dtypes
-from jitkit.core import ShapedArray
-from jitkit.effects import ordered_effects
+from jitkit.core import ShapedArray, dtypes
+from jitkit.core.effects import ordered_effects
 from jitkit.interpreters.mlir import LoweringContext, lower_function, lowering_rule, rank_polymorphic, with_shape, write_body
 from jitkit.interpreters.mlir_module import Function, Module
 from jitkit.interpreters.mlir_text import DECIMAL, all_same, element_type, nested_text, scalar_text, type_of
 from jitkit.jaxpr import Jaxpr, JaxprEqn, Literal, Var
-from jitkit.lax.dot import DotDimensionNumbers, dtypes_computed_with
+from jitkit.lax import DotDimensionNumbers
+from jitkit.lax.dot import dtypes_computed_with
 from jitkit.lax.precision import CanonicalPrecision, precision_pair
 from jitkit.lax.reducers import integer_array
 

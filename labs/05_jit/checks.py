@@ -108,7 +108,7 @@ def options(jk, rng):
     against=["every key has a tree"],
 )
 def forms(jk, rng):
-    options = module(jk, "config").local.state.key
+    options = module(jk, "base.config").local.state.key
     x, n = floats(rng, int(rng.integers(2, 9))), int(rng.integers(9))
     f, g = jk.jit(lambda *args: args), jk.jit(lambda x, n: x, static_argnums=1)
     keys = [key_of(jk, f, x, 2.0), key_of(jk, f, (x, 2.0)), key_of(jk, g, x, n), key_of(jk, f)]
@@ -228,7 +228,7 @@ class Entries:
     """A table whose entries are stand-ins: nothing is compiled."""
 
     def __init__(self, jk):
-        self.table = module(jk, "compilation_cache").Table()
+        self.table = module(jk, "pjit.compilation_cache").Table()
 
     def insert(self, *keys, executable=None):
         """One after the other."""
@@ -246,7 +246,7 @@ class Entries:
 
 
 def limited(jk, limit):
-    return module(jk, "config").override(jit_cache_size=limit)
+    return module(jk, "base.config").override(jit_cache_size=limit)
 
 
 @check("05.3", "The entries used last are kept.", against=["what is in a cache stays there"])
@@ -346,7 +346,7 @@ def failures(jk, rng):
 @contextlib.contextmanager
 def counted(jk, counts):
     """Count the stages that run in the block."""
-    with module(jk, "report").listen() as events:
+    with module(jk, "base.report").listen() as events:
         yield
     counts.append(dict(sorted(collections.Counter(event.stage for event in events).items())))
 
@@ -431,8 +431,8 @@ def stories(jk, f, *calls):
 
 def record(jk, number, keys):
     """The record of a call with an argument, a leaf, for each of some keys."""
-    calls, leaf = module(jk, "call_record"), jk.tree_util.tree_structure(0)
-    options = module(jk, "config").local.state.options
+    calls, leaf = module(jk, "misses.record"), jk.tree_util.tree_structure(0)
+    options = module(jk, "base.config").local.state.options
     arguments = tuple(
         calls.Argument(name, False, None, leaf, (key,), (name,))
         for name, key in zip("xyzw", keys, strict=False)
@@ -489,7 +489,7 @@ def the_latest_of_several(jk, rng):
     against=["all differences weigh the same"],
 )
 def weights(jk, rng):
-    on_host, calls = module(jk, "runtime").on_host, module(jk, "call_record")
+    on_host, calls = module(jk, "runtime").on_host, module(jk, "misses.record")
     a, b = aval(jk, int(rng.integers(2, 9))), aval(jk)
     now = record(jk, 3, [a, a, a])
     known = [record(jk, 1, [on_host(a), on_host(a), on_host(a)]), record(jk, 2, [a, b, a])]
@@ -503,7 +503,7 @@ def weights(jk, rng):
     against=["where a value is does not matter", "a new type on a new place is two differences"],
 )
 def places(jk, rng):
-    on_host, calls = module(jk, "runtime").on_host, module(jk, "call_record")
+    on_host, calls = module(jk, "runtime").on_host, module(jk, "misses.record")
     a, b = aval(jk, int(rng.integers(2, 9))), aval(jk, dtype="int32")
     pairs = [("x", on_host(a), a), ("y", a, a), ("z", a, on_host(a)), ("u", on_host(a), b), ("v", a, b)]
     return [(change.kind, change.name) for change in calls.changed_leaves(pairs)]

@@ -34,7 +34,7 @@ def some(rng, count, size):
 
 
 def inferred(jk, function, nums, names):
-    return jk.argument_spec.infer_missing(inspect.signature(function), nums, names)
+    return jk.signature.argument_spec.infer_missing(inspect.signature(function), nums, names)
 
 
 @check(
@@ -104,7 +104,7 @@ def negative_positions_of_any_number(jk, rng):
 
 def checked(jk, function, what, entries, *parts):
     """What the check says of the entries; `what` is "static_argnums" or "static_argnames"."""
-    check_entries = jk.argument_spec.check_positions if "nums" in what else jk.argument_spec.check_names
+    check_entries = jk.signature.argument_spec.check_positions if "nums" in what else jk.signature.argument_spec.check_names
     return raised(check_entries, function, inspect.signature(function), entries, what, parts=parts)
 
 
@@ -182,12 +182,12 @@ def which_function(jk, rng):
 
 
 def spec(jk, nums=(), names=()):
-    return jk.api_util.ArgumentSpec(tuple(nums), tuple(names), (), ())
+    return jk.signature.api_util.ArgumentSpec(tuple(nums), tuple(names), (), ())
 
 
 def split(jk, nums, names, *args, **kwargs):
     """The parts of a call, as plain data."""
-    arguments = jk.api_util.split_call(spec(jk, nums, names), args, kwargs)
+    arguments = jk.signature.api_util.split_call(spec(jk, nums, names), args, kwargs)
     statics = [(where, static.value) for where, static in arguments.statics]
     return arguments.args, dict(sorted(arguments.kwargs.items())), statics, arguments.arity
 
@@ -199,7 +199,7 @@ def split(jk, nums, names, *args, **kwargs):
 )
 def places(jk, rng):
     values = [int(n) for n in rng.integers(999, size=5)]
-    arguments = jk.api_util.split_call(spec(jk, some(rng, 4, 2)), tuple(values), {})
+    arguments = jk.signature.api_util.split_call(spec(jk, some(rng, 4, 2)), tuple(values), {})
     tracers = [f"tracer{i}" for i in range(3)]
     statics = [(where, static.value) for where, static in arguments.statics]
     return arguments.args, statics, arguments.arity, arguments.merged_with(tracers, {})
@@ -212,7 +212,7 @@ def places(jk, rng):
 )
 def static_keywords(jk, rng):
     n, m = (int(k) for k in rng.integers(999, size=2))
-    arguments = jk.api_util.split_call(spec(jk, (), ("n",)), (1.0,), {"n": n, "m": m})
+    arguments = jk.signature.api_util.split_call(spec(jk, (), ("n",)), (1.0,), {"n": n, "m": m})
     return split(jk, (), ("n",), 1.0, n=n, m=m), arguments.merged_with(["x"], {"m": "tracer"})
 
 
@@ -257,11 +257,11 @@ def from_the_end(jk, rng):
 
 
 def static(jk, value):
-    return jk.api_util.Static(value)
+    return jk.signature.api_util.Static(value)
 
 
 def key(jk, *statics):
-    return jk.api_util.static_key(tuple((where, static(jk, value)) for where, value in statics))
+    return jk.signature.api_util.static_key(tuple((where, static(jk, value)) for where, value in statics))
 
 
 def traces(jk, *values):
@@ -372,8 +372,8 @@ def places_in_the_key(jk, rng):
 
 def called(jk, function, *args, static=(), **kwargs):
     """The names of the leaves of a call."""
-    arguments = jk.api_util.split_call(spec(jk, static), args, kwargs)
-    return jk.api_util.argument_names(function, arguments)
+    arguments = jk.signature.api_util.split_call(spec(jk, static), args, kwargs)
+    return jk.signature.api_util.argument_names(function, arguments)
 
 
 @check("06.5", "A leaf of a tree has the way to it after the name.", against=["an argument is a leaf"])
@@ -415,7 +415,7 @@ def collected_keyword(jk, rng):
 @check("06.5", "Some functions have no signature.", against=["every function has a signature"])
 def without_signature(jk, rng):
     count = int(rng.integers(1, 5))
-    of_calls = jk.api_util.positional_names(None, count), jk.api_util.keyword_name(None, f"n{count}")
+    of_calls = jk.signature.api_util.positional_names(None, count), jk.signature.api_util.keyword_name(None, f"n{count}")
     return of_calls, called(jk, max, *range(count), key=0)
 
 

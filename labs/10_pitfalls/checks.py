@@ -18,7 +18,7 @@ def counted(jk, program):
     """What a program returns; how many functions were traced, and how many programs compiled, from empty caches."""
     jk.clear_caches()
     known = jk.explain().misses
-    with jk.report.listen() as events:
+    with jk.base.report.listen() as events:
         result = program()
     fresh = [miss for miss in jk.explain().misses if not any(miss is other for other in known)]
     return result, sum(miss.traced for miss in fresh), sum(event.stage == "compilation" for event in events)

@@ -8,7 +8,7 @@ import jitkit
 import jitkit.nn
 import jitkit.numpy as jnp
 from jitkit import lax
-from jitkit.shape_struct import ShapeDtypeStruct
+from jitkit.signature.shape_struct import ShapeDtypeStruct
 
 X = ShapeDtypeStruct((8, 8), np.float32)
 N = ShapeDtypeStruct((), np.int32)

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import jitkit
-from jitkit import config
+from jitkit.base import config
 from jitkit.jaxpr import Literal, subjaxprs
 from jitkit.targets import TargetError
 

@@ -17,9 +17,10 @@ from samples import SAMPLES
 import jitkit
 import jitkit.numpy as jnp
 from jitkit import lax
-from jitkit.kata import cli, tour_targets
-from jitkit.kata.terminal import Screen
-from jitkit.shape_struct import ShapeDtypeStruct
+from jitkit.kata import cli
+from jitkit.kata.screens.terminal import Screen
+from jitkit.kata.tour import targets as tour_targets
+from jitkit.signature.shape_struct import ShapeDtypeStruct
 from jitkit.targets import TARGETS, TargetError
 
 HERE = pathlib.Path(__file__).parents[2]

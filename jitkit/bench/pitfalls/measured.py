@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jitkit import compilation_cache
+from jitkit.pjit import compilation_cache
 
 from ..benchmark import Benchmark, Step
 from ..calls import Calls, watch

@@ -14,10 +14,11 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from ... import api_util, dtypes
-from ...api_util import Arguments
-from ...errors import JaxprTypeError
+from ...base.errors import JaxprTypeError
+from ...core import dtypes
 from ...jaxpr import Jaxpr
+from ...signature import api_util
+from ...signature.api_util import Arguments
 from ...tree_util import PyTreeDef, equality_errors, keystr, tree_flatten_with_path
 from ..convert import convert_element_type
 from .common import Body, Traced

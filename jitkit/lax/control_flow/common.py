@@ -19,12 +19,15 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from ... import api_util, compilation_cache, config, core
-from ...api_util import Arguments
+from ... import core
+from ...base import config
 from ...core import Primitive
 from ...interpreters import partial_eval
 from ...interpreters.mlir import LoweringContext, register_lowering
 from ...jaxpr import DebugInfo, Jaxpr, Var, convert_constvars_jaxpr
+from ...pjit import compilation_cache
+from ...signature import api_util
+from ...signature.api_util import Arguments
 from ...tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_leaves
 
 _T = TypeVar("_T")

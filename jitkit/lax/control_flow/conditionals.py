@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from ... import config, core, dtypes, traceback_util
-from ...core import Primitive, ShapedArray, abstract_token
-from ...effects import Effect, no_effects, ordered_effects
-from ...errors import JaxprTypeError
+from ... import core
+from ...base import config, traceback_util
+from ...base.errors import JaxprTypeError
+from ...core import Primitive, ShapedArray, abstract_token, dtypes
+from ...core.effects import Effect, no_effects, ordered_effects
 from ...interpreters.mlir import LoweringContext, register_lowering, type_of
 from ...jaxpr import Atom, Jaxpr, JaxprEqn, Var, dce_jaxpr, dce_rules
 from ...tree_util import tree_flatten, tree_unflatten

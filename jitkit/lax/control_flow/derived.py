@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ... import config, core, dtypes, traceback_util
+from ... import core
+from ...base import config, traceback_util
+from ...core import dtypes
 from ...tree_util import tree_flatten, tree_map, tree_unflatten
 from ..convert import convert_element_type
 from ..elementwise import add, bitwise_or, lt

@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from ... import config, traceback_util
+from ...base import config, traceback_util
+from ...base.errors import ConcretizationTypeError
+from ...base.util import merge_lists, partition_list, split_list
 from ...core import Primitive, abstract_token
-from ...effects import Effects, no_effects, ordered_effects
-from ...errors import ConcretizationTypeError
+from ...core.effects import Effects, no_effects, ordered_effects
 from ...interpreters.mlir import LoweringContext, register_lowering, type_of
 from ...jaxpr import Jaxpr, dce_jaxpr
 from ...tree_util import PyTreeDef, tree_flatten, tree_map, tree_unflatten, treedef_tuple
-from ...util import merge_lists, partition_list, split_list
 from ..convert import asarray
 from ..reducers import inline_function
 from .agreement import check_carry, check_operands, promote_weak_inputs

@@ -23,13 +23,15 @@ from typing import Any
 
 import numpy as np
 
-from ... import array, config, core, traceback_util
+from ... import core
+from ...base import config, traceback_util
+from ...base.errors import ConcretizationTypeError
+from ...base.util import merge_lists, partition_list, split_list
 from ...core import Primitive, ShapedArray
-from ...errors import ConcretizationTypeError
 from ...interpreters.mlir import LoweringContext, register_lowering
 from ...jaxpr import Jaxpr, JaxprEqn, dce_jaxpr, dce_rules
+from ...runtime import array
 from ...tree_util import tree_flatten, tree_map, tree_unflatten, treedef_tuple
-from ...util import merge_lists, partition_list, split_list
 from ..reducers import inline_function
 from ..slicing import index_in_dim
 from .agreement import check_carry, check_operands, promote_weak_inputs

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...base.util import split_list
 from ...jaxpr import Jaxpr
-from ...util import split_list
 from ..creation import empty
 from ..elementwise import add, lt, sub
 from ..joining import concatenate

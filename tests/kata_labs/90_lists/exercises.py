@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jitkit.util import T, T1, T2
+from jitkit.base.util import T, T1, T2
 
 
 # --- 90.1 Merge lists (1 point) -----------------------------------------------------------------------------

@@ -1,0 +1,14 @@
+"""The ground: options, errors, source positions, reports and printing. Nothing here knows an array.
+
+Comes in: what users set, and where they are in their program. Goes out: the state of the thread (`config.local.state`), error
+classes, tracebacks that end in the user's code, logs. Read `config` first, the others when something above uses them:
+
+    config             options, and what the current thread is doing
+    errors             tracer -> error: what was asked of a value that is not known yet
+    source_info        where in the user's program a value was made
+    traceback_util     tracebacks without our own frames
+    report             which stages ran, and how long they took
+    pretty_printer     document -> text of at most 80 columns
+    rich_display       a program's text -> HTML for notebooks
+    util               small helpers on lists
+"""

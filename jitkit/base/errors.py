@@ -1,0 +1,271 @@
+"""tracer -> error: what was asked of a value that is not known yet, and what to write instead.
+
+While a function is traced, its values have a shape and a dtype but no content. Code that needs the content
+(`if x > 0`, `int(x)`, `np.sin(x)`, `items[i]`) ends in one of these classes. They have JAX's names, bases and
+first lines, so that what has been written about JAX's errors applies. Below those lines stands why it cannot
+work, and a table of situations, each with its edit. The last line links to JAX's page on the error.
+
+An error takes what it needs from the tracer when it is made, and keeps text only: an exception that somebody
+stores must not keep a trace alive.
+
+JAX: jax/_src/errors.py:ConcretizationTypeError
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Sequence
+from types import CellType, FrameType, FunctionType
+from typing import Any, Protocol
+
+_PAGE = "https://docs.jax.dev/en/latest/101/errors.html"
+
+
+class TracedValue(Protocol):
+    """What the errors ask a tracer for."""
+
+    def _error_repr(self) -> str:
+        """`traced array with shape float32[3]`."""
+        ...
+
+    def _origin_msg(self) -> str:
+        """Where the value comes from: sentences, each after a newline, or nothing."""
+        ...
+
+
+def _table(why: str, *rows: tuple[str, str]) -> str:
+    """A paragraph, and below it two columns: the situation, and the edit."""
+    width = max(len(situation) for situation, _ in rows)
+    return "\n".join((why, *(f"  {situation:{width}}  {edit}" for situation, edit in rows)))
+
+
+# --- the classes that JAX documents -------------------------------------------------------------------------
+
+
+class _LinkedError(Exception):
+    """The message ends with a link to the page on this class."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"{message}\nSee {_PAGE}#jax.errors.{type(self).__name__}")
+
+
+class JAXTypeError(_LinkedError, TypeError):
+    """A TypeError with a page in JAX's documentation."""
+
+
+class JAXIndexError(_LinkedError, IndexError):
+    """An IndexError with a page in JAX's documentation."""
+
+
+class ConcretizationTypeError(JAXTypeError):
+    """A traced value stands where its content is needed: in `int(x)`, as an axis, as a size.
+
+    Args:
+      tracer: the traced value.
+      context: a sentence on who needs it and what for.
+    """
+
+    def __init__(self, tracer: TracedValue, context: str = "") -> None:
+        super().__init__(
+            "Abstract tracer value encountered where concrete value is expected: "
+            f"{tracer._error_repr()}\n{context}{tracer._origin_msg()}\n\n{_HOW_TO_CONCRETIZE}"
+        )
+
+
+_HOW_TO_CONCRETIZE = _table(
+    "The value itself is needed here. While a function is traced there is only its shape and its dtype.",
+    ("a size, axis or count that rarely changes", "make that argument static: jit(f, static_argnames='n')"),
+    ("a number that the shape gives", "x.shape[0], x.ndim, x.size and len(x) are plain ints"),
+    ("another dtype", "x.astype(jnp.int32) instead of int(x)"),
+    ("as many values as a mask selects", "keep the shape: jnp.where(mask, x, 0)"),
+    ("to look at it", "jitkit.debug.print('{}', x)"),
+    ("to use it in Python", "return x, and convert it outside of the traced function"),
+)
+
+
+class TracerBoolConversionError(ConcretizationTypeError):
+    """A traced value stands where Python needs True or False: in `if`, `while`, `and`, `not`, `min`,
+    `assert`."""
+
+    def __init__(self, tracer: TracedValue) -> None:
+        JAXTypeError.__init__(
+            self,
+            f"Attempted boolean conversion of {tracer._error_repr()}.{tracer._origin_msg()}\n\n"
+            f"{_HOW_TO_DECIDE}",
+        )
+
+
+_HOW_TO_DECIDE = _table(
+    "Python must choose here, once for all calls. The choice has to become part of the program instead.",
+    ("one of two values", "jnp.where(condition, a, b)"),
+    ("one of two branches", "lax.cond(condition, on_true, on_false, *operands)"),
+    ("a loop with a condition", "lax.while_loop(condition, body, start)"),
+    ("`and`, `or`, `not`, 0 < x < 1", "&, |, ~ with parentheses: (0 < x) & (x < 1)"),
+    ("min, max", "jnp.minimum, jnp.maximum"),
+    ("a flag, the same in most calls", "make that argument static: jit(f, static_argnames='flag')"),
+)
+
+
+class TracerIntegerConversionError(JAXTypeError):
+    """A traced value stands where Python needs an integer: in `range(n)`, as the index of a list, as an
+    axis."""
+
+    def __init__(self, tracer: TracedValue) -> None:
+        super().__init__(
+            f"The __index__() method was called on {tracer._error_repr()}{tracer._origin_msg()}\n\n"
+            f"{_HOW_TO_INDEX}"
+        )
+
+
+_HOW_TO_INDEX = _table(
+    "Python needs an integer here, and this one is not known before the compiled function runs.",
+    ("range(n)", "lax.fori_loop(0, n, body, start)"),
+    ("the index of a list of numbers", "jnp.array(numbers)[i]"),
+    ("the index of a list of functions", "lax.switch(i, functions, *operands)"),
+    ("a shape, axis or count that rarely changes", "make that argument static: jit(f, static_argnames='n')"),
+)
+
+
+class TracerArrayConversionError(JAXTypeError):
+    """A traced value was given to NumPy, or to other code that needs the numbers."""
+
+    def __init__(self, tracer: TracedValue) -> None:
+        super().__init__(
+            f"The numpy.ndarray conversion method __array__() was called on {tracer._error_repr()}"
+            f"{tracer._origin_msg()}\n\n{_HOW_WITHOUT_NUMPY}"
+        )
+
+
+_HOW_WITHOUT_NUMPY = _table(
+    "NumPy computes at once, with values. While a function is traced there are only shapes and dtypes.",
+    ("a function of NumPy", "the one of the same name in jitkit.numpy: jnp.sin(x) instead of np.sin(x)"),
+    ("a function of jax.numpy", "it knows only JAX's own tracers: import jitkit.numpy as jnp"),
+    ("the index of a NumPy array", "jnp.asarray(table)[i]"),
+    ("an argument that rarely changes", "make it static: jit(f, static_argnums=0)"),
+    ("to look at it, or to plot it", "jitkit.debug.callback(function, x)"),
+    ("NumPy code that has to stay", "jitkit.pure_callback(function, shape_and_dtype, x)"),
+)
+
+
+class NonConcreteBooleanIndexError(JAXIndexError):
+    """A traced boolean mask was used as an index, so that the size of the result depends on values.
+
+    Args:
+      tracer: the mask, or its type.
+      origin: where it comes from: sentences, each after a newline.
+    """
+
+    def __init__(self, tracer: Any, origin: str = "") -> None:
+        super().__init__(f"Array boolean indices must be concrete; got {tracer}{origin}\n\n{_HOW_TO_MASK}")
+
+
+_HOW_TO_MASK = _table(
+    "x[mask] has as many elements as the mask has True, and a compiled program must know all its shapes.",
+    ("x[mask]", "jnp.where(mask, x, 0), of the same shape as x"),
+    ("x[mask].sum()", "jnp.where(mask, x, 0).sum()"),
+    ("x[mask].mean()", "jnp.where(mask, x, 0).sum() / mask.sum()"),
+    ("x.at[mask].set(y)", "jnp.where(mask, y, x)"),
+    ("the selected values themselves", "return x and mask, and index outside of the traced function"),
+)
+
+
+class UnexpectedTracerError(JAXTypeError):
+    """A tracer was used after its trace had ended: a function kept it somewhere instead of returning it."""
+
+
+class KeyReuseError(JAXTypeError):
+    """A random key was used twice."""
+
+
+class JaxRuntimeError(RuntimeError):
+    """The compiler or a running program failed. The message is XLA's, with its status code in front."""
+
+
+XlaRuntimeError = JaxRuntimeError  # its name until JAX 0.4.14, still found in programs
+
+
+class JaxprTypeError(TypeError):
+    """A jaxpr is ill-formed."""
+
+
+for _error in [found for found in vars().values() if isinstance(found, type) and issubclass(found, Exception)]:
+    _error.__module__ = "jitkit.errors"  # where users import them from, as tracebacks say
+
+
+def about_jax_tracer(x: Any) -> str:
+    """For a tracer of jax itself, a sentence on a line of its own that says what to do with it; nothing for others."""
+    t = type(x)
+    if not t.__module__.startswith("jax.") or not t.__name__.endswith("Tracer"):
+        return ""
+    return (
+        "\nThis is a tracer of jax itself, whose transformations do not reach into jitkit. In functions that `jax.jit`, "
+        "`jax.grad` or `jax.vmap` call, use `jax.numpy`; or take jitkit's transformations."
+    )
+
+
+# --- leaks --------------------------------------------------------------------------------------------------
+
+
+def leaked_tracer_error(traced_for: str, tracers: Sequence[Any]) -> Exception:
+    """The error that `checking_leaks` raises where a trace ends and some of its tracers are still referenced.
+
+    Args:
+      traced_for: what the trace was made for, such as "jit".
+      tracers: the survivors. Their `_origin_msg()` says which function they belong to.
+
+    Returns:
+      An `Exception`, of that very class as in JAX.
+    """
+    ours = {id(tracers)}
+    lines = [f"Leaked trace {type(tracers[0]._trace).__name__}. Leaked tracer(s):"]
+    for tracer in tracers:
+        lines.append(f"\n{tracer}{tracer._origin_msg()}")
+        keeper = _keeper(tracer, ours)
+        if keeper:
+            lines.append(f"It is kept {keeper}.")
+    lines.append(
+        f"\nThese values were still referenced when tracing for {traced_for} was over, and stand for\n"
+        "nothing now: return them from the function, instead of keeping them elsewhere."
+    )
+    return Exception("\n".join(lines))
+
+
+def _keeper(value: Any, ours: set[int]) -> str:
+    """Where a value is kept, up to a name that users know: "in item 0 of a list, in the variable `log` of
+    ..."."""
+    steps: list[str] = []
+    while value is not None and len(steps) < 8:
+        ours.add(id(value))
+        holder = next((x for x in gc.get_referrers(value) if not _is_ours(x, ours)), None)
+        if holder is None:
+            break
+        step, is_named = _how_it_holds(holder, value)
+        steps.append(step)
+        value = None if is_named else holder
+    return ", ".join(filter(None, steps))
+
+
+def _is_ours(holder: Any, ours: set[int]) -> bool:
+    """Whether a reference is this search's own, or one of our data structures: both tell users nothing."""
+    package = __name__.partition(".")[0]
+    return id(holder) in ours or isinstance(holder, FrameType) or type(holder).__module__.startswith(package)
+
+
+def _how_it_holds(holder: Any, value: Any) -> tuple[str, bool]:
+    """In words, how an object refers to `value`, and whether users know that object by a name."""
+    if isinstance(holder, dict):
+        name = next((str(key) for key, item in holder.items() if item is value), "?")
+        module = next((m for m in list(sys.modules.values()) if getattr(m, "__dict__", None) is holder), None)
+        if module is not None:
+            return f"in the variable `{name}` of the module {module.__name__}", True
+        return f"under the key `{name}` of a dict", False
+    if isinstance(holder, list | tuple):
+        return f"in item {[item is value for item in holder].index(True)} of a {type(holder).__name__}", False
+    if isinstance(holder, CellType):
+        return "", False
+    if isinstance(holder, FunctionType):
+        return f"in a variable that the function {holder.__qualname__} refers to", True
+    names = [name for name, item in getattr(holder, "__dict__", {}).items() if item is value]
+    attribute = f"the attribute `{names[0]}` of " if names else ""
+    return f"in {attribute}a {type(holder).__name__}", False

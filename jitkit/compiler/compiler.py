@@ -1,0 +1,208 @@
+"""StableHLO -> executable
+
+Compiling: the text of a module and the devices that it is for go through XLA once, and come back as an
+`Executable`, which takes buffers and returns buffers. Before XLA is asked, the disk cache is, when one is
+configured.
+
+What a program needs besides its arguments travels with it: large constants that lowering hoisted out of the
+text (they are passed first), which arguments are used at all, and the avals and placement of the results.
+
+JAX: jax/_src/compiler.py:backend_compile_and_load
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from .. import core, runtime
+from ..base import report
+from ..core import ShapedArray
+from ..core.effects import Effect
+from ..interpreters.mlir import Module
+from ..runtime import tokens
+from ..runtime.array import Array, as_array
+from . import disk_cache
+
+CompilerOptions = tuple[tuple[str, Any], ...]
+
+
+def compile_module(
+    name: str, module: Module, owners: Sequence[runtime.Device], options: CompilerOptions = ()
+) -> Any:
+    """Compile a module for these devices: from the disk cache if it is there, by XLA otherwise.
+
+    XLA sees the text with source lines; the cache's key does not, so that moving a function does not
+    recompile it.
+    """
+    start = time.perf_counter()
+    if module.host_callbacks:  # functions of this process: nothing for the disk
+        text = module.text(debug_info=True)
+        loaded = runtime.compile_with_callbacks(text, owners, options, module.host_callbacks)
+    else:
+        loaded = _compile_text(module, owners, options)
+    report.log_stage("compilation", name, time.perf_counter() - start)
+    return loaded
+
+
+def _compile_text(module: Module, owners: Sequence[runtime.Device], options: CompilerOptions) -> Any:
+    text = module.text() if disk_cache.enabled() else ""
+    loaded = disk_cache.load(text, owners, options) if text else None
+    if loaded is None:
+        loaded = runtime.compile_text(module.text(debug_info=True), owners, options)
+        if text:
+            disk_cache.store(text, owners, options, loaded)
+    return loaded
+
+
+class Executable:
+    """A compiled program with what it takes to call it on a flat list of arguments.
+
+    `kept` are the positions of the arguments that the program uses, `consts` the buffers passed before them,
+    `out_avals` the types of the results. `sharding` is where arguments have to be, unless `spread` says it of each;
+    results live there, committed or not, or where XLA or `results` puts them.
+    """
+
+    __slots__ = (
+        "arg_avals",
+        "committed",
+        "consts",
+        "donates",
+        "execute",
+        "handlers",
+        "host_call",
+        "kept",
+        "loaded",
+        "name",
+        "out_avals",
+        "out_keys",
+        "out_shardings",
+        "sharding",
+        "spread",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        loaded: Any,
+        *,
+        arg_avals: Sequence[Any],
+        out_avals: Sequence[Any],
+        kept: Sequence[int],
+        consts: Sequence[Any],
+        sharding: runtime.Sharding,
+        committed: bool,
+        donates: bool = False,
+        spread: Sequence[runtime.Sharding] = (),
+        results: Sequence[runtime.Sharding | None] = (),
+    ) -> None:
+        self.name = name
+        self.loaded = loaded
+        self.arg_avals = list(arg_avals)
+        self.out_avals = list(out_avals)
+        self.kept = list(kept)
+        self.sharding = sharding
+        self.spread = list(spread) or [sharding] * len(self.arg_avals)
+        self.committed = committed
+        self.donates = donates
+        self.consts = [self.place_const(value) for value in consts]
+        self.execute = loaded.execute_sharded
+        self.host_call: Callable[..., Sequence[runtime.Buffer]] | None = None
+        self.out_shardings = output_shardings(loaded, sharding, len(self.out_avals), results)
+        self.handlers = runtime.result_handlers(out_avals, self.out_shardings, committed)
+        self.out_keys = [
+            runtime.placed(aval, s) if committed else aval
+            for aval, s in zip(out_avals, self.out_shardings, strict=True)
+        ]
+
+    has_effects: ClassVar[bool] = False  # whether running it is more than computing the results
+
+    def place(self, x: Any, aval: ShapedArray, sharding: runtime.Sharding | None = None) -> runtime.Buffer:
+        """The buffer of an argument on this program's devices; copies only what is elsewhere."""
+        sharding = sharding or self.sharding
+        if type(x) is Array:
+            x = x._buf
+        elif not runtime.is_buffer(x):
+            return runtime.put(x, aval, sharding, False)
+        if x.is_deleted():
+            raise runtime.deleted_error(aval)
+        if runtime.sharding_devices(x.sharding) != runtime.sharding_devices(sharding):
+            return runtime.put(x, aval, sharding, False)
+        return x
+
+    def place_const(self, value: Any) -> runtime.Buffer:
+        """The buffer of a constant."""
+        return self.place(value, core.get_aval(value))
+
+    def __call__(self, args: Sequence[Any]) -> list[Array]:
+        """Run on a flat list of arguments of any accepted kind."""
+        buffers = self.consts + [self.place(args[i], self.arg_avals[i], self.spread[i]) for i in self.kept]
+        return self.wrap(self.run(buffers))
+
+    def run(self, buffers: list[runtime.Buffer]) -> list[runtime.Buffer]:
+        """Run on buffers that are in place: constants first, then the arguments that are used."""
+        results: list[runtime.Buffer] = self.execute(buffers).consume_with_handlers(self.handlers)
+        return results
+
+    def host_dispatcher(self) -> Callable[..., Sequence[runtime.Buffer]]:
+        """A function that runs the program on buffers and on host values of the right dtypes; made at first
+        use.
+        """
+        if self.host_call is None:
+            count = len(self.consts) + len(self.kept)
+            taken = [self.arg_avals[i] for i in self.kept]
+
+            def execute(args: list[Any]) -> list[runtime.Buffer]:
+                values = args[len(self.consts) :]
+                return self.run(
+                    [*self.consts, *[self.place(x, aval) for x, aval in zip(values, taken, strict=True)]]
+                )
+
+            self.host_call = runtime.host_dispatcher(
+                self.name, execute, self.loaded, count=count, sharding=self.sharding, out_avals=self.out_avals
+            )
+        return self.host_call
+
+    def wrap(self, buffers: Sequence[runtime.Buffer]) -> list[Array]:
+        """Arrays around the results."""
+        return [
+            Array(b, aval, key) for b, aval, key in zip(buffers, self.out_avals, self.out_keys, strict=True)
+        ]
+
+
+class EffectfulExecutable(Executable):
+    """A compiled program that calls Python while it runs: its tokens go in and out beside the buffers."""
+
+    __slots__ = ("ordered",)
+
+    has_effects = True
+
+    def __init__(self, name: str, loaded: Any, *, ordered: Sequence[Effect], **parts: Any) -> None:
+        super().__init__(name, loaded, **parts)
+        self.ordered = ordered
+
+    def run(self, buffers: list[runtime.Buffer]) -> list[runtime.Buffer]:
+        """Run on buffers that are in place, after what was run before with the same ordered effects."""
+        return tokens.run(self.loaded, buffers, self.handlers, self.ordered, self.place)
+
+
+def output_shardings(
+    loaded: Any, sharding: runtime.Sharding, count: int, asked: Sequence[runtime.Sharding | None] = ()
+) -> list[runtime.Sharding]:
+    """Where the results are: on the program's device, or when there are several, as was asked for, or as XLA's
+    partitioner decided.
+    """
+    if len(runtime.sharding_devices(sharding)) == 1:
+        return [sharding] * count
+    found = runtime.result_shardings(loaded, sharding, count)
+    return [x or decided for x, decided in zip(asked, found, strict=True)] if asked else found
+
+
+def explain_failure(error: Exception, values: Sequence[Any]) -> Exception:
+    """A better error for a run that failed: an argument or a constant that had been donated, or what XLA said."""
+    for x in values:
+        buffer = x._buf if type(x) is Array else x
+        if runtime.is_buffer(buffer) and buffer.is_deleted():
+            return runtime.deleted_error(as_array(x).aval)
+    return runtime.explained(error)

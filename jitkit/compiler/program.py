@@ -1,0 +1,165 @@
+"""traced call -> module -> executable
+
+What is done between the stages: code without effect is dropped, arguments that nothing reads are left out, `mlir` writes the
+rest as StableHLO, with the attributes that give donated memory to results and spread arrays over devices, and `compiler`
+has it compiled. First calls of `jit`, eager operations, and `stages` all come through here.
+
+JAX: jax/_src/interpreters/pxla.py:lower_sharding_computation
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from .. import core, runtime
+from ..base import report, traceback_util
+from ..core.effects import ordered_effects
+from ..interpreters import mlir
+from ..jaxpr import Jaxpr, dce_jaxpr
+from ..tree_util import PyTreeDef, keystr, tree_flatten_with_path, tree_unflatten
+from .compiler import CompilerOptions, EffectfulExecutable, Executable, compile_module
+from .placement import Placement
+
+
+class Program(NamedTuple):
+    """One function traced for one signature: what every later stage needs to know.
+
+    `jaxpr` takes the leaves of `(args, kwargs)`, whose tree is `in_tree`, and returns the leaves of
+    `out_tree`. `donated` has a flag per leaf, or is empty. `options` are XLA's own.
+    """
+
+    name: str
+    jaxpr: Jaxpr
+    in_tree: PyTreeDef
+    out_tree: PyTreeDef
+    donated: tuple[bool, ...] = ()
+    keep_unused: bool = False
+    options: CompilerOptions = ()
+
+
+def lower_program(
+    program: Program, platform: str | None = None, placement: Placement | None = None
+) -> tuple[mlir.Module, list[int]]:
+    """Lower a traced program. Returns the module, and the positions of the arguments that it takes.
+
+    Unless `keep_unused`, what no result depends on is left out, and so are arguments that nothing reads.
+    `placement` is where the arguments will be, if they are committed.
+    """
+    start = time.perf_counter()
+    jaxpr = program.jaxpr
+    kept = list(range(len(jaxpr.invars)))
+    if not program.keep_unused:
+        jaxpr, used = dce_jaxpr(jaxpr, True)
+        kept = [i for i, is_used in enumerate(used) if is_used]
+    report.log_compiling(program.name, jaxpr.in_avals, placement.sharding if placement else None)
+    attributes = _donation_attributes(
+        jaxpr, [program.donated[i] for i in kept] if any(program.donated) else []
+    )
+    spread = [placement.spread[i] for i in kept] if placement and placement.spread else []
+    if spread:
+        _refuse_order(jaxpr)
+        attributes = _sharding_attributes(jaxpr, spread, attributes)
+    paths, _ = tree_flatten_with_path(tree_unflatten(program.out_tree, jaxpr.out_avals))
+    labels = [f"result{keystr(path)}" for path, _ in paths]
+    where = placement.results if placement else ()
+    of_results = [
+        "" if x is None else _sharding_attribute(x, a) for x, a in zip(where, jaxpr.out_avals, strict=False)
+    ]
+    module = mlir.lower_main(
+        program.name, jaxpr, platform or runtime.lowering_platform(), attributes, labels, of_results
+    )
+    if placement and len(placement.devices) > 1:
+        module.partitions, module.mesh = len(placement.devices), runtime.mesh_text(placement.sharding)
+    report.log_stage("lowering", program.name, time.perf_counter() - start)
+    return module, kept
+
+
+def _refuse_order(jaxpr: Jaxpr) -> None:
+    """ValueError for ordered effects in a program for several devices."""
+    if ordered := ordered_effects(jaxpr.effects):
+        raise ValueError(
+            f"The following ordered effects are not supported for more than 1 device: {ordered}\n"
+            "Devices do not wait for each other. Leave `ordered=True` out, or put the arguments on one device."
+        )
+
+
+def _donation_attributes(jaxpr: Jaxpr, donated: Sequence[bool]) -> list[str] | None:
+    """Give each donated argument's memory to the first result of the same shape and dtype that has none yet, and
+    failing that, offer it to XLA for one of the same size.
+    """
+    if not any(donated):
+        return None
+    free: dict[tuple[Any, ...], list[int]] = {}
+    tokens = len(ordered_effects(jaxpr.effects))  # which are returned before all results
+    for i, aval in enumerate(jaxpr.out_avals):
+        free.setdefault((aval.shape, aval.dtype), []).append(i)
+    attributes = []
+    for aval, is_donated in zip(jaxpr.in_avals, donated, strict=True):
+        results = free.get((aval.shape, aval.dtype)) if is_donated else None
+        attributes.append(f"tf.aliasing_output = {tokens + results.pop(0)} : i32" if results else "")
+    # What is left may do for a result of as many elements; that is for XLA to see.
+    sizes = [jaxpr.out_avals[i].size for results in free.values() for i in results]
+    unusable = []
+    for i, (aval, is_donated) in enumerate(zip(jaxpr.in_avals, donated, strict=True)):
+        if is_donated and not attributes[i]:
+            if aval.size in sizes:
+                sizes.remove(aval.size)
+                attributes[i] = "jax.buffer_donor = true"
+            else:
+                unusable.append(str(aval))
+    if unusable:
+        warnings.warn(
+            f"Some donated buffers were not usable: {', '.join(unusable)}.\n"
+            "A buffer can be reused only by a result with as many elements. "
+            "See an explanation at https://docs.jax.dev/en/latest/faq.html#buffer-donation.",
+            stacklevel=traceback_util.stacklevel(),
+        )
+    return attributes
+
+
+def _sharding_attribute(sharding: runtime.Sharding, aval: Any) -> str:
+    return f"sdy.sharding = {runtime.sharding_text(sharding, core.physical_aval(aval).ndim)}"
+
+
+def _sharding_attributes(jaxpr: Jaxpr, spread: Sequence[Any], donation: list[str] | None) -> list[str]:
+    """How each argument is spread over the devices. Whether a donated one fits a result is then for XLA to see."""
+    attributes = [
+        _sharding_attribute(sharding, aval) for sharding, aval in zip(spread, jaxpr.in_avals, strict=True)
+    ]
+    given_away = donation or [""] * len(attributes)
+    return [f"{a}, jax.buffer_donor = true" if d else a for a, d in zip(attributes, given_away, strict=True)]
+
+
+def build_executable(
+    program: Program,
+    module: mlir.Module,
+    kept: Sequence[int],
+    placement: Placement,
+    options: CompilerOptions = (),
+) -> Executable:
+    """Compile a lowered program for a placement."""
+    loaded = compile_module(program.name, module, placement.devices, options)
+    parts: dict[str, Any] = {
+        "arg_avals": program.jaxpr.in_avals,
+        "out_avals": program.jaxpr.out_avals,
+        "kept": kept,
+        "consts": list(module.hoisted.values()),
+        "sharding": placement.sharding,
+        "committed": placement.committed,
+        "spread": placement.spread,
+        "results": placement.results,
+        "donates": any(program.donated),
+    }
+    if module.host_callbacks:
+        ordered = ordered_effects(program.jaxpr.effects)
+        return EffectfulExecutable(program.name, loaded, ordered=ordered, **parts)
+    return Executable(program.name, loaded, **parts)
+
+
+def compile_program(program: Program, placement: Placement) -> Executable:
+    """Lower and compile."""
+    module, kept = lower_program(program, placement.platform, placement if placement.committed else None)
+    return build_executable(program, module, kept, placement, program.options)

@@ -1,0 +1,145 @@
+"""in_shardings and out_shardings of `jit` -> a sharding for each leaf
+
+What a user says of the places of arguments and results is a tree, which may end above the leaves: one sharding for a
+whole dictionary of arrays, `None` where nothing is said. Here it is stretched over the leaves, and compared with what
+is there. The shardings are JAX's; who computes what, and what is sent where, is worked out by XLA's partitioner.
+
+JAX: jax/_src/pjit.py:pjit_check_aval_sharding
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import runtime
+from ..tree_util import (
+    PyTreeDef,
+    broadcast_prefix,
+    keystr,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_unflatten,
+)
+
+
+class ShardingTree:
+    """A tree of shardings, in a form that can be hashed; None at a leaf leaves it to XLA."""
+
+    __slots__ = ("leaves", "treedef")
+
+    def __init__(self, leaves: Sequence[runtime.Sharding | None], treedef: PyTreeDef) -> None:
+        self.leaves = tuple(leaves)
+        self.treedef = treedef
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, ShardingTree) and self.leaves == other.leaves and self.treedef == other.treedef
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.leaves, self.treedef))
+
+    def __repr__(self) -> str:
+        return repr(self.tree())
+
+    def tree(self) -> Any:
+        """The tree as it was given."""
+        return tree_unflatten(self.treedef, self.leaves)
+
+    def over(self, tree: Any) -> list[runtime.Sharding | None]:
+        """The sharding of each leaf of another tree, of which this is the beginning. ValueError when it is not."""
+        return broadcast_prefix(self.tree(), tree, _is_none)
+
+
+def _is_none(x: Any) -> bool:
+    return x is None
+
+
+def sharding_tree(shardings: Any, what: str) -> ShardingTree | None:
+    """The argument `what` of `jit`; None when nothing is said.
+
+    TypeError for a leaf that is no sharding; RuntimeError for a `PartitionSpec`, which is one only with a mesh.
+    """
+    if isinstance(shardings, list):
+        shardings = tuple(shardings)
+    leaves, treedef = tree_flatten(shardings, _is_none)
+    for leaf in leaves:
+        if leaf is None or hasattr(leaf, "device_set"):
+            continue
+        if any(kind.__name__ in ("P", "PartitionSpec") for kind in type(leaf).__mro__):
+            raise RuntimeError(
+                f"jit requires a non-empty mesh in context if you are passing `PartitionSpec`s to {what}. You can define a "
+                "context mesh via `jax.set_mesh(mesh)`. Alternatively, provide `Sharding`s to "
+                f"{what} and then the mesh context manager is not required.\n"
+                f"jitkit has no mesh in context: pass `NamedSharding(mesh, {leaf})`."
+            )
+        raise TypeError(
+            f"{what} leaf specifications are expected to be PartitionSpec instances or None, but got {leaf}\n"
+            "Pass a `jax.sharding.Sharding` for each array, or for a tree of them."
+        )
+    return ShardingTree(leaves, treedef) if any(leaf is not None for leaf in leaves) else None
+
+
+def of_arguments(
+    shardings: ShardingTree | None,
+    args: Sequence[Any],
+    kwargs: Any,
+    avals: Sequence[Any],
+    names: Sequence[str],
+) -> tuple[runtime.Sharding | None, ...]:
+    """The sharding that each leaf of the arguments has to have; empty when nothing was said.
+
+    ValueError for keyword arguments, for a tree of another form, and for an array that cannot be divided so.
+    """
+    if shardings is None:
+        return ()
+    if kwargs:
+        raise ValueError(
+            "pjit does not support kwargs when in_shardings is specified.\n"
+            f"Pass {', '.join(kwargs)} by position: in_shardings are those of the positional arguments."
+        )
+    given = shardings.tree()
+    if isinstance(given, tuple) and len(given) != len(args):
+        raise ValueError(
+            "pjit in_shardings specification must be a tree prefix of the positional arguments tuple. In particular, pjit "
+            "in_shardings must either be a Sharding, a PartitionSpec, or a tuple of length equal to the number of "
+            f"positional arguments. But pjit in_shardings is the wrong length: got a tuple or list of length {len(given)} "
+            f"for an args tuple of length {len(args)}."
+        )
+    found = shardings.over(tuple(args))
+    _check(found, avals, names, "pjit arguments")
+    return tuple(found)
+
+
+def of_results(
+    shardings: ShardingTree | None, out_tree: PyTreeDef, avals: Sequence[Any]
+) -> tuple[runtime.Sharding | None, ...]:
+    """The sharding that each leaf of the result has to have; empty when nothing was said. ValueError as above."""
+    if shardings is None:
+        return ()
+    results = tree_unflatten(out_tree, avals)
+    try:
+        found = shardings.over(results)
+    except ValueError as error:
+        raise ValueError(f"out_shardings do not fit the result of the function: {error}") from None
+    names = [f"result{keystr(path)}" for path, _ in tree_flatten_with_path(results)[0]]
+    _check(found, avals, names, "pjit outputs")
+    return tuple(found)
+
+
+def _check(
+    shardings: Sequence[runtime.Sharding | None], avals: Sequence[Any], names: Sequence[str], what: str
+) -> None:
+    """ValueError for an array that has too few axes for its sharding, or one that cannot be divided evenly."""
+    for sharding, aval, name in zip(shardings, avals, names, strict=True):
+        if sharding is None:
+            continue
+        try:
+            sharding.check_compatible_aval(aval.shape)
+        except ValueError as error:
+            where = f" with pytree key path {name}" if name else ""
+            raise ValueError(
+                f"One of {what}{where} is incompatible with its sharding annotation {sharding}: {error}"
+            ) from None
+        sharding.shard_shape(aval.shape)  # raises when the devices do not divide it

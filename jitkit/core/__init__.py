@@ -1,0 +1,49 @@
+"""operation + operands -> result: values, their types, and the one function through which every operation goes, `bind`.
+
+Comes in: an operation and its operands. Goes out: whatever the current trace makes of it. In the order of reading:
+
+    primitive        `Primitive.bind`, and which values are operands
+    avals            what is known of a value before it is computed: shape, dtype, weakness
+    tracer           what stands for a value meanwhile, and the trace that it belongs to
+    dtypes           32 bits by default, and the promotion of mixed operands; `element_types` is its table
+    operators        `x + y`, `x[i]`, `x.sum()`: what Array and Tracer share
+    effects          what an operation does besides returning results
+
+JAX: jax/_src/core.py:Primitive
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .avals import AbstractToken as AbstractToken
+from .avals import ShapedArray as ShapedArray
+from .avals import abstract_token as abstract_token
+from .avals import physical_aval as physical_aval
+from .primitive import Primitive as Primitive
+from .primitive import aval_of_type as aval_of_type
+from .primitive import check_arrays as check_arrays
+from .primitive import eager as eager
+from .primitive import foreign_types as foreign_types
+from .primitive import get_aval as get_aval
+from .primitive import is_array_type as is_array_type
+from .primitive import is_array_value as is_array_value
+from .primitive import typeof as typeof
+from .tracer import Trace as Trace
+from .tracer import Tracer as Tracer
+from .tracer import check_bool_conversion as check_bool_conversion
+from .tracer import check_integer_conversion as check_integer_conversion
+from .tracer import check_scalar_conversion as check_scalar_conversion
+from .tracer import concrete_or_error as concrete_or_error
+from .tracer import current_trace as current_trace
+from .tracer import ensure_compile_time_eval as ensure_compile_time_eval
+from .tracer import escaped_tracer_error as escaped_tracer_error
+from .tracer import innermost_trace as innermost_trace
+from .tracer import is_concrete as is_concrete
+from .tracer import set_current_trace as set_current_trace
+from .tracer import trace_state_clean as trace_state_clean
+from .tracer import unstacking as unstacking
+
+# Slot: JAX has `eval_jaxpr` in its `core`, ours stands in `jaxpr`, one room up, which puts it here.
+eval_jaxpr: Callable[..., list[Any]]

@@ -1,0 +1,248 @@
+"""operation + operands -> result: primitives, and the one function through which each of them goes, `bind`.
+
+Every operation of the library ends in `Primitive.bind(*operands, **params)`. What happens then is decided by
+the *current trace* of the thread and by nothing else:
+
+- no trace: the operation runs, now, on concrete arrays (`dispatch` fills the slot `eager`);
+- a trace: it receives the primitive, its operands and parameters, and does what it is for (`tracer`).
+
+Which values are operands is decided here as well: those whose type has an entry in `aval_of_type`, or is known
+to one of `foreign_types`, and so have an abstract value.
+
+JAX: jax/_src/core.py:Primitive
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..base import config, errors
+from . import dtypes
+from .avals import ShapedArray
+from .effects import Effects
+from .operators import question
+from .tracer import Tracer
+
+# --- which values are arrays --------------------------------------------------------------------------------
+
+# How to find the aval of a concrete value, by its exact type. `array` and `runtime` add theirs.
+aval_of_type: dict[type, Callable[[Any], Any]] = {}
+# Asked about types that are in no table: returns an aval function, or None. The runtime knows `jax.Array`.
+foreign_types: list[Callable[[type], Callable[[Any], Any] | None]] = []
+
+
+def get_aval(x: Any) -> Any:
+    """The aval of a value: of a Tracer, an Array, a `jax.Array`, a numpy array, a numpy or Python scalar.
+    TypeError otherwise.
+    """
+    if isinstance(x, Tracer):
+        return x.aval
+    find = aval_of_type.get(type(x)) or _find_aval_function(type(x))
+    if find is None:
+        raise TypeError(f"Value {x!r} with type {type(x)} is not a valid JAX type")
+    return find(x)
+
+
+def typeof(x: Any) -> Any:
+    """The aval of a value; TypeError for what is not an array."""
+    if not is_array_type(type(x)):
+        kind = type(x) if isinstance(x, str) else f"'{type(x)}'"
+        raise TypeError(f"Argument '{x}' of type {kind} is not a valid JAX type")
+    return get_aval(x)
+
+
+def is_array_type(t: type) -> bool:
+    """Whether values of this type are accepted as arrays (Tracers are)."""
+    return t in aval_of_type or issubclass(t, Tracer) or _find_aval_function(t) is not None
+
+
+def is_array_value(x: Any) -> bool:
+    """Whether a value is accepted as an array: numpy's arrays are, but not those of texts or objects."""
+    try:
+        get_aval(x)
+    except TypeError:
+        return False
+    return True
+
+
+def _find_aval_function(t: type) -> Callable[[Any], Any] | None:
+    for base in t.__mro__:
+        if base in aval_of_type:
+            found = aval_of_type[base]
+            break
+    else:
+        for ask in foreign_types:
+            answer = ask(t)
+            if answer is not None:
+                found = answer
+                break
+        else:
+            return None
+    aval_of_type[t] = found
+    return found
+
+
+def _aval_of_numpy(x: Any) -> ShapedArray:
+    return ShapedArray(x.shape, dtypes.canonicalize_dtype(x.dtype))
+
+
+def _aval_of_ndarray(x: Any) -> ShapedArray:
+    if type(x).__module__.startswith("numpy.ma"):  # by name: importing numpy.ma takes 7 ms
+        return _refuse_masked_array(x)
+    if not dtypes.is_array_dtype(x.dtype):
+        raise TypeError(
+            f"Dtype {x.dtype} is not a valid JAX array type. Only arrays of numeric types are supported by JAX."
+        )
+    return ShapedArray(x.shape, dtypes.canonicalize_dtype(x.dtype))
+
+
+def _refuse_masked_array(x: Any) -> ShapedArray:
+    raise ValueError(
+        "numpy masked arrays are not supported as direct inputs to JAX functions. Use arr.filled() to convert the "
+        "value to a standard numpy array."
+    )
+
+
+def _aval_of_python_scalar(python_type: type) -> Callable[[Any], ShapedArray]:
+    def find(x: Any) -> ShapedArray:
+        dtype = dtypes.canonical_scalar_dtype(python_type)
+        if python_type is int:
+            dtypes.check_int_fits(x, dtype)
+        return ShapedArray((), dtype, weak_type=python_type is not bool)
+
+    return find
+
+
+aval_of_type[np.ndarray] = _aval_of_ndarray
+for _scalar in (bool, int, float, complex):
+    aval_of_type[_scalar] = _aval_of_python_scalar(_scalar)
+for _numpy_scalar in dtypes.numpy_scalar_types:
+    aval_of_type[_numpy_scalar] = _aval_of_numpy
+
+
+# --- primitives ---------------------------------------------------------------------------------------------
+
+# Results of shape rules remembered per primitive; cleared when full, so that random shapes cannot fill memory.
+_MEMO_LIMIT = 8192
+
+
+class Primitive:
+    """An operation: a name, a shape rule, and (in tables of other modules) a lowering and rules for other
+    traces.
+
+    `multiple_results` says that results come as a list. `pure_shape_rule=False` turns off the memory of the
+    shape rule, for primitives whose parameters hold jaxprs: remembering those would keep them, and the arrays
+    in them, alive.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_memo",
+        "_shape_rule",
+        "effects",
+        "multiple_results",
+        "name",
+        "pure_shape_rule",
+    )
+
+    def __init__(self, name: str, multiple_results: bool = False, pure_shape_rule: bool = True) -> None:
+        self.name = name
+        self.multiple_results = multiple_results
+        self.pure_shape_rule = pure_shape_rule
+        self.effects: Callable[[dict[str, Any]], Effects] | None = (
+            None  # params -> effects; None: there are none
+        )
+        self._shape_rule: Callable[..., Any] | None = None
+        self._memo: dict[Any, Any] = {}
+
+    def def_abstract_eval(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Set the shape rule: `rule(*avals, **params)` returns an aval, or a list of them, or raises
+        TypeError.
+        """
+        self._shape_rule = rule
+        return rule
+
+    def abstract_eval(self, *avals: Any, **params: Any) -> Any:
+        """The avals of the results."""
+        if self._shape_rule is None:
+            raise NotImplementedError(f"primitive {self.name} has no shape rule")
+        if not self.pure_shape_rule:
+            return self._shape_rule(*avals, **params)
+        key = (avals, *params.items()) if params else avals
+        try:
+            return self._memo[key]
+        except KeyError:
+            out = self._shape_rule(*avals, **params)
+        except TypeError as error:
+            unhashable = next((f"{k}={v!r}" for k, v in params.items() if not _is_hashable(v)), None)
+            if unhashable is None:
+                raise
+            raise TypeError(
+                f"parameters of primitive {self.name} must be hashable, got {unhashable}"
+            ) from error
+        if len(self._memo) >= _MEMO_LIMIT:
+            self._memo.clear()
+        self._memo[key] = out
+        return out
+
+    def bind(self, *args: Any, **params: Any) -> Any:
+        """Apply the primitive to operands, and return what the current trace makes of it.
+
+        The thread's current trace is `config.local.state.trace`. It receives the primitive, the operands as a
+        tuple and the parameters as a dict, by its method `process_primitive`. When it is None, the function
+        `eager.apply`, which takes the same, runs the operation now.
+
+        TypeError where an operand is none: whatever TypeError the attempt ends in, `check_arrays` is asked
+        first, which has a better one if an operand is to blame.
+        """
+        trace = config.local.state.trace
+        try:
+            if trace is None:
+                return eager.apply(self, args, params)
+            return trace.process_primitive(self, args, params)
+        except TypeError:
+            check_arrays(self, args)
+            raise
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+_OPERANDS = (
+    "\nOperands are arrays and numbers. Of a list, make an array with `jnp.array`; what is known while tracing, such as "
+    "a text,\nselects in Python what to compute."
+)
+
+
+def check_arrays(primitive: Primitive, args: tuple[Any, ...]) -> None:
+    """TypeError for the first operand that is no array: which one it is, and its type."""
+    for position, value in enumerate(args):
+        if not is_array_value(value):
+            raise TypeError(
+                f"Error interpreting argument to {primitive.name} as a JAX value. The problematic value is of type "
+                f"{type(value)} and was passed to {primitive.name} at position {position}."
+                f"{errors.about_jax_tracer(value) or _OPERANDS}"
+            ) from None
+
+
+def _is_hashable(x: Any) -> bool:
+    try:
+        hash(x)
+    except TypeError:
+        return False
+    return True
+
+
+class _Eager:
+    """Slot for what `bind` does when there is no trace. `dispatch` fills it."""
+
+    apply: Callable[[Primitive, tuple[Any, ...], dict[str, Any]], Any]
+
+
+eager = _Eager()
+
+
+question.is_array_type = is_array_type

@@ -1,0 +1,352 @@
+"""value + trace -> tracer: what stands for an array while a function is traced, and the trace it belongs to.
+
+A *trace* decides what the operations of a function do while the function is called in a special way. The one
+that `jit` uses writes an equation down for each (`interpreters/partial_eval`); differentiation and batching
+are further ones. This module does not know how many kinds there are. The *current trace* of the thread is the
+one that receives operations; None means that they run at once.
+
+A *tracer* stands for a value meanwhile. It knows its trace and its abstract value: shape, dtype and weakness.
+Python sees no number in it, so everything that needs one (`if x:`, `int(x)`, `np.asarray(x)`) ends in an
+error that says so.
+
+JAX: jax/_src/core.py:Tracer
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import TracebackType
+from typing import Any, cast
+
+import numpy as np
+
+from ..base import config, errors, source_info
+from . import dtypes
+from .operators import Operators
+
+# --- traces -------------------------------------------------------------------------------------------------
+
+
+class Trace:
+    """What happens to the operations of a function while it is called in a special way.
+
+    `alive` turns False when the trace ends; a tracer that is met afterwards has leaked.
+    """
+
+    __slots__ = ("__weakref__", "alive", "parent")
+
+    def __init__(self, parent: Trace | None) -> None:
+        self.parent = parent
+        self.alive = True
+
+    def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Receive one application of a `Primitive`; operands may be tracers of this or an outer trace, or
+        concrete values.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not say what to do with {primitive}")
+
+    def note(self, args: Sequence[Any]) -> None:
+        """Hear of the arguments of a library function before it runs."""
+
+    def ancestors(self) -> Iterator[Trace]:
+        """The traces around this one, from the inside out."""
+        trace = self.parent
+        while trace is not None:
+            yield trace
+            trace = trace.parent
+
+    def end(self) -> None:
+        """Close the trace: its tracers are dead from now on."""
+        self.alive = False
+
+
+def innermost_trace(values: Iterable[Any]) -> Trace | None:
+    """The living trace that the tracers among the values belong to; of several, the one that began last."""
+    found: Trace | None = None
+    for x in values:
+        if isinstance(x, Tracer) and x._trace.alive and (found is None or found in x._trace.ancestors()):
+            found = x._trace
+    return found
+
+
+def current_trace() -> Trace | None:
+    """The calling thread's trace, or None while it runs eagerly."""
+    trace: Trace | None = config.local.state.trace
+    return trace
+
+
+class set_current_trace:
+    """Make `trace` the thread's current trace inside the block; the one before comes back however the block
+    ends.
+    """
+
+    __slots__ = ("_before", "_state", "_trace")
+
+    def __init__(self, trace: Trace | None) -> None:
+        self._trace = trace
+
+    def __enter__(self) -> None:
+        state = self._state = config.local.state
+        self._before = state.trace
+        state.trace = self._trace
+        state.refresh_key()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._state.trace = self._before
+        self._state.refresh_key()
+
+
+def ensure_compile_time_eval() -> set_current_trace:
+    """Context manager: run the operations of the block now, on concrete values, although a trace is active."""
+    return set_current_trace(None)
+
+
+def trace_state_clean() -> bool:
+    """Whether no trace is active in this thread."""
+    return config.local.state.trace is None
+
+
+# --- tracers ------------------------------------------------------------------------------------------------
+
+
+class _Unstacking:
+    """Slot for `lax.index_in_dim`, which iteration over a tracer is made of."""
+
+    index_in_dim: Callable[..., Any]
+
+
+unstacking = _Unstacking()
+
+
+class Tracer(Operators):
+    """Stands for an array while a function is traced: it has an aval and no value."""
+
+    __slots__ = ("__weakref__", "_trace", "aval")
+    __array_priority__ = 1000
+
+    def __init__(self, trace: Trace, aval: Any) -> None:
+        self._trace = trace
+        self.aval = aval
+
+    # what is known while tracing
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the axes: plain ints, known while tracing."""
+        shape: tuple[int, ...] = self.aval.shape
+        return shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The element type, known while tracing."""
+        dtype: np.dtype[Any] = self.aval.dtype
+        return dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.aval.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        size: int = self.aval.size
+        return size
+
+    @property
+    def weak_type(self) -> bool:
+        """Whether the dtype came from a Python scalar and gives way in promotion."""
+        weak: bool = self.aval.weak_type
+        return weak
+
+    def __len__(self) -> int:
+        if not self.aval.shape:
+            raise TypeError("len() of unsized object")
+        length: int = self.aval.shape[0]
+        return length
+
+    def __hash__(self) -> int:
+        raise TypeError(f"unhashable type: {type(self).__name__!r}")
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.aval.shape:
+            raise TypeError("iteration over a 0-d array")
+        return (unstacking.index_in_dim(self, i, 0, keepdims=False) for i in range(self.aval.shape[0]))
+
+    def __reversed__(self) -> Iterator[Any]:
+        return iter(operator.getitem(cast(Any, self), slice(None, None, -1)))
+
+    # what is not
+
+    def __getattr__(self, name: str) -> Any:
+        """The error for an attribute that only a concrete array has, or that nothing has."""
+        if name in _METHODS_OF_VALUES:
+            return functools.partial(_refuse_method, self, name)
+        if name in _ATTRIBUTES_OF_VALUES:
+            raise errors.ConcretizationTypeError(
+                self, f"The '{name}' attribute is not available on {self._error_repr()}.{self._origin_msg()}"
+            )
+        if name in ("block_until_ready", "copy_to_host_async"):
+            raise AttributeError(
+                f"The '{name}' method is not available on {self._error_repr()}.{self._origin_msg()}"
+            )
+        if name == "sharding":
+            raise AttributeError(
+                f"The 'sharding' attribute is not available on {self._error_repr()}. To query sharding information "
+                f"on tracers, use `jax.typeof(x)`.{self._origin_msg()}"
+            )
+        raise AttributeError(f"{type(self).__name__} has no attribute {name}")
+
+    def __bool__(self) -> bool:
+        """Refuse: Python asks which way to go, in `if x:` or `not x`, and nobody knows yet.
+
+        ValueError for what has not exactly one element, as with arrays; TracerBoolConversionError otherwise.
+        """
+        check_bool_conversion(self)
+        raise errors.TracerBoolConversionError(self)
+
+    def __int__(self) -> int:
+        check_scalar_conversion(self)
+        raise errors.ConcretizationTypeError(self, self._conversion_context("int"))
+
+    def __float__(self) -> float:
+        check_scalar_conversion(self)
+        raise errors.ConcretizationTypeError(self, self._conversion_context("float"))
+
+    def __complex__(self) -> complex:
+        check_scalar_conversion(self)
+        raise errors.ConcretizationTypeError(self, self._conversion_context("complex"))
+
+    def __index__(self) -> int:
+        """Refuse: Python asks for an int, in `range(x)` or `items[x]`.
+
+        TypeError for what is no integer scalar, as with arrays; TracerIntegerConversionError otherwise.
+        """
+        check_integer_conversion(self)
+        raise errors.TracerIntegerConversionError(self)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise errors.TracerArrayConversionError(self)
+
+    def __reduce__(self) -> Any:
+        raise errors.ConcretizationTypeError(
+            self,
+            "The error occurred in the __reduce__ method, which may indicate an attempt to "
+            "serialize/pickle a traced value.",
+        )
+
+    # how it shows itself
+
+    def _conversion_context(self, function: str) -> str:
+        return (
+            f"The problem arose with the `{function}` function. If trying to convert the data type of a "
+            "value, "
+            f"try using `x.astype({function})` or `jnp.array(x, {function})` instead."
+        )
+
+    def _error_repr(self) -> str:
+        return f"traced array with shape {self.aval.str_short()}"
+
+    def _origin_msg(self) -> str:
+        """A sentence on where the value comes from, starting with a newline; empty when nothing is known."""
+        return ""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.aval})"
+
+
+# What `Array` has and a traced value cannot have. `hasattr` is true of the methods, as in JAX.
+_METHODS_OF_VALUES = frozenset(
+    (
+        "__dlpack__", "addressable_data", "delete", "devices", "is_deleted", "item", "on_device_size_in_bytes",
+        "tobytes", "tolist", "unsafe_buffer_pointer",
+    )
+)  # fmt: skip
+_ATTRIBUTES_OF_VALUES = frozenset(
+    ("addressable_shards", "committed", "is_fully_addressable", "is_fully_replicated")
+)
+
+
+def _refuse_method(tracer: Tracer, name: str, *args: Any, **kwargs: Any) -> Any:
+    raise errors.ConcretizationTypeError(
+        tracer, f"The {name}() method was called on {tracer._error_repr()}.{tracer._origin_msg()}"
+    )
+
+
+def check_scalar_conversion(x: Any) -> None:
+    """TypeError unless `x` has no axes."""
+    if x.ndim > 0:
+        raise TypeError(f"Only scalar arrays can be converted to Python scalars; got arr.ndim={x.ndim}")
+
+
+def check_integer_conversion(x: Any) -> None:
+    """TypeError unless `x` is an integer scalar."""
+    if x.shape != () or not dtypes.issubdtype(x.dtype, np.integer):
+        raise TypeError("Only integer scalar arrays can be converted to a scalar index.")
+
+
+def check_bool_conversion(x: Any) -> None:
+    """ValueError unless `x` has exactly one element: the truth of none, or of several, is ambiguous."""
+    if x.size == 0:
+        raise ValueError(
+            "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array "
+            "is not empty."
+        )
+    if x.size > 1:
+        raise ValueError(
+            "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
+        )
+
+
+def escaped_tracer_error(tracer: Tracer, detail: str = "") -> errors.UnexpectedTracerError:
+    """The error for a tracer that is met after its trace has ended: what it was, whose, and where it was
+    made.
+    """
+    lines = []
+    lines.append(
+        "Encountered an unexpected tracer. A function transformed by JAX had a side effect, allowing for a "
+        f"reference to an intermediate value with type {tracer.aval.str_short()} wrapped in a "
+        f"{type(tracer).__name__} to escape the scope of the transformation."
+    )
+    lines.append(
+        "A traced function must hand its values out by `return`. One was kept somewhere else (a global, a list, "
+        "an attribute, a closure) and used after tracing was over, when it stands for nothing any more."
+    )
+    debug_info = getattr(tracer._trace, "debug_info", None)
+    if debug_info is not None:
+        lines.append(
+            f"The function being traced when the value leaked was {debug_info.func_src_info} traced for "
+            f"{debug_info.traced_for}."
+        )
+    source = getattr(tracer, "source_info", None)
+    if source is not None and source.position is not None:
+        lines.append(f"The leaked intermediate value was created on line {source_info.summarize(source)}.")
+    lines.append(
+        "Return the value from the function instead. To catch the leak where it happens, set "
+        "JITKIT_CHECK_TRACER_LEAKS=1 "
+        "or use the `jitkit.checking_leaks` context manager."
+    )
+    return errors.UnexpectedTracerError("\n".join(lines) + (f"\n{detail}" if detail else ""))
+
+
+def concrete_or_error(force: Callable[[Any], Any], x: Any, context: str = "") -> Any:
+    """`force(x)` for a concrete x, where `force` is `int`, `bool`, `operator.index` or any other function that
+    needs the value.
+
+    For a tracer x: TracerIntegerConversionError when `force` is `operator.index`, and otherwise a
+    ConcretizationTypeError with `context`, which says what the value is needed for.
+    """
+    if isinstance(x, Tracer):
+        if force is operator.index:
+            raise errors.TracerIntegerConversionError(x)
+        raise errors.ConcretizationTypeError(x, context)
+    return force(x)
+
+
+def is_concrete(x: Any) -> bool:
+    """Whether x has a value now."""
+    return not isinstance(x, Tracer)

@@ -1,0 +1,37 @@
+"""Jaxpr: the small typed language that traced functions become.
+
+Comes in: equations, from a trace. Goes out: a program as data, which can be run, pruned, checked, printed, and lowered. In the
+order of reading:
+
+    language    Var, Literal, JaxprEqn, Jaxpr; `eval_jaxpr`, `dce_jaxpr`
+    check       the law: when a jaxpr is well-formed, and when two are the same program
+    printer     Jaxpr -> text, in JAX's layout
+    html        the same for notebooks
+
+JAX: jax/_src/core.py:Jaxpr
+"""
+
+from __future__ import annotations
+
+from .language import Atom as Atom
+from .language import DCERule as DCERule
+from .language import DebugInfo as DebugInfo
+from .language import Jaxpr as Jaxpr
+from .language import JaxprEqn as JaxprEqn
+from .language import Literal as Literal
+from .language import Var as Var
+from .language import close_jaxpr as close_jaxpr
+from .language import convert_constvars_jaxpr as convert_constvars_jaxpr
+from .language import dce_jaxpr as dce_jaxpr
+from .language import dce_rules as dce_rules
+from .language import eval_jaxpr as eval_jaxpr
+from .language import jaxpr_as_fun as jaxpr_as_fun
+from .language import jaxprs_in_params as jaxprs_in_params
+from .language import join_effects as join_effects
+from .language import keep_or_drop as keep_or_drop
+from .language import last_uses as last_uses
+from .language import literal_value as literal_value
+from .language import live_equations as live_equations
+from .language import printing as printing
+from .language import prune_jaxpr as prune_jaxpr
+from .language import subjaxprs as subjaxprs

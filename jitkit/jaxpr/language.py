@@ -1,0 +1,423 @@
+"""The small typed language that traced functions become, and what is done with its programs: run, prune.
+
+    { lambda ; a:f32[3]. let b:f32[3] = sin a; c:f32[3] = mul b 2.0:f32[] in (c,) }
+
+A jaxpr is a list of equations in order. Each applies one primitive to atoms (variables and literals) and
+binds fresh variables to the results; parameters, such as an axis or an inner jaxpr, are known without
+running. Every variable has one type, its aval, and is bound once.
+
+Variables are objects without names: the printer (`printer`) makes names up as it goes. Which jaxprs are
+well-formed, and which two are the same program, is said in `jaxpr_check`, as rules that run.
+
+Inputs come in two kinds: `invars` are what the caller passes; `constvars` stand for arrays that the function
+closed over, whose values are `consts`. JAX long had two classes for this, ClosedJaxpr for a Jaxpr with its
+consts. Here, as in later JAX, it is one: a jaxpr is *closed* when every constvar has its const, and `.jaxpr`
+returns the jaxpr itself, so code written for either works.
+
+JAX: jax/_src/core.py:Jaxpr
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from .. import core
+from ..base.rich_display import RichDisplay
+from ..base.source_info import UNKNOWN, SourceInfo
+from ..core import Primitive
+from ..core.effects import Effects, no_effects
+
+_T = TypeVar("_T")
+
+# --- the language -------------------------------------------------------------------------------------------
+
+
+class Var:
+    """A variable: a type and an identity. Two of them are equal only when they are the same object."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Any) -> None:
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"Var(id={id(self)}):{self.aval.str_short()}"
+
+
+class Literal:
+    """A scalar written into the program, with its type; `val` is a Python or numpy scalar, or an Array."""
+
+    __slots__ = ("aval", "val")
+
+    def __init__(self, val: Any, aval: Any) -> None:
+        self.val = val
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"Literal({self.val})"
+
+
+Atom = Var | Literal
+
+
+class JaxprEqn:
+    """One application of a primitive: `outvars = primitive[params] invars`."""
+
+    __slots__ = ("effects", "invars", "outvars", "params", "primitive", "source_info")
+
+    def __init__(
+        self,
+        invars: list[Atom],
+        outvars: list[Var],
+        primitive: Primitive,
+        params: dict[str, Any],
+        effects: Effects = no_effects,
+        source_info: SourceInfo = UNKNOWN,
+    ) -> None:
+        self.invars = invars
+        self.outvars = outvars
+        self.primitive = primitive
+        self.params = params
+        self.effects = effects
+        self.source_info = source_info
+
+    def replace(self, **changes: Any) -> JaxprEqn:
+        """The same equation with some parts replaced, by name."""
+        return JaxprEqn(**{name: getattr(self, name) for name in JaxprEqn.__slots__} | changes)
+
+    def __repr__(self) -> str:
+        return printing.eqn_to_text(self)
+
+
+class DebugInfo(NamedTuple):
+    """Where a jaxpr comes from, and what its inputs and outputs are called there; for messages and for
+    printing.
+
+    `traced_for` is the transformation ("jit", "scan", ...); `func_src_info` reads "f at /path/file.py:12", or
+    only "f"; `arg_names` holds a path per input ("x", "params['w']"), empty where there is none;
+    `result_paths` one per output. Both are empty when unknown.
+    """
+
+    traced_for: str
+    func_src_info: str
+    arg_names: tuple[str, ...] = ()
+    result_paths: tuple[str, ...] = ()
+
+    @property
+    def func_name(self) -> str:
+        """The function's name, without where it is."""
+        return self.func_src_info.split(" ")[0]
+
+    def safe_arg_names(self, count: int) -> tuple[str, ...]:
+        """A name for each of `count` inputs: empty strings when they are unknown, or are not that many."""
+        return self.arg_names if len(self.arg_names) == count else ("",) * count
+
+    def safe_result_paths(self, count: int) -> tuple[str, ...]:
+        """A path for each of `count` outputs: empty strings when they are unknown, or are not that many."""
+        return self.result_paths if len(self.result_paths) == count else ("",) * count
+
+    def filter(self, used_inputs: Sequence[bool], used_outputs: Sequence[bool]) -> DebugInfo:
+        """The same for a jaxpr of which only some inputs and outputs are left."""
+        return self._replace(
+            arg_names=tuple(_kept(self.safe_arg_names(len(used_inputs)), used_inputs)),
+            result_paths=tuple(_kept(self.safe_result_paths(len(used_outputs)), used_outputs)),
+        )
+
+    def with_unknown_names(self) -> DebugInfo:
+        """The same for a jaxpr whose inputs and outputs are others."""
+        return self._replace(arg_names=(), result_paths=())
+
+
+_UNKNOWN_FUNCTION = DebugInfo("unknown", "<unknown>")
+_PARTS = ("constvars", "invars", "outvars", "eqns", "effects", "debug_info", "consts")
+
+
+class Jaxpr(RichDisplay):
+    """A program: `{ lambda constvars; invars. let eqns in outvars }`, with the values of its constvars when
+    it is closed.
+
+    Immutable by agreement: `replace` makes another one. Hashes and compares by identity; see
+    `jaxpr_check.jaxprs_equal`.
+    """
+
+    __slots__ = ("__weakref__", *_PARTS)
+
+    def __init__(
+        self,
+        constvars: Iterable[Var],
+        invars: Iterable[Var],
+        outvars: Iterable[Atom],
+        eqns: Iterable[JaxprEqn],
+        effects: Effects = no_effects,
+        debug_info: DebugInfo = _UNKNOWN_FUNCTION,
+        consts: Iterable[Any] = (),
+    ) -> None:
+        self.constvars = list(constvars)
+        self.invars = list(invars)
+        self.outvars = list(outvars)
+        self.eqns = list(eqns)
+        self.effects = effects
+        self.debug_info = debug_info
+        self.consts = list(consts)
+
+    @property
+    def jaxpr(self) -> Jaxpr:
+        """Itself: for code that expects JAX's ClosedJaxpr."""
+        return self
+
+    @property
+    def literals(self) -> list[Any]:
+        """JAX's older name for `consts`."""
+        return self.consts
+
+    @property
+    def in_avals(self) -> list[Any]:
+        """The types of the inputs."""
+        return [v.aval for v in self.invars]
+
+    @property
+    def out_avals(self) -> list[Any]:
+        """The types of the outputs."""
+        return [v.aval for v in self.outvars]
+
+    def replace(self, **changes: Any) -> Jaxpr:
+        """The same jaxpr with some parts replaced, by name. New inputs or outputs have no known names, unless
+        these are given."""
+        parts = {name: getattr(self, name) for name in _PARTS} | changes
+        if "debug_info" not in changes and (parts["invars"], parts["outvars"]) != (self.invars, self.outvars):
+            parts["debug_info"] = self.debug_info.with_unknown_names()
+        return Jaxpr(**parts)
+
+    def pretty_print(
+        self,
+        *,
+        source_info: bool = False,
+        print_shapes: bool = True,
+        custom_pp_eqn_rules: bool = True,
+        name_stack: bool = False,
+        print_effects: bool = False,
+        width: int = 80,
+        use_color: bool | None = None,
+    ) -> str:
+        """The jaxpr as text, as JAX writes it.
+
+        `source_info` and `name_stack` append to each equation where it comes from; `print_shapes=False`
+        leaves out types; `custom_pp_eqn_rules=False` shows all parameters; `use_color=None` colours on
+        terminals (see `pretty_printer`).
+        """
+        return printing.jaxpr_to_text(
+            self,
+            width,
+            use_color,
+            source_info=source_info,
+            print_shapes=print_shapes,
+            custom_pp_eqn_rules=custom_pp_eqn_rules,
+            name_stack=name_stack,
+            print_effects=print_effects,
+        )
+
+    def __repr__(self) -> str:
+        return self.pretty_print()
+
+    def _repr_html_(self) -> str:
+        return printing.jaxpr_to_html(self)
+
+
+class _Printer:
+    """Slot for how jaxprs and equations become text. `jaxpr_printer` and `jaxpr_html` fill it."""
+
+    jaxpr_to_text: Callable[..., str]
+    eqn_to_text: Callable[[JaxprEqn], str]
+    jaxpr_to_html: Callable[[Jaxpr], str]
+
+
+printing = _Printer()
+
+
+def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:
+    """The jaxprs among the parameters of an equation, bare or in a tuple."""
+    for value in params.values():
+        for item in value if isinstance(value, tuple) else (value,):
+            if isinstance(item, Jaxpr):
+                yield item
+
+
+def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
+    """The jaxprs in the parameters of all equations, but not those inside of them."""
+    for eqn in jaxpr.eqns:
+        yield from jaxprs_in_params(eqn.params)
+
+
+def join_effects(eqns: Iterable[JaxprEqn]) -> Effects:
+    """The effects of equations together: what a jaxpr of them has."""
+    return no_effects.union(*[eqn.effects for eqn in eqns])
+
+
+# --- running ------------------------------------------------------------------------------------------------
+
+
+def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
+    """Run a jaxpr, equation by equation, by binding each primitive: so under a trace this records, and
+    without one it computes.
+
+    `consts` and `args` are the values of `constvars` and `invars`. The value of a literal is what
+    `literal_value` says. The results come as a list. TypeError for a wrong number of values: it says how many
+    there should be.
+
+    A value is let go as soon as nothing reads it any more: `last_uses` has, for each equation, the variables
+    that are not needed after it.
+    """
+    if len(consts) != len(jaxpr.constvars) or len(args) != len(jaxpr.invars):
+        raise TypeError(
+            f"the jaxpr takes {len(jaxpr.constvars)} constants and {len(jaxpr.invars)} arguments, "
+            f"got {len(consts)} and {len(args)}"
+        )
+    env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
+    env.update(zip(jaxpr.invars, args, strict=True))
+
+    def read(atom: Atom) -> Any:
+        return literal_value(atom) if isinstance(atom, Literal) else env[atom]
+
+    for eqn, dead in zip(jaxpr.eqns, last_uses(jaxpr), strict=True):
+        results = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
+        env.update(zip(eqn.outvars, results if eqn.primitive.multiple_results else [results], strict=True))
+        for var in dead:
+            del env[var]
+    return [read(atom) for atom in jaxpr.outvars]
+
+
+core.eval_jaxpr = eval_jaxpr
+
+
+def literal_value(literal: Literal) -> Any:
+    """The value of a literal, as it has to be passed to keep its type: a weak one is a Python scalar."""
+    value = literal.val
+    return value.item() if literal.aval.weak_type and hasattr(value, "item") else value
+
+
+def last_uses(jaxpr: Jaxpr) -> list[set[Var]]:
+    """For each equation, the variables that neither a later equation nor an output reads."""
+    needed = {atom for atom in jaxpr.outvars if isinstance(atom, Var)}
+    dead_after: list[set[Var]] = []
+    for eqn in reversed(jaxpr.eqns):
+        seen_here = {*eqn.outvars, *(atom for atom in eqn.invars if isinstance(atom, Var))}
+        dead_after.append(seen_here - needed)
+        needed |= seen_here
+    return dead_after[::-1]
+
+
+def jaxpr_as_fun(jaxpr: Jaxpr, *args: Any) -> Callable[..., list[Any]]:
+    """A closed jaxpr as a function of its inputs; the first of them may be given now, in `args`."""
+    return functools.partial(eval_jaxpr, jaxpr, jaxpr.consts, *args)
+
+
+# --- dead code ----------------------------------------------------------------------------------------------
+
+# A primitive's rule: given which results of an equation are used, it says which operands are then needed, and
+# what is left of the equation (None when nothing is).
+DCERule = Callable[[list[bool], JaxprEqn], tuple[list[bool], JaxprEqn | None]]
+dce_rules: dict[Primitive, DCERule] = {}
+
+_dce_memo: weakref.WeakKeyDictionary[Jaxpr, dict[Any, tuple[Jaxpr, list[bool]]]] = weakref.WeakKeyDictionary()
+
+
+def dce_jaxpr(
+    jaxpr: Jaxpr, used_outputs: bool | Sequence[bool], instantiate: bool | Sequence[bool] = False
+) -> tuple[Jaxpr, list[bool]]:
+    """Leave out what the used outputs do not depend on; return the rest, and which inputs it still takes.
+
+    `used_outputs` says for each output whether it is used, and `instantiate` for each input whether to keep
+    it in any case; one bool stands for all. Equations with effects stay. Consts that nobody reads go with
+    their constvars; an open jaxpr keeps all of its constvars. The same question gets the same jaxpr as the
+    answer, so that calls which shared a jaxpr go on sharing it.
+    """
+    outputs = (used_outputs,) * len(jaxpr.outvars) if isinstance(used_outputs, bool) else tuple(used_outputs)
+    inputs = (instantiate,) * len(jaxpr.invars) if isinstance(instantiate, bool) else tuple(instantiate)
+    known = _dce_memo.setdefault(jaxpr, {})
+    if (outputs, inputs) not in known:
+        known[outputs, inputs] = prune_jaxpr(jaxpr, outputs, inputs)
+    pruned, used_inputs = known[outputs, inputs]
+    return pruned, list(used_inputs)
+
+
+def prune_jaxpr(
+    jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: Sequence[bool]
+) -> tuple[Jaxpr, list[bool]]:
+    """Do the work of `dce_jaxpr`."""
+    outputs = [atom for atom in _kept(jaxpr.outvars, used_outputs) if isinstance(atom, Var)]
+    eqns, live = live_equations(jaxpr.eqns, outputs)
+    used_inputs = [var in live or keep for var, keep in zip(jaxpr.invars, instantiate, strict=True)]
+    used_consts = [var in live or not jaxpr.consts for var in jaxpr.constvars]
+    pruned = Jaxpr(
+        _kept(jaxpr.constvars, used_consts),
+        _kept(jaxpr.invars, used_inputs),
+        _kept(jaxpr.outvars, used_outputs),
+        eqns,
+        join_effects(eqns),
+        jaxpr.debug_info.filter(used_inputs, used_outputs),
+        _kept(jaxpr.consts, used_consts) if jaxpr.consts else (),
+    )
+    return pruned, used_inputs
+
+
+def live_equations(eqns: Sequence[JaxprEqn], outputs: Iterable[Var]) -> tuple[list[JaxprEqn], set[Var]]:
+    """What is left of some equations when only the variables `outputs` are of interest, in their order; and all
+    variables that are live somewhere: the outputs, and what the equations that are left read.
+
+    An equation is asked by its rule, `dce_rules[primitive]`, or `keep_or_drop` for primitives that have none. The
+    rule is called with a list that says of each result whether it is live, and with the equation. It returns a
+    list that says of each operand whether it is needed, and what is left of the equation, or None.
+    """
+    live = set(outputs)
+    left: list[JaxprEqn] = []
+    for eqn in reversed(eqns):
+        if len(eqn.outvars) == 1 and eqn.outvars[0] in live and eqn.primitive not in dce_rules:
+            live.update([atom for atom in eqn.invars if type(atom) is Var])
+            left.append(eqn)  # what nearly every equation is, at a fifth of the price
+            continue
+        rule = dce_rules.get(eqn.primitive, keep_or_drop)
+        needed, rest = rule([var in live for var in eqn.outvars], eqn)
+        live.update(x for x, kept in zip(eqn.invars, needed, strict=True) if kept and isinstance(x, Var))
+        if rest is not None:
+            left.append(rest)
+    return left[::-1], live
+
+
+def keep_or_drop(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
+    """The rule of primitives that have none of their own."""
+    needed = any(used_results) or bool(eqn.effects)
+    return [needed] * len(eqn.invars), eqn if needed else None
+
+
+def _kept(items: Iterable[_T], keep: Iterable[bool]) -> list[_T]:
+    return [item for item, kept in zip(items, keep, strict=True) if kept]
+
+
+# --- constants ----------------------------------------------------------------------------------------------
+
+_convert_memo: weakref.WeakKeyDictionary[Jaxpr, Jaxpr] = weakref.WeakKeyDictionary()
+
+
+def convert_constvars_jaxpr(jaxpr: Jaxpr) -> Jaxpr:
+    """Make the constvars the first inputs: the caller then passes their values. The same jaxpr gives the same
+    answer each time."""
+    if not jaxpr.constvars:
+        return jaxpr
+    converted = _convert_memo.get(jaxpr)
+    if converted is None:
+        names = ("",) * len(jaxpr.constvars) + jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))
+        debug_info = jaxpr.debug_info._replace(arg_names=names)
+        invars = jaxpr.constvars + jaxpr.invars
+        converted = jaxpr.replace(constvars=(), consts=(), invars=invars, debug_info=debug_info)
+        _convert_memo[jaxpr] = converted
+    return converted
+
+
+def close_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any] = ()) -> Jaxpr:
+    """The jaxpr with values for its constvars; ValueError if they are not as many."""
+    if len(consts) != len(jaxpr.constvars):
+        raise ValueError(f"the jaxpr has {len(jaxpr.constvars)} constvars, got {len(consts)} consts for them")
+    return jaxpr.replace(consts=consts)

@@ -1,0 +1,305 @@
+"""Jaxpr -> text, in JAX's layout and with JAX's names, to the letter.
+
+    { lambda ; a:f32[]. let b:f32[] = sin a; _:f32[] = cos a in (b,) }
+
+Variables get their names while they are printed, in the order in which the printer meets them: a to z, ba to
+bz, and on. A variable of an inner jaxpr goes on where the outer ones stopped, so that a name means one thing
+in the whole text; only the jaxpr of a *call* borrows the names of the operands and results it stands for.
+Results of the outermost jaxpr that nobody reads are `_`.
+
+An inner jaxpr that is used twice, or has more than ten equations, is printed once, above the rest, as
+`let name = { ... } in`, and by its name where it is used.
+
+A primitive can have its own way to be printed, in `pp_eqn_rules`: most hide parameters that say nothing new.
+
+JAX: jax/_src/core.py:pp_toplevel_jaxpr
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..base import pretty_printer as pp
+from ..base import source_info
+from ..base.util import garbage_collection_paused
+from ..core import Primitive
+from . import language
+from .language import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
+
+
+class JaxprPpSettings(NamedTuple):
+    """What to print; see `Jaxpr.pretty_print`."""
+
+    print_shapes: bool = True
+    source_info: bool = False
+    name_stack: bool = False
+    custom_pp_eqn_rules: bool = True
+    print_effects: bool = False
+
+
+class ParamName(str):
+    """What the words `axis=` are about, for those who paint them."""
+
+    __slots__ = ()
+
+
+# A primitive's own way to be printed. Absent: `pp_eqn_plain`.
+PpEqnRule = Callable[[JaxprEqn, "JaxprPpContext", JaxprPpSettings], pp.Doc]
+pp_eqn_rules: dict[Primitive, PpEqnRule] = {}
+
+
+# --- names --------------------------------------------------------------------------------------------------
+
+
+class JaxprPpContext:
+    """The names given so far: to variables, and to jaxprs that are printed above the rest."""
+
+    def __init__(self, jaxpr: Jaxpr | None = None, shared_jaxprs: dict[Jaxpr, str] | None = None) -> None:
+        self.shared_jaxprs = shared_jaxprs or {}
+        self.var_names: dict[Var, str] = {} if jaxpr is None else dict.fromkeys(_unused_results(jaxpr), "_")
+        taken = set(self.shared_jaxprs.values())
+        self._fresh_names = (name for name in map(_letters, itertools.count()) if name not in taken)
+
+    def name(self, var: Var) -> str:
+        """The variable's name, a new one if it has none yet."""
+        name = self.var_names.get(var)
+        if name is None:
+            name = self.var_names[var] = next(self._fresh_names)
+        return name
+
+    def suggest_same_var_names(self, for_vars: Sequence[Atom], like_vars: Sequence[Atom]) -> None:
+        """Give variables without a name the names of others that they stand for, one to one."""
+        if len(for_vars) != len(like_vars):
+            return  # an ill-formed call, which a message is about to show
+        used: set[Var] = set()
+        for var, like in zip(for_vars, like_vars, strict=True):
+            if not isinstance(var, Var) or not isinstance(like, Var):
+                continue  # literals have no names
+            if like not in used and var not in self.var_names:
+                used.add(like)
+                self.var_names[var] = self.name(like)
+
+
+def _letters(n: int) -> str:
+    """0, 1, 2, ... in base 26 with letters as digits: a ... z, ba, bb, ..."""
+    rest, digit = divmod(n, 26)
+    return (_letters(rest) if rest else "") + chr(ord("a") + digit)
+
+
+def _unused_results(jaxpr: Jaxpr) -> Iterator[Var]:
+    used = {atom for atom in jaxpr.outvars if isinstance(atom, Var)}
+    for eqn in reversed(jaxpr.eqns):
+        yield from (var for var in eqn.outvars if var not in used)
+        used.update(atom for atom in eqn.invars if isinstance(atom, Var))
+
+
+def name_shared_jaxprs(jaxpr: Jaxpr) -> dict[Jaxpr, str]:
+    """The inner jaxprs that are printed above `jaxpr`, in order, each with the name of its function."""
+    uses: Counter[Jaxpr] = Counter()
+    visits: Counter[Jaxpr] = Counter()
+    names: dict[Jaxpr, str] = {}
+    queue = deque([jaxpr])
+    while queue:
+        current = queue.popleft()
+        long = current is not jaxpr and len(current.eqns) > 10
+        uses[current] += 2 if long else 1
+        visits[current] += 1
+        if visits[current] > 2:
+            continue  # all that is inside has been counted twice, which is all that matters
+        for eqn in current.eqns:
+            name = eqn.params.get("name")
+            for inner in jaxprs_in_params(eqn.params):
+                queue.append(inner)
+                if name is not None:
+                    names.setdefault(inner, str(name).strip("<>"))  # <lambda> is lambda
+    shared: dict[Jaxpr, str] = {}
+    taken: Counter[str] = Counter()
+    for inner, count in uses.items():
+        if count > 1:
+            name = names.get(inner, "jaxpr")
+            unique = f"{name}{taken[name]}" if taken[name] else name
+            taken.update({name, unique})
+            shared[inner] = unique
+    return shared
+
+
+# --- the pieces ---------------------------------------------------------------------------------------------
+
+
+def pp_atom(atom: Atom, context: JaxprPpContext) -> pp.Doc:
+    """A variable's name, or a literal with its type."""
+    if isinstance(atom, Var):
+        return pp.text(context.name(atom), about=atom)
+    if not isinstance(atom, Literal):
+        return pp.text(repr(atom))  # an ill-formed jaxpr, which a message is about to show
+    value = str(np.asarray(atom.val).item()) if np.shape(atom.val) == () else "[...]"
+    typed = getattr(atom.aval, "dtype", None) is not None
+    return pp.text(value) + pp.text(":" + pp_aval(atom.aval), about=atom.aval) if typed else pp.text(value)
+
+
+def pp_aval(aval: Any) -> str:
+    """A type in short: f32[3]."""
+    short: str = aval.str_short(short_dtypes=True)
+    return short
+
+
+def pp_type(atom: Atom) -> pp.Doc:
+    """The type written behind a variable where it is bound."""
+    if not isinstance(atom, Var):
+        return pp.nil()
+    return pp.type_annotation(pp.text(":" + pp_aval(atom.aval), about=atom.aval))
+
+
+def pp_vars(
+    atoms: Sequence[Atom], context: JaxprPpContext, *, separator: str = "", types: bool = False
+) -> pp.Doc:
+    """Variables in a row, with their types where they are bound."""
+    docs = [pp_atom(atom, context) for atom in atoms]
+    if types:
+        docs = [doc + pp_type(atom) for doc, atom in zip(docs, atoms, strict=True)]
+    return pp.nest(2, pp.group(pp.join(pp.text(separator) + pp.group(pp.brk()), docs)))
+
+
+def pp_param(name: str, value: Any, context: JaxprPpContext, settings: JaxprPpSettings) -> pp.Doc:
+    """`name=value`; a jaxpr is printed in full, or by name if it is shared."""
+    doc: pp.Doc
+    if isinstance(value, Jaxpr):
+        doc = pp_jaxpr(value, context, settings)
+    elif type(value) is tuple and all(isinstance(item, Jaxpr) for item in value):
+        doc = pp_block("(", [pp_jaxpr(item, context, settings) for item in value], ")")
+    elif isinstance(value, frozenset):
+        doc = pp.text(f"frozenset({{{', '.join(map(repr, sorted(value)))}}})")
+    else:
+        # Addresses differ from run to run, so they are blanked out.
+        doc = pp.text(re.sub(r" at 0x([0-9a-fA-F]+)", lambda m: " at 0x" + "X" * len(m[1]), str(value)))
+    return pp.text(f"{name}=", about=ParamName(name)) + doc
+
+
+def pp_block(opening: str, docs: Sequence[pp.Doc], closing: str) -> pp.Doc:
+    """Documents in brackets: on one line, or each on its own."""
+    inside = pp.concat([pp.text(opening), pp.brk(""), pp.join(pp.brk(), docs)])
+    return pp.group(pp.concat([pp.nest(2, inside), pp.brk(""), pp.text(closing)]))
+
+
+# --- equations ----------------------------------------------------------------------------------------------
+
+
+def pp_eqn(eqn: JaxprEqn, context: JaxprPpContext, settings: JaxprPpSettings) -> pp.Doc:
+    """An equation, by the rule of its primitive."""
+    rule = pp_eqn_rules.get(eqn.primitive) if settings.custom_pp_eqn_rules else None
+    return (rule or pp_eqn_plain)(eqn, context, settings)
+
+
+def pp_eqn_plain(
+    eqn: JaxprEqn, context: JaxprPpContext, settings: JaxprPpSettings, params: dict[str, Any] | None = None
+) -> pp.Doc:
+    """`results = primitive[params] operands`: all parameters by name, or those of `params` in their order."""
+    if params is None:
+        params = dict(sorted(eqn.params.items()))
+    position = _position(eqn) if settings.source_info else None
+    scope = f"[{'/'.join(eqn.source_info.name_stack)}]" if settings.name_stack else None
+    # In this order, for it decides who gets which name.
+    results = pp_vars(eqn.outvars, context, types=settings.print_shapes)
+    brackets = [pp_param(name, value, context, settings) for name, value in params.items()]
+    operands = pp_vars(eqn.invars, context)
+    parts = [results, pp.text(" = ", annotation=position)] if eqn.outvars else []
+    parts.append(pp.text(eqn.primitive.name, scope, about=eqn))
+    if brackets:
+        parts.append(pp_block("[", brackets, "]"))
+    parts += [pp.text(" "), operands]
+    return pp.concat(parts)
+
+
+def _position(eqn: JaxprEqn) -> str:
+    return source_info.summarize(eqn.source_info) if eqn.source_info.position is not None else ""
+
+
+def hide_params(*always: str, **defaults: Any) -> PpEqnRule:
+    """A rule that leaves out parameters: some always, some where they have the value that is expected."""
+
+    def rule(eqn: JaxprEqn, context: JaxprPpContext, settings: JaxprPpSettings) -> pp.Doc:
+        shown = {
+            name: value
+            for name, value in sorted(eqn.params.items())
+            if name not in always and not (name in defaults and value == defaults[name])
+        }
+        return pp_eqn_plain(eqn, context, settings, shown)
+
+    return rule
+
+
+def pp_call(
+    eqn: JaxprEqn, context: JaxprPpContext, settings: JaxprPpSettings, params: dict[str, Any] | None = None
+) -> pp.Doc:
+    """A call of the jaxpr in parameter `jaxpr`, whose variables borrow the names of operands and results.
+
+    Parameter `name` comes first, then the others; or only those in `params`, when that is given.
+    """
+    params = eqn.params if params is None else params
+    inner = eqn.params["jaxpr"]
+    if inner not in context.shared_jaxprs:
+        context.suggest_same_var_names(inner.invars, eqn.invars)
+        context.suggest_same_var_names(inner.outvars, eqn.outvars)
+    first = {"name": params["name"]} if "name" in params else {}
+    return pp_eqn_plain(eqn, context, settings, first | dict(sorted(params.items())))
+
+
+# --- jaxprs -------------------------------------------------------------------------------------------------
+
+
+def pp_toplevel_jaxpr(jaxpr: Jaxpr, settings: JaxprPpSettings) -> pp.Doc:
+    """A jaxpr, below those that it shares."""
+    context = JaxprPpContext(jaxpr, name_shared_jaxprs(jaxpr))
+    parts: list[pp.Doc] = []
+    for shared, name in context.shared_jaxprs.items():
+        parts += [pp.text(f"let {name} = "), pp_lambda(shared, context, settings), pp.text(" in"), pp.brk()]
+    return pp.concat([*parts, pp_lambda(jaxpr, context, settings)])
+
+
+def pp_jaxpr(jaxpr: Jaxpr, context: JaxprPpContext, settings: JaxprPpSettings) -> pp.Doc:
+    """A jaxpr where it is used: only its name, if it is printed above."""
+    name = context.shared_jaxprs.get(jaxpr)
+    return pp_lambda(jaxpr, context, settings) if name is None else pp.text(name)
+
+
+def pp_lambda(
+    jaxpr: Jaxpr, context: JaxprPpContext, settings: JaxprPpSettings, around: int | None = None
+) -> pp.Doc:
+    """`{ lambda constvars ; invars. let eqns in outvars }`, or with only some equations `around` one."""
+    constvars = pp_vars(jaxpr.constvars, context, types=settings.print_shapes)
+    invars = pp_vars(jaxpr.invars, context, types=settings.print_shapes)
+    start, stop = (0, len(jaxpr.eqns)) if around is None else (max(around - 10, 0), around + 10)
+    eqns = [pp_eqn(eqn, context, settings) for eqn in jaxpr.eqns[start:stop]]
+    if start > 0:
+        eqns.insert(0, pp.text("..."))
+    if stop < len(jaxpr.eqns):
+        eqns.append(pp.text("..."))
+    outvars = pp_vars(jaxpr.outvars, context, separator=",")
+    tail = [pp.text("("), outvars, pp.text(",)" if len(jaxpr.outvars) == 1 else ")")]
+    if settings.print_effects:
+        tail.append(pp.text(f" : {{ {', '.join(map(str, jaxpr.effects))} }}"))
+    parts = [
+        pp.text("{ "), pp.keyword(pp.text("lambda ")), constvars, pp.text("; "), invars, pp.text(". "),
+        pp.keyword(pp.text("let")), pp.nest(2, pp.brk() + pp.join(pp.brk("; "), eqns)), pp.brk(),
+        pp.keyword(pp.text("in ")), *tail,
+    ]  # fmt: skip
+    return pp.group(pp.nest(2, pp.concat(parts)) + pp.text(" }"))
+
+
+def _jaxpr_to_text(jaxpr: Jaxpr, width: int, use_color: bool | None, **settings: bool) -> str:
+    with garbage_collection_paused():
+        return pp_toplevel_jaxpr(jaxpr, JaxprPpSettings(**settings)).format(width, use_color=use_color)
+
+
+def _eqn_to_text(eqn: JaxprEqn) -> str:
+    return pp_eqn(eqn, JaxprPpContext(), JaxprPpSettings()).format()
+
+
+language.printing.jaxpr_to_text = _jaxpr_to_text
+language.printing.eqn_to_text = _eqn_to_text

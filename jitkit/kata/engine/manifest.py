@@ -1,0 +1,210 @@
+"""labs/NN_name/lab.toml -> Lab, with its exercises
+
+A lab is a folder: `lab.toml` says what its exercises are, `README.md` is its text, `checks.py` holds the programs that an
+exercise must run like the reference, `mutants.py` plausible wrong answers. An exercise takes one function, or a few, out
+of the reference (`targets`); everything else that learners see is generated from these files.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import os
+import pathlib
+import re
+import tomllib
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from .splice import Target
+
+_ID = re.compile(r"\d\d\.\d")
+_FOLDER = re.compile(r"(\d\d)_\w+")
+
+
+class ManifestError(Exception):
+    """A `lab.toml` that does not say what it must: which file, and what is missing or wrong."""
+
+
+class Exercise(NamedTuple):
+    """One exercise of a lab."""
+
+    id: str  # "02.3"
+    title: str
+    targets: tuple[Target, ...]
+    points: int
+    task: str  # one or two sentences: what to write
+    hints: tuple[
+        str, str, str
+    ]  # a question, the concept, a skeleton; between the last two comes the hint on a mutant
+    why: str  # with the solution: why it is so
+    mistakes: tuple[str, ...]
+    jax: str  # where JAX does it: "jax/_src/core.py:eval_jaxpr"
+    uses_xla: bool  # whether its checks compile anything
+
+    @property
+    def lab(self) -> str:
+        """`02`."""
+        return self.id.partition(".")[0]
+
+
+class Experiment(NamedTuple):
+    """What a lab ends with: a question to be answered before its plot is drawn."""
+
+    question: str
+    options: tuple[str, ...]
+    answer: str  # what to see in the plot, and why
+
+
+class Lab(NamedTuple):
+    """A lab: its folder and what `lab.toml` says."""
+
+    folder: pathlib.Path
+    title: str
+    stage: str
+    summary: str
+    minutes: int
+    experiment: Experiment | None
+    exercises: tuple[Exercise, ...]
+
+    @property
+    def number(self) -> str:
+        """`02`."""
+        return self.folder.name.partition("_")[0]
+
+    @property
+    def name(self) -> str:
+        """`02_jaxpr`."""
+        return self.folder.name
+
+    def exercise(self, id: str) -> Exercise:
+        """KeyError where the lab has no such exercise."""
+        return {e.id: e for e in self.exercises}[id]
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of its exercises, in order."""
+        return tuple(e.id for e in self.exercises)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The dotted names of all functions that its exercises take out of the reference."""
+        return frozenset(target.name for e in self.exercises for target in e.targets)
+
+
+def labs_folder() -> pathlib.Path:
+    """Where the labs are: beside this file in an installation, at the top of a clone, or where JITKIT_LABS says."""
+    chosen = os.environ.get("JITKIT_LABS")
+    if chosen:
+        return pathlib.Path(chosen)
+    here = pathlib.Path(__file__).resolve().parents[1]
+    installed = here / "labs"
+    return installed if installed.is_dir() else here.parents[1] / "labs"
+
+
+def tests_folder() -> pathlib.Path:
+    """Where the reference's tests are: beside this file in an installation, at the top of a clone."""
+    here = pathlib.Path(__file__).resolve().parents[1]
+    installed = here / "reference_tests"
+    return installed if installed.is_dir() else here.parents[1] / "tests"
+
+
+def all_labs(folder: pathlib.Path | None = None) -> tuple[Lab, ...]:
+    """Every lab, by number. ManifestError for one that cannot be read."""
+    return _labs_in(folder or labs_folder())
+
+
+@functools.cache
+def _labs_in(folder: pathlib.Path) -> tuple[Lab, ...]:
+    if not folder.is_dir():
+        return ()
+    folders = sorted(
+        path for path in folder.iterdir() if _FOLDER.fullmatch(path.name) and (path / "lab.toml").is_file()
+    )
+    return tuple(map(read_lab, folders))
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """The word that was probably meant, or nothing."""
+    return next(iter(difflib.get_close_matches(word, list(words), n=1)), "")
+
+
+def read_lab(folder: pathlib.Path) -> Lab:
+    """The lab in a folder."""
+    file = folder / "lab.toml"
+    try:
+        data = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise ManifestError(f"{file}: {error}") from None
+    reader = _Reader(f"{file}", data)
+    experiment = None
+    if "experiment" in data:
+        part = _Reader(f"{file}, [experiment]", data["experiment"])
+        experiment = Experiment(part.text("question"), part.texts("options"), part.text("answer"))
+    exercises = tuple(_exercise(file, i, item) for i, item in enumerate(data.get("exercise", ())))
+    lab = Lab(
+        folder, reader.text("title"), reader.text("stage"), reader.text("summary"), reader.number("minutes"),
+        experiment, exercises,
+    )  # fmt: skip
+    _check(lab, file)
+    return lab
+
+
+def _exercise(file: pathlib.Path, i: int, item: dict[str, Any]) -> Exercise:
+    reader = _Reader(f"{file}, exercise {item.get('id', i + 1)}", item)
+    hints = reader.texts("hints")
+    if len(hints) != 3:
+        raise ManifestError(f"{reader.place}: `hints` are three: a question, the concept, a skeleton")
+    return Exercise(
+        id=reader.text("id"),
+        title=reader.text("title"),
+        targets=tuple(map(reader.target, reader.texts("targets"))),
+        points=reader.number("points"),
+        task=reader.text("task"),
+        hints=(hints[0], hints[1], hints[2]),
+        why=reader.text("why"),
+        mistakes=reader.texts("mistakes"),
+        jax=reader.text("jax"),
+        uses_xla=bool(item.get("uses_xla", False)),
+    )
+
+
+def _check(lab: Lab, file: pathlib.Path) -> None:
+    names = [target.name for e in lab.exercises for target in e.targets]
+    for id in lab.ids:
+        if not _ID.fullmatch(id) or not id.startswith(lab.number):
+            raise ManifestError(f"{file}: the id {id!r} should be like {lab.number}.1")
+    if len(set(lab.ids)) < len(lab.ids) or len(set(names)) < len(names):
+        raise ManifestError(f"{file}: an id, or a target's name, occurs twice")
+
+
+class _Reader:
+    """Reads a table of a TOML file, and names the place of what is missing or of a wrong type."""
+
+    def __init__(self, place: str, data: dict[str, Any]) -> None:
+        self.place = place
+        self.data = data
+
+    def text(self, key: str) -> str:
+        value = self.data.get(key)
+        if not isinstance(value, str) or not value.strip():
+            raise ManifestError(f"{self.place}: `{key}` should be a text")
+        return value.strip()
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        value = self.data.get(key)
+        if not isinstance(value, list) or not value or not all(isinstance(x, str) for x in value):
+            raise ManifestError(f"{self.place}: `{key}` should be a list of texts")
+        return tuple(x.strip("\n") for x in value)
+
+    def number(self, key: str) -> int:
+        value = self.data.get(key)
+        if type(value) is not int or value < 1:
+            raise ManifestError(f"{self.place}: `{key}` should be a positive whole number")
+        return value
+
+    def target(self, text: str) -> Target:
+        try:
+            return Target.parse(text)
+        except ValueError as error:
+            raise ManifestError(f"{self.place}: {error}") from None

@@ -1,0 +1,235 @@
+"""value -> plain data: what a check computed, without behaviour
+
+A check runs a small program with a learner's functions in it and returns what it computed. That is compared elsewhere, by
+code that the learner's functions cannot reach. So it travels as plain data: dicts of strings, numbers and lists, which JSON
+can write, each with its kind under "is". Objects are read by their type's name and their slots; no method of theirs is
+called, since it may be the one that the learner is writing.
+
+    np.float32([1, 2])     {"is": "array", "dtype": "float32", "shape": [2], "weak": false, "data": "0000803f00000040"}
+    TypeError("no")        {"is": "error", "class": "TypeError", "bases": [...], "text": "no", "lines": [...]}
+    a jaxpr                {"is": "jaxpr", "inputs": ..., "consts": ..., "equations": ..., "outputs": ...}
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+Plain = dict[str, Any]
+
+_MOST_ITEMS = 100_000
+_LONGEST_TEXT = 1_000_000
+_MOST_BITS = 10_000
+
+
+class Stablehlo:
+    """StableHLO text, to be compared by running it on `arguments` (numpy arrays)."""
+
+    def __init__(self, text: str, arguments: Sequence[Any]) -> None:
+        self.text = text
+        self.arguments = list(arguments)
+
+
+class Raised:
+    """An error that a part of a check's program ended in. `parts` are words that its message must have."""
+
+    def __init__(self, error: BaseException, parts: Sequence[str] = ()) -> None:
+        self.error = error
+        self.parts = list(parts)
+
+
+def raised(function: Callable[..., Any], *args: Any, parts: Sequence[str] = (), **kwargs: Any) -> Any:
+    """What `function(*args, **kwargs)` ends in: the error, or its result where it should have been one."""
+    try:
+        return function(*args, **kwargs)
+    except Exception as error:
+        return Raised(error, parts)
+
+
+class Unordered:
+    """Several values in no order."""
+
+    def __init__(self, items: Iterable[Any]) -> None:
+        self.items = list(items)
+
+
+def to_plain(value: Any, run_stablehlo: Callable[[str, Sequence[Any]], Sequence[Any]] | None = None) -> Plain:
+    """The plain data of a value that a check returned. What is none of the kinds below is `{"is": "object"}` with its type.
+
+    With `run_stablehlo`, StableHLO has beside it what it computes.
+    """
+    return _Writer(run_stablehlo).write(value)
+
+
+def array_of(data: Plain) -> np.ndarray[Any, Any]:
+    """The numpy array of `{"is": "array"}`. ValueError where bytes, shape and dtype do not go together."""
+    name = data["dtype"]
+    dtype = np.dtype(getattr(ml_dtypes, name)) if hasattr(ml_dtypes, name) else np.dtype(name)
+    return np.frombuffer(bytes.fromhex(data["data"]), dtype).reshape(data["shape"])
+
+
+class _Writer:
+    """Counts what was written, so that a value of millions of parts, or of itself, ends as an object with a reason."""
+
+    def __init__(self, run_stablehlo: Callable[[str, Sequence[Any]], Sequence[Any]] | None) -> None:
+        self.count = 0
+        self.run_stablehlo = run_stablehlo
+
+    def write(self, value: Any) -> Plain:
+        self.count += 1
+        if self.count > _MOST_ITEMS:
+            return {"is": "object", "type": "more parts than a result can have"}
+        kind = type(value)
+        if kind in _SCALARS:
+            return _SCALARS[kind](value)
+        if kind is np.ndarray or issubclass(kind, np.generic):
+            return _array(np.asarray(value), weak=False)
+        if kind in (list, tuple):
+            return {"is": kind.__name__, "items": [self.write(x) for x in value]}
+        if kind is dict:
+            return {"is": "dict", "items": [[self.write(k), self.write(v)] for k, v in value.items()]}
+        if kind is Unordered:
+            return {"is": "unordered", "items": [self.write(x) for x in value.items]}
+        if kind is Stablehlo:
+            return self.stablehlo(value)
+        if kind is Raised:
+            return _error(value)
+        return self.write_ours(value, f"{kind.__module__}.{kind.__qualname__}")
+
+    def stablehlo(self, value: Stablehlo) -> Plain:
+        """A program, with its results or what XLA says of it."""
+        arguments = [self.write(x) for x in value.arguments]
+        data: Plain = {"is": "stablehlo", "text": _text(value.text), "arguments": arguments}
+        if self.run_stablehlo is not None:
+            try:
+                results = self.run_stablehlo(value.text, value.arguments)
+            except Exception as error:  # XLA's, in words of its own
+                data["refused"] = _text(str(error))
+            else:
+                data["results"] = [self.write(x) for x in results]
+        return data
+
+    def write_ours(self, value: Any, name: str) -> Plain:
+        """A value of one of jitkit's own types."""
+        if name == "jitkit.runtime.array.Array":
+            return _array(np.asarray(value._buf), weak=bool(value.aval.weak_type))
+        if name == "jitkit.core.avals.ShapedArray":
+            return {"is": "type", "text": _type(value)}
+        if name == "jitkit.jaxpr.Jaxpr":
+            return _JaxprWriter(self).write(value)
+        if name == "jitkit.tree_util.treedef.PyTreeDef":
+            return {"is": "tree", "text": _text(repr(value))}
+        return {"is": "object", "type": name}
+
+
+class _JaxprWriter:
+    """Numbers the variables of a jaxpr in the order in which they are met."""
+
+    def __init__(self, writer: _Writer) -> None:
+        self.writer = writer
+        self.numbers: dict[int, int] = {}
+
+    def write(self, jaxpr: Any) -> Plain:
+        """Inputs, constants with their values, equations, outputs."""
+        inputs = [self.binder(var) for var in jaxpr.invars]
+        constants = [self.binder(var) for var in jaxpr.constvars]
+        equations = [self.equation(eqn) for eqn in jaxpr.eqns]
+        return {
+            "is": "jaxpr",
+            "inputs": inputs,
+            "constants": constants,
+            "values": [self.writer.write(x) for x in jaxpr.consts],
+            "equations": equations,
+            "outputs": [self.atom(x) for x in jaxpr.outvars],
+        }
+
+    def equation(self, eqn: Any) -> Plain:
+        """One equation, and the line of the program that it stands for."""
+        operands = [self.atom(x) for x in eqn.invars]
+        params = sorted((str(k), self.param(v)) for k, v in eqn.params.items())
+        position = eqn.source_info.position
+        return {
+            "primitive": str(eqn.primitive.name),
+            "operands": operands,
+            "params": [list(item) for item in params],
+            "results": [self.binder(var) for var in eqn.outvars],
+            "line": [position.file, position.line] if position is not None else None,
+        }
+
+    def binder(self, var: Any) -> Plain:
+        """A variable where it is bound."""
+        number = self.numbers[id(var)] = len(self.numbers)
+        return {"var": number, "type": _type(var.aval)}
+
+    def atom(self, x: Any) -> Plain:
+        """A variable or a literal where it is used; a variable that nothing binds has the number -1."""
+        if type(x).__name__ == "Literal":
+            return {"literal": self.writer.write(x.val), "type": _type(x.aval)}
+        return {"var": self.numbers.get(id(x), -1), "type": _type(x.aval)}
+
+    def param(self, value: Any) -> Any:
+        """A parameter: inner jaxprs are written out, everything else as Python prints it."""
+        if type(value).__name__ == "Jaxpr":
+            return _JaxprWriter(self.writer).write(value)
+        if isinstance(value, tuple) and any(type(x).__name__ == "Jaxpr" for x in value):
+            return [self.param(x) for x in value]
+        return _text(repr(value))
+
+
+def _array(value: np.ndarray[Any, Any], weak: bool) -> Plain:
+    if value.dtype.kind in "OUSMm":
+        return {"is": "object", "type": f"numpy array of {value.dtype}"}
+    return {
+        "is": "array",
+        "dtype": value.dtype.name,
+        "shape": list(value.shape),
+        "weak": weak,
+        "data": np.ascontiguousarray(value).tobytes().hex(),
+    }
+
+
+def _int(x: int) -> Plain:
+    if x.bit_length() > _MOST_BITS:  # Python refuses to write it out
+        return {"is": "object", "type": f"number of {x.bit_length()} bits"}
+    return {"is": "int", "value": str(x)}
+
+
+def _error(raised: Raised) -> Plain:
+    error = raised.error
+    frames = traceback.extract_tb(error.__traceback__)
+    return {
+        "is": "error",
+        "class": type(error).__name__,
+        "bases": [base.__name__ for base in type(error).__mro__],
+        "text": _text(str(error)),
+        "parts": raised.parts,
+        "lines": [[frame.filename, frame.lineno] for frame in frames],
+    }
+
+
+def _type(aval: Any) -> str:
+    """`float32[3]`, with a star for a weak type, not by the aval's own printer."""
+    dtype = getattr(aval.dtype, "name", str(aval.dtype))
+    return f"{dtype}{'*' if aval.weak_type else ''}[{','.join(map(str, aval.shape))}]"
+
+
+def _text(text: str) -> str:
+    return (
+        text
+        if len(text) <= _LONGEST_TEXT
+        else f"{text[:_LONGEST_TEXT]} ... and {len(text) - _LONGEST_TEXT} characters more"
+    )
+
+
+_SCALARS: dict[type, Callable[[Any], Plain]] = {
+    type(None): lambda x: {"is": "None"},
+    bool: lambda x: {"is": "bool", "value": x},
+    int: _int,
+    float: lambda x: {"is": "float", "value": x.hex()},
+    complex: lambda x: {"is": "complex", "value": [x.real.hex(), x.imag.hex()]},
+    str: lambda x: {"is": "str", "value": _text(x)},
+}

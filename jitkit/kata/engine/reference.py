@@ -1,0 +1,71 @@
+"""target -> the reference's source: what an exercise takes out, to be shown as a stub or as the solution."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import pathlib
+import textwrap
+from typing import NamedTuple
+
+from .splice import Function, SpliceError, Target, defines, source_path
+
+PACKAGE = pathlib.Path(__file__).resolve().parents[2]
+
+
+class ReferenceFunction(NamedTuple):
+    """A function of the reference: its text, dedented and without decorators, and its parts."""
+
+    target: Target
+    source: str
+    node: Function
+    module_source: str
+
+    @property
+    def docstring(self) -> str:
+        """Its docstring, or nothing."""
+        return ast.get_docstring(self.node) or ""
+
+    @property
+    def lines_of_code(self) -> int:
+        """The lines of its body, without the docstring and empty ones."""
+        body = self.node.body[1:] if self.docstring else self.node.body
+        if not body:
+            return 0
+        lines = self.module_source.splitlines()[body[0].lineno - 1 : body[-1].end_lineno]
+        return sum(bool(line.strip()) for line in lines)
+
+    @property
+    def signature(self) -> str:
+        """`def f(x: int) -> int:` as it is written."""
+        first = self.node.body[0]
+        lines = self.module_source.splitlines()[self.node.lineno - 1 : first.lineno - 1]
+        if not lines:  # a body on the line of `def`
+            return self.source.split(":\n")[0] + ":"
+        return textwrap.dedent("\n".join(lines))
+
+
+def reference_function(target: Target) -> ReferenceFunction:
+    """SpliceError where the reference has no such function."""
+    path = source_path(target.module, str(PACKAGE))
+    source, tree = _module(path)
+    body: list[ast.stmt] = tree.body
+    node: ast.stmt | None = None
+    for name in target.path:
+        node = next((n for n in body if defines(n, name)), None)
+        if node is None:
+            raise SpliceError(f"The reference has no `{target}`.")
+        body = getattr(node, "body", [])
+    if not isinstance(node, Function):
+        raise SpliceError(f"`{target}` is no function of the reference.")
+    lines = source.splitlines()[node.lineno - 1 : node.end_lineno]
+    return ReferenceFunction(target, textwrap.dedent("\n".join(lines)), node, source)
+
+
+@functools.cache
+def _module(path: str) -> tuple[str, ast.Module]:
+    try:
+        source = pathlib.Path(path).read_text(encoding="utf-8")
+    except OSError:
+        raise SpliceError(f"The reference has no module at {path}.") from None
+    return source, ast.parse(source)

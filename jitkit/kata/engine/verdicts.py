@@ -1,0 +1,261 @@
+"""an exercise + a learner's files -> verdict
+
+The checks of an exercise run twice: with the reference, whose results say what is right, and with the learner's functions in
+it. `Assessor` remembers the reference's results, in memory and in a folder, so that they are computed once.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ..checking import Check, load_checks
+from . import running
+from .comparison import Difference, RunStablehlo, describe, first_difference
+from .manifest import Exercise, Lab
+from .plain import Plain
+from .running import Job, LearnerSource, Outcome, Spare, Stop
+from .splice import LearnerFile, SpliceError, Target, is_stub
+
+PASS, FAIL, CRASH, TIME, LIMIT, IMPORT = "pass", "fail", "crash", "time", "limit", "import"
+TODO, BROKEN = "todo", "broken"
+
+
+class CheckResult(NamedTuple):
+    """The verdict on one check. `status` is "pass", "fail", "crash", "time", "limit" or "import"; `line` the learner's own,
+    where one is known."""
+
+    check: Check
+    status: str
+    sentence: str = ""
+    difference: Difference | None = None
+    line: tuple[str, int] | None = None
+    output: str = ""
+    seconds: float = 0.0
+    value: Plain | None = None
+    expected: Plain | None = None
+
+
+class Verdict(NamedTuple):
+    """The verdict on an exercise. `status` is "pass", "fail", "todo" (a stub), or "broken" (not to be read as Python, or not
+    there); then `sentence` says why. `line` is where, or where the function is that was checked."""
+
+    exercise: Exercise
+    status: str
+    results: tuple[CheckResult, ...] = ()
+    sentence: str = ""
+    line: tuple[str, int] | None = None
+    file: str = ""
+
+    @property
+    def passed(self) -> int:
+        """How many checks passed."""
+        return sum(result.status == PASS for result in self.results)
+
+    @property
+    def first_failure(self) -> CheckResult | None:
+        """The check to be mended first."""
+        return next((result for result in self.results if result.status != PASS), None)
+
+
+def checks_of(lab: Lab, exercise: str | None = None, hidden: pathlib.Path | None = None) -> list[Check]:
+    """The checks of a lab, or of one exercise; with those of a file that learners do not have."""
+    files = [lab.folder / "checks.py", *([hidden] if hidden is not None and hidden.is_file() else [])]
+    found = [c for file in files for c in load_checks(file.read_text(encoding="utf-8"), str(file))]
+    return [c for c in found if exercise is None or c.exercise == exercise]
+
+
+class Assessor:
+    """Runs checks and compares results.
+
+    Args:
+      folder: where the reference's results are kept between runs; None keeps them in memory.
+      run_stablehlo: see `comparison`.
+      seconds: the time that one check may take.
+    """
+
+    def __init__(
+        self,
+        folder: pathlib.Path | None = None,
+        run_stablehlo: RunStablehlo | None = None,
+        seconds: float = 20.0,
+    ) -> None:
+        self.folder = folder
+        self.run_stablehlo = run_stablehlo
+        self.seconds = seconds
+        self.expected: dict[str, list[Outcome]] = {}
+
+    def assess(
+        self,
+        lab: Lab,
+        exercise: Exercise,
+        file: LearnerSource,
+        others: Iterable[tuple[LearnerSource, Target]] = (),
+        *,
+        checks_file: pathlib.Path | None = None,
+        seed: int = 0,
+        spare: Spare | None = None,
+        stop: Stop | None = None,
+    ) -> Verdict:
+        """The verdict on an exercise whose functions are in `file`.
+
+        Args:
+          others: functions of other exercises that take the reference's place, too.
+          checks_file: the lab's `checks.py`, or another file of checks.
+          seed: where the random inputs begin.
+          spare: processes that wait.
+          stop: what the run can be stopped with; then Stopped is raised.
+        """
+        problem = find_problem(exercise, file)
+        if problem is not None:
+            return problem
+        others = list(others)
+        path = checks_file or lab.folder / "checks.py"
+        source = path.read_text(encoding="utf-8")
+        checks = [c for c in load_checks(source, str(path)) if c.exercise == exercise.id]
+        if not checks:
+            return Verdict(exercise, PASS)
+        job = self.job(exercise, file, others, (str(path), source), checks, seed)
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            expected = pool.submit(self.reference, job)
+            outcomes = running.run(job, spare, stop)
+            own = frozenset(f.path for f in job.files)
+            triples = zip(checks, expected.result(), outcomes, strict=True)
+            results = tuple(self.judge(*triple, own) for triple in triples)
+        status = PASS if all(r.status == PASS for r in results) else FAIL
+        return Verdict(exercise, status, results, "", _place(exercise, file), file.path)
+
+    def job(
+        self,
+        exercise: Exercise,
+        file: LearnerSource,
+        others: Sequence[tuple[LearnerSource, Target]],
+        checks_file: tuple[str, str],
+        checks: Sequence[Check],
+        seed: int = 0,
+    ) -> Job:
+        """What is run for a verdict; `checks_file` is a path and its text."""
+        placed = {target: other.path for other, target in others} | dict.fromkeys(exercise.targets, file.path)
+        files = {other.path: other for other, _ in others} | {file.path: file}
+        return Job(
+            tuple(files.values()), placed, *checks_file, tuple(c.name for c in checks), seed,
+            exercise.uses_xla, self.seconds,
+        )  # fmt: skip
+
+    def reference(self, job: Job) -> list[Outcome]:
+        """What the reference computes for a job. RuntimeError where it does not: a fault of ours."""
+        known = self.remembered(job._replace(files=(), targets={}))
+        for outcome in known:
+            if outcome.trouble:
+                raise RuntimeError(
+                    f"the reference fails {outcome.check}: {outcome.sentence} {outcome.output}"
+                )
+        return known
+
+    def remembered(self, job: Job) -> list[Outcome]:
+        """The outcomes of a job, run once: what runs again and again is the same, such as the reference and the mutants."""
+        functions = [[f.path, f.source] for f in job.files], sorted(map(str, job.targets))
+        key = _digest([job.checks_source, job.wanted, job.seed, functions, _reference_digest()])
+        known = self.expected.get(key) or self.read(key)
+        if known is None:
+            known = running.run(job)
+            if not any(outcome.trouble == TIME for outcome in known):  # a busy machine, perhaps
+                self.write(key, known)
+        self.expected[key] = known
+        return known
+
+    def read(self, key: str) -> list[Outcome] | None:
+        """The results that were kept in the folder."""
+        if self.folder is None:
+            return None
+        try:
+            data = json.loads((self.folder / f"{key}.json").read_text(encoding="utf-8"))
+            return [Outcome(*item) for item in data]
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def write(self, key: str, outcomes: Sequence[Outcome]) -> None:
+        """Keep results, where that is possible."""
+        if self.folder is None:
+            return
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            text = json.dumps([(o.check, o.value, o.trouble, o.sentence) for o in outcomes])
+            part = self.folder / f"{key}.{os.getpid()}.part"  # another process may write the same
+            part.write_text(text, encoding="utf-8")
+            part.replace(self.folder / f"{key}.json")
+        except OSError:
+            return
+
+    def judge(
+        self, check: Check, expected: Outcome, actual: Outcome, own: frozenset[str] = frozenset()
+    ) -> CheckResult:
+        """One check: the reference's outcome, and the learner's, whose files are `own`."""
+        if actual.trouble or actual.value is None or expected.value is None:
+            status = actual.trouble or CRASH
+            return CheckResult(
+                check, status, actual.sentence, None, actual.line, actual.output, actual.seconds
+            )
+        value, right = actual.value, expected.value
+        try:
+            difference = first_difference(right, value, self.run_stablehlo, check.tolerance)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            sentence = f"The result cannot be read: {error}"
+            difference = Difference("result", sentence, describe(right), value.get("is", "nothing"))
+        if difference is None:
+            return CheckResult(check, PASS, "", None, None, actual.output, actual.seconds, value, right)
+        status = CRASH if value.get("is") == "error" and right.get("is") != "error" else FAIL
+        line = next((f for f in reversed(difference.frames) if f[0] in own), difference.line)
+        return CheckResult(
+            check, status, difference.sentence, difference, line, actual.output, actual.seconds, value, right
+        )
+
+
+def find_problem(exercise: Exercise, file: LearnerSource) -> Verdict | None:
+    """A verdict that needs no run: the file is no Python, a function is not there, or nothing was written yet."""
+    try:
+        learner = LearnerFile.parse(file.source, file.path, file.exercises)
+        functions = [learner.find(target) for target in exercise.targets]
+    except SpliceError as error:
+        return Verdict(exercise, BROKEN, (), str(error), (error.file, error.line))
+    stubs = [function for function in functions if is_stub(function)]
+    if stubs:
+        names = ", ".join(f"`{stub.name}`" for stub in stubs)
+        return Verdict(exercise, TODO, (), f"{names} is still to be written.", (file.path, stubs[0].lineno))
+    return None
+
+
+def _place(exercise: Exercise, file: LearnerSource) -> tuple[str, int]:
+    """The line where an exercise's first function begins."""
+    learner = LearnerFile.parse(file.source, file.path, file.exercises)
+    return file.path, learner.find(exercise.targets[0]).lineno
+
+
+def _digest(parts: Any) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+
+
+_known_digest: list[str] = []
+
+
+def _reference_digest() -> str:
+    """Of the sizes and times of the reference's files, which is sooner read than they are: when one changes, results are
+    computed anew."""
+    if not _known_digest:
+        _known_digest.append(_digest(sorted(_stamps(pathlib.Path(__file__).resolve().parents[2]))))
+    return _known_digest[0]
+
+
+def _stamps(folder: pathlib.Path) -> Iterator[tuple[str, int, int]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir() and entry.name not in ("__pycache__", "labs", "bench"):
+                yield from _stamps(pathlib.Path(entry.path))
+            elif entry.name.endswith(".py"):
+                status = entry.stat()
+                yield entry.path, status.st_size, status.st_mtime_ns

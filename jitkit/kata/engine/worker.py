@@ -1,0 +1,233 @@
+"""request -> frames: the process in which a learner's functions run.
+
+It is started as a script, by its path, so that it begins without jitkit: `python worker.py PRELOAD...`. It imports what it
+is told to, reads the code of the reference's modules without running it (`reference_code`), says `ready`, and waits: that is
+most of the time that a check takes. Requests are lines of JSON. A `prepare` names functions that will probably be wanted: the
+modules with them are compiled. `run`, the last one, puts functions in place, imports jitkit and runs checks, one after the other:
+
+    {"do": "run", "files": {path: {"source": ..., "exercises": [...]}}, "targets": {target: path},
+     "checks": {"path": ..., "source": ...}, "wanted": [names of checks], "seed": 0}
+
+A frame is one line of JSON, too, on a stream that nobody else can write to by accident:
+
+    {"is": "ready"} | {"is": "imported"} | {"is": "import failed", "error": ..., "output": ...}
+    {"is": "begin", "check": name} | {"is": "result", "check": name, "value": ..., "output": ..., "seconds": ...} | {"is": "done"}
+
+An experiment is run in the same way: `{"do": "measure", ...}` calls its `measure` in the place of checks.
+
+What the learner's functions print goes to a file, and from there, up to a limit, into the frame of the check. Whatever ends this
+process early is seen by the one that started it (`running`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import importlib.util
+import io
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import time
+import traceback
+import zlib
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import IO, Any
+
+_PACKAGE = pathlib.Path(__file__).resolve().parents[2]
+_LONGEST_OUTPUT = 10_000  # characters of a check's output that are shown
+_MOST_OUTPUT = 50_000_000  # bytes that may be written to a file
+_MEMORY = 6 << 30  # bytes of address space, of which XLA takes two without using them
+
+
+def main(preload: list[str]) -> int:
+    """Serve one request, and end."""
+    frames = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
+        return _answer(preload, frames, output)
+
+
+def _answer(preload: list[str], frames: IO[str], output: IO[str]) -> int:
+    os.dup2(output.fileno(), 1)
+    os.dup2(output.fileno(), 2)
+    sys.stdout = sys.stderr = io.TextIOWrapper(
+        os.fdopen(os.dup(1), "wb", 0), encoding="utf-8", errors="replace", write_through=True
+    )
+    _limit_resources()
+    splice, reference_code = _load_beside("splice"), _load_beside("reference_code")
+    sys.path.insert(0, str(_PACKAGE.parent))
+    sys.meta_path.insert(0, reference_code.ReferenceCode(_PACKAGE))
+    for name in (*reference_code.STANDARD_LIBRARY, *preload):
+        with contextlib.suppress(ImportError):
+            _preload(name)
+    gc.collect()
+    gc.freeze()  # what is here already is not to be walked over again while jitkit is imported: a fifth of that time
+    _send(frames, {"is": "ready"})
+    known: dict[Any, Any] = {}
+    for line in sys.stdin:  # when it ends without a `run`, nobody wants this process any more
+        request = json.loads(line)
+        if request["do"] == "prepare":
+            with contextlib.suppress(splice.SpliceError, ValueError):
+                known |= splice.spliced_code(_submission(request, splice), str(_PACKAGE))
+            continue
+        session = _Session(request, splice, known, frames, output)
+        if session.imports():
+            session.run()
+        _send(frames, {"is": "done"})
+        break
+    return 0
+
+
+def _submission(request: dict[str, Any], splice: ModuleType) -> Any:
+    """The functions of a request. SpliceError for a file that is no Python."""
+    files = {
+        path: splice.LearnerFile.parse(item["source"], path, item["exercises"])
+        for path, item in request["files"].items()
+    }
+    functions = {splice.Target.parse(target): files[path] for target, path in request["targets"].items()}
+    return splice.Submission(functions)
+
+
+class _Session:
+    """One `run`, or one `measure`."""
+
+    def __init__(
+        self, request: dict[str, Any], splice: ModuleType, known: Any, frames: IO[str], output: IO[str]
+    ) -> None:
+        self.request = request
+        self.splice = splice
+        self.known = known
+        self.frames = frames
+        self.output = output
+        self.programs: dict[str, Callable[[Any, Any], Any]] = {}
+
+    def imports(self) -> bool:
+        """Put the functions in place and import jitkit; False, with a frame, where that fails."""
+        with _mark(self.output) as printed:
+            try:
+                self.splice.install(_submission(self.request, self.splice), self.known)
+                gc.disable()
+                self.jitkit = importlib.import_module("jitkit")
+                self.plain = importlib.import_module("jitkit.kata.engine.plain")
+                gc.enable()
+                for path in self.request[
+                    "files"
+                ]:  # equations name the line of the program, not the learner's
+                    sys.modules["jitkit.base.source_info"]._own_file[path] = True
+                self.programs = self.load_programs(**self.request["checks"])
+            except BaseException as error:
+                told = _told(error, self.splice, self.request["files"])
+                _send(self.frames, {"is": "import failed", "error": told, "output": printed()})
+                return False
+        _send(self.frames, {"is": "imported"})
+        return True
+
+    def load_programs(self, source: str, path: str) -> dict[str, Callable[[Any, Any], Any]]:
+        """What is to be run, by name."""
+        if self.request["do"] == "measure":
+            names: dict[str, Any] = {"__name__": "experiment", "__file__": path}
+            exec(compile(source, path, "exec"), names)
+            return {"measure": lambda jk, rng: names["measure"](jk, self.request["quick"])}
+        checking = importlib.import_module("jitkit.kata.checking")
+        return {check.name: check.program for check in checking.load_checks(source, path)}
+
+    def run(self) -> None:
+        """Each of the wanted, with a frame before and a frame after it."""
+        for name in self.request["wanted"]:
+            _send(self.frames, {"is": "begin", "check": name})
+            with _mark(self.output) as printed:
+                start = time.perf_counter()
+                value = self.value(name)
+                seconds = time.perf_counter() - start
+                result = {
+                    "is": "result",
+                    "check": name,
+                    "value": value,
+                    "output": printed(),
+                    "seconds": seconds,
+                }
+                _send(self.frames, result)
+
+    def value(self, name: str) -> Any:
+        """The plain data of what a check's program returns, or of what it ends in."""
+        rng = importlib.import_module("numpy").random.default_rng(
+            [self.request["seed"], zlib.crc32(name.encode())]
+        )
+        try:
+            return self.plain.to_plain(self.programs[name](self.jitkit, rng), _run_stablehlo)
+        except BaseException as error:
+            return self.plain.to_plain(self.plain.Raised(error)) | {"uncaught": True}
+
+
+def _run_stablehlo(text: str, arguments: Any) -> Any:
+    """The results of a program that a check returned: XLA is asked for those only."""
+    return importlib.import_module("jitkit.kata.engine.run_stablehlo").run_stablehlo(text, arguments)
+
+
+def _told(error: BaseException, splice: ModuleType, own: Any) -> dict[str, Any]:
+    """An error that came before the first check: its class, its text, and the line that it is about, the learner's if any."""
+    line: list[Any] | None = None
+    if isinstance(error, splice.SpliceError) and error.file:
+        line = [error.file, error.line]
+    else:
+        frames = [[frame.filename, frame.lineno] for frame in traceback.extract_tb(error.__traceback__)]
+        line = next((frame for frame in reversed(frames) if frame[0] in own), frames[-1] if frames else None)
+    return {"class": type(error).__name__, "text": str(error), "line": line}
+
+
+def _load_beside(name: str) -> ModuleType:
+    """A module of this folder, without the package that it belongs to: that would import jitkit."""
+    path = pathlib.Path(__file__).with_name(f"{name}.py")
+    spec = importlib.util.spec_from_file_location(f"_jitkit_{name}", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"cannot load {path}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _preload(name: str) -> None:
+    """Import a module ahead of the request; `jax` with its backend, which takes as long again."""
+    module = importlib.import_module(name)
+    if name == "jax":
+        module.devices()
+
+
+def _send(frames: IO[str], frame: dict[str, Any]) -> None:
+    frames.write(json.dumps(frame) + "\n")
+    frames.flush()
+
+
+@contextlib.contextmanager
+def _mark(output: IO[str]) -> Iterator[Callable[[], str]]:
+    """Within the block, the function that is yielded reads what was printed in it. The file begins anew each time."""
+    os.ftruncate(1, 0)
+    os.lseek(1, 0, os.SEEK_SET)
+
+    def printed() -> str:
+        size = os.lseek(1, 0, os.SEEK_CUR)
+        output.seek(0)
+        text = output.read(_LONGEST_OUTPUT)
+        return text if size <= _LONGEST_OUTPUT else f"{text}\n... {size:,} bytes in all"
+
+    yield printed
+
+
+def _limit_resources() -> None:
+    """Where the system can: a file that grows without end, or memory that does, ends in an error, not in a full disk."""
+    try:
+        resource: Any = importlib.import_module("resource")
+    except ImportError:  # Windows
+        return
+    for what, most in ((resource.RLIMIT_FSIZE, _MOST_OUTPUT), (resource.RLIMIT_AS, _MEMORY)):
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(what, (most, resource.getrlimit(what)[1]))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,309 @@
+"""report -> what a learner reads of it
+
+The first difference, whole: a failing check's sentence, what is expected and what came, numbers, the learner's own line, and the
+next step. Everything else (both results in full) goes to a file.
+"""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import os
+import pathlib
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+from ..engine.comparison import describe
+from ..engine.jaxpr_comparison import program_text
+from ..engine.plain import Plain
+from ..engine.verdicts import BROKEN, CRASH, FAIL, IMPORT, LIMIT, PASS, TIME, TODO, CheckResult, Verdict
+from ..engine.witness import witness
+from ..workspace.course import Report
+from ..workspace.workspace import NEW, STALE, Look, Workspace
+from .terminal import Screen
+
+# A glyph, a word, and a colour that repeats them.
+MARKS: dict[str, tuple[str, str, str]] = {
+    PASS: ("✓", "pass", "green"),
+    FAIL: ("✗", "fail", "red"),
+    CRASH: ("✗", "error", "red"),
+    IMPORT: ("✗", "error", "red"),
+    TIME: ("✗", "too long", "red"),
+    LIMIT: ("✗", "too much", "red"),
+    BROKEN: ("✗", "broken", "red"),
+    TODO: ("○", "to do", "dim"),
+    NEW: ("○", "unchecked", "yellow"),
+    STALE: ("○", "changed", "yellow"),
+}
+_CONTEXT = 2  # lines of a text that are shown before the first that differs
+_MOST_LINES = 40  # of one side of a difference; the file has all of it
+_MOST_OUTPUT = 12  # lines that the learner printed
+
+
+class Places(Protocol):
+    """Where things are, as a learner calls it: a workspace, or a notebook."""
+
+    kept: pathlib.Path
+
+    def relative(self, path: str | os.PathLike[str]) -> str:
+        """A path as it is shown."""
+
+    def place(self, path: str, line: int) -> str:
+        """A line of a file as it is shown."""
+
+
+def show_report(screen: Screen, report: Report, places: Places) -> None:
+    """The verdict on one exercise."""
+    verdict = report.verdict
+    failure = verdict.first_failure
+    glyph, word, color = MARKS[verdict.status]
+    screen.line()
+    title = f"{glyph} {word.upper()}  {verdict.exercise.id} {verdict.exercise.title}"
+    screen.line(title, "bold", color)
+    if verdict.results:
+        screen.text(whose(report), 2, "dim")
+    if verdict.sentence:
+        screen.text(verdict.sentence, 2)
+        show_line(screen, verdict.line, places)
+    for result in verdict.results:
+        glyph, word, color = MARKS[result.status]
+        lead = f"  {glyph} {word}: "
+        hanging(screen, lead, result.check.sentence, color)
+        if result is failure:
+            show_failure(screen, result, places)
+            if result.line is None or result.line[0] != verdict.file:
+                show_line(screen, verdict.line, places)
+            show_output(screen, result.output)
+    if report.blame:
+        screen.text(report.blame, 2, "yellow")
+    if failure is not None:
+        dump = write_dump(report, places.kept / "last")
+        where = f"; all of it: {places.relative(dump)}" if dump is not None else ""
+        screen.line()
+        screen.line(f"  next: jitkit hint {verdict.exercise.id}{where}")
+
+
+def whose(report: Report) -> str:
+    """`yours: 02.1 02.2; reference: the rest`."""
+    parts = [f"yours: {' '.join(report.yours) or 'none'}"]
+    if report.suspects:
+        parts.append(f"reference in place of your {' '.join(report.suspects)}, with which others fail")
+    return "; ".join([*parts, "reference: the rest"])
+
+
+def hanging(screen: Screen, lead: str, text: str, *styles: str) -> None:
+    """A paragraph whose first line begins with `lead`, and whose others are indented as far."""
+    lines = textwrap.wrap(text, max(screen.width - 1 - len(lead), 20), break_on_hyphens=False) or [""]
+    for before, line in zip(itertools.chain([lead], itertools.repeat(" " * len(lead))), lines, strict=False):
+        screen.line(before + line, *styles)
+
+
+# --- one failing check --------------------------------------------------------------------------------------------
+
+
+def show_failure(screen: Screen, result: CheckResult, places: Places) -> None:
+    """The first difference, numbers for it, the line it comes from."""
+    difference = result.difference
+    if result.sentence:
+        screen.line()
+        screen.text(result.sentence, 6, "bold")
+    if difference is not None:
+        if difference.where != "result":
+            screen.text(f"in {difference.where}", 6, "dim")
+        screen.line()
+        expected, actual = both_sides(difference.expected, difference.actual)
+        show_side(screen, "expected", expected, "green")
+        show_side(screen, "yours", actual, "red")
+        numbers = numbers_of(result)
+        if numbers:
+            screen.line()
+            screen.text(numbers, 6)
+    show_line(screen, result.line, places)
+
+
+def both_sides(expected: str, actual: str) -> tuple[list[str], list[str]]:
+    """Two texts as lines, from shortly before the first line that differs."""
+    one, other = expected.splitlines() or [""], actual.splitlines() or [""]
+    same = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    start = max(same - _CONTEXT, 0)
+    skipped = [f"(the first {start} lines are the same)"] if start else []
+    return [*skipped, *one[start:]], [*skipped, *other[start:]]
+
+
+def show_side(screen: Screen, name: str, lines: Sequence[str], color: str) -> None:
+    """What one of the two is; lines that are too long for the screen go on in the next."""
+    lead = f"      {name:10}"
+    room = max(screen.width - 1 - len(lead), 20)
+    shown = [piece for line in lines for piece in _pieces(line, room)]
+    if len(shown) > _MOST_LINES:
+        shown = [*shown[:_MOST_LINES], f"({len(shown) - _MOST_LINES} more lines in the file below)"]
+    for i, line in enumerate(shown):
+        screen.line((lead if i == 0 else " " * len(lead)) + line, color)
+
+
+def _pieces(line: str, room: int) -> list[str]:
+    """A line in pieces that fit, broken at spaces where there are some; escape sequences of a learner's do nothing."""
+    line = line.replace("\x1b", "?")
+    return textwrap.wrap(
+        line,
+        room,
+        subsequent_indent="  ",
+        break_on_hyphens=False,
+        drop_whitespace=False,
+        replace_whitespace=False,
+    ) or [""]
+
+
+def numbers_of(result: CheckResult) -> str:
+    """For two jaxprs, numbers on which they disagree."""
+    pair = _first_jaxprs(result.expected, result.value)
+    return witness(*pair) if pair is not None else ""
+
+
+def _first_jaxprs(expected: Plain | None, actual: Plain | None) -> tuple[Plain, Plain] | None:
+    """The two jaxprs of a result that is one, or a list in which one differs."""
+    if expected is None or actual is None or expected["is"] != actual["is"]:
+        return None
+    if expected["is"] == "jaxpr":
+        return expected, actual
+    if expected["is"] in ("list", "tuple"):
+        pairs = zip(expected["items"], actual["items"], strict=False)
+        found = (_first_jaxprs(*pair) for pair in pairs if pair[0] != pair[1])
+        return next((pair for pair in found if pair is not None), None)
+    return None
+
+
+def show_line(screen: Screen, line: tuple[str, int] | None, places: Places) -> None:
+    """A place, with the line that is there."""
+    if line is None or not line[0]:
+        return
+    path, number = line
+    linecache.checkcache(path)
+    text = linecache.getline(path, number).strip()
+    is_program = pathlib.Path(path).name == "checks.py"
+    where = f"checks.py:{number} (the program of the check)" if is_program else places.place(path, number)
+    screen.line()
+    screen.line(f"      {where}", "cyan")
+    if text:
+        for piece in _pieces(text, max(screen.width - 9, 20)):
+            screen.line(f"        {piece}", "cyan")
+
+
+def show_output(screen: Screen, output: str) -> None:
+    """What the learner's functions printed in a check."""
+    if not output.strip():
+        return
+    lines = output.rstrip("\n").splitlines()
+    screen.line()
+    screen.line("      printed:", "dim")
+    for line in lines[:_MOST_OUTPUT]:
+        for piece in _pieces(line[:2000], max(screen.width - 9, 20)):
+            screen.line(f"        {piece}")
+    if len(lines) > _MOST_OUTPUT:
+        screen.line(f"        ({len(lines) - _MOST_OUTPUT} more lines in the file below)", "dim")
+
+
+# --- progress -----------------------------------------------------------------------------------------------------
+
+
+def show_progress(screen: Screen, look: Look, lab_number: str) -> None:
+    """One line: how far the lab is, exercise by exercise, and how far the course."""
+    items = [(lab, exercise, look.standing(exercise)) for lab, exercise in look.exercises()]
+    mine = [(exercise, standing) for lab, exercise, standing in items if lab.number == lab_number]
+    if not mine:
+        return
+    done = sum(standing == PASS for _, standing in mine)
+    all_done = sum(standing == PASS for *_, standing in items)
+    glyphs = " ".join(f"{exercise.id}{MARKS[standing][0]}" for exercise, standing in mine)
+    screen.line()
+    screen.line(f"  lab {lab_number}: {done} of {len(mine)}  {glyphs}")
+    bar = screen.bar(all_done / len(items), 20) if all_done else ""
+    screen.line(f"  all labs: {all_done} of {len(items)}  {bar}", "dim")
+
+
+def show_messages(screen: Screen, workspace: Workspace) -> None:
+    """What the record of progress has to say of itself, once."""
+    for message in workspace.state.messages:
+        screen.text(message, 0, "yellow")
+    workspace.state.messages.clear()
+
+
+# --- in a file ----------------------------------------------------------------------------------------------------
+
+
+def write_dump(report: Report, folder: pathlib.Path) -> pathlib.Path | None:
+    """Everything about a verdict, as text; None where it cannot be written."""
+    path = folder / f"{report.exercise.id}.txt"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(dump_lines(report.verdict)) + "\n", encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    return path
+
+
+def dump_lines(verdict: Verdict) -> Iterable[str]:
+    """A verdict in full."""
+    yield f"{verdict.exercise.id} {verdict.exercise.title}: {verdict.status} {verdict.sentence}".rstrip()
+    for result in verdict.results:
+        yield f"\n=== {result.check.name}: {result.status}. {result.check.sentence}"
+        if result.status == PASS:
+            continue
+        yield result.sentence
+        for name, value in (("expected", result.expected), ("yours", result.value)):
+            if value is not None:
+                yield f"--- {name}"
+                yield full_text(value)
+        if result.difference is not None and result.difference.frames:
+            yield "--- where the error came from, outermost first"
+            yield from (f"{path}:{line}" for path, line in result.difference.frames)
+        if result.output:
+            yield "--- printed"
+            yield result.output
+
+
+def full_text(value: Plain) -> str:
+    """Plain data in full: programs as programs, texts as they are."""
+    if value["is"] == "jaxpr":
+        return program_text(value)
+    if value["is"] in ("stablehlo", "str"):
+        return str(value.get("text", value.get("value", "")))
+    if value["is"] in ("list", "tuple"):
+        return "\n".join(f"[{i}] {full_text(item)}" for i, item in enumerate(value["items"]))
+    return describe(value)
+
+
+def as_data(report: Report, places: Places) -> Mapping[str, object]:
+    """A report for programs: what `check --json` prints."""
+    verdict = report.verdict
+    return {
+        "id": verdict.exercise.id,
+        "title": verdict.exercise.title,
+        "status": verdict.status,
+        "sentence": verdict.sentence,
+        "line": _place(verdict.line, places),
+        "points": verdict.exercise.points,
+        "passed": verdict.passed,
+        "yours": list(report.yours),
+        "blame": report.blame,
+        "checks": [
+            {
+                "name": result.check.name,
+                "status": result.status,
+                "check": result.check.sentence,
+                "sentence": result.sentence,
+                "where": result.difference.where if result.difference is not None else "",
+                "expected": result.difference.expected if result.difference is not None else "",
+                "actual": result.difference.actual if result.difference is not None else "",
+                "line": _place(result.line, places),
+                "output": result.output,
+                "seconds": round(result.seconds, 4),
+            }
+            for result in verdict.results
+        ],
+    }
+
+
+def _place(line: tuple[str, int] | None, places: Places) -> str:
+    return places.place(*line) if line is not None and line[0] else ""

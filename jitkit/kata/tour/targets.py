@@ -1,0 +1,41 @@
+"""The tour's function on chips that are not here, where their compilers are installed; else how to get them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jitkit
+from jitkit.targets import TARGETS, Compilers, TargetProgram, obstacle
+
+from ..screens.terminal import Screen
+from ..verbs.targets import compile_for, lines_of, show_programs
+from .example import selu
+
+
+def show(screen: Screen, x: Any) -> None:
+    """A row a chip, or one sentence."""
+    screen.heading("Other chips", "compiled ahead of time")
+    there = [target for target in TARGETS.values() if obstacle(target) is None]
+    if all(target.platform == "cpu" for target in there):
+        screen.text(
+            "With the extras tpu and gpu (400 MB), `jitkit targets` shows what the compilers for TPU v5e, TPU v6e and NVIDIA "
+            'H100 make of a function, without such a chip: pip install "jitkit[tpu,gpu]", or in a clone '
+            '.venv/bin/pip install -e ".[tpu,gpu]".',
+            2,
+        )
+        return
+    traced = jitkit.jit(selu).trace(x)
+    programs = []
+    with Compilers() as compilers:
+        for target in there:
+            with screen.progress(f"compiling for {target.name}"):
+                outcome = compile_for(traced, target, compilers)
+            if isinstance(outcome, TargetProgram):
+                programs.append(outcome)
+    show_programs(screen, programs)
+    by_fusions: dict[str, list[str]] = {}
+    for program in programs:
+        fused = [f"{lines_of(kernel)} ({', '.join(kernel.operations)})" for kernel in program.fusions]
+        by_fusions.setdefault("; ".join(fused) or "nothing", []).append(program.target.name)
+    for fused_text, names in by_fusions.items():
+        screen.text(f"Fused into one kernel for {', '.join(names)}: {fused_text}.", 2)

@@ -1,0 +1,196 @@
+"""`jitkit check`: verdicts on an exercise, a lab, a file, or all that is written; for people, programs and test reports."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import pathlib
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator, Sequence
+
+from ..cli import FAILED, OK, Problem, WrongUsage
+from ..engine.manifest import Exercise, Lab
+from ..engine.running import Spare
+from ..engine.verdicts import BROKEN, PASS, TODO
+from ..screens.display import as_data, hanging, show_messages, show_progress, show_report
+from ..screens.terminal import Screen
+from ..workspace.course import Course, Report
+from ..workspace.workspace import Workspace
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check, and show. 0 when everything that was asked for passes."""
+    with contextlib.closing(Spare()) as spare:
+        return _check(arguments, spare)
+
+
+def _check(arguments: argparse.Namespace, spare: Spare) -> int:
+    screen = Screen.of(sys.stdout)
+    workspace = workspace_of(arguments.what)
+    wanted = list(chosen(workspace, arguments.what))
+    for _, exercise in wanted[:1]:
+        spare.prepare(exercise.uses_xla)  # it starts while we read
+    hidden = None if arguments.hidden == "never" else pathlib.Path(arguments.hidden)
+    if hidden is not None and not hidden.is_file():
+        raise WrongUsage(f"there is no file {hidden}.")
+    course = Course(workspace, spare, hidden)
+    reports = []
+    for lab, exercise in wanted:
+        report = course.check(lab, exercise)
+        if arguments.what is None and report.verdict.status == TODO:
+            continue
+        reports.append(report)
+        if not arguments.json:
+            show_report(screen, report, workspace)
+            show_messages(screen, workspace)
+    if not reports:
+        raise Problem("nothing is written yet. `jitkit show` tells what comes first.")
+    if arguments.junit is not None:
+        write_junit(arguments.junit, reports)
+    if arguments.json:
+        print(json.dumps(_data(reports, workspace), indent=2))
+    else:
+        show_end(screen, workspace, reports)
+    return OK if all(report.passed for report in reports) else FAILED
+
+
+def workspace_of(what: str | None) -> Workspace:
+    """The workspace that we are in, or that a file which was named is in."""
+    path = pathlib.Path(what) if what is not None else None
+    return Workspace.find(path.absolute().parent if path is not None and path.is_file() else None)
+
+
+def chosen(workspace: Workspace, what: str | None) -> Iterator[tuple[Lab, Exercise]]:
+    """The exercises that a word of the command line means: `02.3`, `02`, `02_jaxpr`, a file or a folder of the workspace; with
+    none, all of the labs that are there."""
+    if what is None:
+        yield from workspace.look().exercises()
+        return
+    path = pathlib.Path(what)
+    if path.exists():
+        lab = next((lab for lab in workspace.labs if _is_of(path, workspace, lab)), None)
+        if lab is None:
+            raise WrongUsage(
+                f"{what} is no file of a lab. Check an exercise (02.3), a lab (02), or its exercises.py."
+            )
+        yield from ((lab, e) for e in lab.exercises)
+    elif "." in what and not what.endswith(".py"):
+        yield workspace.exercise(what)
+    elif what.endswith(".py"):
+        raise WrongUsage(f"there is no file {what}.")
+    else:
+        lab = workspace.lab(what)
+        yield from ((lab, e) for e in lab.exercises)
+
+
+def _is_of(path: pathlib.Path, workspace: Workspace, lab: Lab) -> bool:
+    folder = workspace.root / lab.name
+    return path.absolute() in (folder, workspace.file_of(lab))
+
+
+def show_end(screen: Screen, workspace: Workspace, reports: Sequence[Report]) -> None:
+    """What is next, after the verdicts."""
+    look = workspace.look()
+    last = reports[-1]
+    if len(reports) == 1 and last.passed:
+        show_passed(screen, workspace, last)
+    elif len(reports) > 1:
+        count = sum(report.passed for report in reports)
+        screen.line()
+        failed = [r.exercise.id for r in reports if not r.passed]
+        rest = f"; not yet: {' '.join(failed)}" if failed else ""
+        screen.text(f"{count} of {len(reports)} exercises pass{rest}", 2, "bold")
+    show_progress(screen, look, last.lab.number)
+
+
+def show_passed(screen: Screen, workspace: Workspace, report: Report) -> None:
+    """After a pass: why it is so, what opens, and what is next."""
+    look = workspace.look()
+    screen.line()
+    hanging(screen, "  why: ", report.exercise.why)
+    screen.line()
+    screen.text(
+        f"jitkit show {report.exercise.id} --solution: ours, the usual mistakes, and where JAX does it.", 2
+    )
+    if all(look.standing(e) == PASS for e in report.lab.exercises):
+        more = (
+            f" `jitkit show {report.lab.number} --plot` asks for your guess, and measures your own functions."
+        )
+        screen.text(
+            f"Lab {report.lab.number} is done!{more if report.lab.experiment is not None else ''}", 2, "bold"
+        )
+    after = look.after(report.exercise)
+    if after is not None:
+        lab, exercise = after
+        screen.text(
+            f"next: {exercise.id} {exercise.title}, in {workspace.relative(workspace.file_of(lab))}", 2
+        )
+    elif len(list(look.exercises())) > 1:
+        screen.text("All labs are done. `jitkit export my-jit` hands you the JIT that you wrote.", 2, "bold")
+
+
+# --- for programs -------------------------------------------------------------------------------------------------
+
+
+def _data(reports: Sequence[Report], workspace: Workspace) -> dict[str, object]:
+    data = [as_data(report, workspace) for report in reports]
+    return {
+        "workspace": str(workspace.root),
+        "status": "pass" if all(report.passed for report in reports) else "fail",
+        "messages": workspace.state.messages,
+        "exercises": data,
+    }
+
+
+def write_junit(path: pathlib.Path, reports: Sequence[Report]) -> None:
+    """A JUnit report: a suite for each exercise, a case for each check. Problem where it cannot be written."""
+    root = ElementTree.Element("testsuites", name="jitkit")
+    for report in reports:
+        verdict = report.verdict
+        cases = len(verdict.results) or 1
+        failures = sum(r.status != PASS for r in verdict.results) + (verdict.status == BROKEN)
+        suite = ElementTree.SubElement(
+            root,
+            "testsuite",
+            name=f"{verdict.exercise.id} {verdict.exercise.title}",
+            tests=str(cases),
+            failures=str(failures),
+            errors="0",
+            skipped=str(int(verdict.status == TODO)),
+            time=f"{sum(r.seconds for r in verdict.results):.3f}",
+        )
+        for result in verdict.results:
+            case = ElementTree.SubElement(
+                suite,
+                "testcase",
+                classname=f"{report.lab.name}.{verdict.exercise.id}",
+                name=result.check.name,
+                time=f"{result.seconds:.3f}",
+            )
+            if result.status != PASS:
+                failure = ElementTree.SubElement(
+                    case, "failure", type=result.status, message=_clean(result.sentence)
+                )
+                if result.difference is not None:
+                    text = f"expected: {result.difference.expected}\nyours: {result.difference.actual}"
+                    failure.text = _clean(text)
+            if result.output:
+                ElementTree.SubElement(case, "system-out").text = _clean(result.output)
+        if not verdict.results:
+            case = ElementTree.SubElement(
+                suite, "testcase", classname=f"{report.lab.name}.{verdict.exercise.id}", name="written"
+            )
+            tag = "skipped" if verdict.status == TODO else "failure"
+            if verdict.status != PASS:
+                ElementTree.SubElement(case, tag, message=_clean(verdict.sentence))
+    try:
+        ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+    except OSError as error:
+        raise Problem(f"{path} cannot be written: {error.strerror}.") from None
+
+
+def _clean(text: str) -> str:
+    """Text without the characters that XML does not have."""
+    return "".join(c if c in "\t\n\r" or 0x20 <= ord(c) < 0xD800 or ord(c) > 0xDFFF else "?" for c in text)

@@ -1,0 +1,202 @@
+"""`jitkit export`: a complete jitkit whose functions are the learner's, as far as they pass
+
+The package is the reference's source with the learner's functions in it, as text: decorators and everything around stay, helpers
+and imports come along. Beside it are the reference's own tests, which take this jitkit as they take ours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import pathlib
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+
+import jitkit
+
+from ..cli import OK, Problem
+from ..engine.manifest import tests_folder
+from ..engine.reference import PACKAGE
+from ..engine.source_edit import function_text, insert_before_function, replace_functions
+from ..engine.splice import LearnerFile, Target, added_statements, source_path
+from ..screens.terminal import Screen
+from ..workspace.course import Binding, bindings
+from ..workspace.workspace import Look, Workspace, parsed
+
+_NOT_OF_THE_PACKAGE = ("__pycache__", "labs", "reference_tests")
+# Tests of the reference that are not about the JIT: about this repository, the course, the benchmarks.
+_ABOUT_THE_PROJECT = re.compile(r"jitkit\.kata|jitkit\.bench|\bgrading\b|README|pyproject|\bdocs\b|Makefile")
+
+_PYPROJECT = """\
+[build-system]
+requires = ["hatchling>=1.26"]
+build-backend = "hatchling.build"
+
+[project]
+name = "jitkit"
+version = "{version}+mine"
+description = "A jax.jit, written by hand"
+requires-python = ">=3.11"
+dependencies = ["jax>=0.10.2,<0.13", "matplotlib>=3.9"]
+
+[project.optional-dependencies]
+test = ["hypothesis>=6.100", "pytest>=8.2"]
+
+[project.scripts]
+jitkit = "jitkit.kata.cli:main"
+
+[tool.hatch.build.targets.wheel]
+packages = ["jitkit"]
+
+[tool.pytest.ini_options]
+testpaths = ["tests"]
+"""
+
+_README = """\
+# A JIT of my own
+
+This is `jitkit`, a small `jax.jit`: tracing, jaxprs, lowering to StableHLO, compilation by XLA, caching, control flow.
+{yours}
+
+```
+python -m pytest                              the reference's own tests, on this jitkit
+python -m jitkit.kata tour                    one function through every stage
+python -m jitkit.kata bench peers --quick     beside JAX, measured here
+```
+
+```python
+import jitkit as jax
+import jitkit.numpy as jnp
+
+selu = jax.jit(lambda x: 1.05 * jnp.where(x > 0, x, 1.67 * jnp.exp(x) - 1.67))
+selu(jnp.arange(5.0))
+```
+
+{table}
+"""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the folder. Problem where there is something already."""
+    screen = Screen.of(sys.stdout)
+    workspace = Workspace.find()
+    folder = arguments.folder.expanduser().absolute()
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise Problem(f"{folder} is there already. Export to a folder that is new, or empty.")
+    look = workspace.look()
+    found = list(bindings(look))
+    try:
+        export(folder, look, found)
+    except OSError as error:
+        raise Problem(f"{error.filename or folder} cannot be written: {error.strerror}.") from None
+    ids = list(dict.fromkeys(binding.exercise.id for binding in found))
+    screen.line(
+        f"{folder}: a jitkit with {len(found)} function{'s' * (len(found) != 1)} of yours ({' '.join(ids) or 'none yet'}).",
+        "bold",
+    )
+    screen.text("Its README says which. In there:", 0)
+    screen.line("    python -m pytest")
+    screen.line("    python -m jitkit.kata bench peers --quick")
+    return OK
+
+
+def export(folder: pathlib.Path, look: Look, found: Sequence[Binding]) -> None:
+    """Write package, tests, pyproject and README to a folder. OSError where it cannot be written."""
+    ignore = shutil.ignore_patterns(*_NOT_OF_THE_PACKAGE)
+    shutil.copytree(PACKAGE, folder / "jitkit", ignore=ignore)
+    for module, text in spliced_modules(found):
+        path = pathlib.Path(source_path(module, str(folder / "jitkit")))
+        path.write_text(text, encoding="utf-8")
+    tests = tests_folder()
+    if tests.is_dir():
+        _copy_tests(tests, folder / "tests")
+    (folder / "pyproject.toml").write_text(_PYPROJECT.format(version=jitkit.__version__), encoding="utf-8")
+    (folder / "README.md").write_text(_readme(look, found), encoding="utf-8")
+
+
+def _copy_tests(source: pathlib.Path, target: pathlib.Path) -> None:
+    """The tests of the JIT, and what they are written with."""
+    for path in sorted(source.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if path.name.startswith("test_") and _ABOUT_THE_PROJECT.search(text):
+            continue
+        copy = target / path.relative_to(source)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(text, encoding="utf-8")
+
+
+def _readme(look: Look, found: Sequence[Binding]) -> str:
+    mine = {binding.target for binding in found}
+    rows = [
+        f"| {exercise.id} | {exercise.title} | `{target}` | {'mine' if target in mine else 'reference'} |"
+        for _, exercise in look.exercises()
+        for target in exercise.targets
+    ]
+    yours = f"{len(mine)} of its functions are mine, the rest is the reference's."
+    table = "\n".join(["| exercise | | function | whose |", "|---|---|---|---|", *rows])
+    return _README.format(yours=yours, table=table)
+
+
+# --- text -----------------------------------------------------------------------------------------------------------
+
+
+def spliced_modules(found: Sequence[Binding]) -> Iterator[tuple[str, str]]:
+    """Each module that has a function of the learner's, and its text with all of them. Problem where that is no Python: a fault
+    of ours."""
+    for module in dict.fromkeys(binding.target.module for binding in found):
+        source = pathlib.Path(source_path(module, str(PACKAGE))).read_text(encoding="utf-8")
+        by_file: dict[str, tuple[LearnerFile, list[Target]]] = {}
+        for binding in found:
+            if binding.target.module == module:
+                file = parsed(binding.source)
+                by_file.setdefault(file.path, (file, []))[1].append(binding.target)
+        text = source
+        for file, targets in by_file.values():
+            text = splice_text(text, source, file, targets)
+        try:
+            ast.parse(text)
+        except SyntaxError as error:
+            raise Problem(
+                f"{module} with your functions in it is no Python ({error}). Please report this."
+            ) from None
+        yield module, text
+
+
+def splice_text(text: str, reference: str, file: LearnerFile, targets: Sequence[Target]) -> str:
+    """A module's text with functions of a learner's file in it, and the helpers they use before the first of them.
+
+    `reference` is the module as it was before any file's functions came: its names are the ones that helpers do not bring.
+    """
+    known = set(LearnerFile.parse(reference, "", ()).functions)
+    replacements: dict[str, str] = {}
+    for target in targets:
+        functions = [file.find(target)]
+        for method in file.helping_methods(target):
+            name = ".".join((*target.path[:-1], method.name))
+            if name not in known:
+                known.add(name)
+                functions.append(method)
+        replacements[target.name] = "\n".join(function_text(file.source, f) for f in functions)
+    text = replace_functions(text, replacements)
+    statements = added_statements(reference, file, targets)
+    if not statements:
+        return text
+    first = min((target.name for target in targets), key=lambda name: _line_of(text, name))
+    return insert_before_function(
+        text, first, "\n\n\n".join(_statement_text(file.source, s) for s in statements)
+    )
+
+
+def _line_of(text: str, name: str) -> int:
+    return LearnerFile.parse(text, "", ()).functions[name].lineno
+
+
+def _statement_text(source: str, statement: ast.stmt) -> str:
+    """A helper as it was written; an import, of which a part may have been left out, anew."""
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return ast.unparse(statement)
+    decorators = getattr(statement, "decorator_list", [])
+    start = min([statement.lineno, *(d.lineno for d in decorators)])
+    return "".join(source.splitlines(keepends=True)[start - 1 : statement.end_lineno]).rstrip("\n")

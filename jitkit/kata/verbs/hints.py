@@ -1,0 +1,143 @@
+"""an exercise + what the learner wrote -> the next hint
+
+Four steps: a question, the concept, their own bug, a skeleton. The third looks at what their functions compute: when a plausible
+wrong answer (`mutants`) computes the same in every check, its hint is theirs; when one fails in the same checks, that one's is.
+"""
+
+from __future__ import annotations
+
+import ast
+import concurrent.futures
+
+from ..engine.comparison import first_difference
+from ..engine.manifest import Exercise, Lab
+from ..engine.plain import Plain
+from ..engine.reference import reference_function
+from ..engine.running import LearnerSource, Outcome
+from ..engine.verdicts import BROKEN, FAIL, PASS, TODO, CheckResult, checks_of
+from ..mutants import Mutant, in_its_class, load_mutants, mutant_source
+from ..workspace.course import Course, Report
+
+STEPS = ("a question", "the idea", "what yours does", "a skeleton")
+
+
+def hint(course: Course, lab: Lab, exercise: Exercise, step: int) -> str:
+    """The text of a step, counted from 0."""
+    question, concept, skeleton = exercise.hints
+    if step == 2:
+        return own_bug(course, lab, exercise)
+    return (question, concept, "", skeleton)[step]
+
+
+def own_bug(course: Course, lab: Lab, exercise: Exercise) -> str:
+    """What the learner's functions do wrong, as far as that is known."""
+    report = course.check(lab, exercise)
+    verdict = report.verdict
+    if verdict.status == TODO:
+        return (
+            "This step looks at what you wrote, and nothing is there yet. Write down what you would try first, however little: "
+            "what it computes will say more than we can. The next hint is a skeleton."
+        )
+    if verdict.status == BROKEN:
+        return verdict.sentence
+    if verdict.status == PASS:
+        return "Yours passes every check: there is no bug to point at."
+    failure = verdict.first_failure
+    if failure is None:
+        return verdict.sentence
+    mutant, is_certain = behaves_like(course, lab, exercise, report)
+    if mutant is not None and is_certain:
+        return (
+            f"Your function does what one would write who believes that {mutant.misconception}. {mutant.hint}"
+        )
+    if mutant is not None:
+        return (
+            f"It may be this: one who believes that {mutant.misconception} writes something that fails in the same checks. "
+            f"{mutant.hint} If that is not it, mend this first: {failure.check.sentence} {failure.sentence}"
+        )
+    others = sum(r.status != PASS for r in verdict.results) - 1
+    also = f" {others} more {'fails' if others == 1 else 'fail'} after it." if others else ""
+    passed = [r.check.sentence for r in verdict.results if r.status == PASS]
+    well = f" This is right already: {passed[-1]}" if passed else ""
+    return f"Mend this first: {failure.check.sentence} {failure.sentence}{also}{well}"
+
+
+def behaves_like(course: Course, lab: Lab, exercise: Exercise, report: Report) -> tuple[Mutant | None, bool]:
+    """The mutant whose results are the learner's, or which has the wrong result of the first check that fails; and True. Else
+    one that ends alike in each check, if there is one, and False.
+    """
+    path = lab.folder / "mutants.py"
+    if not path.is_file():
+        return None, False
+    mutants = [
+        m for m in load_mutants(path.read_text(encoding="utf-8"), str(path)) if m.exercise == exercise.id
+    ]
+    results = report.verdict.results
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        outcomes = dict(
+            zip(
+                range(len(mutants)),
+                pool.map(lambda m: results_of(course, lab, exercise, m), mutants),
+                strict=True,
+            )
+        )
+    first = next(i for i, result in enumerate(results) if result.status != PASS)
+    tried = [(mutant, outcomes[i]) for i, mutant in enumerate(mutants) if outcomes[i]]
+    for mutant, ends in tried:
+        if all(map(_is_same, results, ends)):
+            return mutant, True
+    for mutant, ends in tried:
+        if results[first].status == FAIL and _is_same(results[first], ends[first]):
+            return mutant, True  # the learner's has this bug, and another one
+    for mutant, ends in tried:
+        if all(map(_ends_alike, results, ends)):
+            return mutant, False
+    return None, False
+
+
+def results_of(course: Course, lab: Lab, exercise: Exercise, mutant: Mutant) -> list[Outcome]:
+    """What a mutant computes in the checks of its exercise; run once, and remembered. Nothing where it cannot be made."""
+    target = next((t for t in exercise.targets if mutant.target in ("", t.name)), exercise.targets[0])
+    try:
+        sources = {t: in_its_class(t, reference_function(t).source) for t in exercise.targets}
+        sources[target] = mutant_source(mutant, target, reference_function(target).source)
+    except (ValueError, SyntaxError):
+        return []
+    text = "\n\n\n".join([_imports(lab), *sources.values()]) + "\n"
+    file = LearnerSource(f"{exercise.id}.py", text, lab.names)
+    path = lab.folder / "checks.py"
+    checks = checks_of(lab, exercise.id)
+    job = course.assessor.job(exercise, file, (), (str(path), path.read_text(encoding="utf-8")), checks)
+    return course.assessor.remembered(job)
+
+
+def _imports(lab: Lab) -> str:
+    tree = ast.parse((lab.folder / "exercises.py").read_text(encoding="utf-8"))
+    return "\n".join(ast.unparse(n) for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom))
+
+
+def _is_same(result: CheckResult, outcome: Outcome) -> bool:
+    """Whether a mutant ended a check in the way in which the learner's function did."""
+    mine, other = result.value, outcome.value
+    if mine is None or other is None:
+        return mine is other and result.status == outcome.trouble
+    if mine["is"] == other["is"] == "error":
+        return bool(mine["class"] == other["class"] and mine["text"] == other["text"])
+    return not _differ(other, mine, result)
+
+
+def _ends_alike(result: CheckResult, outcome: Outcome) -> bool:
+    """Whether both pass a check, or both fail it, in results of one kind or errors of one class."""
+    mine, other = result.value, outcome.value
+    if mine is None or other is None or result.expected is None:
+        return mine is other and result.status == outcome.trouble
+    if (result.status == PASS) == _differ(result.expected, other, result):
+        return False
+    return result.status == PASS or (mine["is"], mine.get("class")) == (other["is"], other.get("class"))
+
+
+def _differ(one: Plain, other: Plain, result: CheckResult) -> bool:
+    try:
+        return first_difference(one, other, None, result.check.tolerance) is not None
+    except (KeyError, TypeError, ValueError, IndexError):
+        return True

@@ -1,0 +1,101 @@
+"""FILE:FUNCTION and shapes -> a function and arguments to trace it with
+
+model.py:loss  f32[1024,1024],f32[8]
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from jitkit import ShapeDtypeStruct
+from jitkit.core import dtypes
+
+from ..cli import Problem, WrongUsage
+
+_KINDS = [
+    np.dtype(kind)
+    for kind in (
+        "float32", "float16", ml_dtypes.bfloat16, "float64", "int8", "int16", "int32", "int64", "uint8", "uint16",
+        "uint32", "uint64", "bool", "complex64", "complex128",
+    )
+]  # fmt: skip
+_SHORT = {dtypes.short_dtype_name(dtype): dtype for dtype in _KINDS}
+_DTYPES = _SHORT | {dtype.name: dtype for dtype in _KINDS}
+_SHAPE = re.compile(r"(?P<dtype>[a-z]\w*)(?:\[(?P<sizes>[\d, ]*)\])?")
+
+
+def parse_shapes(text: str) -> list[ShapeDtypeStruct]:
+    """`f32[2,3],i32[]` as arguments without values. WrongUsage for what cannot be read."""
+    found = []
+    for part in re.split(r"[,\s]+(?![^\[]*\])", text.strip()):
+        match = _SHAPE.fullmatch(part)
+        if not match:
+            raise WrongUsage(f"{part!r} is not a type such as f32[1024,8] (or f32[] for a single number)")
+        name = match["dtype"]
+        if name not in _DTYPES:
+            raise WrongUsage(f"{name!r} in {part!r} is not a dtype; there are {', '.join(_SHORT)}")
+        sizes = [int(size) for size in (match["sizes"] or "").split(",") if size.strip()]
+        found.append(ShapeDtypeStruct(sizes, _DTYPES[name]))
+    return found
+
+
+def load_function(where: str) -> Callable[..., Any]:
+    """The function that `FILE:FUNCTION` names. Problem when there is none, with what there is instead."""
+    file, colon, name = where.rpartition(":")
+    if not colon or not name.isidentifier():
+        raise WrongUsage(
+            f"{where!r} does not name a function. Write the file, a colon and the function: model.py:loss"
+        )
+    path = Path(file)
+    if not path.is_file():
+        raise Problem(f"there is no file {file!r}")
+    try:
+        tree = ast.parse(path.read_bytes(), filename=file)
+    except (SyntaxError, ValueError) as error:
+        raise Problem(f"{file} is not Python: {error}") from None
+    module = _run(path)
+    function = getattr(module, name, None)
+    if not callable(function):
+        there = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+        listed = f"It has {', '.join(there)}." if there else "It defines no functions."
+        raise Problem(f"{file} has no function {name!r}. {listed}")
+    found: Callable[..., Any] = function
+    return found
+
+
+def _run(path: Path) -> Any:
+    """Import a file under a name of its own, with its folder on the path, as Python does for a script."""
+    spec = importlib.util.spec_from_file_location(f"_jitkit_target_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise Problem(f"{path} cannot be imported: its name has to end in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    sys.path.insert(0, str(path.parent.resolve()))
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == path.resolve()]
+        where = f", line {frames[-1].lineno}" if frames else ""
+        raise Problem(f"{path} could not be imported{where}: {type(error).__name__}: {error}") from None
+    finally:
+        sys.path.remove(str(path.parent.resolve()))
+    return module
+
+
+def shapes_needed(function: Callable[..., Any], given: Sequence[Any]) -> str:
+    """What to say when a function cannot be called with these arguments."""
+    types = ", ".join(f"{s.dtype.name}{list(s.shape)}" for s in given) or "no arguments"
+    return (
+        f"{getattr(function, '__name__', 'the function')} was called with {types}. "
+        "Give a type for each array: --shapes f32[1024,1024],f32[8]"
+    )

@@ -1,0 +1,228 @@
+"""`jitkit bench kata`: from a save to the verdict, as a learner feels it
+
+A workspace is made, `jitkit watch` runs in it, and the reference's functions are saved into a lab's file, a little different each
+time, as an editor would. The clock runs from the save until the verdict's last line is there. Beside it, `jitkit check` from a
+cold start.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jitkit.bench.benchmark import Benchmark, Step
+from jitkit.bench.tables import Column, Line
+from jitkit.bench.words import duration
+
+from ..cli import Problem
+from ..engine.manifest import Exercise, Lab, all_labs
+from ..engine.reference import reference_function
+from ..engine.source_edit import replace_functions
+from ..workspace.stubs import stubs_text
+
+_PAUSE = 2.5  # seconds between two saves: nobody saves faster
+_LONGEST = 120.0
+
+# What a learner is promised, in seconds: watching, and from a cold start; without XLA, and with it.
+_WATCHING = {False: 0.150, True: 0.400}
+_COLD = {False: 1.0, True: 1.8}
+
+
+class Felt(NamedTuple):
+    """The times of one exercise, in seconds."""
+
+    exercise: str
+    title: str
+    way: str  # "save" or "cold"
+    seconds: tuple[float, ...]
+    limit: float
+
+    @property
+    def worst(self) -> float:
+        """The 95th percentile."""
+        return float(np.percentile(self.seconds, 95))
+
+
+class SaveToVerdict(Benchmark):
+    """Exercises from the labs that there are, some of which compile."""
+
+    name = "kata"
+    title = "From a save to the verdict: `jitkit watch`, and `jitkit check` from a cold start"
+    how = (
+        "Each save is of a real file, with a pause after it; the clock stops when the verdict is printed. The 95th percentile is "
+        "what counts: a verdict that is late once in ten times is a late one."
+    )
+    columns = (
+        Column("", 30, "<"),
+        Column("runs", 4, ">", 2),
+        Column("median", 8),
+        Column("95 %", 8),
+        Column("promised", 8, ">", 1),
+    )
+    figure_module = "jitkit.kata.verbs.save_to_verdict_figure"
+
+    def all_steps(self) -> list[Step]:
+        """For each kind of exercise two of them: saves, and a cold check."""
+        known = [(lab, e) for lab in all_labs() for e in lab.exercises]
+        steps = []
+        for uses_xla in (False, True):
+            of_kind = [item for item in known if item[1].uses_xla == uses_xla]
+            for lab, exercise in (of_kind[:1] + of_kind[len(of_kind) // 2 :][:1])[: 1 if self.quick else 2]:
+                kind = "with XLA" if uses_xla else "without XLA"
+                steps.append(
+                    Step(
+                        f"save {exercise.id} {kind}",
+                        _Measurement(lab, exercise, 5 if self.quick else 30).saves,
+                    )
+                )
+                steps.append(
+                    Step(
+                        f"cold {exercise.id} {kind}", _Measurement(lab, exercise, 2 if self.quick else 5).cold
+                    )
+                )
+        return steps
+
+    def lines(self, result: Felt) -> list[Line]:
+        """One row."""
+        good = result.worst <= result.limit
+        cells = (
+            f"{result.exercise} {result.title}"[:30],
+            str(len(result.seconds)),
+            duration(float(np.median(result.seconds))),
+            duration(result.worst),
+            duration(result.limit),
+        )
+        group = "from a save to the verdict" if result.way == "save" else "jitkit check, from a cold start"
+        return [Line(group, cells, () if good else ("longer than promised",), good)]
+
+    def row_data(self, result: Felt) -> dict[str, Any]:
+        """Seconds, all of them."""
+        return {
+            "exercise": result.exercise,
+            "way": result.way,
+            "seconds": list(result.seconds),
+            "p95": result.worst,
+            "promised": result.limit,
+        }
+
+    def summary(self, results: Sequence[Felt]) -> list[str]:
+        """How many are as fast as promised."""
+        good = sum(result.worst <= result.limit for result in results)
+        return [f"{good} of {len(results)} rows are as fast as promised."]
+
+
+class _Measurement:
+    def __init__(self, lab: Lab, exercise: Exercise, count: int) -> None:
+        self.lab = lab
+        self.exercise = exercise
+        self.count = count
+
+    def saves(self) -> Felt:
+        """Save again and again, while `watch` runs."""
+        with _workspace() as root, _watching(root) as lines:
+            file = root / self.lab.name / "exercises.py"
+            seconds = []
+            for turn in range(-2, self.count):  # the first two find out what the reference computes
+                text = self.text(turn)
+                while not lines.empty():
+                    lines.get()
+                start = time.perf_counter()
+                file.write_text(text, encoding="utf-8")
+                _wait_for(lines, f"lab {self.lab.number}:")
+                if turn >= 0:
+                    seconds.append(time.perf_counter() - start)
+                time.sleep(_PAUSE)
+        return self.felt("save", seconds, _WATCHING)
+
+    def cold(self) -> Felt:
+        """Start the command again and again."""
+        with _workspace() as root:
+            (root / self.lab.name / "exercises.py").write_text(self.text(0), encoding="utf-8")
+            command = [sys.executable, "-m", "jitkit.kata", "check", self.exercise.id]
+            seconds = []
+            for turn in range(-1, self.count):
+                start = time.perf_counter()
+                subprocess.run(command, cwd=root, env=_environment(), capture_output=True, check=False)
+                if turn >= 0:
+                    seconds.append(time.perf_counter() - start)
+        return self.felt("cold", seconds, _COLD)
+
+    def felt(self, way: str, seconds: Sequence[float], limits: dict[bool, float]) -> Felt:
+        return Felt(
+            self.exercise.id, self.exercise.title, way, tuple(seconds), limits[self.exercise.uses_xla]
+        )
+
+    def text(self, turn: int) -> str:
+        """The lab's file with the exercise solved, in other words each time."""
+        solved = {}
+        for target in self.exercise.targets:
+            function = reference_function(target)
+            lines = function.source.rstrip("\n").splitlines()
+            first = function.node.body[0].lineno - function.node.lineno
+            margin = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
+            lines.insert(first, f"{margin}turn = {turn}")
+            solved[target.name] = "\n".join(lines) + "\n"
+        return replace_functions(stubs_text(self.lab), solved)
+
+
+@contextlib.contextmanager
+def _workspace() -> Iterator[pathlib.Path]:
+    with tempfile.TemporaryDirectory(prefix="jitkit-", ignore_cleanup_errors=True) as folder:
+        root = pathlib.Path(folder) / "labs"
+        command = [sys.executable, "-m", "jitkit.kata", "start", str(root)]
+        subprocess.run(command, env=_environment(), capture_output=True, check=True)
+        yield root
+
+
+@contextlib.contextmanager
+def _watching(root: pathlib.Path) -> Iterator[queue.SimpleQueue[str]]:
+    """`jitkit watch` in a folder; what it prints comes line by line."""
+    command = [sys.executable, "-m", "jitkit.kata", "watch"]
+    process = subprocess.Popen(
+        command, cwd=root, env=_environment(), text=True, encoding="utf-8", errors="replace",
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def listen() -> None:
+        for line in process.stdout or ():
+            lines.put(line)
+
+    listener = threading.Thread(target=listen, daemon=True)
+    listener.start()
+    try:
+        _wait_for(lines, "q quit")
+        yield lines
+    finally:
+        process.terminate()
+        process.wait()
+        listener.join()
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                stream.close()
+
+
+def _wait_for(lines: queue.SimpleQueue[str], words: str) -> None:
+    give_up = time.monotonic() + _LONGEST
+    with contextlib.suppress(queue.Empty):
+        while words not in lines.get(timeout=max(give_up - time.monotonic(), 0.0)):
+            pass
+        return
+    raise Problem(f"`jitkit watch` did not come to a verdict within {_LONGEST:.0f} seconds.")
+
+
+def _environment() -> dict[str, str]:
+    package = pathlib.Path(__file__).resolve().parents[3]
+    path = os.pathsep.join(filter(None, [str(package), os.environ.get("PYTHONPATH", "")]))
+    return os.environ | {"PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"}

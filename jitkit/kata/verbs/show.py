@@ -1,0 +1,141 @@
+"""`jitkit show`: the task; the programs in its checks; the plot; and, after a pass, the solution."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+
+from ..cli import OK, Problem, WrongUsage
+from ..engine.manifest import Exercise, Lab
+from ..engine.plain import Plain
+from ..engine.reference import reference_function
+from ..engine.verdicts import PASS, checks_of
+from ..mutants import in_its_class
+from ..screens.display import MARKS, full_text, hanging, show_messages
+from ..screens.terminal import Screen
+from ..workspace.course import Course
+from ..workspace.workspace import Workspace
+from .experiments import show_experiment
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show what was asked for."""
+    screen = Screen.of(sys.stdout)
+    workspace = Workspace.find()
+    if arguments.plot:
+        return _plot(screen, workspace, arguments)
+    if arguments.id is not None and "." not in arguments.id:
+        lab = workspace.lab(arguments.id)
+        exercises = list(lab.exercises)
+    else:
+        lab, exercise = workspace.exercise(arguments.id) if arguments.id else workspace.look().current()
+        exercises = [exercise]
+    for exercise in exercises:
+        if arguments.solution:
+            show_solution(screen, workspace, exercise, arguments.give_up)
+        elif arguments.jaxpr or arguments.hlo:
+            show_programs(screen, workspace, lab, exercise, "jaxpr" if arguments.jaxpr else "stablehlo")
+        else:
+            show_task(screen, workspace, lab, exercise)
+    show_messages(screen, workspace)
+    return OK
+
+
+def _plot(screen: Screen, workspace: Workspace, arguments: argparse.Namespace) -> int:
+    number = (arguments.id or workspace.look().current()[0].number).partition(".")[0]
+    ask = sys.stdin.readline if sys.stdin is not None and sys.stdin.isatty() else None
+    show_experiment(screen, workspace, workspace.lab(number), arguments.guess, ask, arguments.quick)
+    return OK
+
+
+def show_task(screen: Screen, workspace: Workspace, lab: Lab, exercise: Exercise) -> None:
+    """What to write, where, and what is looked at."""
+    look = workspace.look()
+    glyph, word, color = MARKS[look.standing(exercise)]
+    screen.line()
+    screen.line(f"{glyph} {word}  {exercise.id} {exercise.title}", "bold", color)
+    screen.text(exercise.task, 2)
+    screen.line()
+    names = ", ".join(target.name for target in exercise.targets)
+    screen.text(
+        f"{names}, in {workspace.relative(workspace.file_of(lab))}; {lab.name}/README.md tells the idea.", 2
+    )
+    screen.line("  What is checked:")
+    for check in checks_of(lab, exercise.id):
+        hanging(screen, "    - ", check.sentence)
+
+
+def show_solution(screen: Screen, workspace: Workspace, exercise: Exercise, give_up: bool) -> None:
+    """The reference's functions, with why they are so. Problem before a pass, unless the learner gives up, which is kept."""
+    look = workspace.look()
+    known = look.state.of(exercise.id)
+    if not (known.passed or known.gave_up or give_up):
+        raise Problem(
+            f"the solution of {exercise.id} opens when yours passes, or with `jitkit show {exercise.id} --solution --give-up`. "
+            f"`jitkit hint {exercise.id}` goes one step further."
+        )
+    if give_up and not known.passed and not known.gave_up:
+        with workspace.state.edit() as state:
+            state.of(exercise.id).gave_up = True
+    screen.line()
+    screen.line(f"{exercise.id} {exercise.title}: as the reference has it", "bold")
+    for target in exercise.targets:
+        screen.line()
+        screen.line(f"  {target}", "dim")
+        for line in in_its_class(target, reference_function(target).source).splitlines():
+            screen.line(f"    {line}")
+    screen.line()
+    hanging(screen, "  why: ", exercise.why)
+    screen.line()
+    screen.line("  usual mistakes:")
+    for mistake in exercise.mistakes:
+        hanging(screen, "    - ", mistake)
+    screen.line()
+    screen.line(f"  in JAX: {exercise.jax}")
+
+
+def show_programs(screen: Screen, workspace: Workspace, lab: Lab, exercise: Exercise, kind: str) -> None:
+    """The jaxprs, or the StableHLO, that the checks of an exercise return: the reference's, and the learner's where it differs.
+    WrongUsage where there are none."""
+    with screen.progress("running the checks"):
+        report = Course(workspace).check(lab, exercise)
+    if not report.verdict.results:
+        raise Problem(f"{exercise.id}: {report.verdict.sentence}")
+    shown = False
+    for result in report.verdict.results:
+        ours = list(_programs(result.expected, kind)) if result.expected is not None else []
+        theirs = list(_programs(result.value, kind)) if result.value is not None else []
+        if not ours and not theirs:
+            continue
+        shown = True
+        screen.line()
+        hanging(screen, f"{MARKS[result.status][0]} ", result.check.sentence, "bold")
+        if result.status == PASS:
+            _show_texts(screen, "yours", theirs)
+        else:
+            _show_texts(screen, "expected", ours)
+            _show_texts(screen, "yours", theirs)
+    if not shown:
+        what = "jaxpr" if kind == "jaxpr" else "StableHLO"
+        raise WrongUsage(f"no check of {exercise.id} returns {what}.")
+
+
+def _show_texts(screen: Screen, name: str, texts: list[str]) -> None:
+    for text in texts:
+        screen.line(f"  {name}:", "dim")
+        for line in text.splitlines():
+            screen.line(f"    {line}")
+
+
+def _programs(value: Plain, kind: str) -> Iterator[str]:
+    """The texts of all programs in a result."""
+    if value["is"] == kind:
+        yield full_text(value)
+    items = value.get("items", ())
+    if value["is"] == "dict":
+        items = [item for _, item in items]
+    for item in items:
+        yield from _programs(item, kind)
+    if kind == "stablehlo" and value["is"] == "str" and "stablehlo." in value["value"]:
+        yield str(value["value"])

@@ -1,0 +1,152 @@
+"""`jitkit start`: a workspace; or, in one, what is new in this version, and nothing that is the learner's."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import pathlib
+import sys
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..cli import OK, Problem
+from ..engine.manifest import Lab
+from ..engine.splice import LearnerFile, SpliceError
+from ..screens.display import show_messages
+from ..screens.terminal import Screen
+from ..workspace.guide import guide_text
+from ..workspace.state import State
+from ..workspace.stubs import missing_exercises, with_sections
+from ..workspace.workspace import KEPT, Workspace
+
+_DEFAULT = "jitkit-labs"
+_LEFT_TO_OTHERS = ("lab.toml", "checks.py", "mutants.py", "experiment.py")  # what only the commands read
+_IGNORED = "# what jitkit can make again\nexpected/\nlast/\nlock\n*.part\n"
+
+
+class Change(NamedTuple):
+    """Something that was done to a file."""
+
+    path: pathlib.Path
+    what: str
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Make a workspace, or bring one up to date."""
+    screen = Screen.of(sys.stdout)
+    root, is_new = _root(arguments.folder)
+    try:
+        (root / KEPT).mkdir(parents=True, exist_ok=True)
+        workspace = Workspace(root)
+        if not workspace.labs:
+            raise Problem("this jitkit has no labs in it.")
+        changes = list(update(workspace))
+    except OSError as error:
+        raise Problem(
+            f"{error.filename or root} cannot be written: {error.strerror}. Choose another folder."
+        ) from None
+    show_messages(screen, workspace)
+    if is_new:
+        exercises = sum(len(lab.exercises) for lab in workspace.labs)
+        screen.line(f"{root}: {len(workspace.labs)} labs, {exercises} exercises.", "bold")
+        first = workspace.labs[0]
+        screen.text(f"Begin with {first.name}/README.md, and write in {first.name}/exercises.py. Then:")
+        screen.line(f"    cd {_quoted(root)}")
+        screen.line("    jitkit")
+        return OK
+    for change in changes:
+        screen.line(f"  {change.what}: {workspace.relative(change.path)}")
+    screen.line(
+        "Nothing else is new, and what you wrote is as it was." if changes else "Everything is up to date."
+    )
+    return OK
+
+
+def _root(folder: pathlib.Path | None) -> tuple[pathlib.Path, bool]:
+    """The workspace's folder, and whether it is to be made."""
+    if folder is None:
+        here = pathlib.Path.cwd()
+        known = next((f for f in (here, *here.parents) if (f / KEPT).is_dir()), None)
+        if known is not None:
+            return known, False
+        folder = pathlib.Path(_DEFAULT)
+    root = folder.expanduser().absolute()
+    if root.exists() and not root.is_dir():
+        raise Problem(f"{root} is a file. Choose a folder.")
+    return root, not (root / KEPT).is_dir()
+
+
+def _quoted(path: pathlib.Path) -> str:
+    text = str(path)
+    return f'"{text}"' if " " in text else text
+
+
+def update(workspace: Workspace) -> Iterator[Change]:
+    """Write what is missing, renew what the learner has not changed, append stubs of exercises that are new."""
+    with workspace.state.edit() as state:
+        ignore = workspace.kept / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text(_IGNORED, encoding="utf-8")
+        yield from _given(workspace, state, workspace.root / "README.md", guide_text(workspace.labs).encode())
+        for lab in workspace.labs:
+            folder = workspace.root / lab.name
+            folder.mkdir(exist_ok=True)
+            for source in _files(lab):
+                path = folder / source.relative_to(lab.folder)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                yield from _given(workspace, state, path, source.read_bytes())
+            yield from _new_exercises(workspace, state, lab)
+            state.offered = list(dict.fromkeys([*state.offered, *lab.ids]))
+
+
+def _files(lab: Lab) -> Iterator[pathlib.Path]:
+    """What a learner gets of a lab: its text and pictures, the stubs, the notebook."""
+    for path in sorted(lab.folder.rglob("*")):
+        hidden = any(part.startswith((".", "__")) for part in path.relative_to(lab.folder).parts)
+        if path.is_file() and path.name not in _LEFT_TO_OTHERS and not hidden:
+            yield path
+
+
+def _given(workspace: Workspace, state: State, path: pathlib.Path, data: bytes) -> Iterator[Change]:
+    """A file that comes from us: it is renewed as long as it is what we gave."""
+    key = path.relative_to(workspace.root).as_posix()
+    new = hashlib.sha256(data).hexdigest()[:16]
+    if not path.exists():
+        path.write_bytes(data)
+        yield Change(path, "put back" if key in state.given else "new")
+    else:
+        now = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+        if now == new:
+            state.given[key] = new
+            return
+        if now != state.given.get(key):
+            return  # the learner's own by now
+        path.write_bytes(data)
+        yield Change(path, "renewed")
+    state.given[key] = new
+
+
+def _new_exercises(workspace: Workspace, state: State, lab: Lab) -> Iterator[Change]:
+    """Append the stubs that the learner has never been given to a file that is theirs."""
+    path = workspace.file_of(lab)
+    try:
+        source = path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError:
+        return  # `check` says what is wrong with it
+    missing = [e for e in missing_exercises(lab, source) if e.id not in state.offered]
+    if not missing:
+        return
+    newline = "\r\n" if "\r\n" in source else "\n"
+    text = with_sections(lab, source.replace("\r\n", "\n"), missing)
+    if not _is_python(text) and _is_python(source):
+        raise Problem(f"the new exercises could not be added to {path}. It is as it was; please report this.")
+    path.write_bytes(text.replace("\n", newline).encode("utf-8"))
+    yield Change(path, f"{' '.join(e.id for e in missing)} added at the end of")
+
+
+def _is_python(text: str) -> bool:
+    try:
+        LearnerFile.parse(text, "", ())
+    except SpliceError:
+        return False
+    return True

@@ -1,0 +1,52 @@
+"""`jitkit status`: a line a lab, an exercise by exercise glance, and what counts as whose."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from ..cli import OK
+from ..engine.verdicts import FAIL, PASS, TODO
+from ..screens.display import MARKS, show_messages
+from ..screens.terminal import Screen
+from ..workspace.course import bindings
+from ..workspace.workspace import NEW, STALE, Workspace
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show where the learner is. Nothing is run: what was changed since it passed is said to be changed."""
+    screen = Screen.of(sys.stdout)
+    workspace = Workspace.find()
+    look = workspace.look()
+    show_messages(screen, workspace)
+    if not look.sources:
+        screen.text("There is no lab here. `jitkit start` puts them in this folder.")
+        return OK
+    screen.line()
+    for lab in look.labs:
+        if lab.number not in look.sources:
+            continue
+        standings = [look.standing(e) for e in lab.exercises]
+        done = sum(s == PASS for s in standings)
+        glyphs = "".join(MARKS[s][0] for s in standings)
+        words = [
+            f"{standings.count(s)} {MARKS[s][1]}"
+            for s in (PASS, FAIL, STALE, NEW, TODO)
+            if standings.count(s)
+        ]
+        color = "green" if done == len(standings) else "dim" if done == 0 else "yellow"
+        screen.line(f"  {lab.number} {lab.title:24} {glyphs}  {', '.join(words)}", color)
+    yours = list(dict.fromkeys(binding.exercise.id for binding in bindings(look)))
+    total = sum(1 for _ in look.exercises())
+    screen.line()
+    screen.text(
+        f"{len(yours)} of {total} exercises run with your functions; the reference stands in for the rest.", 2
+    )
+    hints = sum(progress.hints for progress in look.state.exercises.values())
+    if hints:
+        screen.text(f"Hints read: {hints}. They cost nothing.", 2, "dim")
+    lab, exercise = look.current()
+    screen.text(
+        f"You are at {exercise.id} {exercise.title}, in {workspace.relative(workspace.file_of(lab))}.", 2
+    )
+    return OK

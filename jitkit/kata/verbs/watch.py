@@ -1,0 +1,271 @@
+"""`jitkit watch`: on save, the verdict on the exercise that changed
+
+It asks for the times of the files, thirty times a second, since that works on every system, in containers and on network drives.
+A save is read when it is complete; the exercise is the one whose functions, or whose helpers, are others than before. It
+stays on that exercise until another is changed. While the verdict is read, a process for the next one gets ready.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import concurrent.futures
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Callable
+
+from ..cli import OK, Problem
+from ..engine.manifest import Exercise, Lab
+from ..engine.running import LearnerSource, Spare, Stop, Stopped
+from ..engine.splice import SpliceError
+from ..engine.verdicts import PASS
+from ..screens.display import MARKS, show_messages, show_progress, show_report
+from ..screens.keys import ENTER, keys_of
+from ..screens.terminal import Screen
+from ..workspace.course import Course, Report
+from ..workspace.workspace import STALE, Look, Workspace, fingerprint, parsed
+from .check import show_passed
+from .experiments import show_experiment
+from .hint import show_next_hint
+from .show import show_task
+
+_POLL = 0.03  # seconds
+_SETTLE = 0.01  # after the time of a file has changed: an editor may write it in two steps
+_KEYS = "h hint · s show · Enter check again · n next · p plot · q quit"
+
+Stamp = tuple[int, int]
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Watch until the learner has had enough."""
+    screen = Screen.of(sys.stdout)
+    workspace = Workspace.find()
+    with keys_of(sys.stdin) as next_key, contextlib.closing(Watch(workspace, screen)) as watch:
+        return watch.run(next_key)
+
+
+class Watch:
+    """The loop: saves and keys in, verdicts out."""
+
+    def __init__(self, workspace: Workspace, screen: Screen) -> None:
+        self.workspace = workspace
+        self.screen = screen
+        self.spare = Spare()
+        self.course = Course(workspace, self.spare)
+        self.pool = concurrent.futures.ThreadPoolExecutor(1)  # checks run beside the loop, one at a time
+        self.beside = concurrent.futures.ThreadPoolExecutor(1)  # what gets ready for the next one
+        self.running: concurrent.futures.Future[Report] | None = None
+        self.stop = Stop()
+        self.preparing: concurrent.futures.Future[None] | None = None
+        self.look = workspace.look()
+        self.stamps = self.read_stamps()
+        self.lab, self.exercise = self.look.current()
+        self.next_key: Callable[[], str] = lambda: ENTER
+
+    def close(self) -> None:
+        """End what runs."""
+        self.stop.set()
+        self.pool.shutdown(wait=True, cancel_futures=True)
+        self.beside.shutdown(wait=True, cancel_futures=True)
+        self.spare.close()
+
+    def run(self, next_key: Callable[[], str]) -> int:
+        """Until `q`, or an interrupt."""
+        self.next_key = next_key
+        self.begin()
+        while True:
+            changed = self.changed_labs()
+            if changed:
+                self.on_save(changed)
+            key = next_key()
+            if key == "q":
+                return OK
+            if key:
+                self.on_key(key)
+            if self.running is not None and self.running.done():
+                self.show(self.running)
+            if not changed:
+                time.sleep(_POLL)
+
+    # --- what happens ---------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Where the learner is, and a first verdict where something is written already."""
+        files = self.workspace.relative(self.workspace.file_of(self.lab))
+        self.screen.line()
+        self.screen.text(
+            f"Watching. You are at {self.exercise.id} {self.exercise.title}, in {files}.", 0, "bold"
+        )
+        show_messages(self.screen, self.workspace)
+        if self.look.fingerprint(self.exercise):
+            self.start_check()
+        else:
+            show_task(self.screen, self.workspace, self.lab, self.exercise)
+            self.footer()
+            self.prepare()
+
+    def on_save(self, labs: list[Lab]) -> None:
+        """Find the exercise that is meant, and check it."""
+        before, self.look = self.look, self.workspace.look()
+        for lab in labs:
+            self.lab, self.exercise = exercise_meant(before, self.look, lab, self.exercise)
+        self.start_check()
+
+    def on_key(self, key: str) -> None:
+        """Do what a key stands for; others do nothing."""
+        actions = {
+            "h": lambda: show_next_hint(self.screen, self.course, self.lab, self.exercise),
+            "s": lambda: show_task(self.screen, self.workspace, self.lab, self.exercise),
+            "n": self.next_exercise,
+            "p": self.plot,
+            ENTER: self.start_check,
+        }
+        action = actions.get(key.lower() if key != ENTER else key)
+        if action is None:
+            return
+        try:
+            self.wait_for_spare()
+            action()
+        except Problem as problem:
+            self.screen.text(str(problem), 2, "yellow")
+        if key != ENTER:
+            self.footer()
+            self.prepare()
+
+    def next_exercise(self) -> None:
+        """On to the next one, when the learner says so."""
+        found = self.workspace.look().after(self.exercise)
+        if found is None:
+            self.screen.text("All labs are done.", 2)
+            return
+        self.lab, self.exercise = found
+        with self.workspace.state.edit() as state:
+            state.current = self.exercise.id
+        show_task(self.screen, self.workspace, self.lab, self.exercise)
+
+    def plot(self) -> None:
+        """The lab's experiment; its question is answered with a key."""
+        show_experiment(self.screen, self.workspace, self.lab, None, self.ask, False)
+
+    def ask(self) -> str:
+        """The next key."""
+        while not (key := self.next_key()):
+            time.sleep(_POLL)
+        return key
+
+    # --- checks -----------------------------------------------------------------------------------------------------
+
+    def start_check(self) -> None:
+        """Begin a check; one that still runs is of no interest any more."""
+        self.stop.set()
+        self.stop = Stop()
+        self.running = self.pool.submit(self.course.check, self.lab, self.exercise, self.stop)
+
+    def show(self, done: concurrent.futures.Future[Report]) -> None:
+        """Show a verdict, and get ready for the next one."""
+        self.running = None
+        try:
+            report = done.result()
+        except (Stopped, concurrent.futures.CancelledError):
+            return
+        if self.screen.interactive:
+            self.screen.clear()
+        show_report(self.screen, report, self.workspace)
+        show_messages(self.screen, self.workspace)
+        if report.passed:
+            show_passed(self.screen, self.workspace, report)
+        self.look = self.workspace.look()
+        self.show_others(report)
+        show_progress(self.screen, self.look, report.lab.number)
+        self.footer()
+        self.prepare()
+
+    def show_others(self, report: Report) -> None:
+        """Exercises of the same file that had passed, and are others now: a helper changed, perhaps."""
+        stale = [
+            e.id
+            for e in report.lab.exercises
+            if self.look.standing(e) == STALE and self.look.state.of(e.id).passed
+        ]
+        if stale:
+            self.screen.line()
+            ids = " ".join(stale)
+            self.screen.text(
+                f"{MARKS[STALE][0]} {ids} had passed, and changed since: jitkit check {report.lab.number}", 2
+            )
+
+    def footer(self) -> None:
+        """The keys."""
+        self.screen.line()
+        self.screen.line(_KEYS, "dim")
+
+    def prepare(self) -> None:
+        """Get ready for the next check, beside the loop."""
+        self.preparing = self.beside.submit(self.course.prepare, self.lab, self.exercise)
+
+    def wait_for_spare(self) -> None:
+        """Before something that uses the course in this thread: let what is beside us end."""
+        if self.running is not None:
+            self.stop.set()
+            concurrent.futures.wait([self.running])
+            self.running = None
+        if self.preparing is not None:
+            concurrent.futures.wait([self.preparing])
+
+    # --- files ------------------------------------------------------------------------------------------------------
+
+    def read_stamps(self) -> dict[str, Stamp | None]:
+        """Time and size of each lab's file."""
+        return {lab.number: _stamp(self.workspace.file_of(lab)) for lab in self.workspace.labs}
+
+    def changed_labs(self) -> list[Lab]:
+        """The labs whose file was saved since the last call, completely."""
+        now = self.read_stamps()
+        if now == self.stamps:
+            return []
+        give_up = time.monotonic() + 1.0
+        while time.monotonic() < give_up:
+            time.sleep(_SETTLE)
+            settled = self.read_stamps()
+            if settled == now and all(stamp is None or stamp[1] for stamp in now.values()):
+                break
+            now = settled
+        changed = [lab for lab in self.workspace.labs if now[lab.number] != self.stamps[lab.number]]
+        self.stamps = now
+        return changed
+
+
+def exercise_meant(before: Look, now: Look, lab: Lab, current: Exercise) -> tuple[Lab, Exercise]:
+    """The exercise that a save of a lab's file is about: the current one if it changed, or the first that did; where none did, and
+    where the file is no Python, the one that the learner is at in this lab."""
+    changed = [e for e in lab.exercises if _written(before, e) != _written(now, e)]
+    if changed:
+        return lab, current if current in changed else changed[0]
+    if current in lab.exercises:
+        return lab, current
+    return lab, next((e for e in lab.exercises if now.standing(e) != PASS), lab.exercises[0])
+
+
+def _written(look: Look, exercise: Exercise) -> str:
+    """What an exercise's functions are: like a fingerprint, and for stubs their text."""
+    source = look.source(exercise)
+    if not isinstance(source, LearnerSource):
+        return ""
+    known = fingerprint(source, exercise)
+    if known:
+        return known
+    try:
+        file = parsed(source)
+        return "".join(ast.unparse(file.find(target)) for target in exercise.targets)
+    except SpliceError:
+        return ""
+
+
+def _stamp(path: os.PathLike[str]) -> Stamp | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size

@@ -1,0 +1,8 @@
+"""A learner's folder: what is in it, what was reached, and what is kept beside it in `.jitkit`.
+
+workspace    a folder -> the labs in it
+state        a learner's progress <-> `.jitkit/state.json`
+course       a workspace + an exercise -> report: the verdict, and whose functions it was reached with
+stubs        a lab's exercises.py -> the part that belongs to one exercise
+guide        the README.md of a workspace
+"""

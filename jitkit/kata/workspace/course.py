@@ -1,0 +1,225 @@
+"""a workspace + an exercise -> report: the verdict, and whose functions it was reached with
+
+The functions of an exercise run together with those of other exercises that the learner wrote: of each one that passed and was
+not changed since. For all others there is the reference. So a lab can be done alone, and one that is broken sinks no other.
+"""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ..engine.manifest import Exercise, Lab
+from ..engine.running import Job, LearnerSource, Spare, Stop
+from ..engine.splice import SpliceError, Target
+from ..engine.verdicts import BROKEN, FAIL, IMPORT, PASS, Assessor, Verdict, checks_of
+from .state import Progress
+from .workspace import Look, Workspace, parsed
+
+_SECONDS = 10.0  # for one check of a learner, who waits
+
+
+class Report(NamedTuple):
+    """A verdict, with the ids of the exercises of the learner that ran in it, and of those that could have, had they not made
+    others fail.
+
+    `blame` is a sentence on another exercise of theirs, with which this one fails and without which it passes.
+    """
+
+    lab: Lab
+    verdict: Verdict
+    yours: tuple[str, ...] = ()
+    suspects: tuple[str, ...] = ()
+    blame: str = ""
+    seconds: float = 0.0
+
+    @property
+    def exercise(self) -> Exercise:
+        """Of which exercise it is."""
+        return self.verdict.exercise
+
+    @property
+    def passed(self) -> bool:
+        """Whether all checks pass."""
+        return self.verdict.status == PASS
+
+
+class Course:
+    """Checks exercises of a workspace, and remembers what passes.
+
+    Args:
+      spare: processes that wait.
+      hidden: a file with more checks, for an instructor.
+    """
+
+    def __init__(
+        self, workspace: Workspace, spare: Spare | None = None, hidden: pathlib.Path | None = None
+    ) -> None:
+        self.workspace = workspace
+        self.hidden = hidden
+        self.assessor = Assessor(workspace.kept / "expected", seconds=_SECONDS)
+        self.spare = spare
+
+    def check(self, lab: Lab, exercise: Exercise, stop: Stop | None = None) -> Report:
+        """Check an exercise as it is written now. Stopped when `stop` is set meanwhile."""
+        look = self.workspace.look()
+        source = look.source(exercise) or self.workspace.source(lab)
+        if isinstance(source, Verdict):
+            return Report(lab, source._replace(exercise=exercise))
+        others = list(bindings(look, exercise))
+        verdict = self.assess(lab, exercise, source, others, stop)
+        report = Report(lab, verdict, _ids(others, exercise, verdict), _suspects(look))
+        if verdict.status == FAIL and others:
+            report = self.find_blame(report, source, others, stop)
+        if report.verdict.results or verdict.status == BROKEN:
+            self.remember(report, look)
+        return report
+
+    def assess(
+        self,
+        lab: Lab,
+        exercise: Exercise,
+        source: LearnerSource,
+        others: Sequence[Binding],
+        stop: Stop | None = None,
+    ) -> Verdict:
+        """The verdict with these other functions of the learner's."""
+        functions = [(binding.source, binding.target) for binding in others]
+        verdict = self.assessor.assess(lab, exercise, source, functions, spare=self.spare, stop=stop)
+        if self.hidden is None or not verdict.results:
+            return verdict
+        more = self.assessor.assess(lab, exercise, source, functions, checks_file=self.hidden, stop=stop)
+        results = (*verdict.results, *more.results)
+        return verdict._replace(
+            results=results, status=PASS if verdict.status == more.status == PASS else FAIL
+        )
+
+    def find_blame(
+        self, report: Report, source: LearnerSource, others: Sequence[Binding], stop: Stop | None
+    ) -> Report:
+        """After a failure: does it pass with the reference in the place of the others? Then one of them is to blame, and the
+        verdict is the one without it."""
+        alone = self.assess(report.lab, report.exercise, source, (), stop)
+        if alone.status != PASS:
+            return report
+        ids = list(dict.fromkeys(binding.exercise.id for binding in others))
+        culprit = _in_the_traceback(report.verdict, others) or (ids[0] if len(ids) == 1 else "")
+        for id in ids if not culprit else ():
+            rest = [binding for binding in others if binding.exercise.id != id]
+            if self.assess(report.lab, report.exercise, source, rest, stop).status == PASS:
+                culprit = id
+                break
+        failure = report.verdict.first_failure
+        how = f": {failure.sentence}" if failure is not None else ""
+        who = f"your {culprit}" if culprit else f"some of your {', '.join(ids)} together"
+        blame = (
+            f"It passes with the reference in the place of {who}, which passed its own checks, and fails with {who}{how} The "
+            f"reference stands in for {culprit or 'them'} until you change {'it' if culprit else 'them'}."
+        )
+        suspects = (culprit,) if culprit else tuple(ids)
+        return report._replace(
+            verdict=alone,
+            blame=blame,
+            yours=tuple(id for id in report.yours if id not in suspects),
+            suspects=tuple(sorted({*report.suspects, *suspects})),
+        )
+
+    def remember(self, report: Report, look: Look) -> None:
+        """Keep what passed and what failed, as what was written."""
+        now = look.fingerprint(report.exercise)
+        with self.workspace.state.edit() as state:
+            known = state.of(report.exercise.id)
+            if report.passed:
+                known.passed, known.failed = now, ""
+            else:
+                known.failed = now
+                known.passed = (
+                    "" if known.passed == now else known.passed
+                )  # its checks are others than they were
+            for lab, exercise in look.exercises():
+                if exercise.id in report.suspects and report.blame and lab.number in look.sources:
+                    state.of(exercise.id).suspect = look.fingerprint(exercise)
+            state.current = report.exercise.id
+
+    def prepare(self, lab: Lab, exercise: Exercise) -> None:
+        """Have a process ready for the next check of an exercise, and the reference's results."""
+        if self.spare is None:
+            return
+        job = self.job(lab, exercise)
+        self.spare.prepare(exercise.uses_xla, job)
+        if job is not None:
+            self.assessor.reference(job)
+
+    def job(self, lab: Lab, exercise: Exercise) -> Job | None:
+        """What a check of an exercise would run now; None where there is nothing to run."""
+        look = self.workspace.look()
+        source = look.source(exercise)
+        checks = checks_of(lab, exercise.id)
+        if not isinstance(source, LearnerSource) or not checks:
+            return None
+        others = [(binding.source, binding.target) for binding in bindings(look, exercise)]
+        path = lab.folder / "checks.py"
+        text = path.read_text(encoding="utf-8")
+        return self.assessor.job(exercise, source, others, (str(path), text), checks)
+
+
+class Binding(NamedTuple):
+    """A function of the learner's that takes the reference's place."""
+
+    exercise: Exercise
+    source: LearnerSource
+    target: Target
+
+
+def bindings(look: Look, but: Exercise | None = None) -> Iterator[Binding]:
+    """The functions of all exercises that passed as they are, except those of one exercise, or that made others fail."""
+    taken = set(but.targets) if but is not None else set()
+    for _, exercise in look.exercises():
+        source = look.source(exercise)
+        if not isinstance(source, LearnerSource) or (but is not None and exercise.id == but.id):
+            continue
+        if look.standing(exercise) != PASS or exercise.id in _suspects(look):
+            continue
+        for target in exercise.targets:
+            if target not in taken:
+                taken.add(target)
+                yield Binding(exercise, source, target)
+
+
+def _suspects(look: Look) -> tuple[str, ...]:
+    """The exercises that passed, and made another one fail as they are."""
+    return tuple(
+        exercise.id
+        for _, exercise in look.exercises()
+        if (known := look.state.exercises.get(exercise.id, Progress())).suspect
+        and known.suspect == known.passed == look.fingerprint(exercise)
+    )
+
+
+def _ids(others: Sequence[Binding], exercise: Exercise, verdict: Verdict) -> tuple[str, ...]:
+    ids = {binding.exercise.id for binding in others}
+    return tuple(sorted(ids | {exercise.id} if verdict.results else ids))
+
+
+def _in_the_traceback(verdict: Verdict, others: Sequence[Binding]) -> str:
+    """The exercise in whose function a check ended, seen by the lines of the error; "" where it is none of these."""
+    failure = verdict.first_failure
+    if failure is None:
+        return ""
+    frames = list(failure.difference.frames) if failure.difference is not None else []
+    if failure.status == IMPORT and failure.line is not None:
+        frames = [failure.line]
+    for path, line in reversed(frames):
+        for binding in others:
+            if binding.source.path == path and line in _lines(binding):
+                return binding.exercise.id
+    return ""
+
+
+def _lines(binding: Binding) -> range:
+    try:
+        function = parsed(binding.source).find(binding.target)
+    except SpliceError:
+        return range(0)
+    return range(function.lineno, (function.end_lineno or function.lineno) + 1)

@@ -1,0 +1,59 @@
+"""The learner's guide: the README.md of a workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..engine.manifest import Lab
+
+_GUIDE = """\
+# Build the JIT yourself
+
+You know what `jax.jit` does: it makes a Python function fast. Here you write how. Each lab takes a few functions out of
+`jitkit`, a small `jax.jit` that works, and asks you to write them back. When all are written, it is yours: `jitkit export`
+hands you a complete JIT with your functions in it.
+
+## How it goes
+
+1. Read the lab's `README.md`. It takes ten minutes.
+2. Run `jitkit` in a terminal beside your editor. It watches.
+3. Write a function in the lab's `exercises.py`, and save. The verdict comes at once: what passes, and of what fails the first
+   difference, with your line.
+4. Stuck? `jitkit hint`. It goes one step further each time: a question, the idea, what *your* code does, a skeleton. Hints cost
+   nothing.
+5. At the end of a lab, guess first, then see your own JIT measured on your own machine.
+
+What you have not written yet is taken from the reference, so any lab can be done on its own, in any order. Each verdict says
+which functions were yours.
+
+## Commands
+
+| | |
+|---|---|
+| `jitkit` | watch: check an exercise whenever you save it |
+| `jitkit check 02.3` | check one exercise; `02` a lab; nothing, all that is written |
+| `jitkit hint 02.3` | one hint further |
+| `jitkit show 02.3` | the task; `--jaxpr` and `--hlo` show the programs in its checks; `--plot` the lab's experiment |
+| `jitkit show 02.3 --solution` | the reference's function, why it is so, and where JAX does it: once yours passes, or with `--give-up` |
+| `jitkit status` | where you are |
+| `jitkit reset 02.3` | the stub again; your version goes to `.jitkit/backups` |
+| `jitkit start` | after an upgrade: adds what is new, and leaves what is yours |
+| `jitkit export my-jit` | your own `jitkit`, complete |
+
+Prefer a debugger or an IDE's test explorer? `pytest` in this folder runs the same checks; `pytest 02_jaxpr` those of a lab.
+You may add helpers and imports to `exercises.py`; leave the parameters of the functions as they are.
+
+Progress is in `.jitkit/state.json`. Nothing leaves this folder, and nothing you wrote is ever overwritten.
+
+## The labs
+
+"""
+
+
+def guide_text(labs: Sequence[Lab]) -> str:
+    """The guide, with a line for each lab."""
+    rows = [
+        f"| [{lab.number} {lab.title}]({lab.name}/README.md) | {lab.summary} | {len(lab.exercises)} | {lab.minutes} minutes |"
+        for lab in labs
+    ]
+    return _GUIDE + "\n".join(["| lab | | exercises | about |", "|---|---|---|---|", *rows]) + "\n"

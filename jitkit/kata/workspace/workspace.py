@@ -1,0 +1,233 @@
+"""a folder -> the labs in it: what is the learner's, and what we keep beside it
+
+my-labs/
+  README.md                  the guide
+  02_jaxpr/README.md         a lab's text
+  02_jaxpr/exercises.py      the learner's file: never overwritten, only ever appended to
+  02_jaxpr/lab.ipynb         the same as a notebook, where the lab has one
+  .jitkit/                   state.json, backups/, expected/, plots/, last/
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import os
+import pathlib
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..cli import Problem, WrongUsage
+from ..engine.manifest import Exercise, Lab, ManifestError, all_labs, nearest
+from ..engine.running import LearnerSource
+from ..engine.splice import LearnerFile, SpliceError, is_stub
+from ..engine.verdicts import BROKEN, FAIL, PASS, TODO, Verdict
+from .state import Progress, State, StateFile
+
+KEPT = ".jitkit"
+NEW, STALE = "new", "stale"
+
+
+class Workspace:
+    """The learner's folder.
+
+    Attributes:
+      root: the folder.
+      labs: all labs that this jitkit has.
+      state: what is remembered.
+    """
+
+    def __init__(self, root: pathlib.Path) -> None:
+        self.root = root
+        self.labs = labs_or_problem()
+        self.kept = root / KEPT
+        self.state = StateFile(self.kept)
+
+    @classmethod
+    def find(cls, start: pathlib.Path | None = None) -> Workspace:
+        """The workspace that a folder is in. Problem where it is in none."""
+        start = (start or pathlib.Path.cwd()).absolute()
+        for folder in (start, *start.parents):
+            if (folder / KEPT).is_dir():
+                return cls(folder)
+        raise Problem(
+            "this folder is no workspace, nor in one. `jitkit start my-labs` makes one; then `cd my-labs`."
+        )
+
+    # --- files ------------------------------------------------------------------------------------------------
+
+    def file_of(self, lab: Lab) -> pathlib.Path:
+        """The learner's file of a lab."""
+        return self.root / lab.name / "exercises.py"
+
+    def has(self, lab: Lab) -> bool:
+        """Whether the learner has this lab."""
+        return self.file_of(lab).exists()
+
+    def relative(self, path: str | os.PathLike[str]) -> str:
+        """A path as it is shown: from the workspace, or from here, whichever is known."""
+        for base in (pathlib.Path.cwd(), self.root):
+            try:
+                return str(pathlib.Path(path).relative_to(base))
+            except ValueError:
+                continue
+        return str(path)
+
+    def place(self, path: str, line: int) -> str:
+        """A line of a file as it is shown: `02_jaxpr/exercises.py:31`."""
+        return f"{self.relative(path)}:{line}"
+
+    def source(self, lab: Lab) -> LearnerSource | Verdict:
+        """The learner's file; or why it cannot be read, as a verdict on the lab's first exercise."""
+        path = self.file_of(lab)
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            return _unreadable(
+                lab, path, f"There is no {self.relative(path)}. `jitkit start` puts missing labs back."
+            )
+        except OSError as error:
+            return _unreadable(lab, path, f"{self.relative(path)} cannot be read: {error.strerror}.")
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = data[: error.start].count(b"\n") + 1
+            sentence = (
+                f"The file is not in UTF-8: byte {data[error.start]:#x} in line {line}. Save it as UTF-8."
+            )
+            return _unreadable(lab, path, sentence, line)
+        return LearnerSource(str(path), text, lab.names)
+
+    def backup(self, path: pathlib.Path) -> pathlib.Path:
+        """Copy a file to where nothing is ever deleted. Problem where that is not possible."""
+        folder = self.kept / "backups"
+        name = f"{path.parent.name}-{path.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            copy = next(
+                candidate
+                for n in range(1000)
+                if not (candidate := folder / f"{name}{f'-{n}' if n else ''}{path.suffix}").exists()
+            )
+            copy.write_bytes(path.read_bytes())
+        except OSError as error:
+            raise Problem(
+                f"no backup could be written to {folder} ({error.strerror}), so nothing was changed."
+            ) from None
+        return copy
+
+    # --- labs and exercises -----------------------------------------------------------------------------------
+
+    def lab(self, number: str) -> Lab:
+        """The lab of a number. WrongUsage where there is none."""
+        for lab in self.labs:
+            if number in (lab.number, lab.name):
+                return lab
+        raise WrongUsage(
+            f"there is no lab {number}. There are: {', '.join(lab.name for lab in self.labs) or 'none'}."
+        )
+
+    def exercise(self, id: str) -> tuple[Lab, Exercise]:
+        """The exercise of an id. WrongUsage where there is none."""
+        lab = self.lab(id.partition(".")[0])
+        if id not in lab.ids:
+            near = nearest(id, lab.ids)
+            raise WrongUsage(
+                f"there is no exercise {id}{f'; do you mean {near}?' if near else '.'} Lab {lab.number} has "
+                f"{', '.join(lab.ids)}."
+            )
+        return lab, lab.exercise(id)
+
+    def look(self) -> Look:
+        """Everything that is written and remembered now, read once."""
+        sources = {lab.number: self.source(lab) for lab in self.labs if self.has(lab)}
+        return Look(self.labs, self.state.read(), sources)
+
+
+class Look(NamedTuple):
+    """What is written in a workspace, and what is remembered, at one moment."""
+
+    labs: tuple[Lab, ...]
+    state: State
+    sources: dict[str, LearnerSource | Verdict]  # by the lab's number; only of labs that are there
+
+    def source(self, exercise: Exercise) -> LearnerSource | Verdict | None:
+        """The file that an exercise is in."""
+        return self.sources.get(exercise.lab)
+
+    def fingerprint(self, exercise: Exercise) -> str:
+        """Of the functions of an exercise and what they use; "" while there is nothing but a stub."""
+        source = self.source(exercise)
+        return fingerprint(source, exercise) if isinstance(source, LearnerSource) else ""
+
+    def standing(self, exercise: Exercise) -> str:
+        """One of "pass", "fail", "stale" (checked, and changed since), "new" (written, never checked) or "todo". That something
+        passed is no flag: it is what was written then."""
+        known = self.state.exercises.get(exercise.id, Progress())
+        now = self.fingerprint(exercise)
+        if not now:
+            return TODO
+        if now == known.passed:
+            return PASS
+        if now == known.failed:
+            return FAIL
+        return STALE if known.passed or known.failed else NEW
+
+    def exercises(self) -> Iterator[tuple[Lab, Exercise]]:
+        """All exercises of the labs that are there, in order."""
+        return ((lab, e) for lab in self.labs if lab.number in self.sources for e in lab.exercises)
+
+    def current(self) -> tuple[Lab, Exercise]:
+        """The exercise that the learner is at: the one they worked on last, or the first that has not passed. Problem where
+        there is none."""
+        known = {e.id: (lab, e) for lab, e in self.exercises()}
+        if self.state.current in known:
+            return known[self.state.current]
+        unpassed = (item for item in known.values() if self.standing(item[1]) != PASS)
+        found = next(unpassed, None) or next(iter(known.values()), None)
+        if found is None:
+            raise Problem("there is no lab here. `jitkit start` puts them in this folder.")
+        return found
+
+    def after(self, exercise: Exercise) -> tuple[Lab, Exercise] | None:
+        """The next exercise that has not passed: after this one, or, at the end, the first of all."""
+        items = list(self.exercises())
+        place = next((i for i, (_, e) in enumerate(items) if e.id == exercise.id), -1)
+        return next((x for x in items[place + 1 :] + items[: place + 1] if self.standing(x[1]) != PASS), None)
+
+
+def labs_or_problem() -> tuple[Lab, ...]:
+    """All labs. Problem for a manifest that cannot be read."""
+    try:
+        return all_labs()
+    except ManifestError as error:
+        raise Problem(f"a lab's manifest cannot be read. {error}") from None
+
+
+@functools.lru_cache(maxsize=64)
+def parsed(source: LearnerSource) -> LearnerFile:
+    """A learner's file, parsed once. SpliceError where it is no Python."""
+    return LearnerFile.parse(source.source, source.path, source.exercises)
+
+
+@functools.lru_cache(maxsize=1024)
+def fingerprint(source: LearnerSource, exercise: Exercise) -> str:
+    """A hash of the functions of an exercise, and of the helpers and imports that they use, as Python sees them: comments and
+    empty lines do not count. "" where a function is a stub, is not there, or is no Python."""
+    try:
+        file = parsed(source)
+        functions = [file.find(target) for target in exercise.targets]
+    except SpliceError:
+        return ""
+    if any(map(is_stub, functions)):
+        return ""
+    methods = {id(m): m for target in exercise.targets for m in file.helping_methods(target)}
+    helpers = file.helpers([target.name for target in exercise.targets])
+    text = "\n".join(map(ast.unparse, (*functions, *methods.values(), *helpers)))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _unreadable(lab: Lab, path: pathlib.Path, sentence: str, line: int = 1) -> Verdict:
+    return Verdict(lab.exercises[0], BROKEN, (), sentence, (str(path), line))

@@ -1,0 +1,251 @@
+"""Calls of Python functions from inside of a compiled program.
+
+XLA calls a Python function through one custom call, whose target the platform provides and whose attribute is an index:
+into the list of functions that the program was compiled with, and that the executable keeps alive. The function gets
+numpy arrays, copies of its own, and returns numpy arrays of the types that the program was told.
+
+What it does besides is an effect (`effects`). `pure_callback` has none: XLA may call it twice, or not at all when
+nobody reads the result. `io_callback` is called as often as the program says, and if ordered, in its order. What
+`debug` adds is kinder to the program: it is called, and nothing depends on it.
+
+The function runs in a thread of XLA's or in the one that called the program, which waits. What it raises ends the
+program: the caller gets a JaxRuntimeError with the traceback in its text.
+
+JAX: jax/_src/callback.py:emit_python_callback
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import core, runtime
+from ..base import traceback_util
+from ..core import Primitive, ShapedArray, abstract_token, dtypes
+from ..core.effects import Effect
+from ..interpreters.mlir import FIRST_DEVICE, LoweringContext, register_lowering, type_of
+from ..runtime import array
+from ..runtime.array import Array
+from ..tree_util import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
+
+logger = logging.getLogger(__name__)
+
+_TARGETS = {"cpu": "cpu", "gpu": "gpu", "cuda": "gpu", "rocm": "gpu"}
+
+
+def target_name(platform: str, partitioned: bool) -> str:
+    """The custom call that calls Python on a platform. NotImplementedError where there is none."""
+    if platform not in _TARGETS:
+        raise NotImplementedError(
+            f"`EmitPythonCallback` not supported on {platform} backend.\nA program for {platform} cannot call Python "
+            f"functions, so it can hold no `debug.print` and no other callback; programs for {', '.join(_TARGETS)} can."
+        )
+    return f"xla_ffi{'_partitioned' if partitioned else ''}_python_{_TARGETS[platform]}_callback"
+
+
+def call_python(
+    ctx: LoweringContext,
+    function: Callable[..., Sequence[Any]],
+    args: Sequence[str],
+    *,
+    effect: Effect | None,
+    partitioned: bool = False,
+) -> list[str]:
+    """Write a call of `function`, which takes Arrays and returns what `np.asarray` takes, one for each result of the
+    equation that is being lowered. Returns the names of the results.
+
+    With an ordered `effect`, the call takes its token and returns the next one.
+    """
+    target = target_name(ctx.module.platform, partitioned)
+    ordered = [effect] if effect is not None and effect.ordered else []
+    avals_in = [abstract_token] * len(ordered) + [core.physical_aval(aval) for aval in ctx.avals_in]
+    avals_out = [abstract_token] * len(ordered) + [core.physical_aval(aval) for aval in ctx.avals_out]
+    attributes = [
+        f"api_version = 4 : i32, backend_config = {{index = {len(ctx.module.host_callbacks)} : ui64}}",
+        f"has_side_effect = {'false' if effect is None else 'true'}",
+        f"operand_layouts = [{', '.join(map(_row_major, avals_in))}]",
+        f"result_layouts = [{', '.join(map(_row_major, avals_out))}]",
+    ]
+    if not ordered and not partitioned:  # of several devices, one calls, with the whole arrays
+        places = ", ".join([f"<@{FIRST_DEVICE}, []>"] * max(1, len(avals_out)))
+        attributes.append(f"sdy.sharding = #sdy.sharding_per_value<[{places}]>")
+    ctx.module.host_callbacks.append(_with_tokens(function, avals_out, len(ordered)))
+    operands = ", ".join([*(ctx.tokens[e] for e in ordered), *args])
+    types = f"({', '.join(map(type_of, avals_in))}) -> ({', '.join(map(type_of, avals_out))})"
+    text = f"stablehlo.custom_call @{target}({operands}) {{{', '.join(attributes)}}} : {types}"
+    if not avals_out:
+        ctx.function.write(text, ctx.origin)
+        return []
+    name = ctx.emit_text(text, len(avals_out))
+    outs = [name] if len(avals_out) == 1 else [f"{name}#{i}" for i in range(len(avals_out))]
+    return ctx.take_tokens(ordered, outs)
+
+
+def _row_major(aval: Any) -> str:
+    axes = range(len(aval.shape))
+    return f"dense<{list(reversed(axes)) if axes else ''}> : tensor<{len(axes)}xindex>"
+
+
+def _with_tokens(
+    function: Callable[..., Sequence[Any]], avals_out: Sequence[Any], tokens: int
+) -> Callable[..., tuple[Any, ...]]:
+    """The function as XLA calls it: with a None for each token, to be given back, and numpy arrays."""
+
+    def called_by_xla(*args: Any) -> tuple[Any, ...]:
+        return (*args[:tokens], *_checked(function(*map(on_cpu, args[tokens:])), avals_out[tokens:]))
+
+    return called_by_xla
+
+
+def on_cpu(x: Any) -> Any:
+    """A value as an Array that is committed to the CPU, as functions called back get it."""
+    sharding = runtime.single_device_sharding(runtime.devices("cpu")[0])
+    if not isinstance(x, np.ndarray):
+        return array.device_put_leaf(x, sharding)
+    aval = ShapedArray(x.shape, x.dtype)
+    return Array(runtime.put(x, aval, sharding, True), aval, runtime.placed(aval, sharding))
+
+
+def _checked(results: Sequence[Any], avals: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
+    """What a function returned as numpy arrays. RuntimeError unless they are what the program expects."""
+    if len(results) != len(avals):
+        raise RuntimeError(
+            f"Mismatched number of outputs from callback. Expected: {len(avals)}, Actual: {len(results)}"
+        )
+    arrays = []
+    for i, (x, aval) in enumerate(zip(results, avals, strict=True)):
+        value = np.asarray(x)
+        value = value.astype(dtypes.canonicalize_dtype(value.dtype), copy=False)
+        for what in ("shape", "dtype"):
+            expected, actual = getattr(aval, what), getattr(value, what)
+            if actual != expected:
+                raise RuntimeError(
+                    f"Incorrect output {what} for return value #{i}: Expected: {expected}, Actual: {actual}"
+                )
+        arrays.append(value)
+    return arrays
+
+
+def reported(what: str, function: Callable[..., Any], *args: Any) -> Any:
+    """`function(*args)`. What it raises is logged as well: the error may reach nobody, or lose its traceback."""
+    try:
+        return function(*args)
+    except BaseException:
+        logger.exception("%s failed", what)
+        raise
+
+
+# --- pure_callback, io_callback -----------------------------------------------------------------------------
+
+io_effect = Effect("IO")
+ordered_io_effect = Effect("OrderedIO", ordered=True)
+
+pure_callback_p = Primitive("pure_callback", multiple_results=True, pure_shape_rule=False)
+io_callback_p = Primitive("io_callback", multiple_results=True, pure_shape_rule=False)
+io_callback_p.effects = lambda params: frozenset({ordered_io_effect if params["ordered"] else io_effect})
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _FlatCallback:
+    """A function of trees as one of leaves. Equal for equal functions: so a call that was compiled is found."""
+
+    callback_func: Callable[..., Any]
+    in_tree: PyTreeDef
+
+    def __call__(self, *leaves: Any) -> list[Any]:
+        args, kwargs = tree_unflatten(self.in_tree, leaves)
+        return tree_leaves(self.callback_func(*args, **kwargs))
+
+
+def _result_types(*avals: Any, result_avals: tuple[Any, ...], **params: Any) -> list[Any]:
+    return list(result_avals)
+
+
+pure_callback_p.def_abstract_eval(_result_types)
+io_callback_p.def_abstract_eval(_result_types)
+
+
+@register_lowering(pure_callback_p)
+def _(ctx: LoweringContext, *args: str, callback: _FlatCallback, **params: Any) -> list[str]:
+    return call_python(ctx, lambda *xs: reported("pure_callback", callback, *xs), args, effect=None)
+
+
+@register_lowering(io_callback_p)
+def _(ctx: LoweringContext, *args: str, callback: _FlatCallback, ordered: bool, **params: Any) -> list[str]:
+    effect = ordered_io_effect if ordered else io_effect
+    return call_python(ctx, lambda *xs: reported("io_callback", callback, *xs), args, effect=effect)
+
+
+_VMAP_METHODS = [
+    *("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized"),
+    None,
+]
+
+
+@traceback_util.api_boundary
+def pure_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    *args: Any,
+    vmap_method: str | None = None,
+    **kwargs: Any,
+) -> Any:
+    """`callback(*args, **kwargs)`, called by the compiled program when it runs.
+
+    The function must be pure: XLA may call it more than once, or not at all when the result is not needed.
+
+    Args:
+      callback: takes trees of Arrays, returns a tree of arrays with the shapes and dtypes of `result_shape_dtypes`.
+      result_shape_dtypes: a tree of `ShapeDtypeStruct`s, or of whatever has a shape and a dtype.
+      args, kwargs: trees of arrays.
+      vmap_method: how batches are handled; kept for programs that name it.
+
+    Returns:
+      A tree of Arrays, of the structure of `result_shape_dtypes`.
+
+    Raises:
+      ValueError: 64-bit results without x64 mode, or an unknown `vmap_method`.
+      JaxRuntimeError: when run: the function raised, or returned other shapes or dtypes.
+    """
+    if vmap_method not in _VMAP_METHODS:
+        raise ValueError(
+            f"vmap_method must be on of the allowed methods {_VMAP_METHODS}, but got: {vmap_method}"
+        )
+    return _bind(pure_callback_p, callback, result_shape_dtypes, args, kwargs, vmap_method=vmap_method)
+
+
+@traceback_util.api_boundary
+def io_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    *args: Any,
+    ordered: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """`callback(*args, **kwargs)`, called by the compiled program each time that it comes there.
+
+    Like `pure_callback`, for functions that do something: read a file, draw from a generator. With `ordered`, the
+    calls happen in the order of the program.
+    """
+    return _bind(io_callback_p, callback, result_shape_dtypes, args, kwargs, ordered=ordered)
+
+
+def _bind(
+    primitive: Primitive, function: Callable[..., Any], types: Any, args: Any, kwargs: Any, **params: Any
+) -> Any:
+    leaves, in_tree = tree_flatten((args, kwargs))
+    avals, out_tree = tree_flatten(tree_map(_result_aval, types))
+    outs = primitive.bind(
+        *leaves, callback=_FlatCallback(function, in_tree), result_avals=tuple(avals), sharding=None, **params
+    )
+    return tree_unflatten(out_tree, outs)
+
+
+def _result_aval(x: Any) -> ShapedArray:
+    if dtypes.canonicalize_dtype(x.dtype) != np.dtype(x.dtype):
+        raise ValueError("result_shape_dtypes cannot specify 64-bit types when `jax_enable_x64` is disabled")
+    return ShapedArray(x.shape, x.dtype)

@@ -1,0 +1,152 @@
+"""function -> the source that made it, and how many functions that source has made
+
+`jit` knows functions by identity: two functions with the same code are two functions, each traced and
+compiled for itself. So a lambda in a loop, a `functools.partial` in a loop, or `jit(model.step)` in a loop
+recompile every time, and nothing in the arguments says why. What such functions have in common is the source
+that they were made by; it is counted here.
+
+Only counts are kept, of the sources used last; no function is kept alive.
+
+JAX: jax/_src/interpreters/partial_eval.py:callsites_with_tracing_cache_miss
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+import types
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..base.traceback_util import is_own_file
+
+_SOURCES = 4096  # sources counted
+
+
+class Origin(NamedTuple):
+    """What made a function.
+
+    `kind` is "lambda", "function", "partial", "method", "wrapper" (what `jit` and `functools.cache` return),
+    "instance" (of a class with `__call__`), or "builtin", for which there is no source. `name` is the
+    function's, `file` and `line` are where its code begins, `code_hash` tells apart what begins on one line.
+    """
+
+    kind: str
+    name: str
+    file: str
+    line: int
+    code_hash: int
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is one of jitkit's own functions."""
+        return is_own_file(self.file)
+
+    @property
+    def function(self) -> str:
+        """`f at /path/file.py:12`, or only the name when there is no source."""
+        return f"{self.name} at {self.file}:{self.line}" if self.file else self.name
+
+    def describe(self) -> str:
+        """The function as a part of a sentence: `the lambda at ...`, `a functools.partial of f at ...`."""
+        return _DESCRIPTIONS[self.kind].format(name=self.name, place=f"{self.file}:{self.line}")
+
+
+_DESCRIPTIONS = {
+    "lambda": "the lambda at {place}",
+    "function": "{name} at {place}",
+    "partial": "a functools.partial of {name} at {place}",
+    "method": "the method {name} at {place}",
+    "wrapper": "a wrapper of {name} at {place}",
+    "instance": "an instance of {name} at {place}",
+    "builtin": "{name}",
+}
+
+UNKNOWN = Origin("builtin", "a function", "", 0, 0)
+
+
+def origin_of(fun: Callable[..., Any]) -> Origin:
+    """Look through partials, bound methods and wrappers for the code of a callable."""
+    kind = ""
+    inner: Any = fun
+    while True:
+        if isinstance(inner, functools.partial):
+            kind, inner = kind or "partial", inner.func
+        elif isinstance(inner, types.MethodType):
+            kind, inner = kind or "method", inner.__func__
+        elif hasattr(inner, "__wrapped__") and _hides_its_code(inner):
+            kind, inner = kind or "wrapper", inner.__wrapped__
+        else:
+            break
+    code = getattr(inner, "__code__", None)
+    name = getattr(inner, "__qualname__" if kind == "method" else "__name__", type(inner).__name__)
+    if code is None and not isinstance(inner, type):
+        kind = kind or "instance"
+        code = getattr(type(inner).__call__, "__code__", None)
+    if not isinstance(code, types.CodeType):
+        return Origin("builtin", name, "", 0, 0)
+    kind = kind or ("lambda" if code.co_name == "<lambda>" else "function")
+    return Origin(kind, name, os.path.normpath(code.co_filename), code.co_firstlineno, hash(code))
+
+
+def _hides_its_code(wrapper: Any) -> bool:
+    """Whether a wrapper has no code to show: it is written in C, as `functools.cache`, or it is jitkit's."""
+    code = getattr(wrapper, "__code__", None)
+    return code is None or is_own_file(code.co_filename)
+
+
+# --- counting -----------------------------------------------------------------------------------------------
+
+_counts: OrderedDict[Origin, int] = OrderedDict()
+_lock = threading.Lock()
+
+
+def count_another(origin: Origin) -> int:
+    """Count one more function of this origin; returns how many there are now, 1 for the first."""
+    if origin.kind == "builtin" or origin.is_ours:
+        return 1
+    with _lock:
+        count = _counts[origin] = _counts.pop(origin, 0) + 1
+        if len(_counts) > _SOURCES:
+            _counts.popitem(last=False)
+    return count
+
+
+def forget_counts() -> None:
+    """Count from the beginning, as in a new process."""
+    with _lock:
+        _counts.clear()
+
+
+def made_again(origin: Origin, count: int) -> str:
+    """In words, that a function is one of several from the same source, and what to do about it."""
+    what, advice = _MADE_AGAIN[origin.kind]
+    what = what.format(name=origin.name, place=f"{origin.file}:{origin.line}")
+    return f"It is the {_ordinal(count)} {what}; jit knows functions by identity: {advice}."
+
+
+_MADE_AGAIN = {
+    "lambda": ("function made by the lambda at {place}", "define it once, outside of the loop"),
+    "function": (
+        "function made by `def {name}` at {place}",
+        "define it once, outside of the loop, and pass what changes as an argument",
+    ),
+    "partial": (
+        "functools.partial of {name} at {place}",
+        "make the partial once, outside of the loop, or pass what it holds as an argument",
+    ),
+    "method": (
+        "bound method of {name} at {place}",
+        "jit it once, or jit a function that takes the instance's arrays as arguments",
+    ),
+    "wrapper": ("wrapper of {name} at {place}", "make it once, outside of the loop"),
+    "instance": ("instance of {name} at {place}", "make it once, outside of the loop"),
+}
+
+
+def _ordinal(n: int) -> str:
+    """`1st`, `2nd`, `3rd`, `4th`, `11th`."""
+    suffix = "th" if n % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    return f"{n}{suffix}"

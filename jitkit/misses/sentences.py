@@ -1,0 +1,326 @@
+"""Why a call missed the cache: the story of each miss, as data and as sentences.
+
+`jitkit.explain(f)` tells it of one function, `jitkit.explain()` of all functions, the latest misses. With the
+option `explain_cache_misses` each miss is logged when it happens.
+
+Everything is put in words at the miss, since what is in words holds no array and no function alive. That
+costs some 100 us where tracing and compiling have cost milliseconds; a call that hits the cache does not come
+here.
+
+JAX: jax/_src/interpreters/partial_eval.py:explain
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple
+
+from ..base import config, source_info
+from ..base.report import logger
+from ..base.rich_display import RichDisplay, escape
+from .differences import Difference, differences
+from .origin import UNKNOWN, count_another, made_again, origin_of
+from .record import COMPILES, DISPATCHES, TRACES, CallRecord, closest
+
+_KEPT_PER_FUNCTION = 256  # misses
+_KEPT = 512  # misses of all functions
+_SHOWN = 12  # differences that are spelled out
+_SIGNATURES = 8192  # fingerprints by which evicted signatures are recognised
+
+
+class Miss(NamedTuple):
+    """One call that found nothing in the cache.
+
+    `number` counts the misses of the function; `call_site` is "file:line (function)". `reason` is one of
+
+        first call      the function had not been called
+        new function    the same, but others were made by the same source, as by a lambda in a loop
+        new signature   `differences` say in what it differs from the closest signature in the cache, that of
+                        miss `closest`
+        traced before   it was traced, not compiled: by `trace` or `lower`, or inside of another function
+        evicted         what was cached for it was the least recently used of too many
+        cleared         `clear_cache` or `clear_caches` was called
+        other closure   the function was traced when it closed over values of an outer trace that has ended
+
+    and `sentence` says it in words. At most 12 differences are kept, `more` is the number of the others.
+    """
+
+    number: int
+    function: str
+    call_site: str
+    traced: bool
+    compiled: bool
+    seconds: float
+    reason: str
+    sentence: str
+    closest: int | None = None
+    differences: tuple[Difference, ...] = ()
+    more: int = 0
+
+    @property
+    def happened(self) -> str:
+        """What was done for it, in words."""
+        if self.traced:
+            return "traced and compiled" if self.compiled else "traced only"
+        return "compiled only" if self.compiled else "neither traced nor compiled, only a new dispatch entry"
+
+    def lines(self) -> list[str]:
+        """The reason, line by line: a sentence, then the differences, each followed by advice."""
+        lines = [self.sentence]
+        for difference in self.differences:
+            lines.append(f"  {difference.sentence}")
+            if difference.advice:
+                lines.append(f"    {difference.advice}")
+        return [*lines, f"  and {self.more} more"] if self.more else lines
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as plain data: numbers, strings, lists and dicts."""
+        return {**self._asdict(), "differences": [difference._asdict() for difference in self.differences]}
+
+
+class MissLog:
+    """The misses of one function: how many, how long they took, and the story of the latest."""
+
+    __slots__ = ("_cleared_at", "_count", "_lock", "_misses", "_origin", "_seen", "_times_made")
+
+    def __init__(self) -> None:
+        self._misses: deque[Miss] = deque(maxlen=_KEPT_PER_FUNCTION)
+        # The number of the miss, by fingerprint and by whether there was an entry.
+        self._seen: OrderedDict[tuple[int, bool], int] = OrderedDict()
+        self._count = 0
+        self._cleared_at = 0
+        self._origin = UNKNOWN
+        self._times_made = 1
+        self._lock = threading.Lock()
+
+    def misses(self) -> tuple[int, list[Miss]]:
+        """How many misses there were, and the latest of them in order."""
+        with self._lock:
+            return self._count, sorted(self._misses)
+
+    def cleared(self) -> None:
+        """Note that everything cached for the function was forgotten."""
+        with self._lock:
+            self._cleared_at = self._count
+
+    def forget(self) -> None:
+        """Begin the story anew, as for a function that was never called."""
+        with self._lock:
+            self._misses.clear()
+            self._seen.clear()
+            self._count = self._cleared_at = 0
+
+    def add(
+        self,
+        fun: Callable[..., Any],
+        record: CallRecord,
+        known: Sequence[CallRecord],
+        *,
+        traced: bool,
+        compiled: bool,
+        seconds: float,
+    ) -> CallRecord:
+        """Add the story of a miss: a new signature, and those that are cached, by age. Returns the record
+        with its number.
+        """
+        weight = TRACES if traced else COMPILES if compiled else DISPATCHES
+        call_site = _call_site()
+        with self._lock:
+            self._count += 1
+            # Tracing alone is for `trace` and `lower`, and for calls inside of other functions.
+            record = record._replace(number=self._count, has_entry=compiled or not traced)
+            if self._count == 1:
+                self._origin = origin_of(fun)
+                self._times_made = count_another(self._origin)
+        story = self._story(record, known, weight, self._remember(record))
+        origin = self._origin
+        miss = Miss(record.number, origin.function, call_site, traced, compiled, seconds, *story)
+        with self._lock:
+            self._misses.append(miss)
+        if not origin.is_ours:
+            _all_misses.append(miss)
+            if config.value("explain_cache_misses"):
+                logger.warning("%s", _log_text(miss))
+        return record
+
+    def _remember(self, record: CallRecord) -> int | None:
+        """Remember a signature; returns the number of the miss that it was cached at before, if any."""
+        fingerprint = record.fingerprint()
+        with self._lock:
+            before = self._seen.get((fingerprint, True))
+            if before is None and not record.has_entry:
+                before = self._seen.get((fingerprint, False))
+            self._seen[fingerprint, record.has_entry] = record.number
+            self._seen.move_to_end((fingerprint, record.has_entry))
+            if len(self._seen) > _SIGNATURES:
+                self._seen.popitem(last=False)
+        return before
+
+    def _story(
+        self, record: CallRecord, known: Sequence[CallRecord], weight: int, before: int | None
+    ) -> _Story:
+        """The reason of a miss. `before` is the number of the miss at which the same signature was cached."""
+        origin = self._origin
+        if record.number == 1 and self._times_made > 1:
+            again = made_again(origin, self._times_made)
+            return _Story("new function", f"{origin.name} is new to jit. {again}")
+        candidates = known if weight == TRACES else [other for other in known if other.has_entry]
+        nearest, counts = closest(candidates, record, weight)
+        if weight < TRACES and (nearest is None or counts[0]):  # nothing that can be called was traced alike
+            traced, different = closest(known, record, TRACES)
+            if traced is not None and not any(different):
+                return _Story("traced before", _TRACED_BEFORE.format(traced.number), traced.number)
+        is_known = nearest is not None and not any(counts)
+        if nearest is not None and is_known and weight == TRACES:
+            return _Story("other closure", _OTHER_CLOSURE.format(nearest.number), nearest.number)
+        if nearest is not None and is_known and before is None:
+            before = nearest.number
+        if before is not None and before <= self._cleared_at:
+            return _Story("cleared", _CLEARED.format(before), before)
+        if before is not None:
+            return _Story("evicted", _EVICTED.format(before, config.value("jit_cache_size")), before)
+        if nearest is None and self._cleared_at:
+            return _Story("cleared", _FIRST_SINCE)
+        if nearest is None:
+            return _Story("first call", f"The first call of {origin.name}.")
+        found = differences(nearest, record, weight, known)
+        sentence = _NEW_SIGNATURE.format(nearest.number)
+        return _Story("new signature", sentence, nearest.number, tuple(found[:_SHOWN]), len(found[_SHOWN:]))
+
+
+class _Story(NamedTuple):
+    reason: str
+    sentence: str
+    closest: int | None = None
+    differences: tuple[Difference, ...] = ()
+    more: int = 0
+
+
+_NEW_SIGNATURE = "A new signature. Against the closest in the cache, that of #{}:"
+_TRACED_BEFORE = "It was traced in #{}, and is compiled now."
+_OTHER_CLOSURE = (
+    "It was traced for this signature in #{}, but closes over values of an outer trace that has ended. Pass "
+    "them as arguments to share the trace."
+)
+_CLEARED = "It was cached in #{}, and cleared by clear_cache() or clear_caches()."
+_FIRST_SINCE = "The first call since clear_cache() or clear_caches()."
+_EVICTED = (
+    "It was cached in #{}, and dropped since: only the {} signatures used last are kept (jit_cache_size)."
+)
+
+
+_all_misses: deque[Miss] = deque(maxlen=_KEPT)
+
+
+def _call_site() -> str:
+    """The user's line that is running now, as JAX writes it."""
+    return source_info.summarize(source_info.current())
+
+
+def _log_text(miss: Miss) -> str:
+    """What is logged of a miss. The first line is JAX's."""
+    stage = "TRACING" if miss.traced else "COMPILATION" if miss.compiled else "DISPATCH"
+    lines = [
+        f"{miss.function}: {miss.happened}, {_milliseconds(miss.seconds)} (#{miss.number})",
+        *miss.lines(),
+    ]
+    return "\n  ".join([f"{stage} CACHE MISS at {miss.call_site}:", *lines])
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1000:.1f} ms"
+
+
+# --- for users ----------------------------------------------------------------------------------------------
+
+
+class Report(RichDisplay):
+    """Misses and their reasons. Prints as text, and shows as a table in notebooks; `misses` are the data,
+    `as_dicts()` plain data.
+    """
+
+    def __init__(self, title: str, misses: Sequence[Miss], of_one_function: bool) -> None:
+        self.title = title
+        self.misses = tuple(misses)
+        self._of_one_function = of_one_function
+
+    def __len__(self) -> int:
+        return len(self.misses)
+
+    def __iter__(self) -> Iterator[Miss]:
+        return iter(self.misses)
+
+    def __str__(self) -> str:
+        parts = [self.title]
+        for miss in self.misses:
+            function = "" if self._of_one_function else f"{miss.function}, called at "
+            head = (
+                f"#{miss.number} {function}{miss.call_site}: {miss.happened}, {_milliseconds(miss.seconds)}"
+            )
+            parts.append("\n    ".join([head, *miss.lines()]))
+        return "\n\n".join(parts)
+
+    __repr__ = __str__
+
+    def as_dicts(self) -> list[dict[str, Any]]:
+        """A dict of plain data per miss."""
+        return [miss.as_dict() for miss in self.misses]
+
+    def _repr_html_(self) -> str:
+        rows = [("miss", "function", "call", "what happened", "time", "why")]
+        for miss in self.misses:
+            time, why = _milliseconds(miss.seconds), "\n".join(miss.lines())
+            rows.append((f"#{miss.number}", miss.function, miss.call_site, miss.happened, time, why))
+        cell = "<td style='text-align: left; white-space: pre-wrap'>{}</td>"
+        table = "".join(f"<tr>{''.join(cell.format(escape(text)) for text in row)}</tr>" for row in rows)
+        return f"<p>{escape(self.title)}</p><table>{table}</table>"
+
+
+def explain(fun: Callable[..., Any] | None = None) -> Report:
+    """Why calls were traced and compiled, instead of finding their program in the cache.
+
+    Args:
+      fun: a function made by `jit`; without it, the latest misses of all functions that users have written.
+
+    Returns:
+      A `Report`: print it, or take its `misses` (see `Miss`), in the order in which they happened. Kept are
+      the latest 256 of each function, and the latest 512 of all.
+
+    Raises:
+      TypeError: `fun` was not made by `jit`.
+    """
+    if fun is None:
+        misses = list(_all_misses)
+        title = f"The latest cache misses of all functions: {_summary(len(misses), misses)}"
+        return Report(title, misses, of_one_function=False)
+    while isinstance(fun, functools.partial):
+        fun = fun.func
+    jitted: Any = getattr(fun, "_jitted", None)
+    if jitted is None:
+        raise TypeError(
+            f"explain takes a function made by jit, got {fun}.\n"
+            "Pass what `jit` has returned: `f = jit(f)`, then `explain(f)`."
+        )
+    count, misses = jitted.cache.misses.misses()
+    return Report(
+        f"{origin_of(jitted.fun).function}: {_summary(count, misses)}", misses, of_one_function=True
+    )
+
+
+def _summary(count: int, misses: Sequence[Miss]) -> str:
+    if not count:
+        return "no call has missed the cache yet"
+    traced, compiled = sum(miss.traced for miss in misses), sum(miss.compiled for miss in misses)
+    total = _milliseconds(sum(miss.seconds for miss in misses))
+    latest = f", of which the latest {len(misses)} are" if count > len(misses) else ","
+    misses_in_words = "1 miss" if count == 1 else f"{count} misses"
+    return f"{misses_in_words}{latest} {traced} traced, {compiled} compiled, {total} in all"
+
+
+def explain_cache_misses(enable: bool = True) -> AbstractContextManager[None]:
+    """Log each cache miss in the block, and why; `JITKIT_EXPLAIN_CACHE_MISSES=1` does so everywhere."""
+    return config.override(explain_cache_misses=enable)

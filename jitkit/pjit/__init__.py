@@ -1,0 +1,18 @@
+"""function -> Wrapped: `jit`, and what a call of a jitted function goes through.
+
+Comes in: a function, then arguments. Goes out: results, from an executable that was made for this signature. In the order of
+reading:
+
+    jit                  function -> Wrapped
+    jitted               call -> results: the dispatcher, and the way of a first call
+    tracing              call -> TracedCall
+    compilation_cache    signature -> executable
+    calling              leaves of a call -> executable -> tree of Arrays
+    jit_call             a call of a jitted function inside of a function that is being traced
+    stages               Wrapped -> Traced -> Lowered -> Compiled: to stop after any arrow
+    dispatch             primitive + values -> values, now: an operation outside of `jit`
+    key_reuse            which random keys a program uses up
+    api                  make_jaxpr, eval_shape, device_put, and what else stands around `jit`
+
+JAX: jax/_src/pjit.py:make_jit
+"""

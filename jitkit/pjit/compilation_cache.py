@@ -1,0 +1,317 @@
+"""signature -> executable
+
+What was compiled for a function, and under which signatures. One table per function and set of `jit` options
+maps the key of a call to an `Entry` that runs it. A key is a tuple:
+
+    (options, key of leaf, key of leaf, ...)                  positional arguments that are all arrays
+    (options, treedef, static values, key of leaf, ...)       everything else
+
+where the key of a leaf is its aval (interned, so comparing is comparing addresses), or its aval and place. A
+key must tell apart whatever could lead to another program: XLA's executables check nothing but the size in
+bytes of their arguments, so a key that is too coarse returns garbage in silence. A key that is too fine costs
+time only.
+
+Tables belong to functions and know them weakly: when the last reference to a function goes, so do its
+executables. A table is an LRU of `config.jit_cache_size` entries. The first call of a signature is made by
+one thread, while others wait for it.
+
+JAX: jax/_src/util.py:weakref_lru_cache
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..base import config
+from ..compiler.compiler import Executable, explain_failure
+from ..core import dtypes
+from ..jaxpr import Jaxpr
+from ..misses import origin as function_origin
+from ..misses.record import CallRecord
+from ..misses.sentences import MissLog
+from ..tree_util import PyTreeDef, tree_leaves
+from .calling import runner
+
+EXACT_LRU_SIZE = 64  # a table this small orders its entries at every hit; a larger one from half its size on
+
+
+class TracedCall(NamedTuple):
+    """What tracing a function for a signature gave: its jaxpr, and the tree of its result."""
+
+    jaxpr: Jaxpr
+    out_tree: PyTreeDef
+
+    def is_current(self) -> bool:
+        """Whether the tracers of enclosing traces that the jaxpr closed over, if any, still live."""
+        return all_alive(self.jaxpr.consts)
+
+
+def all_alive(values: Sequence[Any]) -> bool:
+    """Whether the traces of the tracers among the values go on."""
+    return all(trace.alive for x in values if (trace := getattr(x, "_trace", None)) is not None)
+
+
+class Entry:
+    """How to run one signature: `run` takes the leaves of a call whose keys are the entry's, and returns the
+    result's tree.
+    """
+
+    __slots__ = ("executable", "run")
+
+    def __init__(self, executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]) -> None:
+        self.executable = executable
+        run = runner(executable, out_tree, leaf_keys)
+        self.run = _checked(run, executable.name) if config.local.state.options.debug_nans else run
+
+
+def _checked(run: Callable[[Sequence[Any]], Any], name: str) -> Callable[[Sequence[Any]], Any]:
+    """With `debug_nans`: the same, but FloatingPointError when a result holds a nan."""
+
+    def run_and_check(leaves: Sequence[Any]) -> Any:
+        result = run(leaves)
+        for x in tree_leaves(result):
+            if dtypes.issubdtype(x.dtype, np.inexact) and bool(np.isnan(np.asarray(x)).any()):
+                raise FloatingPointError(f"invalid value (nan) encountered in {name}")
+        return result
+
+    return run_and_check
+
+
+class Table:
+    """The entries of one function under one set of `jit` options: an LRU."""
+
+    __slots__ = (
+        "__weakref__", "crowded", "entries", "executables", "failed", "lock", "nested", "pending", "records",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.entries: dict[tuple[Any, ...], Entry] = {}
+        self.nested: dict[tuple[Any, ...], Any] = {}  # of calls under a trace: what is recorded for them
+        self.records: dict[tuple[Any, ...], CallRecord] = {}
+        # By jaxpr, donation and placement: entries may share one.
+        self.executables: dict[Any, Executable] = {}
+        self.failed: dict[tuple[Any, ...], None] = {}  # keys of first calls that raised
+        self.pending: dict[tuple[Any, ...], _Pending] = {}
+        self.lock = threading.RLock()  # what is dropped under it may run a destructor, and that this function
+        self.crowded = False
+
+    def touch(self, key: tuple[Any, ...], entry: Entry) -> None:
+        """Make an entry the most recently used, if the table still has its key. Called at hits once the table is crowded."""
+        with self.lock:
+            if self.entries.pop(key, None) is not None:
+                self.entries[key] = entry
+
+    def insert(self, key: tuple[Any, ...], entry: Entry, record: CallRecord) -> None:
+        """Add an entry with the record of its call, and drop the least recently used ones, with theirs, beyond the limit.
+
+        `entries` are in the order of their use, the latest last. The limit is the option `jit_cache_size`, or 1 if that is
+        less. From here on the table is `crowded`, so that hits are noted (`touch`): a small one, of a limit up to
+        `EXACT_LRU_SIZE`, at once; a larger one when it is more than half full. A key that is inserted has not `failed`.
+        When there are more `executables` than the limit, `drop_unused_executables` looks through them.
+        """
+        limit = max(1, config.value("jit_cache_size"))
+        with self.lock:
+            self.failed.pop(key, None)
+            self.entries[key] = entry
+            self.records[key] = record
+            while len(self.entries) > limit:
+                oldest = next(iter(self.entries))
+                del self.entries[oldest], self.records[oldest]
+            self.crowded = len(self.entries) > (0 if limit <= EXACT_LRU_SIZE else limit // 2)
+            if len(self.executables) > limit:
+                self.drop_unused_executables()
+
+    def drop_unused_executables(self) -> None:
+        """Keep only the executables that an entry runs."""
+        used = {id(entry.executable) for entry in self.entries.values()}
+        self.executables = {slot: e for slot, e in self.executables.items() if id(e) in used}
+
+    def remember_nested(self, key: tuple[Any, ...], call: Any) -> None:
+        """Keep how a call under a trace is recorded; the oldest goes when there are too many."""
+        with self.lock:
+            self.nested[key] = call
+            if len(self.nested) > max(1, config.value("jit_cache_size")):
+                del self.nested[next(iter(self.nested))]
+
+    def remember_failure(self, key: tuple[Any, ...]) -> None:
+        """Keep the key of a first call that raised; the oldest goes when there are too many."""
+        with self.lock:
+            self.failed[key] = None
+            if len(self.failed) > max(1, config.value("jit_cache_size")):
+                del self.failed[next(iter(self.failed))]
+
+    def signatures(self) -> list[tuple[Any, ...]]:
+        """The keys that were asked for: of the entries, and of the calls that failed."""
+        with self.lock:
+            return [*self.entries, *self.failed]
+
+    def clear(self) -> None:
+        """Forget all entries."""
+        with self.lock:
+            self.entries.clear()
+            self.failed.clear()
+            self.nested.clear()
+            self.records.clear()
+            self.executables.clear()
+            self.crowded = False
+
+    @contextlib.contextmanager
+    def first_call(self, key: tuple[Any, ...], function: str) -> Iterator[bool]:
+        """Be the one thread that makes an entry: yields True for it, False for a thread that waited until it
+        was made.
+        """
+        mine = _Pending()
+        with self.lock:
+            pending = self.pending.setdefault(key, mine)
+        if pending is not mine:
+            if pending.thread == threading.get_ident():
+                raise _endless_recursion(function)
+            pending.done.wait()
+            yield False
+            return
+        try:
+            yield True
+        except Exception:
+            self.remember_failure(key)
+            raise
+        finally:
+            with self.lock:
+                del self.pending[key]
+            mine.done.set()
+
+
+class _Pending:
+    """A first call that is under way."""
+
+    __slots__ = ("done", "thread")
+
+    def __init__(self) -> None:
+        self.done = threading.Event()
+        self.thread = threading.get_ident()
+
+
+def _endless_recursion(function: str) -> RecursionError:
+    return RecursionError(
+        f"Recursively calling {function}: while it is traced it calls itself with arguments of the same "
+        "types, so tracing "
+        "would never end. Use `lax.while_loop` or `lax.fori_loop`, or make the argument that ends the "
+        "recursion static."
+    )
+
+
+class FunctionCache:
+    """Everything cached for one function: what it was traced to, a `Table` per set of `jit` options, and the
+    story of its misses.
+    """
+
+    __slots__ = ("__weakref__", "being_traced", "misses", "records", "tables", "traces")
+
+    def __init__(self) -> None:
+        self.traces: dict[tuple[Any, ...], TracedCall] = {}
+        self.records: dict[tuple[Any, ...], CallRecord] = {}  # of the calls that `traces` were made for
+        self.misses = MissLog()
+        self.being_traced: set[tuple[Any, ...]] = set()
+        self.tables: dict[Any, Table] = {}
+
+    def table(self, jit_options: Any) -> Table:
+        """The table for a set of `jit` options."""
+        return self.tables.setdefault(jit_options, Table())
+
+    def remember_trace(self, key: tuple[Any, ...], traced: TracedCall) -> None:
+        """Keep a traced call; the oldest goes when there are too many."""
+        self.traces[key] = traced
+        while len(self.traces) > max(1, config.value("jit_cache_size")):
+            oldest = next(iter(self.traces))
+            del self.traces[oldest]
+            self.records.pop(oldest, None)
+
+    def remember_record(self, key: tuple[Any, ...], record: CallRecord) -> None:
+        """Keep the call that a trace was made for, as long as the trace."""
+        if key in self.traces:
+            self.records[key] = record
+
+    def known_records(self, table: Table) -> list[CallRecord]:
+        """The calls that something is cached for, traces or entries of a table, by age."""
+        records = [*self.records.values(), *table.records.values()]
+        by_number = {record.number: record for record in records}
+        return [by_number[number] for number in sorted(by_number)]
+
+    @contextlib.contextmanager
+    def tracing(self, key: tuple[Any, ...], function: str) -> Iterator[None]:
+        """Mark a signature as being traced by this thread. RecursionError when it is: the function calls
+        itself without end.
+        """
+        mark = (threading.get_ident(), *key)
+        if mark in self.being_traced:
+            raise _endless_recursion(function)
+        self.being_traced.add(mark)
+        try:
+            yield
+        finally:
+            self.being_traced.discard(mark)
+
+    def clear(self) -> None:
+        """Forget everything; the story of the misses stays."""
+        self.traces.clear()
+        self.records.clear()
+        self.misses.cleared()
+        for table in self.tables.values():
+            table.clear()
+
+
+_caches: weakref.WeakKeyDictionary[Any, FunctionCache] = weakref.WeakKeyDictionary()
+_caches_lock = threading.Lock()
+_clearable: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def cache_of(fun: Callable[..., Any]) -> FunctionCache:
+    """The cache of a function: the same one for every `jit` of it, for as long as the function lives.
+
+    The table of all caches, `_caches`, knows functions weakly, and is used under `_caches_lock`. A callable that cannot
+    be hashed or weakly referenced (then it says TypeError) gets a cache of its own each time.
+    """
+    with _caches_lock:
+        try:
+            cache = _caches.get(fun)
+            if cache is None:
+                cache = _caches[fun] = FunctionCache()
+        except TypeError:
+            cache = FunctionCache()
+    return cache
+
+
+def clear_caches() -> None:
+    """Forget every trace and executable of every function, and those of eager operations."""
+    with _caches_lock:
+        caches = list(_caches.values())
+    for cache in [*caches, *_clearable]:
+        cache.clear()
+
+
+def forget_history() -> None:
+    """`clear_caches`, and the story of all misses with it: for measurements that can be repeated in one process."""
+    clear_caches()
+    with _caches_lock:
+        caches = list(_caches.values())
+    for cache in caches:
+        cache.misses.forget()
+    function_origin.forget_counts()
+
+
+def register_clearable(cache: Any) -> None:
+    """Let `clear_caches` call `cache.clear()`, too."""
+    _clearable.add(cache)
+
+
+def run_entry(entry: Entry, leaves: Sequence[Any]) -> Any:
+    """Run an entry on leaves of all kinds; a failure is told in terms of the arguments."""
+    try:
+        return entry.run(leaves)
+    except (RuntimeError, ValueError) as error:
+        raise explain_failure(error, [*leaves, *entry.executable.consts]) from None

@@ -1,0 +1,98 @@
+"""primitive + values -> values, now
+
+Eager execution: `Primitive.bind` without a trace. The primitive becomes a program of one equation, compiled
+once for each combination of parameters and operand types, and run. That is the same pipeline that `jit` uses,
+so "eager against jit" compares one system with itself.
+
+JAX: jax/_src/dispatch.py:apply_primitive
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from .. import core
+from ..base import config
+from ..compiler.placement import placement_of
+from ..compiler.program import Program, compile_program
+from ..core import Primitive, Tracer
+from ..core.effects import no_effects
+from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, Var
+from ..runtime import array
+from ..runtime.array import Array
+from ..tree_util import tree_structure
+from . import compilation_cache, key_reuse
+from .compilation_cache import Entry
+
+_LEAF = tree_structure(0)
+_LIMIT = 8192  # compiled operations kept
+
+
+class _Programs:
+    """The compiled operations, by primitive, parameters and operand types."""
+
+    def __init__(self) -> None:
+        self.entries: dict[tuple[Any, ...], Entry] = {}
+        self.lock = threading.RLock()  # compiling may run a destructor of the user's, and that an operation
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self.entries.clear()
+
+
+_programs = _Programs()
+compilation_cache.register_clearable(_programs)
+
+
+def apply_primitive(primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """Run a primitive on concrete values: Arrays, numpy arrays, scalars, `jax.Array`s. Returns an Array, or a
+    list of them.
+    """
+    trace = core.innermost_trace(args)
+    if trace is not None:  # in `ensure_compile_time_eval`: what depends on a traced value has to wait for it
+        with core.set_current_trace(trace):
+            return trace.process_primitive(primitive, args, params)
+    keys = tuple([x._key if type(x) is Array else _key_of(x) for x in args])
+    key = (
+        (config.local.state.options, primitive, keys, *params.items())
+        if params
+        else (config.local.state.options, primitive, keys)
+    )
+    entry = _programs.entries.get(key)
+    if entry is None:
+        with _programs.lock:
+            entry = _programs.entries.get(key)
+            if entry is None:
+                entry = _compile(primitive, keys, params)
+                if len(_programs.entries) >= _LIMIT:
+                    _programs.entries.clear()
+                _programs.entries[key] = entry
+    return compilation_cache.run_entry(entry, args)
+
+
+def _key_of(x: Any) -> Any:
+    if isinstance(x, Tracer):
+        raise core.escaped_tracer_error(x)
+    return array.key_of(x)
+
+
+def _compile(primitive: Primitive, keys: tuple[Any, ...], params: dict[str, Any]) -> Entry:
+    """The program of one equation, compiled."""
+    invars = [Var(key if isinstance(key, core.ShapedArray) else key.aval) for key in keys]
+    out = primitive.abstract_eval(*[v.aval for v in invars], **params)
+    outvars = [Var(aval) for aval in (out if primitive.multiple_results else [out])]
+    effects = no_effects if primitive.effects is None else primitive.effects(params)
+    eqn = JaxprEqn(list(invars), outvars, primitive, params, effects)
+    jaxpr = Jaxpr([], invars, outvars, [eqn], effects, DebugInfo("eager", primitive.name))
+    out_tree = tree_structure([0] * len(outvars)) if primitive.multiple_results else _LEAF
+    in_tree = tree_structure(((0,) * len(invars), {}))
+    program = Program(primitive.name, jaxpr, in_tree, out_tree)
+    executable = compile_program(program, placement_of(keys, primitive.name, ()))
+    entry = Entry(executable, out_tree, keys)
+    if config.local.state.options.debug_key_reuse:
+        entry.run = key_reuse.checked(entry.run, jaxpr, primitive.name)
+    return entry
+
+
+core.eager.apply = apply_primitive

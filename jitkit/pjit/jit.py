@@ -1,0 +1,106 @@
+"""function -> Wrapped
+
+`jit` looks at the function once, which arguments are static, and which are donated, and returns the dispatcher of a `Jitted`
+(`jitted`), which does the rest when it is called.
+
+JAX: jax/_src/pjit.py:make_jit
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from types import EllipsisType
+from typing import Any, cast
+
+from ..base import traceback_util
+from ..compiler.shardings import sharding_tree
+from ..signature import api_util
+from .jitted import Jitted
+from .stages import Wrapped
+from .tracing import JitOptions
+
+
+@traceback_util.api_boundary
+def jit(
+    fun: Callable[..., Any] | EllipsisType = ...,
+    /,
+    *,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    donate_argnums: int | Sequence[int] | None = None,
+    donate_argnames: str | Iterable[str] | None = None,
+    keep_unused: bool = False,
+    inline: bool = False,
+    compiler_options: dict[str, Any] | None = None,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
+) -> Wrapped:
+    """Compile a function with XLA, once for each signature it is called with.
+
+    A signature is the tree of the arguments with the shape, dtype and weak type of every array in it, plus
+    the values of static arguments. The first call with a signature traces the Python function, lowers,
+    compiles and runs; later ones run.
+
+    Args:
+      fun: a function of arrays, or of trees of arrays, without side effects. Left out, `jit(...)` is a decorator.
+
+      static_argnums, static_argnames: arguments that are Python values while tracing. They must be hashable, and
+        each new value compiles anew. Given one of the two, the other is inferred from the function's signature.
+
+      donate_argnums, donate_argnames: arguments whose memory may be reused for results. They cannot be used
+        afterwards.
+
+      keep_unused: pass arguments to the executable even where no result depends on them.
+
+      inline: called while tracing, add the equations to the outer jaxpr instead of one `jit` equation.
+
+      compiler_options: XLA's debug options, by name.
+
+      in_shardings, out_shardings: over which devices arguments and results are spread: a `jax.sharding.Sharding` for all,
+        or a tree of them that ends above the leaves, with None for what is left open. Arguments that were not put
+        anywhere are put there; one that is elsewhere on purpose is an error.
+
+    Returns:
+      A function with the attributes `trace`, `lower`, `eval_shape`, `clear_cache` (see `stages.Wrapped`) and
+      `__wrapped__`.
+
+    Raises:
+      TypeError: `fun` is not callable.
+      ValueError: a static or donated argument does not exist.
+    """
+    if fun is ...:  # left out, which `jit(None)`, the slip of a function that returns none, is not
+        return cast(
+            Wrapped,
+            functools.partial(
+                jit,
+                static_argnums=static_argnums,
+                static_argnames=static_argnames,
+                donate_argnums=donate_argnums,
+                donate_argnames=donate_argnames,
+                keep_unused=keep_unused,
+                inline=inline,
+                compiler_options=compiler_options,
+                in_shardings=in_shardings,
+                out_shardings=out_shardings,
+            ),
+        )
+    api_util.check_callable(fun)
+    spec = api_util.resolve_spec(fun, static_argnums, static_argnames, donate_argnums, donate_argnames)
+    options = JitOptions(
+        spec,
+        keep_unused,
+        inline,
+        tuple((compiler_options or {}).items()),
+        sharding_tree(in_shardings, "in_shardings"),
+        sharding_tree(out_shardings, "out_shardings"),
+    )
+    return Jitted(fun, options).make_dispatcher()
+
+
+def fused(fun: Callable[..., Any] | None = None, /, *, static_argnames: Iterable[str] = ()) -> Wrapped:
+    """For functions of the library: one compiled program when called eagerly, plain Python under a trace."""
+    if fun is None:
+        return cast(Wrapped, functools.partial(fused, static_argnames=static_argnames))
+    spec = api_util.resolve_spec(fun, None, tuple(static_argnames) or None, None, None)
+    return Jitted(fun, JitOptions(spec, False, True, ()), staged=False).make_dispatcher()

@@ -1,0 +1,379 @@
+"""function -> Wrapped
+
+`jit`. The function it returns is `dispatch`, below: a warm call looks up the key of its arguments in a table and runs
+what it finds. What it does not find goes this way:
+
+    Jitted.call                       arguments in containers, by keyword, or static: look once more, by tree
+    Jitted.call_by_signature          a new signature
+      api_util.split_call               which arguments are static
+      tree_util.tree_flatten            the leaves and the tree of the others
+      Jitted.first_call                 one thread makes the entry, others wait
+        Traceable.traced                  run the Python function once, on tracers (tracing)
+        program.compile_program
+          mlir.lower_main                   write the jaxpr as StableHLO
+          compiler.compile_module           let XLA compile it
+        compilation_cache.Entry           how to run it: calling.runner
+        compilation_cache.Table.insert    remember it under the key
+
+Under a trace, `Jitted.bind` records the call as one equation (`jit_call`). The inner function is traced once per
+signature, so two calls share one jaxpr, and later one private function of the StableHLO module.
+
+JAX: jax/_src/pjit.py:make_jit
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from .. import core, runtime
+from ..base import config, traceback_util
+from ..compiler.compiler import Executable, explain_failure
+from ..compiler.placement import Placement
+from ..compiler.program import Program, compile_program
+from ..core import Tracer
+from ..runtime import array
+from ..runtime.array import Array
+from ..signature import api_util, argument_errors
+from ..signature.api_util import Arguments, CallForm
+from ..tree_util import PyTreeDef, tree_flatten, tree_structure
+from ..tree_util.compiled import Flattener
+from . import key_reuse
+from .compilation_cache import Entry, run_entry
+from .jit_call import NestedCall
+from .stages import Wrapped
+from .tracing import JitOptions, Traceable, avals_of
+
+_DE_OPTIMIZED = (
+    "Invalid nan value encountered in the output of a jax.jit function. Calling the de-optimized version."
+)
+_flat_trees: list[PyTreeDef] = []  # the trees of `((*, *, ...), {})`: calls whose arguments are all arrays
+
+
+class Jitted(Traceable):
+    """A function that can be called: what the dispatcher falls back on."""
+
+    def __init__(self, fun: Callable[..., Any], options: JitOptions, staged: bool = True) -> None:
+        super().__init__(fun, options)
+        self.staged = staged  # under a trace, is a call one equation (jit), or what its body records (fused)?
+        self.flatten = Flattener()
+        self.forms: dict[tuple[Any, ...], CallForm] = {}  # of the calls so far, by arity and keywords
+
+    def make_dispatcher(self) -> Wrapped:
+        """The function that `jit` returns."""
+        table, entries, fun, local = self.table, self.table.entries, self.fun, config.local
+        key_functions = array.key_functions
+        call_cold = self.call
+        under_trace = self.call_under_trace if self.staged else self.run_under_trace
+        better_error = self.better_error
+
+        @functools.wraps(fun)
+        def dispatch(*args: Any, **kwargs: Any) -> Any:
+            try:
+                try:
+                    options = local.state.key
+                    if options is None:
+                        return under_trace(*args, **kwargs)
+                    if kwargs:
+                        return call_cold(args, kwargs)
+                    try:  # no container among the arguments: the key needs no tree
+                        if len(args) == 1:
+                            x = args[0]
+                            key = (options, x._key if type(x) is Array else key_functions[type(x)](x))
+                        else:
+                            key = (
+                                options,
+                                *[x._key if type(x) is Array else key_functions[type(x)](x) for x in args],
+                            )
+                        entry = entries[key]
+                    except (KeyError, OverflowError, TypeError):
+                        return call_cold(args, kwargs)
+                    if table.crowded:
+                        table.touch(key, entry)
+                    try:
+                        return entry.run(args)
+                    except (RuntimeError, ValueError) as error:
+                        raise explain_failure(error, [*args, *entry.executable.consts]) from None
+                except (TypeError, OverflowError, FloatingPointError) as error:
+                    better = better_error(error, args, kwargs)
+                    if better is error:
+                        raise
+                    raise better from None
+            except BaseException as error:
+                traceback_util.filter_traceback(error)
+                raise
+
+        wrapped = cast(Any, dispatch)
+        wrapped.__wrapped__ = fun
+        if not hasattr(fun, "__name__"):  # a partial, or an object that can be called
+            wrapped.__name__ = wrapped.__qualname__ = self.name
+        wrapped.trace = self.trace
+        wrapped.lower = self.lower
+        wrapped.eval_shape = self.eval_shape
+        wrapped.clear_cache = self.clear_cache
+        wrapped._cache_size = self.cache_size
+        wrapped._jitted = self
+        return cast(Wrapped, wrapped)
+
+    def run_under_trace(self, *args: Any, **kwargs: Any) -> Any:
+        """A call of a `fused` function while another one is traced: its operations are recorded one by one."""
+        trace = core.current_trace()
+        if trace is not None:
+            trace.note(args)
+        return self.fun(*args, **kwargs)
+
+    # --- calls ----------------------------------------------------------------------------------------------
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """An eager call that the dispatcher did not find in its table: keywords, static arguments,
+        containers, or a first call.
+        """
+        entry, leaves = self.find(config.local.state.key, args, kwargs)
+        if entry is not None:
+            return run_entry(entry, leaves)
+        trace = core.innermost_trace(leaves)
+        if trace is not None:  # in `ensure_compile_time_eval`, but it depends on a traced value
+            with core.set_current_trace(trace):
+                return self.call_under_trace(*args, **kwargs)
+        return self.call_by_signature(args, kwargs)
+
+    def find(
+        self, options: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Entry | None, Sequence[Any]]:
+        """The entry and the leaves of a warm call, as fast as they can be had; None whenever anything is
+        unusual.
+        """
+        dynamic: tuple[tuple[Any, ...], dict[str, Any]] = (args, kwargs)
+        statics: tuple[Any, ...] = ()
+        if self.options.spec.has_statics:
+            dynamic, statics = self.form(len(args), *kwargs).split(args, kwargs)
+        leaves, tree = self.flatten(dynamic)
+        functions = array.key_functions
+        try:
+            keys = [x._key if type(x) is Array else functions[type(x)](x) for x in leaves]
+            key = (options, tree, statics, *keys)
+            entry = self.table.entries[key]
+        except Exception:  # also what the `__eq__` of a static argument raises: the general call says it
+            return None, leaves
+        if self.table.crowded:
+            self.table.touch(key, entry)
+        return entry, leaves
+
+    def form(self, arity: int, *names: str) -> CallForm:
+        """The form of calls with these arguments, worked out once."""
+        form = self.forms.get((arity, *names))
+        if form is None:
+            if len(self.forms) >= 256:
+                self.forms.clear()
+            form = self.forms[arity, *names] = api_util.form_of(self.options.spec, arity, names)
+        return form
+
+    def call_by_signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The general call: find the entry for these arguments, make it if there is none, and run it."""
+        arguments = api_util.split_call(self.options.spec, args, kwargs)
+        leaves, tree = tree_flatten((arguments.args, arguments.kwargs))
+        keys = self.keys_of(arguments, leaves)
+        key = self.key_of_call(arguments, tree, keys)
+        try:
+            entry = self.table.entries.get(key)
+        except Exception as error:
+            values = [static.value for _, static in arguments.statics]
+            raise argument_errors.incomparable_static(values, error) from None
+        if entry is None:
+            entry = self.first_call(key, arguments, leaves, tree, keys)
+        elif self.table.crowded:
+            self.table.touch(key, entry)
+        return run_entry(entry, leaves)
+
+    def key_of_call(self, arguments: Arguments, tree: PyTreeDef, keys: Sequence[Any]) -> tuple[Any, ...]:
+        """The key under which the entry of a call is in the table, and under which the dispatcher looks it up:
+
+            (options, key of leaf, key of leaf, ...)                           no static argument, every other one a leaf
+            (options, tree, static values, key of leaf, key of leaf, ...)      everything else
+
+        The first form is that of most calls, and is made without flattening anything. `tree` is then the very
+        `flat_tree` of as many leaves: trees are interned. `options` is `config.local.state.key`, the static values are
+        `api_util.static_key(arguments.statics)`, and `keys` are those of the leaves, in order.
+        """
+        options = config.local.state.key
+        if not arguments.statics and tree is flat_tree(len(keys)):
+            return (options, *keys)
+        return (options, tree, api_util.static_key(arguments.statics), *keys)
+
+    def better_error(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
+        """What to raise for an error of a kind that says too little: which operation made a nan, which argument of a
+        library function is no array.
+        """
+        if isinstance(error, FloatingPointError):
+            error.__traceback__ = self.find_nan(args, kwargs, error)
+        elif not self.staged:
+            try:
+                inspect.signature(self.fun).bind(*args, **kwargs)
+            except TypeError:
+                return error
+            try:
+                self.signature(args, kwargs)
+            except (TypeError, OverflowError) as refusal:
+                return refusal
+        return error
+
+    def find_nan(self, args: tuple[Any, ...], kwargs: dict[str, Any], error: FloatingPointError) -> Any:
+        """With `debug_nans`, after a result held a nan: run the function by operations, to find the one that makes it.
+
+        The error then says which one, and has the traceback of the user's line. A jitted function that is called on the way
+        does the same, and says so, as JAX does.
+        """
+        options = config.local.state.options
+        if options.debug_nans and not options.disable_jit:
+            print(_DE_OPTIMIZED)
+            try:
+                self.fun(*args, **kwargs)
+            except FloatingPointError as found:
+                error.args = found.args
+                return found.__traceback__
+        return error.__traceback__
+
+    def call_under_trace(self, *args: Any, **kwargs: Any) -> Any:
+        """A call while a trace is active, or while `jit` is switched off."""
+        if config.local.state.options.disable_jit or not self.staged:
+            return self.fun(*args, **kwargs)
+        return self.bind(args, kwargs)
+
+    def keys_of(self, arguments: Arguments, leaves: Sequence[Any]) -> list[Any]:
+        """The key of each leaf. TypeError for a leaf that is not an array, with its name."""
+        keys = []
+        for i, x in enumerate(leaves):
+            try:
+                keys.append(x._key if type(x) is Array else array.key_of(x))
+            except (TypeError, OverflowError) as error:
+                raise self.refusal(arguments, i, x, error) from None
+        return keys
+
+    def first_call(
+        self,
+        key: tuple[Any, ...],
+        arguments: Arguments,
+        leaves: Sequence[Any],
+        tree: PyTreeDef,
+        keys: Sequence[Any],
+    ) -> Entry:
+        """Let one thread make the entry for a new key, while others wait for it."""
+        runtime.default_device()  # the gate opens before the clock starts
+        start = time.perf_counter()
+        with self.table.first_call(key, self.name) as is_mine:
+            entry = self.table.entries.get(key)
+            if entry is not None:
+                return entry
+            if not is_mine:  # the thread that we waited for failed: try ourselves
+                return self.first_call(key, arguments, leaves, tree, keys)
+            self.check_statics(arguments)
+            return self.make_entry(start, key, arguments, tree, keys)
+
+    def make_entry(
+        self, start: float, key: tuple[Any, ...], arguments: Arguments, tree: PyTreeDef, keys: Sequence[Any]
+    ) -> Entry:
+        """Trace, lower and compile for the key of a call, as far as that was not done for another key; insert the entry into
+        the table, and return it.
+
+        `tree` is that of the dynamic arguments, `keys` those of their leaves. `start` is when the call began: it goes
+        to `note_miss`, which leaves the story of the miss and returns the record to insert. Nothing is inserted when
+        a step raises an error.
+        """
+        avals = avals_of(keys)
+        names = api_util.argument_names(self.fun, arguments)
+        traced, was_traced = self.traced(arguments, tree, avals, names)
+        placement = self.placement(keys, arguments, traced, avals, names)
+        executable, was_compiled = self.compiled(
+            self.program(traced, tree, self.donated(arguments)), placement
+        )
+        record = self.note_miss(start, arguments, tree, keys, names, was_traced, was_compiled)
+        entry = Entry(executable, traced.out_tree, keys)
+        if config.local.state.options.debug_key_reuse:
+            entry.run = key_reuse.checked(entry.run, traced.jaxpr, "jit-compiled function")
+        self.table.insert(key, entry, record)
+        return entry
+
+    def compiled(self, program: Program, placement: Placement) -> tuple[Executable, bool]:
+        """A program compiled for these places, and whether that was done now.
+
+        Different keys may need the same program: an array that is in the host's memory and one on the device have
+        different keys and one type. So the table keeps its `executables` by `(jaxpr, donated, placement)`, and what is
+        there is not compiled again (`compile_program`).
+        """
+        slot = (program.jaxpr, program.donated, placement)
+        executable = self.table.executables.get(slot)
+        if executable is not None:
+            return executable, False
+        executable = self.table.executables[slot] = compile_program(program, placement)
+        return executable, True
+
+    def donated(self, arguments: Arguments) -> tuple[bool, ...]:
+        """Which leaves are donated; with `debug_nans`, which may need them again, none."""
+        if config.local.state.options.debug_nans:
+            return ()
+        return api_util.donated_leaves(self.options.spec, arguments)
+
+    def check_statics(self, arguments: Arguments) -> None:
+        """ValueError when a static value that a cached signature refers to has changed since."""
+        for record in list(self.table.records.values()):
+            for (where, old), (_, new) in zip(record.statics, arguments.statics, strict=False):
+                if old.value is new.value and old.hash != new.hash:
+                    raise argument_errors.mutated_static(self.name, where, new.value)
+
+    def clear_cache(self) -> None:
+        """Forget everything compiled and traced for the function."""
+        self.cache.clear()
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call under a trace: one equation that applies the traced function to the arguments and to the
+        tracers it closed over.
+        """
+        call, leaves = self.find_nested(args, kwargs)
+        return (call or self.nested_call(args, kwargs)).bind(leaves)
+
+    def find_nested(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[NestedCall | None, Sequence[Any]]:
+        """What a call like this one was recorded as before, and the leaves of this one."""
+        dynamic: tuple[tuple[Any, ...], dict[str, Any]] = (args, kwargs)
+        statics: tuple[Any, ...] = ()
+        if self.options.spec.has_statics:
+            dynamic, statics = self.form(len(args), *kwargs).split(args, kwargs)
+        leaves, tree = self.flatten(dynamic)
+        try:
+            avals = [x.aval if isinstance(x, Tracer) else core.get_aval(x) for x in leaves]
+            call = self.table.nested.get((config.local.state.options, tree, statics, *avals))
+        except (TypeError, ValueError, OverflowError):  # the general way says what is wrong
+            return None, leaves
+        return (call if call is not None and call.is_current() else None), leaves
+
+    def nested_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NestedCall:
+        """How to record a call with these arguments; remembered in the table (`remember_nested`, by the `trace_key`).
+
+        The function is traced for their `signature`, as far as that was not done before (`traced_alone`). Which leaves are
+        donated is kept in the equation: `donated_leaves`, or False for each when there are none.
+
+        Raises:
+          NotImplementedError: `jit` was told where arguments or results are to be placed.
+        """
+        if self.is_placed:
+            raise NotImplementedError(
+                f"{self.name} has in_shardings or out_shardings, and is called by a function that is being traced.\n"
+                "jitkit takes them at the outermost jit only: give them to that one."
+            )
+        arguments, tree, avals = self.signature(args, kwargs)
+        traced = self.traced_alone(arguments, tree, avals)
+        donated = api_util.donated_leaves(self.options.spec, arguments) or (False,) * len(avals)
+        call = NestedCall(traced, donated, self.options.inline, self.options.keep_unused, self.name)
+        self.table.remember_nested(self.trace_key(arguments, tree, avals), call)
+        return call
+
+
+def flat_tree(count: int) -> PyTreeDef:
+    """The tree of a call with `count` positional arguments that are all leaves."""
+    while len(_flat_trees) <= count:
+        _flat_trees.append(tree_structure(((0,) * len(_flat_trees), {})))
+    return _flat_trees[count]

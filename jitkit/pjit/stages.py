@@ -1,0 +1,409 @@
+"""Wrapped -> Traced -> Lowered -> Compiled
+
+The stations of a call, each as a value that can be looked at: `jit(f)` is wrapped, `.trace(x)` gives its
+jaxpr, `.lower()` the StableHLO text, `.compile()` the executable, which can be called. A warm call of the
+jitted function goes none of these ways; a cold one goes all of them, through the same functions.
+
+JAX: jax/_src/stages.py:Traced
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, Protocol, overload
+
+from .. import core, runtime, targets
+from ..base import traceback_util
+from ..base.rich_display import RichDisplay, frame, hlo_lines, plain_text, stablehlo_lines
+from ..compiler.compiler import CompilerOptions, Executable, explain_failure
+from ..compiler.placement import Placement, default_placement
+from ..compiler.program import Program, build_executable, lower_program
+from ..interpreters import mlir
+from ..jaxpr import Jaxpr
+from ..jaxpr.html import jaxpr_to_html
+from ..signature.shape_struct import ShapeDtypeStruct, key_of_argument
+from ..tree_util import (
+    PyTreeDef,
+    equality_errors_pytreedef,
+    keystr,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_unflatten,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class ArgInfo:
+    """What is known of one argument: its aval, and whether its buffer is given away."""
+
+    _aval: Any
+    donated: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The argument's shape."""
+        shape: tuple[int, ...] = self._aval.shape
+        return shape
+
+    @property
+    def dtype(self) -> Any:
+        """The argument's dtype."""
+        return self._aval.dtype
+
+
+# --- the stations -------------------------------------------------------------------------------------------
+
+
+class _Stage(RichDisplay):
+    """What Traced, Lowered and Compiled have in common: the program and its signature."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+
+    def _headline(self, language: str) -> str:
+        """Such as `Lowered f(x: float32[3]) -> float32[3], StableHLO`."""
+        jaxpr = self._program.jaxpr
+        names = jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))
+        arguments = [
+            f"{n}: {a.str_short()}" if n else a.str_short()
+            for n, a in zip(names, jaxpr.in_avals, strict=True)
+        ]
+        results = [aval.str_short() for aval in jaxpr.out_avals]
+        signature = f"{_some(arguments)} -> {_some(results) if len(results) != 1 else results[0]}"
+        return f"{type(self).__name__} {self._program.name}{signature}, {language}"
+
+    @property
+    def in_tree(self) -> PyTreeDef:
+        """The tree of `(args, kwargs)`."""
+        return self._program.in_tree
+
+    @property
+    def out_tree(self) -> PyTreeDef:
+        """The tree of the result."""
+        return self._program.out_tree
+
+    @property
+    def in_avals(self) -> Any:
+        """The avals of the arguments, as `(args, kwargs)`."""
+        return tree_unflatten(self._program.in_tree, self._program.jaxpr.in_avals)
+
+    @property
+    def args_info(self) -> Any:
+        """An `ArgInfo` per argument, as `(args, kwargs)`."""
+        avals = self._program.jaxpr.in_avals
+        donated = self._program.donated or (False,) * len(avals)
+        return tree_unflatten(
+            self._program.in_tree, [ArgInfo(a, d) for a, d in zip(avals, donated, strict=True)]
+        )
+
+    @property
+    def out_info(self) -> Any:
+        """A `ShapeDtypeStruct` per result, in the result's tree. From `Lowered` on, nothing is weakly typed."""
+        infos = [ShapeDtypeStruct(a.shape, a.dtype) for a in self._program.jaxpr.out_avals]
+        return tree_unflatten(self._program.out_tree, infos)
+
+    @property
+    def donate_argnums(self) -> tuple[int, ...]:
+        """The positions, among the leaves, of arguments whose buffers are given away."""
+        return tuple(i for i, donated in enumerate(self._program.donated) if donated)
+
+
+def _some(items: Sequence[str], most: int = 8) -> str:
+    """A tuple of a few items, and of how many others."""
+    more = [f"and {len(items) - most} more"] if len(items) > most else []
+    return f"({', '.join([*items[:most], *more])})"
+
+
+class Traced(_Stage):
+    """A function traced for one signature: its jaxpr."""
+
+    def __init__(self, program: Program, placement: Placement | None = None) -> None:
+        super().__init__(program)
+        self._placement = placement
+
+    @property
+    def jaxpr(self) -> Jaxpr:
+        """The program that the function performs on arguments of this signature."""
+        return self._program.jaxpr
+
+    @property
+    def out_avals(self) -> Any:
+        """The avals of the results, in the result's tree."""
+        return tree_unflatten(self._program.out_tree, self._program.jaxpr.out_avals)
+
+    @property
+    def out_info(self) -> Any:
+        """A `ShapeDtypeStruct` per result, in the result's tree."""
+        infos = [
+            ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in self._program.jaxpr.out_avals
+        ]
+        return tree_unflatten(self._program.out_tree, infos)
+
+    @property
+    def fun_name(self) -> str:
+        """The name of the function."""
+        return self._program.name
+
+    def lower(self, *, lowering_platforms: tuple[str, ...] | None = None) -> Lowered:
+        """Write the program as StableHLO, for the default platform or the one given."""
+        placement = self._placement
+        if lowering_platforms and len(lowering_platforms) > 1:
+            raise NotImplementedError(
+                f"jitkit lowers for one platform at a time, got lowering_platforms={lowering_platforms}. "
+                "Call `lower` once for each."
+            )
+        platform = lowering_platforms[0] if lowering_platforms else placement and placement.platform
+        platform = {"cuda": "gpu", "rocm": "gpu"}.get(platform or "", platform)  # as devices call themselves
+        return Lowered(self._program, *lower_program(self._program, platform, placement), placement)
+
+    def __repr__(self) -> str:
+        return f"{self._headline('jaxpr')}\n{plain_text(repr(self.jaxpr), 'print(traced.jaxpr)')}"
+
+    def _repr_html_(self) -> str:
+        return jaxpr_to_html(self.jaxpr, self._headline("jaxpr"), "print(traced.jaxpr)")
+
+
+class Lowered(_Stage):
+    """A program in StableHLO, not yet compiled."""
+
+    def __init__(
+        self, program: Program, module: mlir.Module, kept: list[int], placement: Placement | None = None
+    ) -> None:
+        super().__init__(program)
+        self._module = module
+        self._kept = kept
+        self._placement = placement
+
+    def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
+        """The StableHLO text; with `debug_info`, every line ends in the Python line it came from.
+
+        With `dialect="hlo"`, the same program as XLA takes it, before optimisation.
+        """
+        if dialect == "hlo":
+            return runtime.hlo_of_text(self._module.text(debug_info))
+        if dialect not in (None, "stablehlo"):
+            raise ValueError(f"unknown dialect: {dialect}\nThe dialects are 'stablehlo' and 'hlo'.")
+        return self._module.text(debug_info)
+
+    @overload
+    def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled: ...
+
+    @overload
+    def compile(
+        self,
+        compiler_options: dict[str, Any] | None = None,
+        *,
+        target: str,
+        time_limit: float | None = None,
+    ) -> targets.TargetProgram: ...
+
+    @traceback_util.api_boundary
+    def compile(
+        self,
+        compiler_options: dict[str, Any] | None = None,
+        *,
+        target: str | None = None,
+        time_limit: float | None = None,
+    ) -> Compiled | targets.TargetProgram:
+        """Compile for the device that the arguments were committed to, or the default one. `compiler_options`
+        are XLA's debug options by name.
+
+        With `target` ("cpu", "gpu:h100", "tpu:v5e", "tpu:v6e"), compile ahead of time for that chip, whether this
+        machine has one or not: the result can be read, and not be called. `time_limit` is in seconds.
+        `targets.TargetError` says what keeps it from being done.
+        """
+        options = (*self._program.options, *(compiler_options or {}).items())
+        if target is not None:
+            with targets.Compilers(time_limit) as compilers:
+                return self._compile_for(targets.find(target), compilers, options)
+        placement = self._placement or default_placement()
+        executable = build_executable(self._program, self._module, self._kept, placement, options)
+        return Compiled(self._program, executable, placement)
+
+    def _compile_for(
+        self, target: targets.Target, compilers: targets.Compilers, options: CompilerOptions = ()
+    ) -> targets.TargetProgram:
+        """Compile for a chip. Rules depend on the platform, so the program is lowered anew where that is another."""
+        name, module = self._program.name, self._module
+        if module.partitions > 1:
+            raise NotImplementedError(
+                f"{name} takes arguments that are spread over {module.partitions} devices, and is compiled ahead of time "
+                "for one chip. Pass `ShapeDtypeStruct`s, or arrays on one device."
+            )
+        if module.platform != target.platform:
+            module, _ = lower_program(self._program, target.platform)
+        if module.host_callbacks:
+            raise NotImplementedError(
+                f"{name} calls back into this Python process while it runs (`debug.print`, `debug.callback`, ...), and "
+                f"a program for {target.name} has none. Compile it without that call."
+            )
+        return compilers.compile(name, module.text(debug_info=True), target, options)
+
+    def cost_analysis(self) -> dict[str, float]:
+        """XLA's estimate for the program before optimisation: flops, bytes accessed, transcendentals."""
+        return runtime.cost_of_text(self._module.text())
+
+    def __repr__(self) -> str:
+        return f"{self._headline('StableHLO')}\n{plain_text(self.as_text(), 'print(lowered.as_text())')}"
+
+    def _repr_html_(self) -> str:
+        lines = stablehlo_lines(self.as_text())
+        return frame(self._headline("StableHLO"), lines, "print(lowered.as_text())")
+
+
+class Compiled(_Stage):
+    """An executable: call it with arguments of exactly the signature that it was made for."""
+
+    def __init__(self, program: Program, executable: Executable, placement: Placement) -> None:
+        super().__init__(program)
+        self._executable = executable
+        self._placement = placement
+
+    def as_text(self) -> str:
+        """The HLO text after XLA's optimisation."""
+        return "\n\n".join(module.to_string() for module in self._executable.loaded.hlo_modules())
+
+    def cost_analysis(self) -> dict[str, float]:
+        """XLA's estimate for the optimised program: flops, bytes accessed, and more."""
+        return runtime.cost_of_executable(self._executable.loaded)
+
+    def memory_analysis(self) -> Any:
+        """Bytes of arguments, results, temporaries and code; None where the platform does not tell."""
+        return runtime.memory_of_executable(self._executable.loaded)
+
+    def __repr__(self) -> str:
+        return (
+            f"{self._headline(self._language())}\n{plain_text(self.as_text(), 'print(compiled.as_text())')}"
+        )
+
+    def _repr_html_(self) -> str:
+        lines = hlo_lines(self.as_text())
+        return frame(self._headline(self._language()), lines, "print(compiled.as_text())")
+
+    def _language(self) -> str:
+        return f"optimised HLO for {self._placement.platform}"
+
+    def runtime_executable(self) -> Any:
+        """The PJRT executable."""
+        return self._executable.loaded
+
+    @property
+    def out_info(self) -> Any:
+        """A `ShapeDtypeStruct` per result, in the result's tree, with its sharding."""
+        shardings = self._executable.out_shardings
+        infos = [
+            ShapeDtypeStruct(a.shape, a.dtype, sharding=s)
+            for a, s in zip(self._program.jaxpr.out_avals, shardings, strict=True)
+        ]
+        return tree_unflatten(self._program.out_tree, infos)
+
+    @property
+    def input_shardings(self) -> Any:
+        """Where the arguments have to be, as `(args, kwargs)`."""
+        return tree_unflatten(self._program.in_tree, self._shardings())
+
+    def _shardings(self) -> list[Any]:
+        count = len(self._program.jaxpr.in_avals)
+        return list(self._placement.spread) or [self._placement.sharding] * count
+
+    @property
+    def output_shardings(self) -> Any:
+        """Where the results are."""
+        return tree_unflatten(self._program.out_tree, self._executable.out_shardings)
+
+    @traceback_util.api_boundary
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run. TypeError when the tree or a type of the arguments is not the one compiled for."""
+        leaves, tree = tree_flatten((args, kwargs))
+        if tree != self._program.in_tree:
+            raise TypeError(_tree_mismatch(self._program, tree))
+        _check_avals(self._program, (args, kwargs), leaves)
+        self._check_placement(leaves)
+        try:
+            results = self._executable(leaves)
+        except (RuntimeError, ValueError) as error:
+            raise explain_failure(error, [*leaves, *self._executable.consts]) from None
+        return tree_unflatten(self._program.out_tree, results)
+
+    def _check_placement(self, leaves: Sequence[Any]) -> None:
+        """ValueError when an argument is committed to another place than the one compiled for."""
+        names = self._program.jaxpr.debug_info.safe_arg_names(len(leaves))
+        wrong = []
+        for name, x, required in zip(names, leaves, self._shardings(), strict=True):
+            key = key_of_argument(x)
+            if isinstance(key, runtime.Placed) and key.sharding != required:
+                wrong.append(
+                    f"Argument {name} with shape {key.aval.str_short()}:\n  Passed sharding: {key.sharding}\n"
+                    f"  Required sharding: {required}"
+                )
+        if wrong:
+            raise ValueError(
+                "Computation was compiled for input shardings that disagree with the shardings of arguments passed to "
+                f"it. Here are the {len(wrong)} mismatches:\n" + "\n".join(wrong)
+            )
+
+
+class Wrapped(Protocol):
+    """What `jit` returns: a function that can also be stopped after any stage."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function; compile it first when arguments of this signature are new."""
+
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+        """Trace for the signature of these arguments, which may be `ShapeDtypeStruct`s."""
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """Trace and lower."""
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """The shapes and dtypes of the result, without computing."""
+
+    def clear_cache(self) -> None:
+        """Forget everything compiled and traced for the function."""
+
+    def _cache_size(self) -> int: ...
+
+
+def _tree_mismatch(program: Program, tree: PyTreeDef) -> str:
+    found = list(equality_errors_pytreedef(tree, program.in_tree))
+    headline = "Function compiled with input pytree does not match the input pytree it was called with."
+    lines = [f"{headline} There are {len(found)} mismatches, including:"]
+    for (first, *rest), now, then, explanation in found:
+        where = ("args", "kwargs")[first.idx] + keystr(tuple(rest))
+        lines.append(f"    * at {where}, seen {then} but now given {now}, so {explanation}")
+    lines.append(
+        f"The function is {program.jaxpr.debug_info.func_src_info}. A compiled function takes arguments of the "
+        "signature that it was compiled for, and no static ones; call the jitted function itself for another one."
+    )
+    return "\n".join(lines)
+
+
+def _check_avals(program: Program, tree: Any, leaves: Sequence[Any]) -> None:
+    from_names = program.jaxpr.debug_info.safe_arg_names(len(leaves))
+    wrong = []
+    for i, (x, expected) in enumerate(zip(leaves, program.jaxpr.in_avals, strict=True)):
+        if isinstance(x, core.Tracer):
+            raise TypeError(
+                "Cannot apply JAX transformations to a function lowered and compiled for a particular signature. "
+                f"Detected argument of Tracer type {type(x)}.\nCall the jitted function itself here."
+            )
+        actual = _aval_of_value(x)
+        if actual.shape != expected.shape or actual.dtype != expected.dtype:
+            name = from_names[i] or keystr(tree_flatten_with_path(tree)[0][i][0])
+            wrong.append(
+                f"Argument '{name}' compiled with {expected.str_short()} and called with {actual.str_short()}"
+            )
+    if wrong:
+        raise TypeError(
+            "Argument types differ from the types for which this computation was compiled. Perhaps you are calling "
+            "the compiled executable with a different enable_x64 mode than when it was AOT compiled? The mismatches "
+            "are:\n" + "\n".join(wrong)
+        )
+
+
+def _aval_of_value(x: Any) -> Any:
+    try:
+        return core.get_aval(x)
+    except TypeError as error:
+        raise TypeError(f"Argument '{x}' of type {type(x)} is not a valid JAX type\n{error}") from None

@@ -1,0 +1,255 @@
+"""call -> TracedCall
+
+What `jit` knows of a function apart from running it. `Traceable` takes the arguments of a call apart, traces the
+function for their types, once per signature, and notes why it had to. The stages that a user can stop at (`trace`,
+`lower`, `eval_shape`) begin here; `pjit` adds the calls.
+
+JAX: jax/_src/pjit.py:JitWrapped
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from .. import core, runtime
+from ..base import config, report, traceback_util
+from ..compiler import shardings as jit_shardings
+from ..compiler.placement import Placement, placed_as_asked, placement_of
+from ..compiler.program import Program
+from ..compiler.shardings import ShardingTree
+from ..core import Tracer
+from ..interpreters import partial_eval
+from ..jaxpr import DebugInfo
+from ..misses.record import CallRecord, record_call
+from ..signature import api_util, argument_errors
+from ..signature.api_util import Arguments, ArgumentSpec
+from ..signature.shape_struct import ShapeDtypeStruct, aval_of_argument, key_of_argument
+from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+from . import key_reuse, stages
+from .compilation_cache import FunctionCache, Table, TracedCall, cache_of
+
+
+class JitOptions(NamedTuple):
+    """What `jit` was told besides the function. Part of what keeps tables apart."""
+
+    spec: ArgumentSpec
+    keep_unused: bool
+    inline: bool
+    compiler_options: tuple[tuple[str, Any], ...]
+    in_shardings: ShardingTree | None = None
+    out_shardings: ShardingTree | None = None
+
+    def sharing(self) -> tuple[Any, ...]:
+        """What two `jit`s of a function have in common that JAX counts as one."""
+        donation = self.spec.donate_argnums, self.spec.donate_argnames
+        return (*donation, self.compiler_options, self.in_shardings, self.out_shardings)
+
+
+class Traceable:
+    """A function with its `jit` options and its caches."""
+
+    def __init__(self, fun: Callable[..., Any], options: JitOptions) -> None:
+        self.fun = fun
+        self.options = options
+        self.name = api_util.name_of(fun)
+        self.cache: FunctionCache = cache_of(fun)
+        self.table: Table = self.cache.table(options)
+        self.is_placed = options.in_shardings is not None or options.out_shardings is not None
+
+    # --- the stages that a user can stop at -----------------------------------------------------------------
+
+    @traceback_util.api_boundary
+    def trace(self, *args: Any, **kwargs: Any) -> stages.Traced:
+        """Trace for the signature of these arguments, which may be `ShapeDtypeStruct`s."""
+        arguments, tree, avals = self.signature(args, kwargs)
+        donated = api_util.donated_leaves(self.options.spec, arguments)
+        leaves, _ = tree_flatten((arguments.args, arguments.kwargs))
+        names = api_util.argument_names(self.fun, arguments)
+        traced = self.traced_alone(arguments, tree, avals)
+        keys = [key_of_argument(x) for x in leaves]
+        placement = None
+        if self.is_placed or any(isinstance(key, runtime.Placed) for key in keys):
+            placement = self.placement(keys, arguments, traced, avals, names)
+        return stages.Traced(self.program(traced, tree, donated), placement)
+
+    @traceback_util.api_boundary
+    def lower(self, *args: Any, **kwargs: Any) -> stages.Lowered:
+        """Trace and lower for the signature of these arguments."""
+        return self.trace(*args, **kwargs).lower()
+
+    @traceback_util.api_boundary
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """The shapes and dtypes of the result, without computing it."""
+        return self.trace(*args, **kwargs).out_info
+
+    def placement(
+        self,
+        keys: Sequence[Any],
+        arguments: Arguments,
+        traced: TracedCall,
+        avals: Sequence[Any],
+        names: Sequence[str],
+    ) -> Placement:
+        """Where a call on leaves with these keys runs, from where they are and what `jit` was told of it."""
+        options = self.options
+        asked = jit_shardings.of_arguments(
+            options.in_shardings, arguments.args, arguments.kwargs, avals, names
+        )
+        if asked:
+            keys = [placed_as_asked(*each) for each in zip(keys, avals, asked, strict=True)]
+        results = jit_shardings.of_results(options.out_shardings, traced.out_tree, traced.jaxpr.out_avals)
+        return placement_of(keys, self.name, names, results)
+
+    def cache_size(self) -> int:
+        """How many signatures the function was called with, as JAX counts them: those whose tracing failed, too, and those
+        of every other `jit` of the function that donates and compiles alike, whichever arguments are static.
+        """
+        mine = self.options.sharing()
+        alike = [(o.spec, table) for o, table in self.cache.tables.items() if o.sharing() == mine]
+        return len({(spec, key) for spec, table in alike for key in table.signatures()})
+
+    # --- what they are made of ------------------------------------------------------------------------------
+
+    def signature(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Arguments, PyTreeDef, list[Any]]:
+        """The split call, its tree and the avals of its leaves."""
+        arguments = api_util.split_call(self.options.spec, args, kwargs)
+        leaves, tree = tree_flatten((arguments.args, arguments.kwargs))
+        avals = []
+        for i, x in enumerate(leaves):
+            try:
+                avals.append(aval_of_argument(x))
+            except (TypeError, OverflowError) as error:
+                raise self.refusal(arguments, i, x, error) from None
+        return arguments, tree, avals
+
+    def refusal(self, arguments: Arguments, i: int, x: Any, error: Exception) -> Exception:
+        """The error for the i-th leaf, which is not an array that can be computed with now."""
+        if isinstance(x, Tracer):
+            return error
+        name = api_util.argument_name(self.fun, arguments, i)
+        if isinstance(x, ShapeDtypeStruct):
+            return TypeError(
+                f"Argument '{name}' of shape {core.ShapedArray(x.shape, x.dtype).str_short()} of type {type(x)} is "
+                "not a valid JAX type.\nIt stands for an array without values, and is an argument for `trace`, "
+                "`lower`, `eval_shape` and `make_jaxpr`; to call the function, pass an array."
+            )
+        return argument_errors.not_an_array(self.fun, name, x, error)
+
+    def traced(
+        self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any], names: tuple[str, ...]
+    ) -> tuple[TracedCall, bool]:
+        """The function traced for these types, and whether it was traced now: if not, it was in the cache.
+
+        What was traced is kept in `cache.traces`, by its `trace_key`. It is good for as long as it `is_current`: a jaxpr
+        that closed over values of an outer trace is worth nothing when that has ended. Tracing (`trace_now`) is
+        done within `cache.tracing(key, name)`, which finds out when a function calls itself without end, and what it
+        gives is handed to `cache.remember_trace`. When it raises an error, nothing is kept.
+        """
+        key = self.trace_key(arguments, tree, avals)
+        known = self.cache.traces.get(key)
+        if known is not None and known.is_current():
+            return known, False
+        with self.cache.tracing(key, self.name):
+            traced = self.trace_now(arguments, tree, avals, names)
+        self.cache.remember_trace(key, traced)
+        return traced, True
+
+    def trace_now(
+        self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any], names: tuple[str, ...]
+    ) -> TracedCall:
+        """Run the function on tracers of these types, and report how long it took."""
+        start = time.perf_counter()
+        info = DebugInfo("jit", api_util.source_of(self.fun), names)
+        traced = trace_call(self.fun, arguments, tree, avals, info)
+        if config.local.state.options.debug_key_reuse:
+            key_reuse.signature(traced.jaxpr)
+        report.log_stage("tracing", self.name, time.perf_counter() - start)
+        return traced
+
+    def trace_key(self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any]) -> tuple[Any, ...]:
+        """What decides how the function is traced, as a tuple that can be hashed: two calls with one key share a jaxpr.
+
+        That are the options of this thread, `config.local.state.options`; the tree of the arguments; the static ones
+        (`api_util.static_key(arguments.statics)`); and the avals of the leaves.
+        """
+        return (config.local.state.options, tree, api_util.static_key(arguments.statics), *avals)
+
+    def traced_alone(self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any]) -> TracedCall:
+        """`traced`, where nothing is compiled at once, so that a miss leaves its story here."""
+        start = time.perf_counter()
+        names = api_util.argument_names(self.fun, arguments)
+        traced, was_traced = self.traced(arguments, tree, avals, names)
+        if was_traced:
+            self.note_miss(start, arguments, tree, avals, names, True, False)
+        return traced
+
+    def note_miss(
+        self,
+        start: float,
+        arguments: Arguments,
+        tree: PyTreeDef,
+        keys: Sequence[Any],
+        names: tuple[str, ...],
+        was_traced: bool,
+        was_compiled: bool,
+    ) -> CallRecord:
+        """Leave the story of a call that the cache did not know. `start` is the time when it began."""
+        seconds = time.perf_counter() - start
+        record = record_call(self.fun, self.options, config.local.state.options, arguments, tree, keys, names)
+        known = self.cache.known_records(self.table)
+        record = self.cache.misses.add(
+            self.fun, record, known, traced=was_traced, compiled=was_compiled, seconds=seconds
+        )
+        if was_traced:
+            avals = avals_of(keys)
+            self.cache.remember_record(self.trace_key(arguments, tree, avals), record)
+        return record
+
+    def program(self, traced: TracedCall, tree: PyTreeDef, donated: tuple[bool, ...]) -> Program:
+        """What the later stages need to know of a traced call."""
+        return Program(
+            self.name,
+            traced.jaxpr,
+            tree,
+            traced.out_tree,
+            donated,
+            self.options.keep_unused,
+            self.options.compiler_options,
+        )
+
+
+def avals_of(keys: Sequence[Any]) -> list[Any]:
+    """The avals in the keys of leaves, which may name a place, too."""
+    return [key if isinstance(key, core.ShapedArray) else key.aval for key in keys]
+
+
+def trace_call(
+    fun: Callable[..., Any],
+    arguments: Arguments,
+    tree: PyTreeDef,
+    avals: Sequence[Any],
+    debug_info: DebugInfo,
+) -> TracedCall:
+    """Trace `fun` for these arguments: their tree, the avals of the leaves, and the values of static
+    arguments.
+    """
+    out_trees: list[PyTreeDef] = []
+
+    def flat_fun(*leaves: Any) -> list[Any]:
+        args, kwargs = arguments.merged_with(*tree_unflatten(tree, leaves))
+        result = fun(*args, **kwargs)
+        outs, out_tree = tree_flatten(result)
+        out_trees.append(out_tree)
+        if any(not core.is_array_type(type(x)) for x in outs):
+            info = debug_info._replace(
+                result_paths=tuple(f"result{keystr(path)}" for path, _ in tree_flatten_with_path(result)[0])
+            )
+            partial_eval.check_results(outs, info)
+        return outs
+
+    jaxpr = partial_eval.trace_to_jaxpr(flat_fun, avals, debug_info)
+    return TracedCall(jaxpr, out_trees[0])

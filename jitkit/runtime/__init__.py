@@ -1,0 +1,64 @@
+"""Where jitkit meets the machine: arrays, and everything that is asked of jax and jaxlib.
+
+Comes in: StableHLO text, and values in the host's memory. Goes out: executables and buffers. jaxlib's entry points are private
+and change; all of them are named in this room, and nowhere else. In the order of reading:
+
+    jaxlib       the gate: opens when the first buffer, device or executable is asked for
+    devices      devices, and which of them hold which part of an array
+    buffers      value -> buffer
+    compiling    StableHLO text -> loaded executable
+    executing    loaded executable + buffers -> buffers
+    array        value -> Array: an aval and a handle on a buffer
+    tokens       the same for programs that do more than compute results
+
+`runtime.NAME` is how other modules say it; `array` and `tokens`, which are ours, they import by name.
+
+JAX: jax/_src/interpreters/pxla.py:ExecuteReplicated
+"""
+
+from __future__ import annotations
+
+from .buffers import Buffer as Buffer
+from .buffers import aval_of_buffer as aval_of_buffer
+from .buffers import from_dlpack as from_dlpack
+from .buffers import is_buffer as is_buffer
+from .buffers import jax_aval as jax_aval
+from .buffers import key_of_buffer as key_of_buffer
+from .buffers import put as put
+from .compiling import compile_text as compile_text
+from .compiling import compile_with_callbacks as compile_with_callbacks
+from .compiling import cost_of_executable as cost_of_executable
+from .compiling import cost_of_text as cost_of_text
+from .compiling import deserialize as deserialize
+from .compiling import hlo_of_text as hlo_of_text
+from .compiling import memory_of_executable as memory_of_executable
+from .compiling import mlir_context as mlir_context
+from .compiling import platform_fingerprint as platform_fingerprint
+from .compiling import serialize as serialize
+from .devices import Device as Device
+from .devices import OnHost as OnHost
+from .devices import Placed as Placed
+from .devices import Sharding as Sharding
+from .devices import default_backend as default_backend
+from .devices import default_device as default_device
+from .devices import describe_sharding as describe_sharding
+from .devices import devices as devices
+from .devices import is_equivalent as is_equivalent
+from .devices import lowering_platform as lowering_platform
+from .devices import mesh_text as mesh_text
+from .devices import on_host as on_host
+from .devices import placed as placed
+from .devices import replicated as replicated
+from .devices import result_shardings as result_shardings
+from .devices import sharding_devices as sharding_devices
+from .devices import sharding_text as sharding_text
+from .devices import single_device_sharding as single_device_sharding
+from .executing import block_until_ready as block_until_ready
+from .executing import execute_with_tokens as execute_with_tokens
+from .executing import host_dispatcher as host_dispatcher
+from .executing import result_handlers as result_handlers
+from .executing import wait_for as wait_for
+from .jaxlib import buffer_holders as buffer_holders
+from .jaxlib import deleted_error as deleted_error
+from .jaxlib import explained as explained
+from .jaxlib import gate as gate

@@ -1,0 +1,428 @@
+"""value -> Array: an aval and a handle on a buffer
+
+A concrete value of jitkit. It holds two things that a call looks at, the PJRT buffer and the key under which
+caches know it (its aval, or its aval and place when it was put somewhere on purpose), and has the operators
+that it shares with tracers.
+
+Arrays are immutable; computing is asynchronous: an operation returns before its result exists, and whoever
+looks at the numbers (printing, `np.asarray`, `float`) waits. `block_until_ready` waits without looking, which
+is what a stopwatch needs.
+
+JAX: jax/_src/array.py:ArrayImpl
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from operator import attrgetter
+from typing import Any, cast
+
+import numpy as np
+
+from .. import core, runtime
+from ..base import config
+from ..core import ShapedArray, Tracer, dtypes
+from ..core.operators import Operators
+
+
+class _ArrayMeta(type):
+    """Lets `isinstance(tracer, jitkit.Array)` be true, so that type checks in user code hold while it is
+    traced.
+    """
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return cls in type(instance).__mro__ or isinstance(instance, Tracer) or runtime.is_buffer(instance)
+
+
+class Array(Operators, metaclass=_ArrayMeta):
+    """An array on a device: immutable, with `shape`, `dtype`, the operators of numpy, and `weak_type`.
+
+    Made by `jitkit.numpy.array`, `device_put` and by every operation. `np.asarray(x)`, `jax.numpy` and
+    matplotlib accept it; on CPU numpy sees the same memory, without a copy.
+    """
+
+    __slots__ = ("__weakref__", "_buf", "_key", "aval")
+    __array_priority__ = 100
+
+    def __init__(self, buf: runtime.Buffer, aval: ShapedArray, key: Any) -> None:
+        self._buf = buf
+        self.aval = aval
+        self._key = key
+
+    # type and place
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the axes."""
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The element type."""
+        return self.aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self.aval.ndim
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.aval.size
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        return self.aval.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.aval.size * self.aval.dtype.itemsize
+
+    @property
+    def weak_type(self) -> bool:
+        """Whether the dtype came from a Python scalar and gives way in promotion."""
+        return self.aval.weak_type
+
+    @property
+    def sharding(self) -> runtime.Sharding:
+        """Which devices hold which part (a `jax.sharding.Sharding`)."""
+        return self._buf.sharding
+
+    @property
+    def device(self) -> Any:
+        """The device that holds the array, or its sharding when there are several."""
+        return self._buf.device
+
+    def devices(self) -> set[runtime.Device]:
+        """The devices that hold the array."""
+        self._check_not_deleted()
+        return set(runtime.sharding_devices(self._buf.sharding))
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        """Whether this process reaches every part of the array: with one process, always."""
+        return bool(self._buf.is_fully_addressable)
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether every device holds the whole array."""
+        return bool(self._buf.is_fully_replicated)
+
+    @property
+    def addressable_shards(self) -> list[Any]:
+        """The parts of the array, as jax has them: each with its `device`, `index` and `data`."""
+        return list(self._buf.addressable_shards)
+
+    def on_device_size_in_bytes(self) -> int:
+        """The memory that the array takes on its device."""
+        return int(self._buf.on_device_size_in_bytes())
+
+    def unsafe_buffer_pointer(self) -> int:
+        """The address of the array's memory, which is valid as long as the array."""
+        return int(self._buf.unsafe_buffer_pointer())
+
+    def copy_to_host_async(self) -> None:
+        """Begin to copy the array to the host, for a later `np.asarray`."""
+        self._buf.copy_to_host_async()
+
+    @property
+    def committed(self) -> bool:
+        """Whether the array was put on its device on purpose; computations follow committed arrays."""
+        return self._key is not self.aval
+
+    # waiting, deleting
+
+    def block_until_ready(self) -> Array:
+        """Wait until the array is computed, and return it."""
+        try:
+            self._buf.block_until_ready()
+        except RuntimeError as error:
+            raise runtime.explained(error) from None
+        return self
+
+    def is_ready(self) -> bool:
+        """Whether the array is computed."""
+        return bool(self._buf.is_ready())
+
+    def is_deleted(self) -> bool:
+        """Whether the buffer was donated or deleted."""
+        return bool(self._buf.is_deleted())
+
+    def delete(self) -> None:
+        """Free the buffer now."""
+        self._buf.delete()
+
+    # values
+
+    @property
+    def _value(self) -> np.ndarray[Any, Any]:
+        self._check_not_deleted()
+        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
+            raise TypeError(
+                "JAX array with PRNGKey dtype cannot be converted to a NumPy array. Use jax.random.key_data(arr) if "
+                "you wish to extract the underlying integer array."
+            )
+        return np.asarray(self._buf)
+
+    @property
+    def _stored(self) -> np.ndarray[Any, Any]:
+        """The numbers on the device, which of an extended dtype are not the elements but what they are made of."""
+        self._check_not_deleted()
+        return np.asarray(self._buf)
+
+    def _check_not_deleted(self) -> None:
+        if self._buf.is_deleted():
+            raise runtime.deleted_error(self.aval)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        value = self._value
+        return np.asarray(value, dtype, copy=copy)
+
+    def __jax_array__(self) -> runtime.Buffer:
+        return self._buf
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        return self._buf.__dlpack__(**kwargs)
+
+    def __dlpack_device__(self) -> Any:
+        return self._buf.__dlpack_device__()
+
+    def __buffer__(self, flags: int) -> memoryview:
+        return memoryview(cast(Any, self._value))  # Python asks for it from 3.12 on
+
+    def tolist(self) -> Any:
+        """Nested lists of Python scalars."""
+        return self._value.tolist()
+
+    def __bytes__(self) -> bytes:
+        return self.tobytes()
+
+    def tobytes(self, order: str = "C") -> bytes:
+        """The elements' bytes."""
+        return self._value.tobytes("F" if order == "F" else "C")
+
+    def item(self, *args: int) -> Any:
+        """The element as a Python scalar; with several elements, the one at the index given."""
+        return self._value.item(*args)
+
+    def __bool__(self) -> bool:
+        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
+            raise TypeError("key array cannot be converted to boolean.")
+        core.check_bool_conversion(self)
+        return bool(self._value)
+
+    def __int__(self) -> int:
+        core.check_scalar_conversion(self)
+        return int(self._value)
+
+    def __float__(self) -> float:
+        core.check_scalar_conversion(self)
+        return float(self._value)
+
+    def __complex__(self) -> complex:
+        core.check_scalar_conversion(self)
+        return complex(self._value)
+
+    def __index__(self) -> int:
+        core.check_integer_conversion(self)
+        return operator.index(self._value[()])
+
+    def __len__(self) -> int:
+        if not self.aval.shape:
+            raise TypeError("len() of unsized object")
+        return self.aval.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.aval.shape:
+            is_key = isinstance(self.aval.dtype, dtypes.ExtendedDType)
+            raise TypeError(f"iteration over a 0-d {'key ' if is_key else ''}array")
+        if runtime.default_backend() != "cpu" or self.committed:
+            return (operator.getitem(cast(Any, self), i) for i in range(self.aval.shape[0]))
+        # On the CPU numpy looks into the buffer, and a row is a copy: a fifth of the price of a slice on the device.
+        aval = self.aval.update(shape=self.aval.shape[1:])
+        return (from_host(row.copy(), aval) for row in self._stored)
+
+    def __hash__(self) -> int:
+        raise TypeError(f"unhashable type: {type(self).__name__!r}")
+
+    def __reduce__(self) -> Any:
+        return _unpickle, (self._stored, self.aval)
+
+    # printing
+
+    def __format__(self, spec: str) -> str:
+        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
+            return format(str(self), spec)
+        return format(self._value if self.aval.ndim else self._value[()], spec)
+
+    def __str__(self) -> str:
+        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
+            return repr(self)
+        return str(self._value)
+
+    def __repr__(self) -> str:
+        weak = ", weak_type=True" if self.aval.weak_type else ""
+        kind = f"dtype={self.aval.dtype.name}{weak})"
+        if self.is_deleted():
+            return f"Array({self.aval.str_short()}, deleted)"
+        if isinstance(self.aval.dtype, dtypes.ExtendedDType):
+            return f"Array({self.aval.shape}, {kind} overlaying:\n{self._stored}"
+        if self.aval.size == 0:
+            return f"Array([], shape={self.aval.shape}, {kind}"
+        width = np.get_printoptions()["linewidth"]
+        text = np.array2string(self._value, prefix="Array(", suffix=",", separator=", ", max_line_width=width)
+        last_line = len(text) - text.rfind("\n") + 1
+        separator = " " * len("Array(") if last_line + len(kind) + 1 > width else " "
+        return f"Array({text},{separator}{kind}"
+
+
+def _unpickle(value: np.ndarray[Any, Any], aval: ShapedArray) -> Array:
+    return from_host(value, aval)
+
+
+core.aval_of_type[Array] = lambda x: x.aval
+runtime.buffer_holders.append(Array)
+
+
+# --- making and converting ----------------------------------------------------------------------------------
+
+
+def wrap(buffer: runtime.Buffer) -> Array:
+    """An Array around a jax.Array, without a copy."""
+    return Array(buffer, runtime.aval_of_buffer(buffer), runtime.key_of_buffer(buffer))
+
+
+def from_host(x: Any, aval: ShapedArray) -> Array:
+    """An uncommitted Array of this aval with the values of a numpy array or Python scalar."""
+    sharding = runtime.single_device_sharding(runtime.default_device())
+    return Array(runtime.put(x, aval, sharding, False), aval, aval)
+
+
+def reinterpreted(x: Array, aval: ShapedArray) -> Array:
+    """The buffer of x as an Array of another aval, which is stored in the same way; it stays where it is."""
+    key = runtime.placed(aval, x._key.sharding) if x.committed else aval
+    return Array(x._buf, aval, key)
+
+
+def from_dlpack(x: Any) -> Array:
+    """An Array on the memory of whatever speaks DLPack (torch tensors, cupy and numpy arrays, `jax.Array`s),
+    committed to its device. TypeError for other values.
+    """
+    return wrap(runtime.from_dlpack(x))
+
+
+def as_array(x: Any) -> Any:
+    """Any array-like value (numpy, Python scalar, jax.Array) as an Array; Arrays and tracers as they are.
+    TypeError otherwise.
+    """
+    if type(x) is Array or isinstance(x, Tracer):
+        return x
+    if runtime.is_buffer(x):
+        return wrap(x)
+    aval = core.get_aval(x)
+    return from_host(x, aval)
+
+
+def _not_for_a_device(x: Any) -> TypeError:
+    if isinstance(x, str):
+        return TypeError(f"Argument '{x}' of type {type(x)} is not a valid JAX type")
+    if hasattr(x, "dtype"):
+        return TypeError(
+            f"Dtype {x.dtype} is not a valid JAX array type. Only arrays of numeric types are supported by JAX."
+        )
+    return TypeError(
+        f"Cannot interpret value of type {type(x)} as an abstract array; it does not have a dtype attribute\n"
+        "Only numbers, arrays of numbers, and trees of those can be put on a device."
+    )
+
+
+def device_put_leaf(x: Any, device: Any = None) -> Any:
+    """One array to a device or sharding; with `None`, to the default device unless it is on one already."""
+    try:
+        x = as_array(x)
+    except TypeError:
+        raise _not_for_a_device(x) from None
+    if device is None:
+        return x
+    if not hasattr(device, "device_set") and not hasattr(device, "client"):
+        raise ValueError(
+            "`jax.device_put` only accepts `None`, `jax.sharding.Sharding`, `jax.Device`, `Format`, `jax.memory.Space` "
+            f"or a pytree of these values. Received invalid value: {device}\n"
+            "Pass one of `jitkit.devices()`, or a Sharding."
+        )
+    if isinstance(x, Tracer):
+        return x
+    sharding = device if hasattr(device, "device_set") else runtime.single_device_sharding(device)
+    return Array(runtime.put(x._buf, x.aval, sharding, True), x.aval, runtime.placed(x.aval, sharding))
+
+
+# How to find the key of an argument, by its exact type: what a cache must know of it. Types are added when
+# they are first met.
+key_functions: dict[type, Callable[[Any], Any]] = {Array: attrgetter("_key")}
+
+
+def key_of(x: Any) -> Any:
+    """What a cache must know of an argument: see `runtime.OnHost`, `runtime.Placed`. TypeError when it is not
+    an array.
+    """
+    find = key_functions.get(type(x))
+    return _first_key(x) if find is None else find(x)
+
+
+def _first_key(x: Any) -> Any:
+    """The key of a value of a type that is met for the first time."""
+    t = type(x)
+    if isinstance(x, Tracer):
+        if not x._trace.alive:
+            raise core.escaped_tracer_error(x)
+        raise TypeError(f"{x!r} is a traced value, and this computation is to run now")
+    if runtime.is_buffer(x):
+        find: Callable[[Any], Any] = runtime.key_of_buffer
+    elif type(x) is np.ndarray:
+        find = _key_of_ndarray
+    else:
+        core.get_aval(x)  # raises for a type that is not an array's
+        find = {float: _key_of_float, int: _key_of_int, bool: _key_of_bool}.get(t, _key_of_scalar)
+    key_functions[t] = find
+    return find(x)
+
+
+def _key_of_scalar(x: Any) -> Any:
+    return runtime.on_host(core.get_aval(x))
+
+
+def _key_of_float(x: float) -> Any:
+    return _float_keys[config.local.state.options.enable_x64]
+
+
+def _key_of_int(x: int) -> Any:
+    if -(2**31) <= x < 2**31:
+        return _int_keys[config.local.state.options.enable_x64]
+    return _key_of_scalar(x)
+
+
+def _key_of_bool(x: bool) -> Any:
+    return _bool_key
+
+
+_bool_key = runtime.OnHost(ShapedArray((), np.bool_))  # Python's and numpy's True are two entries, as in JAX
+_int_keys = [runtime.on_host(ShapedArray((), dtype, weak_type=True)) for dtype in (np.int32, np.int64)]
+_float_keys = [runtime.on_host(ShapedArray((), dtype, weak_type=True)) for dtype in (np.float32, np.float64)]
+_ndarray_keys: dict[
+    Any, Any
+] = {}  # by shape and dtype; 64-bit dtypes are absent, x64 decides what they become
+
+
+def _key_of_ndarray(x: np.ndarray[Any, Any]) -> Any:
+    key = _ndarray_keys.get((x.shape, x.dtype))
+    if key is None:
+        key = _key_of_scalar(x)
+        if key.aval.dtype == x.dtype and x.dtype.itemsize < 8:
+            if len(_ndarray_keys) > 4096:
+                _ndarray_keys.clear()
+            _ndarray_keys[x.shape, x.dtype] = key
+    return key

@@ -1,0 +1,172 @@
+"""StableHLO text -> loaded executable; what XLA says about either; and executables as bytes
+
+JAX: jax/_src/compiler.py:backend_compile_and_load
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..base import errors
+from .devices import Device, default_device
+from .jaxlib import gate
+
+
+def compile_text(text: str, owners: Sequence[Device], options: tuple[tuple[str, Any], ...] = ()) -> Any:
+    """Compile StableHLO text for these devices, and load it. XLA's complaints are shown with our line of the
+    text.
+
+    Several devices mean one program partitioned over all of them (SPMD, by Shardy). `options` are XLA's own
+    debug options.
+    """
+    g = gate()
+    compile_options = _compile_options(owners, options)
+    try:
+        return owners[0].client.compile_and_load(text, list(owners), compile_options)
+    except g.runtime_error as error:
+        raise errors.JaxRuntimeError(_with_source_line(str(error), text)) from None
+
+
+def compile_with_callbacks(
+    text: str,
+    owners: Sequence[Device],
+    options: tuple[tuple[str, Any], ...],
+    callbacks: Sequence[Callable[..., Any]],
+) -> Any:
+    """The same for a program that calls Python functions, which it knows by their index in `callbacks`.
+
+    The executable keeps them alive. For such a program jaxlib wants a parsed module instead of text.
+    """
+    g = gate()
+    parsed = importlib.import_module("jaxlib.mlir.ir").Module.parse(text, mlir_context())
+    devices_of_program = g.xla_client.DeviceList(tuple(owners))
+    try:
+        return owners[0].client.compile_and_load(
+            parsed, devices_of_program, _compile_options(owners, options), list(callbacks)
+        )
+    except g.runtime_error as error:
+        raise errors.JaxRuntimeError(_with_source_line(str(error), text)) from None
+
+
+def mlir_context() -> Any:
+    """What MLIR needs to parse our text: the dialects in it."""
+    ir = importlib.import_module("jaxlib.mlir.ir")
+    registry = ir.DialectRegistry()
+    importlib.import_module("jaxlib.mlir._mlir_libs._jax_mlir_ext").register_dialects(registry)
+    context = ir.Context()
+    context.append_dialect_registry(registry)
+    context.load_all_available_dialects()
+    dialects = (
+        importlib.import_module("jaxlib.mlir.dialects.stablehlo"),
+        importlib.import_module("jaxlib.mlir.dialects.chlo"),
+        importlib.import_module("jaxlib.mlir.dialects.sdy"),
+    )
+    for dialect in dialects:
+        dialect.register_dialect(context)
+    return context
+
+
+def _compile_options(owners: Sequence[Device], options: tuple[tuple[str, Any], ...]) -> Any:
+    g = gate()
+    compile_options = g.xla_client.CompileOptions()
+    n = len(owners)
+    assignment = g.xla_client.DeviceAssignment.create(np.array([[device.id for device in owners]], np.int32))
+    compile_options.num_replicas = 1
+    compile_options.num_partitions = n
+    compile_options.device_assignment = assignment
+    build = compile_options.executable_build_options
+    build.num_replicas = 1
+    build.num_partitions = n
+    build.device_assignment = assignment
+    if n > 1:
+        build.use_spmd_partitioning = True
+        build.use_shardy_partitioner = True
+    if options:
+        compile_options.env_option_overrides = list(options)
+    return compile_options
+
+
+def serialize(executable: Any) -> bytes:
+    """The executable as bytes that `deserialize` takes, in this or another process on the same kind of
+    machine.
+    """
+    data: bytes = executable.serialize()
+    return data
+
+
+def deserialize(data: bytes, owners: Sequence[Device], options: tuple[tuple[str, Any], ...] = ()) -> Any:
+    """Load an executable that was serialised. Damaged data raises."""
+    return owners[0].client.deserialize_executable(data, list(owners), _compile_options(owners, options))
+
+
+def platform_fingerprint(device: Device) -> str:
+    """What an executable depends on besides its text: jaxlib's version, the platform and the machine's
+    features.
+    """
+    client = device.client
+    version = importlib.import_module("jaxlib.version").__version__
+    parts = (
+        f"jaxlib {version}",
+        client.platform,
+        client.platform_version,
+        device.device_kind,
+        _cpu_features(),
+    )
+    return "; ".join(parts)
+
+
+@functools.cache
+def _cpu_features() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            match = re.search(r"^(?:flags|Features)\s*:\s*(.*)$", file.read(), re.MULTILINE)
+    except OSError:
+        match = None
+    platform = importlib.import_module("platform")
+    return f"{platform.machine()} {match.group(1) if match else platform.processor()}"
+
+
+def _with_source_line(message: str, text: str) -> str:
+    match = re.search(r":(\d+):(\d+)", message)
+    lines = text.splitlines()
+    if not match or not 0 < int(match.group(1)) <= len(lines):
+        return message
+    line, column = int(match.group(1)), int(match.group(2))
+    return f"{message}\n\nline {line} of the StableHLO text:\n  {lines[line - 1]}\n  {' ' * (column - 1)}^"
+
+
+# --- what XLA says about a program --------------------------------------------------------------------------
+
+
+def hlo_of_text(text: str) -> str:
+    """StableHLO text as HLO text, before optimisation."""
+    convert = gate().ext.mlir.mlir_module_to_xla_computation
+    hlo: str = convert(text, use_tuple_args=False, return_tuple=False).as_hlo_text()
+    return hlo
+
+
+def cost_of_text(text: str) -> dict[str, float]:
+    """XLA's cost estimate for StableHLO text, before optimisation."""
+    g = gate()
+    computation = g.ext.mlir.mlir_module_to_xla_computation(text, use_tuple_args=False, return_tuple=False)
+    return dict(g.ext.hlo_module_cost_analysis(default_device().client, computation.get_hlo_module()))
+
+
+def cost_of_executable(executable: Any) -> dict[str, float]:
+    """XLA's cost estimate for a compiled program."""
+    costs = executable.cost_analysis()
+    return dict(costs[0] if isinstance(costs, (list, tuple)) else costs)
+
+
+def memory_of_executable(executable: Any) -> Any:
+    """Memory statistics of a compiled program, or None where the platform does not tell."""
+    try:
+        return executable.get_compiled_memory_stats()
+    except gate().runtime_error:
+        return None

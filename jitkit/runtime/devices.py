@@ -1,0 +1,172 @@
+"""Devices, and which of them hold which part of an array.
+
+Devices come from PJRT, and shardings are JAX's own objects, which buffers carry. What a cache must know of a value that is
+not simply on the default device is here, too: `Placed` and `OnHost`.
+
+JAX: jax/_src/named_sharding.py:NamedSharding
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import Any
+
+from .jaxlib import gate
+
+Device = Any  # a PJRT device
+Sharding = Any  # jax.sharding.Sharding: which devices hold which part
+
+
+def devices(platform: str | None = None) -> list[Device]:
+    """The devices of a platform ("cpu", "gpu", "tpu", ...), or of the default one. RuntimeError when there is
+    none.
+    """
+    found: list[Device] = gate().jax.devices(platform)
+    return found
+
+
+@functools.cache
+def default_device() -> Device:
+    """Where uncommitted values live."""
+    return devices()[0]
+
+
+def default_backend() -> str:
+    """The platform of the default device: "cpu", "gpu" or "tpu"."""
+    platform: str = gate().jax.default_backend()
+    return platform
+
+
+def lowering_platform() -> str:
+    """The platform to lower for: the default one, or "cpu" with no jax, since writing text needs no device."""
+    try:
+        return default_backend()
+    except ModuleNotFoundError:
+        return "cpu"
+
+
+@functools.lru_cache(maxsize=1024)
+def single_device_sharding(device: Device) -> Sharding:
+    """The sharding that puts a whole array on one device."""
+    return gate().jax.sharding.SingleDeviceSharding(device)
+
+
+def sharding_devices(sharding: Sharding) -> tuple[Device, ...]:
+    """The devices of a sharding, in the order of their assignment."""
+    return tuple(sharding._device_assignment)
+
+
+def is_equivalent(a: Sharding, b: Sharding, ndim: int) -> bool:
+    """Whether two shardings put the same part of an array of `ndim` axes on the same device."""
+    return bool(a.is_equivalent_to(b, ndim))
+
+
+class Placed:
+    """What a cache must know of a value that was put somewhere on purpose: its aval and its sharding.
+    Interned.
+    """
+
+    __slots__ = ("aval", "sharding")
+
+    def __init__(self, aval: Any, sharding: Sharding) -> None:
+        self.aval = aval
+        self.sharding = sharding
+
+    def __repr__(self) -> str:
+        return f"{self.aval.str_short()} on {describe_sharding(self.sharding)}"
+
+
+class OnHost:
+    """What a cache must know of a value that is not on a device yet (numpy, Python scalar): its aval.
+    Interned.
+    """
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Any) -> None:
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"{self.aval.str_short()} on the host"
+
+
+_placed: dict[tuple[Any, Sharding], Placed] = {}
+_on_host: dict[Any, OnHost] = {}
+LIMIT = 1 << 14  # interned keys kept; when full they are dropped, which costs a cache miss and nothing else
+
+
+def placed(aval: Any, sharding: Sharding) -> Placed:
+    """The interned key of a committed value."""
+    key = (aval, sharding)
+    found = _placed.get(key)
+    if found is None:
+        make_room(_placed)
+        found = _placed.setdefault(key, Placed(aval, sharding))
+    return found
+
+
+def on_host(aval: Any) -> OnHost:
+    """The interned key of a host value."""
+    found = _on_host.get(aval)
+    if found is None:
+        make_room(_on_host)
+        found = _on_host.setdefault(aval, OnHost(aval))
+    return found
+
+
+def make_room(table: dict[Any, Any]) -> None:
+    """Empty an interning table that is full."""
+    if len(table) >= LIMIT:
+        table.clear()
+
+
+def describe_sharding(sharding: Sharding) -> str:
+    """`cpu:0`, or the sharding's own text when it has several devices."""
+    owners = sharding_devices(sharding)
+    return f"{owners[0].platform}:{owners[0].id}" if len(owners) == 1 else str(sharding)
+
+
+# --- several devices ------------------------------------------------------------------------------------------
+
+
+def replicated(sharding: Sharding) -> Sharding:
+    """The sharding that puts a whole array on each device of a sharding.
+
+    NotImplementedError for shardings of several devices without a mesh, which Shardy's text cannot express.
+    """
+    owners = sharding_devices(sharding)
+    if len(owners) == 1:
+        return single_device_sharding(owners[0])
+    if not hasattr(sharding, "mesh"):
+        raise NotImplementedError(
+            f"arrays sharded by {type(sharding).__name__}: jitkit knows `jax.sharding.NamedSharding` only"
+        )
+    jax = gate().jax
+    return jax.sharding.NamedSharding(sharding.mesh, jax.sharding.PartitionSpec())
+
+
+def mesh_text(sharding: Sharding) -> str:
+    """The mesh of a sharding in Shardy's text: `<["x"=4, "y"=2]>`."""
+    axes = ", ".join(f'"{name}"={size}' for name, size in sharding.mesh.shape.items())
+    return f"<[{axes}]>"
+
+
+def sharding_text(sharding: Sharding, ndim: int) -> str:
+    """A sharding of an array in Shardy's text: for each axis the axes of the mesh that it is spread over."""
+    axes = [axis if isinstance(axis, tuple) else () if axis is None else (axis,) for axis in sharding.spec]
+    axes += [()] * (ndim - len(axes))
+    listed = ", ".join("{" + ", ".join(f'"{name}"' for name in names) + "}" for names in axes)
+    return f"#sdy.sharding<@mesh, [{listed}]>"
+
+
+def result_shardings(executable: Any, sharding: Sharding, count: int) -> list[Sharding]:
+    """Where the partitioner put the results of a program for several devices."""
+    found = executable.get_output_shardings()
+    if found is None:
+        return [sharding] * count
+    parse = importlib.import_module("jax._src.sharding_impls").parse_flatten_op_sharding
+    named = gate().jax.sharding.NamedSharding
+    return [named(sharding.mesh, parse(each, sharding.mesh)[0]) for each in found]
+
+

@@ -1,0 +1,12 @@
+"""call -> signature + leaves
+
+Comes in: a function, `jit`'s options, and the arguments of one call. Goes out: which arguments are static, and the names of the
+others, for keys and for errors. In the order of reading:
+
+    argument_spec      jit's options + a function's signature -> ArgumentSpec
+    api_util           call -> signature + leaves
+    argument_errors    what is said of arguments that cannot be taken
+    shape_struct       arguments without values
+
+JAX: jax/_src/api_util.py:infer_argnums_and_argnames
+"""

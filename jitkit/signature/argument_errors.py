@@ -1,0 +1,118 @@
+"""What is said of arguments that cannot be taken: which one, why, and the edit that mends it.
+
+JAX: jax/_src/pjit.py:_infer_input_type
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from ..base import errors
+
+
+def not_an_array(fun: Callable[..., Any], name: str, x: Any, error: Exception) -> Exception:
+    """The error for an argument, called `name`, of a type that cannot be traced, or an int that does not fit."""
+    if isinstance(error, OverflowError):
+        return OverflowError(
+            "An overflow was encountered while parsing an argument to a jitted computation, whose argument "
+            "path is "
+            f"{name}. Got {type(x)} with value {x}\n"
+            "It does not fit the 32-bit integers that are the default. Pass a float, or enable 64-bit types."
+        )
+    if hasattr(x, "__jax_array__") and not errors.about_jax_tracer(x):
+        return ValueError(
+            "Triggering __jax_array__() during abstractification is no longer supported. To avoid this error, either "
+            "explicitly convert your object using jax.numpy.array(), or register your object as a pytree.\n"
+            f"It was passed as {name}, and is of type {type(x)}."
+        )
+    if isinstance(x, np.generic) and not isinstance(x, np.str_):
+        return TypeError(
+            f"Argument '{x}' of type {type(x)} is not a valid JAX type.\n"
+            f"It was passed as {name}. {_instead_of(x, name)}"
+        )
+    return TypeError(
+        f"Error interpreting argument to {fun} as an abstract array. The problematic value is of type "
+        f"{type(x)} and was "
+        f"passed to the function at path {name}.\n"
+        "This typically means that a jit-wrapped function was called with a non-array argument, and this "
+        "argument was "
+        "not marked as static using the static_argnums or static_argnames parameters of "
+        f"jit.\n{_instead_of(x, name)}"
+    )
+
+
+def _instead_of(x: Any, name: str) -> str:
+    if about := errors.about_jax_tracer(x):
+        return about.lstrip()
+    if isinstance(x, str):
+        return f"A string is not an array. If {name} selects a variant of the function, {_made_static(name)}."
+    if isinstance(x, (set, frozenset)):
+        return f"A set is not a pytree, because it has no order. Pass {name} as a sorted list or a tuple."
+    if callable(x):
+        return f"A function is not an array. Close over it, or {_made_static(name)}."
+    if isinstance(x, np.generic):
+        return f"Arrays hold numbers: convert {name} to one first."
+    return (
+        f"If {name} holds arrays, register its class as a pytree; if it is a setting, {_made_static(name)}."
+    )
+
+
+def _made_static(name: str) -> str:
+    return "make it static" if name.isidentifier() else "pass it as an argument of its own that is static"
+
+
+def unhashable_static(value: Any, error: Exception) -> ValueError:
+    """The error for a static argument without a hash."""
+    return ValueError(
+        "Non-hashable static arguments are not supported. An error occurred while trying to hash an object "
+        "of type "
+        f"{type(value)}, {value}. The error was:\nTypeError: {error}\n\n"
+        "A static argument is part of the key under which compiled code is found, so it needs a hash. "
+        f"{_hashable_instead(value)}"
+    )
+
+
+def incomparable_static(values: Iterable[Any], error: Exception) -> Exception:
+    """The error for static arguments of which one cannot be compared; `error` itself when all can be."""
+    for value in values:
+        try:
+            bool(value == value)
+        except Exception as refusal:
+            return _incomparable(type(value), refusal)
+    return error
+
+
+def _incomparable(kind: type, error: Exception) -> ValueError:
+    return ValueError(
+        "static arguments should be comparable using __eq__."
+        f"The following error was raised when comparing two objects of types {kind} and {kind}. "
+        f"The error was:\n{type(error).__name__}: {error}\n\n"
+        "A static argument is part of the key under which compiled code is found: two with one hash are compared, "
+        "and `==` has to answer True or False. Write `__eq__` so, or pass what identifies the value."
+    )
+
+
+def mutated_static(function: str, where: int | str, value: Any) -> ValueError:
+    """The error for a static argument that has another hash than when it was first passed."""
+    return ValueError(
+        f"Static argument {where!r} of {function} was mutated: {value!r} has another hash than when it was "
+        "first "
+        "passed. A static argument is part of the key under which compiled code is found, so it must not "
+        "change. "
+        "Make a new object instead, for example with `dataclasses.replace` on a frozen dataclass."
+    )
+
+
+def _hashable_instead(value: Any) -> str:
+    if isinstance(value, list):
+        return "Pass a tuple instead of a list."
+    if isinstance(value, dict):
+        return "Pass a tuple of its items, or a frozen dataclass, instead of a dict."
+    if isinstance(value, set):
+        return "Pass a frozenset instead of a set."
+    if hasattr(value, "shape"):
+        return "Do not mark arrays as static: pass them as ordinary arguments."
+    return "Give its class `__hash__` and `__eq__`, for example with `@dataclass(frozen=True)`."

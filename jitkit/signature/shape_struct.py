@@ -1,0 +1,86 @@
+"""Arrays without values: arguments for `trace`, `lower`, `eval_shape` and `make_jaxpr`.
+
+JAX: jax/_src/core.py:ShapeDtypeStruct
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import core, runtime
+from ..core import ShapedArray, dtypes
+
+
+class ShapeDtypeStruct:
+    """The shape and dtype of an array without its values: an argument for `trace`, `eval_shape`,
+    `make_jaxpr`; what they return.
+    """
+
+    __module__ = "jitkit"  # where users find it, as the errors say
+    __slots__ = ("dtype", "shape", "sharding", "weak_type")
+
+    def __init__(
+        self, shape: Sequence[int], dtype: Any, *, sharding: Any = None, weak_type: bool = False
+    ) -> None:
+        if dtype is None:
+            raise ValueError("ShapeDtypeStruct: dtype must be specified.")
+        aval = ShapedArray(tuple(shape), dtype)
+        self.shape = aval.shape
+        self.dtype = aval.dtype
+        self.sharding = sharding
+        self.weak_type = weak_type
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return ShapedArray(self.shape, self.dtype).size
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ShapeDtypeStruct) and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        return hash(self._parts())
+
+    def _parts(self) -> tuple[Any, ...]:
+        return self.shape, self.dtype, self.sharding, self.weak_type
+
+    def update(self, **changes: Any) -> ShapeDtypeStruct:
+        """The same with some parts replaced: `shape`, `dtype`, `sharding`, `weak_type`."""
+        parts = {name: getattr(self, name) for name in ShapeDtypeStruct.__slots__} | changes
+        return ShapeDtypeStruct(parts.pop("shape"), parts.pop("dtype"), **parts)
+
+    def __repr__(self) -> str:
+        sharding = f", sharding={self.sharding}" if self.sharding is not None else ""
+        weak = f", weak_type={self.weak_type}" if self.weak_type else ""
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{sharding}{weak})"
+
+
+def aval_of_argument(x: Any) -> Any:
+    """The aval of an argument where no value is needed: a `ShapeDtypeStruct`, or whatever has a shape and a
+    dtype, will do.
+    """
+    if (
+        not core.is_array_type(type(x))
+        and hasattr(x, "shape")
+        and dtypes.is_array_dtype(getattr(x, "dtype", None))
+    ):
+        return ShapedArray(x.shape, dtypes.canonicalize_dtype(x.dtype), getattr(x, "weak_type", False))
+    return core.get_aval(x)
+
+
+def key_of_argument(x: Any) -> Any:
+    """What is known of the place of an argument, which may be without a value."""
+    if isinstance(x, ShapeDtypeStruct) and x.sharding is not None:
+        return runtime.placed(aval_of_argument(x), x.sharding)
+    return runtime.key_of_buffer(x) if runtime.is_buffer(x) else getattr(x, "_key", None)

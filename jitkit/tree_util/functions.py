@@ -1,0 +1,408 @@
+"""value -> leaves + treedef
+
+Flattening takes a tree of tuples, lists, dicts and other nodes apart into the list of its leaves, from left
+to right, and its structure. Everything inside `jit` works on the leaves; the structure puts the result
+together at the end. So what a user writes as `params["layers"][3].bias` is a number in a list to all later
+stages.
+
+    leaves, treedef = tree_flatten({"b": 1, "a": (2, None)})    # [2, 1], PyTreeDef({'a': (*, None), 'b': *})
+    tree_unflatten(treedef, leaves)                             # {'a': (2, None), 'b': 1}
+
+The parts: `tree_nodes` takes one node apart, `tree_registry` says what is a node, `treedef` what a structure
+is, `tree_paths` names leaves and puts the differences of two trees in words. `tree_compile` makes functions
+for structures that come again and again. All public names are here.
+
+JAX: jax/_src/tree_util.py:tree_flatten
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any, Self
+
+from ..base.util import unzip2
+from .nodes import DictKey, FlattenedIndexKey, GetAttrKey, KeyEntry, KeyPath, SequenceKey
+from .paths import (
+    equality_errors,
+    equality_errors_pytreedef,
+    explain_difference,
+    generate_key_paths,
+    is_stopped_by,
+    keystr,
+    prefix_errors,
+    tree_flatten_with_path,
+    tree_leaves_with_path,
+)
+from .registry import (
+    flatten_one_level,
+    flatten_one_level_with_keys,
+    is_tree_node,
+    leaf_types,
+    node_types,
+    register_dataclass,
+    register_pytree_node,
+    register_pytree_node_class,
+    register_pytree_with_keys,
+    register_pytree_with_keys_class,
+    register_static,
+)
+from .treedef import LEAF, PyTreeDef, make_flat_node, make_node
+
+__all__ = [
+    "DictKey",
+    "FlattenedIndexKey",
+    "GetAttrKey",
+    "KeyEntry",
+    "KeyPath",
+    "Partial",
+    "PyTreeDef",
+    "SequenceKey",
+    "all_leaves",
+    "broadcast_prefix",
+    "default_registry",
+    "equality_errors",
+    "equality_errors_pytreedef",
+    "explain_difference",
+    "flatten_fun",
+    "flatten_one_level",
+    "flatten_one_level_with_keys",
+    "generate_key_paths",
+    "is_tree_node",
+    "keystr",
+    "prefix_errors",
+    "register_dataclass",
+    "register_pytree_node",
+    "register_pytree_node_class",
+    "register_pytree_with_keys",
+    "register_pytree_with_keys_class",
+    "register_static",
+    "tree_all",
+    "tree_broadcast",
+    "tree_flatten",
+    "tree_flatten_with_path",
+    "tree_leaves",
+    "tree_leaves_with_path",
+    "tree_map",
+    "tree_map_with_path",
+    "tree_reduce",
+    "tree_reduce_associative",
+    "tree_structure",
+    "tree_transpose",
+    "tree_unflatten",
+    "treedef_children",
+    "treedef_is_leaf",
+    "treedef_is_strict_leaf",
+    "treedef_tuple",
+]
+
+IsLeaf = Callable[[Any], bool]
+
+
+# --- flatten and unflatten ----------------------------------------------------------------------------------
+
+
+def tree_flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], PyTreeDef]:
+    """The leaves of a tree, from left to right, and its structure.
+
+    Where `is_leaf(subtree)` is true, the whole subtree counts as a leaf. ValueError for a dict whose keys
+    cannot be sorted.
+    """
+    leaves: list[Any] = []
+    treedef = flatten_into(leaves, tree) if is_leaf is None else flatten_until(is_leaf, leaves, tree)
+    return leaves, treedef
+
+
+def flatten_into(leaves: list[Any], tree: Any) -> PyTreeDef:
+    """Append the leaves of `tree` to `leaves`, from left to right, and return the structure.
+
+    `node_types[type(tree)]` is None for a leaf, whose structure is `LEAF`. Otherwise it is the NodeType, whose method
+    `flatten` gives the children and the metadata; `make_node` makes a structure of it, of the metadata, and of the
+    tuple of the children's structures. (`make_flat_node` does it faster where all children are leaves.)
+    """
+    node_type = node_types[type(tree)]
+    if node_type is None:
+        leaves.append(tree)
+        return LEAF
+    children, data = node_type.flatten(tree)
+    for child in children:
+        if type(child) not in leaf_types:
+            break
+    else:  # leaves only
+        leaves += children
+        return make_flat_node(node_type, data, len(children))
+    structures = []
+    for child in children:
+        if type(child) in leaf_types:
+            leaves.append(child)
+            structures.append(LEAF)
+        else:
+            structures.append(flatten_into(leaves, child))
+    return make_node(node_type, data, tuple(structures))
+
+
+def flatten_until(is_leaf: IsLeaf, leaves: list[Any], tree: Any) -> PyTreeDef:
+    """`flatten_into` that stops where the user says so: a subtree for which `is_leaf(subtree)` is true is a leaf.
+
+    Each subtree that is reached is asked about once, the whole tree and leaves too, before anything below it;
+    `is_stopped_by` makes a bool of the answer.
+    """
+    node_type = None if is_stopped_by(is_leaf(tree)) else node_types[type(tree)]
+    if node_type is None:
+        leaves.append(tree)
+        return LEAF
+    children, data = node_type.flatten(tree)
+    structures = [flatten_until(is_leaf, leaves, child) for child in children]
+    return make_node(node_type, data, tuple(structures))
+
+
+def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
+    """The tree with this structure and these leaves; ValueError when they are too many or too few."""
+    return treedef.unflatten(leaves)
+
+
+def tree_leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
+    """The leaves of a tree, from left to right."""
+    return tree_flatten(tree, is_leaf)[0]
+
+
+def tree_structure(tree: Any, is_leaf: IsLeaf | None = None) -> PyTreeDef:
+    """The structure of a tree."""
+    return tree_flatten(tree, is_leaf)[1]
+
+
+def flatten_fun(
+    fun: Callable[..., Any], in_tree: PyTreeDef
+) -> tuple[Callable[..., list[Any]], Callable[[], PyTreeDef]]:
+    """Make of a function of trees, `fun(*args, **kwargs)`, one of leaves (in JAX `api_util.flatten_fun`).
+
+    `in_tree` is the structure of the pair `(args, kwargs)`. The first result is a function, named like `fun`, that takes
+    the leaves of such a pair, one by one, calls `fun`, and returns the list of the leaves of what `fun` returned.
+
+    The second result is a function without arguments: it gives the structure of what `fun` returned in the last call;
+    RuntimeError before the first one.
+    """
+    out_trees: list[PyTreeDef] = []
+
+    @functools.wraps(fun)
+    def flat_fun(*leaves: Any) -> list[Any]:
+        args, kwargs = tree_unflatten(in_tree, leaves)
+        results, structure = tree_flatten(fun(*args, **kwargs))
+        out_trees[:] = [structure]
+        return results
+
+    def out_tree() -> PyTreeDef:
+        if not out_trees:
+            raise RuntimeError("The structure of the result is not known before the function was called.")
+        return out_trees[0]
+
+    return flat_fun, out_tree
+
+
+# --- map and reduce -----------------------------------------------------------------------------------------
+
+
+def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
+    """Apply `f` to each leaf of `tree` and to what is in its place in the other trees; a tree like the first.
+
+    ValueError where the first tree is no prefix of another, with the key path and both sides.
+    """
+    leaves, treedef = tree_flatten(tree, is_leaf)
+    columns = [leaves, *[_flatten_up_to(treedef, tree, other, "tree_map tree", is_leaf) for other in rest]]
+    return treedef.unflatten([f(*row) for row in zip(*columns, strict=True)])
+
+
+def tree_map_with_path(
+    f: Callable[..., Any],
+    tree: Any,
+    *rest: Any,
+    is_leaf: Callable[..., bool] | None = None,
+    is_leaf_takes_path: bool = False,
+) -> Any:
+    """`tree_map` for a function that takes the key path of the leaf first."""
+    pairs, treedef = tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)
+    columns = [_flatten_up_to(treedef, tree, other, "tree_map_with_path tree", None) for other in rest]
+    return treedef.unflatten([f(*row) for row in zip(*unzip2(pairs), *columns, strict=True)])
+
+
+def _flatten_up_to(treedef: PyTreeDef, tree: Any, other: Any, name: str, is_leaf: IsLeaf | None) -> list[Any]:
+    """The parts of `other` at the leaves of `tree`; the error says in words where and how they differ."""
+    try:
+        return treedef.flatten_up_to(other)
+    except ValueError as error:
+        in_words = next(iter(prefix_errors(tree, other, is_leaf)), None)
+        raise (error if in_words is None else in_words(name)) from None
+
+
+class Unspecified:
+    """No value was given, where None is one."""
+
+
+_UNSPECIFIED = Unspecified()
+
+
+def tree_reduce(
+    function: Callable[[Any, Any], Any],
+    tree: Any,
+    initializer: Any = _UNSPECIFIED,
+    is_leaf: IsLeaf | None = None,
+) -> Any:
+    """`functools.reduce` over the leaves, from left to right; TypeError for no leaves and no initializer."""
+    leaves = tree_leaves(tree, is_leaf)
+    if isinstance(initializer, Unspecified):
+        return functools.reduce(function, leaves)
+    return functools.reduce(function, leaves, initializer)
+
+
+def tree_reduce_associative(
+    operation: Callable[[Any, Any], Any],
+    tree: Any,
+    *,
+    identity: Any = _UNSPECIFIED,
+    is_leaf: IsLeaf | None = None,
+) -> Any:
+    """Reduce the leaves in halves: each passes through log2 of their number of operations.
+
+    TypeError for no leaves and no identity.
+    """
+    leaves = tree_leaves(tree, is_leaf)
+    if leaves:
+        return _reduce_halves(operation, leaves)
+    if isinstance(identity, Unspecified):
+        raise TypeError("Must specify identity for parallel reduction of empty sequence.")
+    return identity
+
+
+def _reduce_halves(operation: Callable[[Any, Any], Any], values: list[Any]) -> Any:
+    if len(values) == 1:
+        return values[0]
+    middle = len(values) // 2
+    return operation(_reduce_halves(operation, values[:middle]), _reduce_halves(operation, values[middle:]))
+
+
+def tree_all(tree: Any, *, is_leaf: IsLeaf | None = None) -> bool:
+    """Whether all leaves are true."""
+    return all(tree_leaves(tree, is_leaf))
+
+
+def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf | None = None) -> bool:
+    """Whether all items are leaves."""
+    items = list(iterable)
+    leaves = tree_leaves(items, is_leaf)
+    return len(leaves) == len(items) and all(leaf is item for leaf, item in zip(leaves, items, strict=True))
+
+
+# --- trees of trees -----------------------------------------------------------------------------------------
+
+
+def tree_transpose(
+    outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Any
+) -> Any:
+    """Turn an outer tree of inner trees inside out: `[(1, 2), (3, 4)]` into `([1, 3], [2, 4])`.
+
+    TypeError when the leaves do not fit. Without an inner structure, that of the first subtree is taken.
+    """
+    leaves, treedef = tree_flatten(pytree_to_transpose)
+    if inner_treedef is None:
+        inner_treedef = tree_structure(outer_treedef.flatten_up_to(pytree_to_transpose)[0])
+    size = inner_treedef.num_leaves
+    if len(leaves) != outer_treedef.num_leaves * size:
+        raise TypeError(f"Mismatch\n{treedef}\n != \n{outer_treedef.compose(inner_treedef)}")
+    return inner_treedef.unflatten([outer_treedef.unflatten(leaves[i::size]) for i in range(size)])
+
+
+def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> Any:
+    """A tree like `full_tree`, with the leaves of the prefix above its own; ValueError for no prefix."""
+    return tree_structure(full_tree).unflatten(broadcast_prefix(prefix_tree, full_tree, is_leaf))
+
+
+def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
+    """Each leaf of the prefix as often as the full tree has leaves below it; ValueError for no prefix."""
+    leaves, treedef = tree_flatten(prefix_tree, is_leaf)
+    subtrees = _flatten_up_to(treedef, prefix_tree, full_tree, "broadcast_prefix prefix_tree", is_leaf)
+    return [leaf for leaf, subtree in zip(leaves, subtrees, strict=True) for _ in tree_leaves(subtree)]
+
+
+# --- structures ---------------------------------------------------------------------------------------------
+
+
+def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
+    """The structure of the tuple of trees with these structures."""
+    return PyTreeDef.from_node_data_and_children(default_registry, (tuple, None), treedefs)
+
+
+def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
+    """The structures of the children."""
+    return treedef.children()
+
+
+def treedef_is_leaf(treedef: PyTreeDef) -> bool:
+    """Whether a structure has a single node: a leaf, None, or an empty container."""
+    return treedef.num_nodes == 1
+
+
+def treedef_is_strict_leaf(treedef: PyTreeDef) -> bool:
+    """Whether a structure is a leaf."""
+    return treedef is LEAF
+
+
+class _Registry:
+    """The one registry as an object, for code that asks JAX's `default_registry`."""
+
+    flatten = staticmethod(tree_flatten)
+    is_node = staticmethod(is_tree_node)
+    register_node = staticmethod(register_pytree_node)
+
+    @staticmethod
+    def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any] | None:
+        """`flatten_one_level`, but None for a leaf."""
+        return flatten_one_level(tree) if is_tree_node(type(tree)) else None
+
+    @staticmethod
+    def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[KeyEntry, Any]], Any] | None:
+        """`flatten_one_level_with_keys`, but None for a leaf."""
+        return flatten_one_level_with_keys(tree) if is_tree_node(type(tree)) else None
+
+
+default_registry = _Registry()
+
+
+# --- Partial ------------------------------------------------------------------------------------------------
+
+
+class _HashableCallableShim:
+    """A callable in a box, for `functools.partial` not to look inside; calls and equality go through."""
+
+    def __init__(self, fun: Callable[..., Any]) -> None:
+        self.fun = fun
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.fun(*args, **kwargs)
+
+    def __hash__(self) -> int:
+        return hash(self.fun)
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self.fun == (other.fun if isinstance(other, _HashableCallableShim) else other))
+
+    def __repr__(self) -> str:
+        return f"_HashableCallableShim({self.fun!r})"
+
+
+class Partial(functools.partial[Any]):
+    """A `functools.partial` that is a node: its arguments are children, and its function is metadata.
+
+    So it can be an argument of a jitted function: the bound arguments are traced, the function is static.
+    """
+
+    def __new__(cls, func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Self:
+        """Box a `func` that is a partial itself: merged into one, its arguments would be children, too."""
+        boxed = _HashableCallableShim(func) if isinstance(func, functools.partial) else func
+        return super().__new__(cls, boxed, *args, **kwargs)
+
+
+register_pytree_node(
+    Partial,
+    lambda node: ((node.args, node.keywords), node.func),
+    lambda func, children: Partial(func, *children[0], **children[1]),
+)

@@ -1,0 +1,250 @@
+"""Which Python types are nodes, and how a class becomes one.
+
+A *pytree* is made of nodes, and everything that is not a node is a leaf. Nodes are None, tuples, lists,
+dicts, named tuples, and instances of registered classes. Only the exact type counts: an instance of a
+subclass of dict is a leaf, unless the subclass was registered too. `node_types[type(x)]` is the NodeType of
+x, or None if x is a leaf.
+
+JAX: jax/_src/tree_util.py:register_pytree_node
+"""
+
+from __future__ import annotations
+
+import collections
+import operator
+from collections.abc import Iterable, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, TypeVar
+
+from ..base.util import safe_zip
+from .nodes import (
+    CustomNode,
+    DataclassNode,
+    DictKey,
+    DictNode,
+    Flatten,
+    FlattenWithKeys,
+    KeyEntry,
+    NamedTupleNode,
+    NodeType,
+    NoneNode,
+    RegisteredNode,
+    SequenceNode,
+    Unflatten,
+    intern_lock,
+    is_namedtuple,
+)
+
+Class = TypeVar("Class", bound=type[Any])
+
+registered: dict[type, NodeType] = {
+    tuple: SequenceNode(tuple),
+    list: SequenceNode(list),
+    dict: DictNode(dict),
+    type(None): NoneNode(type(None)),
+}
+leaf_types: set[type] = set()  # the types in `node_types` of which that is known
+_MOST_TYPES = 4096
+
+
+class _NodeTypes(dict[type, NodeType | None]):
+    """The NodeType of a type, or None. Remembers all answers, for named tuples and leaves too."""
+
+    def __missing__(self, cls: type) -> NodeType | None:
+        if len(self) >= _MOST_TYPES:  # classes made on the fly must not be held for ever
+            self.clear()
+            leaf_types.clear()
+        node_type = find_node_type(cls)
+        if node_type is None:
+            leaf_types.add(cls)
+        self[cls] = node_type
+        return node_type
+
+
+node_types = _NodeTypes()
+
+
+def find_node_type(cls: type) -> NodeType | None:
+    """What `node_types` has to say of a class that it was not asked about before.
+
+    `registered` has the NodeType of a class: of exactly this one, and not of those that are derived from it. Every class
+    of named tuples (`is_namedtuple`) is a node without being registered, by a NamedTupleNode of its own. Instances of
+    all others are leaves: None.
+    """
+    node_type = registered.get(cls)
+    if node_type is None and is_namedtuple(cls):
+        return NamedTupleNode(cls)
+    return node_type
+
+
+# --- registering --------------------------------------------------------------------------------------------
+
+
+def register(node_type: RegisteredNode) -> None:
+    """Make instances of `node_type.cls` nodes, from now on.
+
+    Holding `intern_lock`, enter it in `registered`, and correct what was remembered of the class if it was asked about
+    before: the answer in `node_types`, and that it is one of the `leaf_types`.
+
+    ValueError if the class is registered already: "Duplicate custom PyTreeDef type registration for <class ...>.", where
+    `custom` is the `kind` of the node type.
+    """
+    cls = node_type.cls
+    with intern_lock:
+        if cls in registered:
+            raise ValueError(f"Duplicate {node_type.kind} PyTreeDef type registration for {cls!r}.")
+        registered[cls] = node_types[cls] = node_type
+        leaf_types.discard(cls)
+
+
+def register_pytree_node(
+    nodetype: type[Any],
+    flatten_func: Flatten,
+    unflatten_func: Unflatten,
+    flatten_with_keys_func: FlattenWithKeys | None = None,
+) -> None:
+    """Make instances of a class nodes.
+
+    `flatten_func(node)` returns children and metadata, `unflatten_func(metadata, children)` the node. The
+    metadata need a hash and an equality: `jit` compiles for them. `flatten_with_keys_func` returns pairs of a
+    key entry and a child in place of the children. ValueError if the class is registered already.
+    """
+    register(CustomNode(nodetype, flatten_func, unflatten_func, flatten_with_keys_func))
+
+
+def register_pytree_node_class(cls: Class) -> Class:
+    """A decorator of classes: register with `tree_flatten` and the class method `tree_unflatten`."""
+    register_pytree_node(cls, operator.methodcaller("tree_flatten"), cls.tree_unflatten)
+    return cls
+
+
+def register_pytree_with_keys(
+    nodetype: type[Any],
+    flatten_with_keys: FlattenWithKeys,
+    unflatten_func: Unflatten,
+    flatten_func: Flatten | None = None,
+) -> None:
+    """`register_pytree_node` for nodes that name their children. `flatten_func` leaves out the names."""
+
+    def flatten_without_keys(node: Any) -> tuple[Iterable[Any], Any]:
+        pairs, data = flatten_with_keys(node)
+        return [child for _, child in pairs], data
+
+    register_pytree_node(nodetype, flatten_func or flatten_without_keys, unflatten_func, flatten_with_keys)
+
+
+def register_pytree_with_keys_class(cls: Class) -> Class:
+    """A decorator of classes: as above, with `tree_flatten_with_keys`, and `tree_flatten` if there is one."""
+    flatten = operator.methodcaller("tree_flatten") if hasattr(cls, "tree_flatten") else None
+    register_pytree_with_keys(
+        cls, operator.methodcaller("tree_flatten_with_keys"), cls.tree_unflatten, flatten
+    )
+    return cls
+
+
+def register_static(cls: Class) -> Class:
+    """A decorator of classes: make instances nodes without children, which are their own metadata.
+
+    To `jit` they are static: it compiles for each of them, and tells them apart by hash and equality.
+    """
+    register_pytree_with_keys(cls, lambda node: ((), node), lambda data, children: data)
+    return cls
+
+
+def register_dataclass(
+    nodetype: Class,
+    data_fields: Sequence[str] | None = None,
+    meta_fields: Sequence[str] | None = None,
+    drop_fields: Sequence[str] = (),
+) -> Class:
+    """Make instances nodes with the `data_fields` as children and the `meta_fields` as metadata. Returns the
+    class.
+
+    For a dataclass both may be left out: then the fields with `metadata={"static": True}` are metadata. Each
+    field that `__init__` takes must be in one of the two or in `drop_fields`. TypeError for one of the two
+    without the other, or for none where the class is no dataclass; ValueError for missing, unknown or doubled
+    fields, and for a class that is registered.
+    """
+    if (data_fields is None) != (meta_fields is None):
+        raise TypeError(
+            "register_dataclass: data_fields and meta_fields must both be specified when either is specified."
+            f" Got {data_fields=} {meta_fields=}."
+        )
+    if data_fields is None or meta_fields is None:
+        if not is_dataclass(nodetype):
+            raise TypeError(
+                "register_dataclass: data_fields and meta_fields are required when nodetype is not a "
+                f"dataclass. Got {nodetype=}."
+            )
+        kept = [field for field in fields(nodetype) if field.name not in drop_fields]
+        data_fields = [field.name for field in kept if not field.metadata.get("static", False)]
+        meta_fields = [field.name for field in kept if field.metadata.get("static", False)]
+    if is_dataclass(nodetype):
+        required = {field.name for field in fields(nodetype) if field.init}
+        _check_fields(required.difference(drop_fields), {*data_fields, *meta_fields})
+    if overlap := {*data_fields} & {*meta_fields}:
+        raise ValueError(f"data_fields and meta_fields must not overlap. Overlapping fields: {overlap}.")
+    register(DataclassNode(nodetype, tuple(data_fields), tuple(meta_fields)))
+    return nodetype
+
+
+def _check_fields(required: set[str], given: set[str]) -> None:
+    if required == given:
+        return
+    message = (
+        "data_fields and meta_fields must include all dataclass fields with ``init=True`` and only them."
+    )
+    if missing := required - given:
+        message += f" Missing fields: {missing}. Add them to drop_fields to suppress this error."
+    if unexpected := given - required:
+        message += f" Unexpected fields: {unexpected}."
+    raise ValueError(message)
+
+
+register_pytree_with_keys(
+    collections.OrderedDict,
+    lambda node: ([(DictKey(key), child) for key, child in node.items()], tuple(node)),
+    lambda keys, children: collections.OrderedDict(safe_zip(keys, children)),
+    lambda node: (list(node.values()), tuple(node)),
+)
+
+
+def _flatten_defaultdict(node: collections.defaultdict[Any, Any]) -> tuple[list[tuple[KeyEntry, Any]], Any]:
+    keys = tuple(sorted(node))
+    return [(DictKey(key), node[key]) for key in keys], (node.default_factory, keys)
+
+
+register_pytree_with_keys(
+    collections.defaultdict,
+    _flatten_defaultdict,
+    lambda data, children: collections.defaultdict(data[0], safe_zip(data[1], children)),
+)
+
+
+# --- asking -------------------------------------------------------------------------------------------------
+
+
+def is_tree_node(typ: type) -> bool:
+    """Whether instances of a type are nodes."""
+    return node_types[typ] is not None
+
+
+def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any]:
+    """The children and the metadata of a node; ValueError for a leaf."""
+    node_type = _node_type_of(tree)
+    children, data = node_type.flatten(tree)
+    return children, node_type.visible_data(data)
+
+
+def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[KeyEntry, Any]], Any]:
+    """The children of a node, each after its key entry, and the metadata; ValueError for a leaf."""
+    node_type = _node_type_of(tree)
+    pairs, data = node_type.flatten_with_keys(tree)
+    return pairs, node_type.visible_data(data)
+
+
+def _node_type_of(node: Any) -> NodeType:
+    node_type = node_types[type(node)]
+    if node_type is None:
+        raise ValueError(f"can't tree-flatten type: {type(node)}")
+    return node_type
