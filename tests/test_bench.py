@@ -144,7 +144,7 @@ def test_other_libraries_have_columns_of_a_second_table():
     assert [column.name for column in appendix.columns] == ["", "jitkit", "jax", "numpy"]
     (line,) = appendix.lines
     assert line.cells == ("program 1.1", "3.00 µs", "2.73 µs", "9.00 ms")
-    assert appendix.remark.startswith("numba is not installed")
+    assert appendix.remark.startswith("numba: it is not installed")
     assert Peers().appendix([result(1.0)]) is None
 
 
