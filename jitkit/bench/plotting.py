@@ -7,6 +7,7 @@ or its label. On the dark ground their sky blue stands in for their blue, which 
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -151,11 +152,22 @@ def signed(made: Figure, theme: Theme, title: str, where: str, notes: Sequence[s
 
 
 def in_seconds(axis: Any) -> None:
-    """Label a logarithmic axis of seconds as people say it: 1 µs, 10 ms."""
-    axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda x, _: _power_of_ten(x)))
+    """Label a logarithmic axis of seconds as people say it: 1 µs, 10 ms; 20 and 50 ms, too, where few powers of ten
+    are in view.
+    """
+    axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda x, _: _spoken(x)))
+    axis.set_minor_locator(matplotlib.ticker.LogLocator(subs=(2.0, 5.0)))
+    axis.set_minor_formatter(
+        matplotlib.ticker.FuncFormatter(lambda x, _: _spoken(x) if _is_short(axis) else "")
+    )
 
 
-def _power_of_ten(seconds: float) -> str:
+def _is_short(axis: Any) -> bool:
+    low, high = sorted(axis.get_view_interval())
+    return math.floor(math.log10(high)) - math.ceil(math.log10(low)) < 2
+
+
+def _spoken(seconds: float) -> str:
     for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= 0.999 * scale:
             return f"{seconds / scale:g} {unit}"

@@ -122,4 +122,4 @@ def _verdict(result: Result) -> str:
     compiled = f"{result.slow.compiles} -> {result.mended.compiles} compiled"
     if result.grows:
         return f"{compiled}: grows with the number of calls"
-    return f"{times(result.ratio.median)},  {compiled}"
+    return times(result.ratio.median) + ("" if result.is_warm else f",  {compiled}")
