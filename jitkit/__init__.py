@@ -17,6 +17,8 @@ Each folder is a room, and its `__init__` the plate on the door: what comes in, 
 
 from __future__ import annotations
 
+import sys
+
 from . import core as core
 from . import custom_derivatives as custom_derivatives
 from . import debug as debug
@@ -32,6 +34,7 @@ from . import tree_util as tree_util
 from . import typing as typing
 from .base import config as config
 from .base import errors as errors
+from .base import missing_names as missing_names
 from .base.report import log_compiles as log_compiles
 from .core import dtypes as dtypes
 from .core import ensure_compile_time_eval as ensure_compile_time_eval
@@ -67,6 +70,7 @@ from .pjit.api import process_indices as process_indices
 from .pjit.compilation_cache import clear_caches as clear_caches
 from .pjit.dispatch import apply_primitive as apply_primitive
 from .pjit.jit import jit as jit
+from .runtime import foreign_nodes as foreign_nodes
 from .runtime.array import Array as Array
 from .runtime.tokens import effects_barrier as effects_barrier
 from .signature.shape_struct import ShapeDtypeStruct as ShapeDtypeStruct
@@ -79,8 +83,11 @@ _NOT_YET = (
     "custom_vjp", "checkpoint", "pmap", "shard_map",
 )  # fmt: skip
 
-
-def __getattr__(name: str) -> object:
-    if name in _NOT_YET:
-        raise AttributeError(f'jitkit has no `{name}`, or not yet: see "What is not here yet" in its README.')
-    raise AttributeError(f"module 'jitkit' has no attribute {name!r}")
+_README = 'jitkit has no `{}`, or not yet: see "What is not here yet" in its README.'
+missing_names.explain("", sys.modules[__name__], {name: _README.format(name) for name in _NOT_YET})
+for _name, _module in {
+    "debug": debug, "errors": errors, "flatten_util": flatten_util, "lax": lax, "nn": nn, "nn.initializers": nn.initializers,
+    "numpy": numpy, "numpy.linalg": numpy.linalg, "random": random, "sharding": sharding, "stages": stages, "tree": tree,
+    "tree_util": tree_util,
+}.items():  # fmt: skip
+    missing_names.explain(_name, _module)

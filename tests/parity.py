@@ -1,7 +1,8 @@
-"""Compares every public name with JAX's, and writes down what it found: `docs/parity.md`.
+"""Compares every public name with JAX's, and writes down what it found: `docs/parity.md`; and the names that are
+missing: `jitkit/base/names_of_jax.py`.
 
-    python tests/parity.py --write    write the table
-    python tests/parity.py --check    exit 1 unless the table is as it would be written
+    python tests/parity.py --write    write both
+    python tests/parity.py --check    exit 1 unless both are as they would be written
 
 `parity_samples` has a call of each name. It is run with JAX and with jitkit: results are compared in structure, shape,
 dtype, weak type and value, printed jaxprs to the letter. Then it is traced again with other operands in the place of the
@@ -13,10 +14,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import importlib
 import io
 import pathlib
 import re
 import sys
+import textwrap
 import warnings
 from typing import Any
 
@@ -29,6 +32,7 @@ from lax_oracle import first_line
 from twin import difference, plain, words
 
 import jitkit
+from jitkit.base import names_of_jax
 
 PATH = pathlib.Path(__file__).resolve().parent.parent / "docs" / "parity.md"
 VERSION = "0.10.2"  # the version of JAX that the table is about
@@ -444,6 +448,53 @@ def render_primitives() -> str:
     return f"## Primitives\n\nPrinted with the same name as in JAX: {', '.join(same)}.\n"
 
 
+# --- what is missing -------------------------------------------------------------------------------------------------------
+
+NAMES = pathlib.Path(names_of_jax.__file__)
+NO_NAMES = ("Any", "TYPE_CHECKING", "annotations", "lib", "version")  # imported by a module of JAX's, and not meant
+
+
+def missing() -> dict[str, list[str]]:
+    """The public names of JAX's modules that ours have not, or are not. (What a later version of JAX was found to have is kept.)"""
+    found = {}
+    for inside, known in names_of_jax.BY_MODULE.items():
+        theirs, ours = (imported(".".join(filter(None, [library, inside]))) for library in ("jax", "jitkit"))
+        names = {name for name in dir(theirs) if not name.startswith("_")} | {*known}
+        found[inside] = sorted(names.difference(dir(ours) if ours else (), NO_NAMES))
+    return found
+
+
+def imported(name: str) -> Any:
+    """The module of a name; None where there is none."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        return None
+
+
+def names_module(names: dict[str, list[str]]) -> str:
+    """The text of `names_of_jax` for these names."""
+    before, _, after = NAMES.read_text(encoding="utf-8").partition('_TABLE = """\\\n')
+    lines = [textwrap.fill(f"{inside}: {' '.join(found)}", 118, break_on_hyphens=False) for inside, found in names.items()]
+    return f'{before}_TABLE = """\\\n{chr(10).join(lines)}\n"""{after.partition(chr(34) * 3)[2]}'
+
+
+def render_missing(names: dict[str, list[str]]) -> str:
+    """What JAX has besides."""
+    lines = [
+        f"- `{'.'.join(filter(None, ['jax', inside]))}`: {', '.join(f'`{name}`' for name in found)}"
+        for inside, found in names.items()
+        if found
+    ]
+    return "\n".join(["## What JAX has besides\n", MISSING, *lines]) + "\n"
+
+
+MISSING = """\
+These are the public names of JAX's modules that jitkit has not, or not yet; primitives (`_p`) too. Whoever asks for one of
+them is told so. Modules of `jax.experimental` and `jax.extend` are not looked into.
+"""
+
+
 def render(comparison: Comparison) -> str:
     """The page."""
     rows = [row for rows in comparison.sections.values() for row in rows]
@@ -451,7 +502,7 @@ def render(comparison: Comparison) -> str:
     clean = [row for row in compared if row.values == "equal" and row.jaxpr in ("", "same")]
     counts = f"{len(compared)} of {len(rows)} rows are compared. Values and jaxpr are those of JAX in {len(clean)} of them.\n"
     sections = [render_section(*section) for section in comparison.sections.items()]
-    return "\n".join([HEADER, counts, *sections, render_primitives()])
+    return "\n".join([HEADER, counts, *sections, render_primitives(), render_missing(missing())])
 
 
 def main() -> int:
@@ -466,11 +517,11 @@ def main() -> int:
         return 1
     comparison = Comparison()
     problems = comparison.unexpected + [f"no longer different: {pattern}" for pattern in comparison.unused()]
-    page = render(comparison)
-    if options.write and not problems:
-        PATH.write_text(page, encoding="utf-8")
-    elif not problems and PATH.read_text(encoding="utf-8") != page:
-        problems.append(f"{PATH.name} is not as it would be written: run `python tests/parity.py --write`")
+    for path, text in ((PATH, render(comparison)), (NAMES, names_module(missing()))):
+        if options.write and not problems:
+            path.write_text(text, encoding="utf-8")
+        elif not problems and path.read_text(encoding="utf-8") != text:
+            problems.append(f"{path.name} is not as it would be written: run `python tests/parity.py --write`")
     print("\n".join(problems) or f"{PATH.name} is fresh")
     return bool(problems)
 

@@ -482,9 +482,9 @@ TEXTS = {
             "This typically means that a jit-wrapped function was called with a non-array argument, and "
             "this argument was not marked as static using the static_argnums or static_argnames "
             "parameters of jit.\n"
-            "This is a tracer of jax itself, whose transformations do not reach into jitkit. In functions"
-            " that `jax.jit`, `jax.grad` or `jax.vmap` call, use `jax.numpy`; or take jitkit's "
-            "transformations."
+            "This is a tracer of jax itself: `jax.jit`, or what is like it, was applied to a function of jitkit, "
+            "into which it does not reach. Take both from one library: the transformation from jitkit "
+            "(`import jitkit as jax`), or what the function computes with from JAX (`import jax.numpy as jnp`)."
         ),
     ),
     "unusable donation": (

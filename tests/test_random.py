@@ -239,10 +239,6 @@ def test_implementations_that_are_not_here_are_refused_by_name():
     with pytest.raises(ValueError, match="only True is supported"):
         config.update("jax_threefry_partitionable", False)
     config.update("jax_threefry_partitionable", True)
-    with pytest.raises(AttributeError, match=r"jitkit.random has no `dirichlet`, or not yet"):
-        _ = jitkit.random.dirichlet
-    with pytest.raises(AttributeError, match=r"module 'jitkit.random' has no attribute 'nothing'"):
-        _ = jitkit.random.nothing
 
 
 # --- samplers -----------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import pytest
 from jitkit.base import config, traceback_util
 from jitkit.core import dtypes
 
-PACKAGE = os.path.dirname(os.path.abspath(traceback_util.__file__))
+PACKAGE = os.path.dirname(os.path.dirname(traceback_util.__file__))
 
 # A stand-in for our own modules: code that says that it comes from a file of the package.
 OWN_SOURCE = """
@@ -378,7 +378,7 @@ def test_the_hint_at_our_numpy_is_given_where_jax_refuses_one_of_our_values():
     functions = (jnp.sin, jax.lax.sin, jnp.sum, jax.nn.relu, jax.jit(lambda x: x))
     for refused in (*functions, lambda x: jnp.add(x, 1), lambda x: jnp.where(x, 1, 2)):
         error = raised(own.call, refused, ours)
-        assert any("import jitkit.numpy" in note for note in error.__notes__), refused
+        assert "A function of JAX's was called on a value that jitkit traces" in str(error), refused
 
 
 def test_the_hint_is_not_given_for_other_errors():
@@ -386,7 +386,7 @@ def test_the_hint_is_not_given_for_other_errors():
     option = config.local.state
     for other in (lambda x: x + 1, lambda x: jnp.sin("a"), lambda x: own.refuse(option), lambda x: int("no")):
         error = raised(own.call, other, ours)
-        assert not any("import jitkit.numpy" in note for note in error.__notes__), other
+        assert "A function of JAX's was called" not in str(error), other
 
 
 def test_a_warning_can_point_at_the_users_line():

@@ -7,6 +7,8 @@ classes, tracebacks that end in the user's code, logs. Read `config` first, the 
     errors             tracer -> error: what was asked of a value that is not known yet
     source_info        where in the user's program a value was made
     traceback_util     tracebacks without our own frames
+    mixed_with_jax     refusal by JAX -> which import to change
+    missing_names      name that is not here -> whether JAX has it, or what was meant; from the table `names_of_jax`
     report             which stages ran, and how long they took
     pretty_printer     document -> text of at most 80 columns
     rich_display       a program's text -> HTML for notebooks

@@ -198,9 +198,11 @@ def about_jax_tracer(x: Any) -> str:
     t = type(x)
     if not t.__module__.startswith("jax.") or not t.__name__.endswith("Tracer"):
         return ""
+    maker = {"BatchTracer": "jax.vmap", "JVPTracer": "jax.jvp", "LinearizeTracer": "jax.grad"}.get(t.__name__, "jax.jit")
     return (
-        "\nThis is a tracer of jax itself, whose transformations do not reach into jitkit. In functions that `jax.jit`, "
-        "`jax.grad` or `jax.vmap` call, use `jax.numpy`; or take jitkit's transformations."
+        f"\nThis is a tracer of jax itself: `{maker}`, or what is like it, was applied to a function of jitkit, into which "
+        "it does not reach. Take both from one library: the transformation from jitkit (`import jitkit as jax`), or what "
+        "the function computes with from JAX (`import jax.numpy as jnp`)."
     )
 
 

@@ -10,10 +10,11 @@ JAX: jax/_src/source_info_util.py:SourceInfo
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 from types import CodeType, FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from . import config
 from .traceback_util import is_own_file
@@ -90,9 +91,32 @@ def _positions(code: CodeType) -> list[tuple[int | None, int | None, int | None,
 
 
 def summarize(source: SourceInfo) -> str:
-    """`/path/file.py:12:8 (function)`, as JAX writes it: columns count from 0, which is left out."""
+    """`/path/file.py:12:8 (function)`, as JAX writes it: columns count from 0, which is left out. In a notebook
+    `Cell In[7], line 12 (function)`.
+    """
     position = source.position
     if position is None:
         return "unknown"
-    column = f":{position.column - 1}" if position.column > 1 else ""
-    return f"{position.file}:{position.line}{column} ({position.function})"
+    in_cell = cell(position.file) is not None
+    column = f":{position.column - 1}" if position.column > 1 and not in_cell else ""
+    function = "" if in_cell and position.function == "<module>" else f" ({position.function})"
+    return f"{place(position.file, position.line)}{column}{function}"
+
+
+def place(file: str, line: int) -> str:
+    """`/path/file.py:12`; for a line of a notebook `Cell In[7], line 12`, as IPython's tracebacks have it."""
+    name = cell(file)
+    return f"{file}:{line}" if name is None else f"{name}, line {line}"
+
+
+def cell(file: str) -> str | None:
+    """`Cell In[7]` where the code of a file was typed into IPython or a notebook, as IPython knows; else None.
+
+    A cell that is run again unchanged keeps its file, and is called by its latest number.
+    """
+    ipython: Any = sys.modules.get("IPython")
+    shell: Any = None if ipython is None else ipython.get_ipython()
+    with contextlib.suppress(AttributeError):  # no shell, or one of a version that does not tell
+        named: tuple[str, str] | None = shell.compile.format_code_name(file)
+        return None if named is None else " ".join(named)
+    return None

@@ -20,13 +20,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import re
 import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import ParamSpec, TypeVar
 
-from . import config
+from . import config, mixed_with_jax
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -36,14 +35,6 @@ _PACKAGE = os.path.normcase(os.path.dirname(os.path.dirname(os.path.abspath(__fi
 _CALLERS = tuple(_PACKAGE + name + os.sep for name in ("kata", "bench"))
 
 _NOTE = "(jitkit hides its own frames; JITKIT_TRACEBACK_FILTERING=off or exc.__jitkit_traceback__ shows them)"
-_FOREIGN_NOTE = "(JAX was given a value of jitkit, which it does not know: import jitkit.numpy, not JAX's.)"
-
-# JAX names the type of the value that it refuses; here, a Tracer or Array of ours.
-_JAX_REFUSAL = re.compile(
-    r"(Argument '.*' of type|\w+ requires ndarray or scalar arguments, got|Error interpreting argument to .*)"
-    rf" <class '{__name__.partition('.')[0]}\.[\w.]*(Tracer|Array)'>",
-    re.DOTALL,
-)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -87,13 +78,11 @@ def filter_traceback(error: BaseException) -> None:
     from`). The whole traceback goes to `error.__jitkit_traceback__`. In mode "auto" a note says so, once;
     "on" hides without a note; "off" leaves all as it is. To be followed by a bare `raise`.
 
-    A refusal by real JAX, which some function was given one of our values, gets a note that says what to
-    import.
+    A refusal by real JAX, of which some function was given one of our values, says then what to import.
     """
     try:
         mode = config.value("traceback_filtering")
-        if _is_refusal_by_jax(error):
-            _add_note(error, _FOREIGN_NOTE)
+        mixed_with_jax.amend_refusal(error)
         if mode != "off":
             for link in _chain(error):
                 _unlink_own_contexts(link)
@@ -108,11 +97,6 @@ def _add_note(error: BaseException, note: str) -> None:
     if note not in getattr(error, "__notes__", ()):
         with contextlib.suppress(AttributeError):  # an exception that is a frozen dataclass refuses
             error.add_note(note)
-
-
-def _is_refusal_by_jax(error: BaseException) -> bool:
-    """Whether a function of real JAX says that it was given one of our values. Only the message tells."""
-    return isinstance(error, TypeError) and bool(error.args) and bool(_JAX_REFUSAL.match(str(error.args[0])))
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

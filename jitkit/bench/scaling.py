@@ -148,8 +148,8 @@ class Scaling(Benchmark):
     how = (
         "A slope is the exponent of growth, fitted to the larger half of the sizes, with its standard error: 0 is "
         "constant, 1 linear. Where what a call costs in any case bends the line, that is fitted, too, and the slope is of what "
-        "is beyond it (`hidden`: too little is). trace and lower are jitkit's own, in processor time; compile and run are XLA's; run of the "
-        "tree leaves and of the cache is a whole call of jit. Python memory is the most that tracing and lowering take "
+        "is beyond it (`hidden`: too little is). trace and lower are jitkit's own, in processor time; compile and run are "
+        "XLA's; run of the tree leaves and of the cache is a whole call of jit. Python memory is the most that tracing and lowering take "
         "(tracemalloc), program memory is arguments, results and temporaries as XLA counts them."
     )
     columns = (

@@ -20,6 +20,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..base import source_info
 from ..base.traceback_util import is_own_file
 
 _SOURCES = 4096  # sources counted
@@ -47,11 +48,16 @@ class Origin(NamedTuple):
     @property
     def function(self) -> str:
         """`f at /path/file.py:12`, or only the name when there is no source."""
-        return f"{self.name} at {self.file}:{self.line}" if self.file else self.name
+        return f"{self.name} at {self.place}" if self.file else self.name
+
+    @property
+    def place(self) -> str:
+        """`/path/file.py:12`, or `Cell In[7], line 12`."""
+        return source_info.place(self.file, self.line)
 
     def describe(self) -> str:
         """The function as a part of a sentence: `the lambda at ...`, `a functools.partial of f at ...`."""
-        return _DESCRIPTIONS[self.kind].format(name=self.name, place=f"{self.file}:{self.line}")
+        return _DESCRIPTIONS[self.kind].format(name=self.name, place=self.place)
 
 
 _DESCRIPTIONS = {
@@ -123,7 +129,7 @@ def forget_counts() -> None:
 def made_again(origin: Origin, count: int) -> str:
     """In words, that a function is one of several from the same source, and what to do about it."""
     what, advice = _MADE_AGAIN[origin.kind]
-    what = what.format(name=origin.name, place=f"{origin.file}:{origin.line}")
+    what = what.format(name=origin.name, place=origin.place)
     return f"It is the {_ordinal(count)} {what}; jit knows functions by identity: {advice}."
 
 

@@ -145,6 +145,11 @@ class Traced(_Stage):
         """The name of the function."""
         return self._program.name
 
+    def __getattr__(self, name: str) -> Any:
+        """The error for what only JAX's Traced has: `jax.make_jaxpr` takes this for one, and looks into it."""
+        hint = "\nIt is one of jitkit's. For its jaxpr, use `jitkit.make_jaxpr`." if name.startswith("_") else ""
+        raise AttributeError(f"'Traced' object has no attribute {name!r}{hint}")
+
     def lower(self, *, lowering_platforms: tuple[str, ...] | None = None) -> Lowered:
         """Write the program as StableHLO, for the default platform or the one given."""
         placement = self._placement

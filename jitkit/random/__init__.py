@@ -54,12 +54,3 @@ from .uniform import bits as bits
 from .uniform import rademacher as rademacher
 from .uniform import randint as randint
 from .uniform import uniform as uniform
-
-# What JAX has besides: functions of many lines for few users, and ones that factorise matrices.
-_NOT_HERE = ("binomial", "dirichlet", "multinomial", "multivariate_normal", "orthogonal")
-
-
-def __getattr__(name: str) -> object:
-    if name in _NOT_HERE:
-        raise AttributeError(f"jitkit.random has no `{name}`, or not yet.")
-    raise AttributeError(f"module 'jitkit.random' has no attribute {name!r}")

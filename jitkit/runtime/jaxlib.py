@@ -143,3 +143,9 @@ def explained(error: Exception) -> Exception:
     if isinstance(error, gate().runtime_error):
         return errors.JaxRuntimeError(text)
     return ValueError(text) if type(error) is ValueError else error
+
+
+def pytrees_of_jax() -> Any:
+    """What jaxlib has for pytrees, with JAX's registry of classes; None where nobody has imported JAX, and registered one."""
+    ext = sys.modules.get("jaxlib._jax") if "jax" in sys.modules else None
+    return getattr(ext, "pytree", None)

@@ -341,6 +341,16 @@ class RegisteredNode(NodeType):
         """`CustomNode(Name[metadata], [*, *])`."""
         return f"CustomNode({self.cls.__name__}[{data}], [{', '.join(children)}])"
 
+    def keys(self, data: Any, count: int) -> Sequence[KeyEntry]:
+        """The keys of a node that is made for the purpose, of placeholders; if that fails, positions."""
+        try:
+            pairs, _ = self.flatten_with_keys(self.unflatten(data, [object()] * count))
+        except Exception:  # a class may insist on arrays for children
+            pairs = ()
+        return (
+            [key for key, _ in pairs] if len(pairs) == count else [FlattenedIndexKey(i) for i in range(count)]
+        )
+
     def match(self, node: Any, data: Any, count: int) -> Sequence[Any]:
         """The type, the metadata and the number of children must be right."""
         cls = type(node)
@@ -403,16 +413,6 @@ class CustomNode(RegisteredNode):
     def unflatten(self, data: Any, children: Sequence[Any]) -> Any:
         """What the user's function makes of them; the children come as a tuple."""
         return self._unflatten(data, tuple(children))
-
-    def keys(self, data: Any, count: int) -> Sequence[KeyEntry]:
-        """The keys of a node that is made for the purpose, of placeholders; if that fails, positions."""
-        try:
-            pairs, _ = self.flatten_with_keys(self.unflatten(data, [object()] * count))
-        except Exception:  # a class may insist on arrays for children
-            pairs = ()
-        return (
-            [key for key, _ in pairs] if len(pairs) == count else [FlattenedIndexKey(i) for i in range(count)]
-        )
 
 
 class DataclassNode(RegisteredNode):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import collections
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
@@ -55,6 +55,8 @@ class _NodeTypes(dict[type, NodeType | None]):
             self.clear()
             leaf_types.clear()
         node_type = find_node_type(cls)
+        for ask in elsewhere if node_type is None else ():
+            node_type = node_type or ask(cls)
         if node_type is None:
             leaf_types.add(cls)
         self[cls] = node_type
@@ -62,6 +64,7 @@ class _NodeTypes(dict[type, NodeType | None]):
 
 
 node_types = _NodeTypes()
+elsewhere: list[Callable[[type], NodeType | None]] = []  # asked about classes that are not registered here
 
 
 def find_node_type(cls: type) -> NodeType | None:

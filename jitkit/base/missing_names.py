@@ -1,0 +1,75 @@
+"""What is said of a name that a module of jitkit has not: whether JAX has it, and what was perhaps meant.
+
+Code that was written for JAX asks for names that are not here, and a bare AttributeError leaves open whether the name
+is misspelt, stands in another module, or was never written. `names_of_jax` has the names of the third kind.
+
+JAX: jax/_src/deprecations.py:deprecation_getattr
+"""
+
+from __future__ import annotations
+
+import difflib
+import dis
+import functools
+import sys
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from . import names_of_jax
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+def explain(inside: str, module: types.ModuleType, sentences: Mapping[str, str] | None = None) -> None:
+    """Make a module, `jitkit.inside` to users, say more of names that it has not; `sentences` has the texts for some of them.
+
+    (With a `def __getattr__`, the module would have every name in the eyes of mypy.)
+    """
+    before = vars(module).get("__getattr__")
+    vars(module)["__getattr__"] = functools.partial(_look_up, inside, module, before, sentences or {})
+    explained[inside] = module
+
+
+explained: dict[str, types.ModuleType] = {}  # the public modules
+
+
+def _look_up(
+    inside: str,
+    module: types.ModuleType,
+    before: Callable[[str], Any] | None,
+    sentences: Mapping[str, str],
+    name: str,
+) -> Any:
+    """A module's attribute that is made when it is asked for: by `before`, where there is that function.
+
+    Otherwise raise AttributeError; or ImportError with the same text where the user's line is `from module import name`.
+    (Of an AttributeError, Python would make an ImportError of its own there, and forget the text.)
+    """
+    if before is not None:
+        try:
+            return before(name)
+        except AttributeError:
+            pass
+    public = _public(_PACKAGE, inside)
+    text = sentences.get(name) or f"module {public!r} has no attribute {name!r}"
+    if name not in sentences and not name.startswith("_"):
+        text = "\n".join(filter(None, [text, _about(inside, module, name)]))
+    frame = sys._getframe(1)
+    is_import = dis.opname[frame.f_code.co_code[frame.f_lasti]] == "IMPORT_FROM"
+    raise (ImportError(text, name=public) if is_import else AttributeError(text))
+
+
+def _public(*parts: str) -> str:
+    return ".".join(filter(None, parts))
+
+
+def _about(inside: str, module: types.ModuleType, name: str) -> str:
+    if name in names_of_jax.missing(inside):
+        return f"JAX has `{_public('jax', inside, name)}`, and jitkit has not: docs/parity.md lists what is missing."
+    places = [place for place, other in explained.items() if other is not module and name in vars(other)]
+    if places:
+        return f"There is `{_public(_PACKAGE, places[0], name)}`."
+    known = [each for each in dir(module) if not each.startswith("_")]
+    near: list[Any] = difflib.get_close_matches(name, known, 1, 0.75)
+    return f"Did you mean `{near[0]}`?" if near else ""

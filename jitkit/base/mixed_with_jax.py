@@ -1,0 +1,113 @@
+"""What is said where a function of JAX's is called on values that jitkit traces: which import to change.
+
+JAX's functions do not know our tracers, and refuse them in words about types. The mistake behind it is nearly always
+an import that was left as it was. The traceback has the line of the user's that called JAX, and that line's names
+say which import it is.
+
+JAX: jax/_src/core.py:shaped_abstractify
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any
+
+_PACKAGE = __name__.partition(".")[0]
+_OUR_VALUE = re.compile(rf"\b{_PACKAGE}\.[\w.]*(Tracer|Array)\b|\bJitTracer\(")  # as JAX names what it refuses
+
+
+def amend_refusal(error: BaseException) -> None:
+    """Where `error` says that JAX does not take a value of ours, add to its message what to import instead."""
+    text = error.args[0] if error.args else None
+    if not isinstance(text, str) or "jax" not in sys.modules or _SUMMARY in text:
+        return
+    user, is_seen = _line_that_called_jax(error.__traceback__)
+    is_about_ours = bool(_OUR_VALUE.search(text))
+    if not is_about_ours and not (is_seen and type(error).__module__.startswith(_PACKAGE)):
+        return
+    advice = [] if user is None else list(_names_of_jax(user.tb_frame, user.tb_lineno))
+    if is_seen or _REFUSAL.search(text):
+        where = "" if user is None else f" ({user.tb_frame.f_code.co_filename}:{user.tb_lineno})"
+        lines = [f"  {name}: {what}" for name, what in advice] or [_GENERAL]
+        error.args = ("\n".join([f"{text.rstrip()}\n", f"{_SUMMARY}{where}:", *lines]), *error.args[1:])
+
+
+def is_of_jax(module: object) -> bool:
+    """Whether a name of a module is one of JAX's."""
+    return isinstance(module, str) and module.partition(".")[0] in ("jax", "jaxlib")
+
+
+def _line_that_called_jax(traceback: types.TracebackType | None) -> tuple[types.TracebackType | None, bool]:
+    """The last place in a traceback where something else called JAX, and whether that call is to be seen there.
+
+    JAX has often taken its own frames out. Then it is the last line of a program that is not ours.
+    """
+    found = last = None
+    while traceback is not None:
+        module = traceback.tb_frame.f_globals.get("__name__", "")
+        if is_of_jax(module):
+            found, last = last or found, None
+        elif module.partition(".")[0] != _PACKAGE:
+            last = traceback
+        traceback = traceback.tb_next
+    return found or last, found is not None
+
+
+_SUMMARY = (
+    "A function of JAX's was called on a value that jitkit traces: neither can JAX compute with it, nor jitkit see "
+    "what is computed. Where it was called"
+)
+_REFUSAL = re.compile("is not a valid JAX type|Error interpreting argument to")  # in JAX's words
+_GENERAL = "  take from jitkit what is taken from JAX: `import jitkit as jax`, `import jitkit.numpy as jnp`"
+
+
+def _names_of_jax(frame: types.FrameType, line: int) -> Iterator[tuple[str, str]]:
+    """The names in a line of a program, or else in the function around it, that stand for something of JAX's."""
+    code = frame.f_code
+    names = dict.fromkeys((*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars))
+    text = linecache.getline(code.co_filename, line, frame.f_globals)
+    on_line = [name for name in names if re.search(rf"(?<![\w.]){name}\b", text)]
+    for candidates in (on_line, names):
+        scope = {**frame.f_globals, **frame.f_locals}
+        found = [(name, _instead(name, scope[name])) for name in candidates if name in scope]
+        if advice := [(name, what) for name, what in found if what is not None]:
+            yield from advice
+            return
+
+
+def _instead(name: str, value: Any) -> str | None:
+    """What to do about a name that stands for something of JAX's; None for others."""
+    if isinstance(value, types.ModuleType):
+        return _import_instead(name, value.__name__) if is_of_jax(value.__name__) else None
+    if not callable(value) or isinstance(value, type):
+        return None
+    wrapped = getattr(value, "__wrapped__", value)
+    name = getattr(wrapped, "__name__", name)
+    if is_of_jax(getattr(wrapped, "__module__", None)):  # such as `from jax.numpy import sin`
+        return f"is JAX's. Take {_places(name)}."
+    if is_of_jax(type(value).__module__):  # `jax.jit(f)` is an object of JAX's C++
+        return "was made by `jax.jit`. Make it by jitkit's `jit`."
+    made_by_jax = is_of_jax(getattr(value, "__globals__", {}).get("__name__"))
+    return f"was made by JAX, from the function `{name}`. Make it by jitkit." if made_by_jax else None
+
+
+def _places(name: str) -> str:
+    """`sin` from jitkit.numpy or jitkit.lax: the public modules of ours that have a name."""
+    public = ("", ".numpy", ".lax", ".nn", ".random", ".tree_util", ".numpy.linalg")
+    modules = [_PACKAGE + part for part in public]
+    having = [module for module in modules if name in vars(sys.modules.get(module, types))]
+    return f"`{name}` from {' or '.join(having) or _PACKAGE}"
+
+
+def _import_instead(name: str, module: str) -> str:
+    """The import of the same module of ours, as that name, for an import of one of JAX's."""
+    ours = ".".join([_PACKAGE, *module.split(".")[1:]])
+    if ours not in sys.modules:
+        return f"is `{module}`, of which there is no jitkit version. docs/parity.md says what there is."
+    parent, _, last = ours.rpartition(".")
+    how = f"import {ours} as {name}" if last != name or not parent else f"from {parent} import {last}"
+    return f"is `{module}`. Change its import to `{how}`."

@@ -1,0 +1,241 @@
+"""Programs in which JAX and jitkit meet: classes that are registered with JAX, calls of JAX on our tracers, missing names."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import re
+
+import jax
+import jax.numpy
+import numpy as np
+import pytest
+from jax import lax as jax_lax
+from jax import nn as jax_nn
+from jax.numpy import cos
+
+import jitkit
+import jitkit.numpy as jnp
+from jitkit import tree_util
+from jitkit.base import missing_names, names_of_jax
+from jitkit.tree_util import registry
+
+# --- classes that are registered with JAX -----------------------------------------------------------------------------------
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class Layer:
+    weight: object
+    bias: object
+    name: str = dataclasses.field(default="dense", metadata={"static": True})
+
+    def __call__(self, x):
+        return x * self.weight + self.bias
+
+
+class Pair:
+    def __init__(self, left, right, kind="pair"):
+        self.left, self.right, self.kind = left, right, kind
+
+
+class PairWithKeys(Pair):
+    pass
+
+
+jax.tree_util.register_pytree_node(Pair, lambda p: ([p.left, p.right], p.kind), lambda kind, parts: Pair(*parts, kind))
+jax.tree_util.register_pytree_with_keys(
+    PairWithKeys,
+    lambda p: ([(jax.tree_util.GetAttrKey("left"), p.left), ("other", p.right)], p.kind),
+    lambda kind, parts: PairWithKeys(*parts, kind),
+)
+
+
+@jax.tree_util.register_static
+@dataclasses.dataclass(frozen=True)
+class Mode:
+    name: str
+
+
+TREES = [
+    Layer(2.0, [1.0, {"b": 3.0}], "first"),
+    Pair(1.0, (2.0, None)),
+    PairWithKeys({"a": 1.0}, 2.0, "keyed"),
+    Mode("train"),
+    [Layer(Pair(1.0, 2.0), Mode("eval"))],
+    jax.tree_util.Partial(np.add, 1.0),
+]
+
+
+@pytest.mark.parametrize("tree", TREES, ids=lambda tree: type(tree).__name__)
+def test_a_class_that_jax_knows_comes_apart_as_in_jax(tree):
+    leaves, treedef = tree_util.tree_flatten(tree)
+    assert (leaves, str(treedef)) == (jax.tree.leaves(tree), str(jax.tree.structure(tree)))
+    ours, theirs = (
+        [(library.tree_util.keystr(path), leaf) for path, leaf in library.tree_util.tree_leaves_with_path(tree)]
+        for library in (jitkit, jax)
+    )
+    assert ours == theirs
+    again = treedef.unflatten([leaf + 1 for leaf in leaves])
+    assert type(again) is type(tree)
+    assert jax.tree.structure(again) == jax.tree.structure(tree)
+    assert jax.tree.leaves(again) == [leaf + 1 for leaf in leaves]
+    assert tree_util.tree_structure(again) == treedef
+
+
+def test_key_entries_of_jax_become_ours():
+    [(path, _), *_] = tree_util.tree_leaves_with_path(TREES[0])
+    assert path == (tree_util.GetAttrKey("weight"),)
+
+
+def test_an_argument_of_a_class_that_jax_knows_is_traced_and_returned():
+    traced = []
+
+    @jitkit.jit
+    def scaled(layer, mode, x):
+        traced.append(mode.name)
+        return jitkit.tree.map(lambda leaf: leaf * 2, layer), layer(x)
+
+    layer, y = scaled(Layer(2.0, 1.0), Mode("train"), 3.0)
+    assert (type(layer), float(layer.weight), layer.name, float(y)) == (Layer, 4.0, "dense", 7.0)
+    scaled(Layer(5.0, 1.0), Mode("train"), 3.0)
+    assert traced == ["train"]
+    scaled(Layer(5.0, 1.0), Mode("eval"), 3.0)  # what is static is part of the signature
+    scaled(Layer(5.0, 1.0, "other"), Mode("eval"), 3.0)
+    assert traced == ["train", "eval", "eval"]
+
+
+def test_a_class_that_is_registered_with_both_is_ours():
+    @jax.tree_util.register_static
+    @tree_util.register_static
+    @dataclasses.dataclass(frozen=True)
+    class Both:
+        x: float
+
+    tree_util.tree_leaves(Both(1.0))
+    assert type(registry.node_types[Both]).__name__ == "CustomNode"
+
+
+# --- JAX's functions on our tracers -----------------------------------------------------------------------------------------
+
+step = jax.jit(lambda x: x + 1)
+mapped = jax.vmap(lambda x: x * 2)
+theirs = jax.numpy
+
+MIXED = {
+    "a ufunc": (lambda x: theirs.sin(x), "theirs: is `jax.numpy`. Change its import to `import jitkit.numpy as theirs`."),
+    "indexing": (lambda x: theirs.arange(3)[x.astype(int)], "theirs: is `jax.numpy`"),
+    "array": (lambda x: theirs.array([x]), "theirs: is `jax.numpy`"),
+    "lax": (lambda x: jax_lax.add(x, x), "jax_lax: is `jax.lax`. Change its import to `import jitkit.lax as jax_lax`."),
+    "control flow": (lambda x: jax_lax.fori_loop(0, 3, lambda i, c: c, x), "jax_lax: is `jax.lax`"),
+    "nn": (lambda x: jax_nn.relu(x), "jax_nn: is `jax.nn`"),
+    "one name": (lambda x: cos(x), "cos: is JAX's. Take `cos` from jitkit.numpy or jitkit.lax."),
+    "jit": (lambda x: step(x), "step: was made by `jax.jit`. Make it by jitkit's `jit`."),
+    "vmap": (lambda x: mapped(x), "mapped: was made by JAX, from the function `<lambda>`. Make it by jitkit."),
+    "grad": (lambda x: jax.grad(lambda y: y.sum())(x), "jax: is `jax`. Change its import to `import jitkit as jax`."),
+    "missing module": (lambda x: jax.image.resize(x, (3,), "linear"), "jax: is `jax`."),
+    "random": (lambda x: jax.random.normal(x), "jax: is `jax`."),
+    "callback": (lambda x: jax.debug.callback(print, x), "jax: is `jax`."),
+}
+
+
+@pytest.mark.parametrize("name", list(MIXED))
+def test_a_function_of_jax_on_a_traced_value_says_which_import_to_change(name):
+    function, expected = MIXED[name]
+    with pytest.raises(Exception, match="A function of JAX's was called on a value that jitkit traces") as raised:
+        jitkit.make_jaxpr(function)(np.ones(3, np.float32))
+    text = str(raised.value)
+    assert f"({__file__}:" in text
+    assert f"):\n  {expected}" in text
+    assert text.count("A function of JAX's") == 1
+
+
+def test_the_import_is_found_in_a_call_of_several_lines():
+    def loss(x):
+        return jnp.sum(
+            x
+            + theirs.sin(
+                x,
+            )
+        )
+
+    with pytest.raises(TypeError, match=r"theirs: is `jax\.numpy`"):
+        jitkit.jit(loss)(1.0)
+
+
+def test_jitting_what_jax_jitted_says_so():
+    with pytest.raises(TypeError, match=r"is not a valid JAX type.*\n.*\nA function of JAX's was called on a value that"):
+        jitkit.jit(step)(1.0)
+
+
+def test_arrays_of_jax_and_errors_of_jax_are_left_alone():
+    ones = jax.numpy.ones(3)
+    np.testing.assert_array_equal(jitkit.jit(lambda x: (ones + x) * ones)(2.0), [3, 3, 3])
+    with pytest.raises(TypeError) as raised:
+        jitkit.jit(lambda x: x + (ones + jax.numpy.ones(4)))(2.0)
+    assert "jitkit" not in str(raised.value)
+    with pytest.raises(ValueError, match=r"^mine") as raised:
+        jitkit.jit(my_error)(2.0)
+    assert str(raised.value) == "mine: JitTracer(~float32[])"
+
+
+def my_error(x):
+    raise ValueError(f"mine: {x if jax else None}")
+
+
+@pytest.mark.parametrize(
+    ("transformation", "name"), [(jax.vmap, "jax.vmap"), (jax.grad, "jax.grad"), (jax.jit, "jax.jit")]
+)
+def test_a_transformation_of_jax_on_our_function_says_where_to_take_it_from(transformation, name):
+    x = jax.numpy.ones(3) if transformation is jax.vmap else 1.0
+    for function in (jitkit.jit(lambda x: x * 2), lambda x: jnp.sin(x)):
+        with pytest.raises(TypeError, match=re.escape(f"`{name}`, or what is like it, was applied to a function of jitkit")):
+            transformation(function)(x)
+
+
+def test_jax_make_jaxpr_of_our_function_says_what_to_use():
+    with pytest.raises(AttributeError, match=r"use `jitkit\.make_jaxpr`"):
+        jax.make_jaxpr(jitkit.jit(lambda x: x))(1.0)
+
+
+# --- names --------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_name_that_only_jax_has_is_said_to_be_missing():
+    with pytest.raises(AttributeError, match=r"no attribute 'apply_along_axis'\nJAX has `jax.numpy.apply_along_axis`, and"):
+        _ = jnp.apply_along_axis
+    assert not hasattr(jnp, "apply_along_axis")
+
+
+def test_an_import_of_a_missing_name_gets_the_same_sentence():
+    for statement, sentence in {
+        "from jitkit import live_arrays": "JAX has `jax.live_arrays`, and jitkit has not",
+        "from jitkit.numpy import apply_along_axis": "JAX has `jax.numpy.apply_along_axis`, and jitkit has not",
+        "from jitkit import pmap": "jitkit has no `pmap`, or not yet",
+        "from jitkit.numpy import sinn": "Did you mean `sin`",
+    }.items():
+        with pytest.raises(ImportError, match=sentence):
+            exec(statement, {})
+
+
+def test_a_name_that_is_elsewhere_or_misspelt_is_named():
+    with pytest.raises(AttributeError, match=r"^module 'jitkit.numpy' has no attribute 'relu'\nThere is `jitkit.nn.relu`.$"):
+        _ = jnp.relu
+    with pytest.raises(AttributeError, match=r"has no attribute 'relux'\nDid you mean `relu`\?$"):
+        _ = jitkit.nn.relux
+    with pytest.raises(AttributeError, match=r"^module 'jitkit.random' has no attribute 'nothing'$"):
+        _ = jitkit.random.nothing
+
+
+def test_names_that_are_made_when_asked_for_are_still_there():
+    assert jitkit.sharding.Mesh is jax.sharding.Mesh
+    with pytest.raises(AttributeError, match=r"JAX has `jax.sharding.AxisType`"):
+        _ = jitkit.sharding.AxisType
+
+
+def test_every_public_module_explains_what_it_has_not():
+    for inside, module in missing_names.explained.items():
+        theirs = importlib.import_module(".".join(filter(None, ["jax", inside])))
+        known = {*dir(module)} | names_of_jax.missing(inside)
+        found = {name for name in dir(theirs) if not name.startswith("_") and name not in known}
+        assert found <= {"Any", "TYPE_CHECKING", "annotations", "lib", "version", "typing"}, inside
