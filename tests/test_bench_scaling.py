@@ -40,7 +40,9 @@ def test_what_scatters_has_an_uncertain_slope():
     ("slope", "words"),
     [
         (Slope(0.1, 0.0), "constant"),
-        (Slope(0.5, 0.0), "sublinear"),
+        (Slope(0.5, 0.1), "sublinear"),
+        (Slope(0.5, 0.2), "unclear"),
+        (Slope(0.8, 0.1), "unclear"),
         (Slope(1.1, 0.0), "linear"),
         (Slope(1.5, 0.3), "linear"),
         (Slope(1.5, 0.1), "superlinear"),

@@ -44,14 +44,19 @@ class Slope(NamedTuple):
 
     @property
     def words(self) -> str:
-        """`constant`, `sublinear`, `linear` or `superlinear`, as far as it can be told; or `hidden`, by the constant part."""
+        """`constant`, `sublinear`, `linear` or `superlinear`, or `unclear` where the error leaves room for one of the first and
+        for one of the others; `hidden` is hidden by the constant part.
+        """
         if math.isnan(self.value):
             return "hidden"
         if self.value - 2 * self.error > 1.15:
             return "superlinear"
         if self.value > 0.85:
             return "linear"
-        return "sublinear" if self.value > 0.15 else "constant"
+        if self.value <= 0.15:
+            return "constant"
+        is_clear = self.value - 2 * self.error > 0.15 and self.value + 2 * self.error <= 0.85
+        return "sublinear" if is_clear else "unclear"
 
 
 def fit(points: Sequence[tuple[float, float]]) -> Slope:
@@ -67,7 +72,7 @@ def fit_growth(values: Mapping[int, Sequence[float]]) -> Slope:
     """The slope of positive measurements by size, for at least three sizes. (What it is of: see above.)"""
     larger = list(values)[-max(3, math.ceil(len(values) / 2)) :]
     slope = fit([(n, value) for n in larger for value in values[n]])
-    if slope.words != "sublinear":
+    if slope.words not in ("sublinear", "unclear"):
         return slope
     medians = {n: statistics.median(given) for n, given in values.items()}
     constants = [0.02 * i * min(medians.values()) for i in range(50)]
