@@ -40,6 +40,12 @@ from .core import dtypes as dtypes
 from .core import ensure_compile_time_eval as ensure_compile_time_eval
 from .core import typeof as typeof
 from .custom_derivatives import custom_jvp as custom_jvp
+from .derivatives.gradients import grad as grad
+from .derivatives.gradients import jvp as jvp
+from .derivatives.gradients import linear_transpose as linear_transpose
+from .derivatives.gradients import linearize as linearize
+from .derivatives.gradients import value_and_grad as value_and_grad
+from .derivatives.gradients import vjp as vjp
 from .lax.callback import pure_callback as pure_callback
 from .misses.sentences import explain as explain
 from .misses.sentences import explain_cache_misses as explain_cache_misses
@@ -79,7 +85,7 @@ __version__ = "0.1.0"
 
 # What code written for JAX may ask for, and gets an honest answer about.
 _NOT_YET = (
-    "grad", "value_and_grad", "jvp", "vjp", "linearize", "jacfwd", "jacrev", "jacobian", "hessian", "vmap",
+    "jacfwd", "jacrev", "jacobian", "hessian", "vmap",
     "custom_vjp", "checkpoint", "pmap", "shard_map",
 )  # fmt: skip
 

@@ -11,8 +11,11 @@ JAX: jax/_src/source_info_util.py:SourceInfo
 from __future__ import annotations
 
 import contextlib
+import dis
 import functools
+import os
 import sys
+import sysconfig
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -66,6 +69,44 @@ def user_frame(skip: int = 1) -> FrameType | None:
             break
         frame = frame.f_back
     return frame
+
+
+def in_loop() -> bool:
+    """Whether the user's code that is running now is in a `for`, a `while` or a comprehension: the code that called us, its
+    caller, and so on up to the module, or to a library that called it.
+    """
+    frame = user_frame(2)
+    while frame is not None:
+        code = frame.f_code
+        if not is_own_file(code.co_filename):
+            if _is_of_a_library(code.co_filename):
+                return False
+            if any(first <= frame.f_lasti <= last for first, last in _loops(code)):
+                return True
+            if code.co_name == "<module>":
+                return False
+        frame = frame.f_back
+    return False
+
+
+@functools.lru_cache(maxsize=1024)
+def _loops(code: CodeType) -> list[tuple[int, int]]:
+    """The loops of a code object, from the first to the last of their instructions: what jumps back closes one."""
+    jumps = (i for i in dis.get_instructions(code) if "JUMP_BACKWARD" in i.opname)
+    return [(jump.argval, jump.offset) for jump in jumps if "NO_INTERRUPT" not in jump.opname]  # that is `await`
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_of_a_library(file: str) -> bool:
+    """Whether code of a file was installed: it is Python's own, or a package's."""
+    path = os.path.normcase(os.path.abspath(file))
+    return any(path.startswith(folder) for folder in _libraries())
+
+
+@functools.cache
+def _libraries() -> tuple[str, ...]:
+    folders = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    return tuple(os.path.normcase(os.path.abspath(folder)) + os.sep for folder in folders)
 
 
 def current() -> SourceInfo:

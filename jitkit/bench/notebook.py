@@ -169,7 +169,7 @@ class Misses(Shown):
                     str(call.compiles),
                     call.why or "-",
                 ),
-                tuple(" ".join(line.strip() for line in miss.lines()) for miss in call.misses),
+                tuple(line.strip() for miss in call.misses for line in miss.lines()),
             )
             for call in self.calls.calls
         ]

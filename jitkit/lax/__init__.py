@@ -9,7 +9,11 @@ JAX: jax/_src/lax/lax.py:add
 from __future__ import annotations
 
 from ..core.dtypes import dtype as dtype
+from . import convolution_derivatives as convolution_derivatives
+from . import elementwise_derivatives as elementwise_derivatives
 from . import extended as extended
+from . import reduction_derivatives as reduction_derivatives
+from . import scatter_derivatives as scatter_derivatives
 from .control_flow import associative_scan as associative_scan
 from .control_flow import cond as cond
 from .control_flow import cond_p as cond_p

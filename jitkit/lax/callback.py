@@ -95,7 +95,7 @@ def _with_tokens(
 ) -> Callable[..., tuple[Any, ...]]:
     """The function as XLA calls it: with a None for each token, to be given back, and numpy arrays."""
 
-    def called_by_xla(*args: Any) -> tuple[Any, ...]:
+    def called_by_xla(*args: Any) -> tuple[Any, ...]:  # in a traceback, `runtime.explained` looks for this name
         return (*args[:tokens], *_checked(function(*map(on_cpu, args[tokens:])), avals_out[tokens:]))
 
     return called_by_xla
@@ -134,7 +134,8 @@ def reported(what: str, function: Callable[..., Any], *args: Any) -> Any:
     """`function(*args)`. What it raises is logged as well: the error may reach nobody, or lose its traceback."""
     try:
         return function(*args)
-    except BaseException:
+    except BaseException as error:
+        traceback_util.filter_traceback(error)
         logger.exception("%s failed", what)
         raise
 

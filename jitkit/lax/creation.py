@@ -12,10 +12,11 @@ import numpy as np
 
 from .. import core
 from ..core import Primitive, ShapedArray, dtypes
+from ..interpreters import ad_rules
 from ..interpreters.mlir import LoweringContext, register_lowering
 from .convert import _convert_element_type
 from .elementwise_rules import NUMBER
-from .shaping import broadcast
+from .shaping import broadcast, broadcast_in_dim
 from .utils import canonicalize_shape, check_shapelike, is_a
 
 # --- iota ----------------------------------------------------------------------------------------------
@@ -91,8 +92,12 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> 
 
 def zeros_like_aval(aval: ShapedArray) -> Any:
     """Zeros of this aval."""
+    if aval.dtype == dtypes.float0:
+        return broadcast_in_dim(np.zeros((), aval.dtype), aval.shape, ())
     return broadcast(_convert_element_type(0, aval.dtype, aval.weak_type), aval.shape)
 
+
+ad_rules.zeros.like_aval = zeros_like_aval
 
 # --- empty ---------------------------------------------------------------------------------------------
 empty_p = Primitive("empty")

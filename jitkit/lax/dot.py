@@ -18,9 +18,11 @@ import numpy as np
 from .. import core
 from ..base.pretty_printer import Doc
 from ..core import Primitive, ShapedArray, dtypes
+from ..interpreters.ad_rules import defbilinear
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..jaxpr import JaxprEqn
 from ..jaxpr.printer import JaxprPpContext, JaxprPpSettings, pp_eqn_plain, pp_eqn_rules
+from .convert import _convert_element_type
 from .precision import (
     CanonicalPrecision,
     DotAlgorithm,
@@ -29,6 +31,7 @@ from .precision import (
     canonicalize_precision,
     precision_pair,
 )
+from .shaping import transpose
 from .utils import is_a
 
 Axes = tuple[int, ...]
@@ -197,6 +200,40 @@ def lower_dot_general(
     summed = out.update(dtype=sum_dtype)
     result = ctx.emit_op(text, [lhs_aval.update(dtype=lhs_dtype), rhs_aval.update(dtype=rhs_dtype)], summed)
     return ctx.convert(result, summed, out.dtype)
+
+
+def _transpose_lhs(
+    ct: Any, lhs: Any, rhs: Any, *, dimension_numbers: Any, swapped: bool = False, **params: Any
+) -> Any:
+    """The cotangent of `lhs`: that of the product, contracted with `rhs` over what only `rhs` had. `swapped` says that the
+    product has the axes of `rhs` before those of `lhs`.
+    """
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
+    lhs_kept = [i for i in range(lhs.aval.ndim) if i not in (*lhs_contract, *lhs_batch)]
+    rhs_kept = [i for i in range(rhs.ndim) if i not in (*rhs_contract, *rhs_batch)]
+    first = len(lhs_batch) + (0 if swapped else len(lhs_kept))
+    ct_rhs = range(first, first + len(rhs_kept))
+    product = dot_general(
+        ct,
+        rhs,
+        ((ct_rhs, rhs_kept), (range(len(lhs_batch)), rhs_batch)),
+        precision=params["precision"],
+        preferred_element_type=params["preferred_element_type"],
+    )
+    by_rhs = [lhs_contract[i] for i in np.argsort(rhs_contract)]
+    out = transpose(product, np.argsort([*lhs_batch, *lhs_kept, *by_rhs]))
+    if out.dtype == lhs.aval.dtype:
+        return out
+    return _convert_element_type(out, lhs.aval.dtype, lhs.aval.weak_type, warn_on_complex_to_real_cast=False)
+
+
+def _transpose_rhs(ct: Any, lhs: Any, rhs: Any, *, dimension_numbers: Any, **params: Any) -> Any:
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
+    numbers = ((rhs_contract, lhs_contract), (rhs_batch, lhs_batch))
+    return _transpose_lhs(ct, rhs, lhs, dimension_numbers=numbers, swapped=True, **params)
+
+
+defbilinear(dot_general_p, _transpose_lhs, _transpose_rhs)
 
 
 def dtypes_computed_with(

@@ -8,10 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ..core import Primitive, ShapedArray
+from ..interpreters.ad_rules import Zero, deflinear, instantiate_zeros, is_undefined, no_cotangents
 from ..interpreters.mlir import LoweringContext, register_lowering
 from .convert import asarray
-from .utils import canonicalize_axis, check_same_dtypes, is_array
+from .elementwise import sub
+from .reduction import reduce_sum
+from .shaping import reshape
+from .slicing import slice, slice_p
+from .utils import canonicalize_axis, check_same_dtypes, constant_like, is_array
 
 # --- concatenate ---------------------------------------------------------------------------------------
 concatenate_p = Primitive("concatenate")
@@ -39,6 +46,14 @@ def _(*operands: ShapedArray, dimension: int) -> ShapedArray:
 @register_lowering(concatenate_p)
 def _(ctx: LoweringContext, *operands: str, dimension: int) -> str:
     return _emit_concatenate(ctx, operands, ctx.avals_in, dimension)
+
+
+def _transpose_concatenate(ct: Any, *operands: Any, dimension: int) -> list[Any]:
+    shapes = [x.aval.shape if is_undefined(x) else x.shape for x in operands]
+    return split(ct, [shape[dimension] for shape in shapes], dimension)
+
+
+deflinear(concatenate_p, _transpose_concatenate)
 
 
 def _emit_concatenate(
@@ -110,6 +125,16 @@ def _(ctx: LoweringContext, x: str, *, axis: int) -> list[str]:
     return [ctx.reshape(name, aval, ctx.avals_out[0].shape) for name, aval in parts]
 
 
+def _transpose_unstack(cts: list[Any], x: Any, *, axis: int) -> list[Any]:
+    if all(type(ct) is Zero for ct in cts):
+        return no_cotangents([x])
+    return [stack_p.bind(*map(instantiate_zeros, cts), axis=axis)]
+
+
+deflinear(stack_p, lambda ct, *operands, axis: unstack_p.bind(ct, axis=axis))
+deflinear(unstack_p, _transpose_unstack)
+
+
 def stack(operands: Sequence[Any], axis: int = 0) -> Any:
     """Arrays of one shape and dtype side by side along a new axis.
 
@@ -146,6 +171,15 @@ def _(x: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> list[ShapedArray]
 @register_lowering(split_p)
 def _(ctx: LoweringContext, x: str, *, sizes: tuple[int, ...], axis: int) -> list[str]:
     return [name for name, _ in _emit_split(ctx, x, ctx.avals_in[0], sizes, axis)]
+
+
+def _transpose_split(cts: list[Any], x: Any, *, sizes: tuple[int, ...], axis: int) -> list[Any]:
+    if all(type(ct) is Zero for ct in cts):
+        return no_cotangents([x])
+    return [concatenate([instantiate_zeros(ct) for ct in cts], axis)]
+
+
+deflinear(split_p, _transpose_split)
 
 
 def _emit_split(
@@ -190,6 +224,14 @@ def _(ctx: LoweringContext, x: str, *, reps: tuple[int, ...]) -> str:
     x = ctx.reshape(x, aval, spaced.shape)
     x = ctx.broadcast_in_dim(x, spaced, repeated.shape, range(spaced.ndim))
     return ctx.reshape(x, repeated, ctx.avals_out[0].shape)
+
+
+def _transpose_tile(ct: Any, x: Any, *, reps: tuple[int, ...]) -> list[Any]:
+    pairs = [n for pair in zip(reps, x.aval.shape, strict=True) for n in pair]
+    return [reduce_sum(reshape(ct, pairs), range(0, len(pairs), 2))]
+
+
+deflinear(tile_p, _transpose_tile)
 
 
 def tile(operand: Any, reps: Sequence[int]) -> Any:
@@ -240,6 +282,23 @@ def _(ctx: LoweringContext, x: str, padding_value: str, *, padding_config: Any) 
     return ctx.emit("stablehlo.pad", [x, padding_value], f", {lists}", signature=True)
 
 
+def _transpose_pad(ct: Any, x: Any, padding_value: Any, *, padding_config: Any) -> list[Any]:
+    """The elements of the operand are cut out; what is left over was the padding value, each time."""
+    of_operand = None
+    if is_undefined(x) or is_undefined(padding_value):
+        low, high, interior = np.array(padding_config, int).reshape(-1, 3).T
+        cut = pad(ct, constant_like(ct, 0), list(zip(-low, -high, 0 * interior, strict=True)))
+        of_operand = slice(cut, tuple(0 * low), cut.shape, tuple(interior + 1))
+    if not is_undefined(padding_value):
+        return [of_operand, None]
+    axes = range(len(padding_config))
+    rest = sub(reduce_sum(ct, axes), reduce_sum(of_operand, axes))
+    return [of_operand if is_undefined(x) else None, rest]
+
+
+deflinear(pad_p, _transpose_pad)
+
+
 def pad(operand: Any, padding_value: Any, padding_config: Sequence[Sequence[int]]) -> Any:
     """`operand` with elements added at the ends of its axes, and in between.
 
@@ -254,3 +313,27 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[Sequence[int]
       TypeError: for different dtypes.
     """
     return pad_p.bind(operand, padding_value, padding_config=tuple(map(tuple, padding_config)))
+
+
+# --- slice: a window is cut out, and its transpose fills with zeros what was left out ----------------------------------
+
+
+def _transpose_slice(
+    ct: Any,
+    x: Any,
+    *,
+    start_indices: Sequence[int],
+    limit_indices: Sequence[int],
+    strides: Sequence[int] | None,
+) -> list[Any]:
+    shape, starts = x.aval.shape, start_indices
+    if strides is None or all(step == 1 for step in strides):
+        high, interior = np.subtract(shape, limit_indices), (0,) * len(shape)
+    else:
+        sizes = np.array(ct.shape, int)
+        ends = np.add(starts, np.where(sizes == 0, 0, 1 + (sizes - 1) * strides))
+        high, interior = np.subtract(shape, ends), tuple(np.subtract(strides, 1))
+    return [pad(ct, constant_like(ct, 0), list(zip(starts, high, interior, strict=True)))]
+
+
+deflinear(slice_p, _transpose_slice)

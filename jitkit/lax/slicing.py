@@ -21,9 +21,18 @@ from .. import core
 from ..base import config
 from ..base.util import safe_map
 from ..core import Primitive, ShapedArray, dtypes, tracer
+from ..interpreters.ad_rules import (
+    Zero,
+    instantiate_zeros,
+    is_undefined,
+    no_cotangents,
+    primitive_jvps,
+    primitive_transposes,
+)
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..pjit.jit import jit
 from .convert import convert_element_type
+from .creation import full, full_like
 from .elementwise import add, lt
 from .selection import select
 from .shaping import expand_dims, squeeze
@@ -107,12 +116,7 @@ def slice(
     """
     starts, limits = tuple(start_indices), tuple(limit_indices)
     checks_keys = config.local.state.options.debug_key_reuse  # which has to see what part is taken
-    if (
-        strides is None
-        and core.trace_state_clean()
-        and core.is_array_type(type(operand))
-        and not checks_keys
-    ):
+    if strides is None and core.trace_state_clean() and core.is_array_type(type(operand)) and not checks_keys:
         # Run now, it is computed by the program that takes the corner as data: one program for all corners.
         shape = slice_p.abstract_eval(
             core.get_aval(operand), start_indices=starts, limit_indices=limits, strides=None
@@ -195,6 +199,26 @@ def _(ctx: LoweringContext, x: str, *start_indices: str, slice_sizes: tuple[int,
     return ctx.emit_op(
         f"stablehlo.dynamic_slice {operands}, sizes = {list(slice_sizes)}", ctx.avals_in, ctx.avals_out[0]
     )
+
+
+def _jvp_dynamic_slice(
+    primals: Sequence[Any], tangents: Sequence[Any], *, slice_sizes: tuple[int, ...]
+) -> tuple[Any, Any]:
+    (operand, *corner), t = primals, tangents[0]
+    of_tangent = dynamic_slice_p.bind(t, *corner, slice_sizes=slice_sizes)
+    return dynamic_slice_p.bind(operand, *corner, slice_sizes=slice_sizes), of_tangent
+
+
+def _transpose_dynamic_slice(ct: Any, operand: Any, *corner: Any, slice_sizes: tuple[int, ...]) -> list[Any]:
+    """The window is written into zeros."""
+    if type(ct) is Zero:
+        return no_cotangents((operand, *corner))
+    zeros = full(operand.aval.shape, 0, operand.aval.dtype)
+    return [dynamic_update_slice_p.bind(zeros, ct, *corner), *[None] * len(corner)]
+
+
+primitive_jvps[dynamic_slice_p] = _jvp_dynamic_slice
+primitive_transposes[dynamic_slice_p] = _transpose_dynamic_slice
 
 
 def dynamic_slice(
@@ -329,6 +353,28 @@ def _(operand: ShapedArray, update: ShapedArray, *start_indices: ShapedArray) ->
 def _(ctx: LoweringContext, x: str, update: str, *start_indices: str) -> str:
     operands = ", ".join([x, update, *start_indices])
     return ctx.emit_op(f"stablehlo.dynamic_update_slice {operands}", ctx.avals_in, ctx.avals_out[0])
+
+
+def _jvp_dynamic_update_slice(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    dots = map(instantiate_zeros, tangents[:2])
+    return dynamic_update_slice_p.bind(*primals), dynamic_update_slice_p.bind(*dots, *primals[2:])
+
+
+def _transpose_dynamic_update_slice(ct: Any, operand: Any, update: Any, *corner: Any) -> list[Any]:
+    """What was written over does not count; what was written counts by the window."""
+    if type(ct) is Zero:
+        return no_cotangents((operand, update, *corner))
+    shape = update.aval.shape if is_undefined(update) else update.shape
+    zeros = full_like(ct, 0, shape=shape)
+    return [
+        dynamic_update_slice_p.bind(ct, zeros, *corner) if is_undefined(operand) else None,
+        dynamic_slice_p.bind(ct, *corner, slice_sizes=shape) if is_undefined(update) else None,
+        *[None] * len(corner),
+    ]
+
+
+primitive_jvps[dynamic_update_slice_p] = _jvp_dynamic_update_slice
+primitive_transposes[dynamic_update_slice_p] = _transpose_dynamic_update_slice
 
 
 def dynamic_update_slice(

@@ -386,13 +386,21 @@ def _first_key(x: Any) -> Any:
         find = _key_of_ndarray
     else:
         core.get_aval(x)  # raises for a type that is not an array's
-        find = {float: _key_of_float, int: _key_of_int, bool: _key_of_bool}.get(t, _key_of_scalar)
+        find = {float: _key_of_float, int: _key_of_int, bool: _key_of_bool}.get(t) or _key_function_of_scalars(t)
     key_functions[t] = find
     return find(x)
 
 
 def _key_of_scalar(x: Any) -> Any:
     return runtime.on_host(core.get_aval(x))
+
+
+def _key_function_of_scalars(t: type) -> Callable[[Any], Any]:
+    """For numpy's scalars: their type alone says what they are, unless x64 decides what becomes of them."""
+    if t in dtypes.numpy_scalar_types and np.dtype(t).itemsize < 8:
+        key = runtime.on_host(ShapedArray((), np.dtype(t)))
+        return lambda x: key
+    return _key_of_scalar
 
 
 def _key_of_float(x: float) -> Any:

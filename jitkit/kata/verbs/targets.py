@@ -74,7 +74,8 @@ def trace(function: Callable[..., Any], shapes: Sequence[ShapeDtypeStruct], file
         # Whatever the user's function raises is the user's to read.
         said = f"{type(error).__name__}: {error}"
         if of_jax.names_of_jax(function):
-            raise WrongUsage(f"{of_jax.sentence(function, file)}\n{said}") from None
+            first, *_ = said.splitlines()  # what follows is advice on imports, too
+            raise WrongUsage(f"{of_jax.sentence(function, file)}\n{first}") from None
         raise Problem(f"{shapes_needed(function, shapes)}\n{said}") from None
     return traced
 

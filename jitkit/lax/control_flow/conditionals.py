@@ -22,12 +22,22 @@ from ...base.errors import JaxprTypeError
 from ...core import Primitive, ShapedArray, abstract_token, dtypes
 from ...core.effects import Effect, no_effects, ordered_effects
 from ...interpreters.mlir import LoweringContext, register_lowering, type_of
-from ...jaxpr import Atom, Jaxpr, JaxprEqn, Var, dce_jaxpr, dce_rules
+from ...jaxpr import (
+    Atom,
+    Jaxpr,
+    JaxprEqn,
+    Var,
+    dce_jaxpr,
+    dce_rules,
+    forwarded_inputs,
+    keep_outputs,
+    remembered,
+)
 from ...tree_util import tree_flatten, tree_unflatten
 from ..convert import asarray, convert_element_type
 from ..selection import clamp
 from .agreement import check_branches, check_operands, same_type
-from .common import Body, Traced, avals_of, forwarded_inputs, keep_outputs, remembered, trace_body
+from .common import Body, Traced, avals_of, trace_body
 
 cond_p = Primitive("cond", multiple_results=True, pure_shape_rule=False)
 cond_p.effects = lambda params: no_effects.union(*(branch.effects for branch in params["branches"]))

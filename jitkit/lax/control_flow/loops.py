@@ -23,21 +23,12 @@ from ...base.util import merge_lists, partition_list, split_list
 from ...core import Primitive, abstract_token
 from ...core.effects import Effects, no_effects, ordered_effects
 from ...interpreters.mlir import LoweringContext, register_lowering, type_of
-from ...jaxpr import Jaxpr, dce_jaxpr
+from ...jaxpr import Jaxpr, dce_jaxpr, forwarded_inputs, keep_outputs, move_inputs_to_front
 from ...tree_util import PyTreeDef, tree_flatten, tree_map, tree_unflatten, treedef_tuple
 from ..convert import asarray
 from ..reducers import inline_function
 from .agreement import check_carry, check_operands, promote_weak_inputs
-from .common import (
-    Body,
-    Traced,
-    avals_of,
-    eval_jaxpr_p,
-    forwarded_inputs,
-    keep_outputs,
-    move_inputs_to_front,
-    trace_body,
-)
+from .common import Body, Traced, avals_of, eval_jaxpr_p, trace_body
 
 while_p = Primitive("while", multiple_results=True, pure_shape_rule=False)
 while_p.effects = lambda params: no_effects.union(params["cond_jaxpr"].effects, params["body_jaxpr"].effects)

@@ -29,21 +29,21 @@ from ...base.errors import ConcretizationTypeError
 from ...base.util import merge_lists, partition_list, split_list
 from ...core import Primitive, ShapedArray
 from ...interpreters.mlir import LoweringContext, register_lowering
-from ...jaxpr import Jaxpr, JaxprEqn, dce_jaxpr, dce_rules
+from ...jaxpr import (
+    Jaxpr,
+    JaxprEqn,
+    dce_jaxpr,
+    dce_rules,
+    forwarded_inputs,
+    keep_outputs,
+    move_inputs_to_front,
+)
 from ...runtime import array
 from ...tree_util import tree_flatten, tree_map, tree_unflatten, treedef_tuple
 from ..reducers import inline_function
 from ..slicing import index_in_dim
 from .agreement import check_carry, check_operands, promote_weak_inputs
-from .common import (
-    Body,
-    Traced,
-    avals_of,
-    forwarded_inputs,
-    keep_outputs,
-    move_inputs_to_front,
-    trace_body,
-)
+from .common import Body, Traced, avals_of, trace_body
 from .stepping import scan_as_while, stack_elements
 
 scan_p = Primitive("scan", multiple_results=True, pure_shape_rule=False)
