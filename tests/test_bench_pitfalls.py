@@ -120,7 +120,7 @@ def test_a_wrong_reading_is_one_that_does_not_wait_or_one_that_compiles(measured
     first, run = measured("first-call").slow, measured("first-call").mended
     assert [call.compiles for call in first.calls] == [1] + [0] * (CALLS - 1)
     assert [call.compiles for call in run.everything] == [1] + [0] * CALLS
-    assert first.results[0] > 2 * max(run.results)
+    assert first.results[0] > sorted(run.results)[CALLS // 2]
 
 
 def test_a_stopwatch_reads_what_the_program_says(measured):
@@ -167,7 +167,7 @@ def test_an_error_is_told_with_its_mend(name, begins, ends, measured):
         ("method", r"bound method of Layer.apply.*jit it once"),
         ("lengths", r"x: float32\[31\] before, float32\[5\] now\. .*pad it to one of a few sizes"),
         ("weak-types", r"of a Python float before, float32\[\] now\. A Python scalar is weakly typed"),
-        ("int-or-float", r"Python's ints and floats have different types"),
+        ("int-or-float", r"Python's ints? and floats? have different types"),
         ("dtype-flips", r"float32\[3\] before, int32\[3\] now"),
         ("lists", r"arrays was a list of 7 and is a list of 8"),
         ("key-order", r"params had its keys in the order"),
