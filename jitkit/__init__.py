@@ -76,6 +76,7 @@ from .pjit.api import process_indices as process_indices
 from .pjit.compilation_cache import clear_caches as clear_caches
 from .pjit.dispatch import apply_primitive as apply_primitive
 from .pjit.jit import jit as jit
+from .pjit.mapping import vmap as vmap
 from .runtime import foreign_nodes as foreign_nodes
 from .runtime.array import Array as Array
 from .runtime.tokens import effects_barrier as effects_barrier
@@ -85,7 +86,7 @@ __version__ = "0.1.0"
 
 # What code written for JAX may ask for, and gets an honest answer about.
 _NOT_YET = (
-    "jacfwd", "jacrev", "jacobian", "hessian", "vmap",
+    "jacfwd", "jacrev", "jacobian", "hessian",
     "custom_vjp", "checkpoint", "pmap", "shard_map",
 )  # fmt: skip
 
