@@ -113,6 +113,8 @@ def test_what_takes_long_ends_when_the_limit_is_over_but_not_before_there_are_qu
     assert len(recorded(clock, 100, limit=1.0)) == timing.LEAST_ROUNDS
     taken = timing.measure_once({"a": lambda: clock.sleep(1.0) or 1.0}, 100, limit=30.0)
     assert len(taken["a"]) == 31
+    taken = timing.measure_once({"a": lambda: clock.sleep(1.0) or 1.0}, 100, limit=1.0)
+    assert len(taken["a"]) == timing.LEAST_ONCE
 
 
 def test_waiting_for_the_result_is_inside_of_the_measured_time(clock):

@@ -92,6 +92,8 @@ LEAST_ROUNDS = (
     15  # whatever the clock says: with fewer, chance alone takes both quartiles to one side now and then
 )
 
+LEAST_ONCE = 5  # the same for what takes so long that it is done once a turn
+
 
 def orders(names: Iterable[Key], rounds: int) -> Iterator[list[Key]]:
     """Who has a turn when: for each round all the names, in an order drawn by chance. Over many rounds everyone comes
@@ -151,7 +153,7 @@ def measure_once(
     with quiet_collector():
         start = time.monotonic()
         for i, order in enumerate(orders(acts, rounds)):
-            if i >= LEAST_ROUNDS and time.monotonic() - start > limit:
+            if i >= LEAST_ONCE and time.monotonic() - start > limit:
                 break
             for name in order:
                 measured[name].append(acts[name]())
