@@ -107,7 +107,8 @@ def imports(name: str) -> list[tuple[int, str]]:
         elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
             called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             if called in ("import_module", "__import__", "find_spec"):
-                found.append((node.lineno, str(node.args[0].value)))
+                target = str(node.args[0].value)
+                found.append((node.lineno, ".".join(package) + target if target.startswith(".") else target))
     return found
 
 
