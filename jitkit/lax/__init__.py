@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ..core.dtypes import dtype as dtype
 from . import extended as extended
+from . import linalg as linalg
 from .control_flow import associative_scan as associative_scan
 from .control_flow import cond as cond
 from .control_flow import cond_p as cond_p
