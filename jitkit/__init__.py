@@ -86,7 +86,7 @@ _NOT_YET = (
 _README = 'jitkit has no `{}`, or not yet: see "What is not here yet" in its README.'
 missing_names.explain("", sys.modules[__name__], {name: _README.format(name) for name in _NOT_YET})
 for _name, _module in {
-    "debug": debug, "errors": errors, "flatten_util": flatten_util, "lax": lax, "nn": nn, "nn.initializers": nn.initializers,
+    "debug": debug, "errors": errors, "flatten_util": flatten_util, "lax": lax, "lax.linalg": lax.linalg, "nn": nn, "nn.initializers": nn.initializers,
     "numpy": numpy, "numpy.linalg": numpy.linalg, "random": random, "sharding": sharding, "stages": stages, "tree": tree,
     "tree_util": tree_util,
 }.items():  # fmt: skip

@@ -60,6 +60,8 @@ def linalg_primitive(
                 f"All inputs to {name} must have the same number of batch dimensions, but got "
                 f"{[len(batch) for batch in batches]} batch dimensions for the inputs."
             )
+        if len(set(batches)) > 1:
+            raise TypeError(f"All inputs to {name} must have the same batch dimensions, but got {batches}.")
         parts = [aval.shape[aval.ndim - rank :] for rank, aval in zip(ranks, avals, strict=True)]
         found = [(*batches[0], *shape) for shape in shapes(*parts, **params)]
         check_operands(name, kinds, *avals)

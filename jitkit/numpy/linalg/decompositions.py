@@ -113,8 +113,9 @@ def _svd_of_hermitian(a: Any, compute_uv: bool, subset_by_index: tuple[int, int]
     last = sizes.ndim - 1
     if not compute_uv:
         return lax.rev(lax.sort(sizes, dimension=-1), dimensions=[last])
-    counted = lax.broadcasted_iota(np.uint8 if sizes.shape[-1] < 256 else np.uint32, sizes.shape, last)
-    ascending = lax.sort((sizes, counted, lax.sign(values)), dimension=-1, num_keys=1)
+    signs = lax.sign(values)
+    counted = lax.broadcasted_iota(np.uint32, sizes.shape, last)
+    ascending = lax.sort((sizes, counted, signs), dimension=-1, num_keys=1)
     s, order, signs = (lax.rev(x, dimensions=[last]) for x in ascending)
     u = take_along_axis(vectors, order[..., None, :], axis=-1)
     return SVDResult(u, s, adjoint(u * signs[..., None, :].astype(u.dtype)))
