@@ -308,3 +308,9 @@ from .sorting import sort_p as sort_p
 from .sorting import top_k as top_k
 from .sorting import top_k_p as top_k_p
 from .utils import broadcast_shapes as broadcast_shapes
+from .windows import reduce_window as reduce_window
+from .windows import reduce_window_max_p as reduce_window_max_p
+from .windows import reduce_window_min_p as reduce_window_min_p
+from .windows import reduce_window_p as reduce_window_p
+from .windows import reduce_window_shape_tuple as reduce_window_shape_tuple
+from .windows import reduce_window_sum_p as reduce_window_sum_p
