@@ -5,6 +5,7 @@
 
 PYTHON ?=
 PYTEST_ARGS ?=
+ON_ALL_CORES := -n auto --dist worksteal
 BENCH_ARGS ?=
 FUZZ_EXAMPLES ?= 2000
 
@@ -13,18 +14,21 @@ JITKIT := $(BIN)/python -m jitkit.kata
 CHOSEN := $(if $(PYTHON),"$(PYTHON)")
 USE := .venv/.installed
 TEST := .venv/.installed-for-tests
+COMPILERS := .venv/.installed-compilers
 TARGETS := .venv/.installed-for-targets
 NBGRADER := .venv/.installed-for-nbgrader
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-targets compilers test-nbgrader nbgrader verify lint fuzz bench clean
+.PHONY: help tour test test-all test-tails test-targets compilers test-nbgrader nbgrader verify lint fuzz bench clean
 
 help:
 	@echo "make tour    one function through every stage of the JIT, on this machine (under a minute; first sets up .venv)"
-	@echo "make test    every test, against real JAX (about fifteen minutes on two cores)"
-	@echo "make test-targets  every primitive compiled for H100, TPU v5e, TPU v6e (downloads 450 MB; about five minutes)"
+	@echo "make test    the tests, against real JAX (about six minutes on two cores)"
+	@echo "make test-all  every test: the tails of tables and random programs, too, and compiled as users do (make test-tails: only those)"
+	@echo "make compilers  those for H100, TPU v5e and TPU v6e, for 'jitkit targets' (Linux; 435 MB to download, 1.3 GB on disk)"
+	@echo "make test-targets  every primitive compiled for these chips (with the compilers; about five minutes)"
 	@echo "make test-nbgrader  a course of nbgrader's, built, released, taken and graded (installs Jupyter; a few minutes)"
-	@echo "make verify  every exercise of the labs proven: stub red, solution green, each mutant caught (about ten minutes)"
+	@echo "make verify  every exercise of the labs proven: stub red, solution green, each mutant caught (about six minutes)"
 	@echo "make lint    ruff and mypy only"
 	@echo "make fuzz    the random programs, many more of them (FUZZ_EXAMPLES=$(FUZZ_EXAMPLES))"
 	@echo "make bench   jitkit measured beside JAX (BENCH_ARGS=--quick for a short look)"
@@ -34,12 +38,18 @@ tour: $(USE)
 	@$(JITKIT) tour
 
 test: $(TEST)
-	@$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest $(ON_ALL_CORES) $(PYTEST_ARGS)
+
+test-all: $(TEST)
+	@$(BIN)/python -m pytest $(ON_ALL_CORES) -m '' $(PYTEST_ARGS)
+
+test-tails: $(TEST)
+	@$(BIN)/python -m pytest $(ON_ALL_CORES) -m tail $(PYTEST_ARGS)
 
 test-targets: $(TARGETS)
 	@$(BIN)/python -m pytest tests/targets $(PYTEST_ARGS)
 
-compilers: $(TARGETS)
+compilers: $(COMPILERS)
 
 test-nbgrader: $(NBGRADER)
 	@$(BIN)/python -m pytest tests/test_nbgrader.py $(PYTEST_ARGS)
@@ -54,7 +64,7 @@ lint: $(TEST)
 	@$(BIN)/python -m mypy
 
 fuzz: $(TEST)
-	@JITKIT_FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest -n auto -m hypothesis $(PYTEST_ARGS)
+	@JITKIT_FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest $(ON_ALL_CORES) -m hypothesis $(PYTEST_ARGS)
 
 bench: $(USE)
 	@$(JITKIT) bench peers $(BENCH_ARGS)
@@ -71,9 +81,13 @@ $(TEST): pyproject.toml .ci/venv
 	@.ci/venv .venv '.[test]' $(CHOSEN)
 	@touch $@ $(USE)
 
+$(COMPILERS): pyproject.toml .ci/venv
+	@.ci/venv .venv '.[tpu,gpu]' $(CHOSEN)
+	@touch $@ $(USE)
+
 $(TARGETS): pyproject.toml .ci/venv
 	@.ci/venv .venv '.[test,tpu,gpu]' $(CHOSEN)
-	@touch $@ $(TEST) $(USE)
+	@touch $@ $(COMPILERS) $(TEST) $(USE)
 
 $(NBGRADER): pyproject.toml .ci/venv
 	@.ci/venv .venv '.[test,nbgrader]' $(CHOSEN)

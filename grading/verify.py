@@ -9,6 +9,8 @@ For each exercise:
     planted     a `raise` at the start of the solution makes a check fail: the learner's function is what runs
     secret      no line of the solution is in the lab's folder
 
+Each proof is a process of its own, and there are hundreds: the learners' checks and the hidden ones share it.
+
 A proof that fails is reported with what it found; `python -m grading verify` ends with 1 then.
 """
 
@@ -17,17 +19,17 @@ from __future__ import annotations
 import ast
 import concurrent.futures
 import pathlib
+import tempfile
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from jitkit.kata.checking import Check
 from jitkit.kata.engine import verdicts
 from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.plain import Plain
 from jitkit.kata.engine.reference import reference_function
 from jitkit.kata.engine.running import LearnerSource
 from jitkit.kata.engine.splice import Function, Target
-from jitkit.kata.engine.verdicts import Assessor, Verdict
+from jitkit.kata.engine.verdicts import Assessor, CheckResult, Verdict
 from jitkit.kata.mutants import Mutant, in_its_class, load_mutants, mutant_source
 
 from .generate import ROOT, stale_files
@@ -63,16 +65,20 @@ def verify(lab: Lab, assessor: Assessor, workers: int = 2, only: str | None = No
         if mutants_file.is_file()
         else []
     )
-    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        proofs: list[concurrent.futures.Future[list[Finding]]] = []
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        concurrent.futures.ThreadPoolExecutor(workers) as pool,
+    ):
+        prover = _Prover(lab, assessor, pathlib.Path(folder))
+        # first the solutions: they ask for the reference's results, which all others compare with
+        proofs = [pool.submit(prover.solution, exercise) for exercise in exercises]
         for exercise in exercises:
             of_exercise = [m for m in mutants if m.exercise == exercise.id]
             findings += shortages(lab, exercise, of_exercise)
             findings += leaked_lines(lab, exercise)
-            proofs.append(pool.submit(_stub, lab, exercise, assessor))
-            proofs.append(pool.submit(_solution, lab, exercise, assessor))
-            proofs.append(pool.submit(_planted, lab, exercise, assessor))
-            proofs += [pool.submit(_mutant, lab, exercise, m, assessor) for m in of_exercise]
+            proofs.append(pool.submit(prover.stub, exercise))
+            proofs.append(pool.submit(prover.planted, exercise))
+            proofs += [pool.submit(prover.mutant, exercise, m) for m in of_exercise]
         for proof in proofs:
             findings += proof.result()
     return findings
@@ -137,28 +143,6 @@ def _body(source: str) -> list[str]:
     return source.splitlines()[body[0].lineno - 1 :] if body else []
 
 
-def _stub(lab: Lab, exercise: Exercise, assessor: Assessor) -> list[Finding]:
-    """Run although it is a stub: each check must end in the NotImplementedError, or show that it was swallowed."""
-    sources = {t: _with_body(t, f'raise NotImplementedError("{exercise.id}")') for t in exercise.targets}
-    findings = []
-    for verdict in _verdicts(lab, exercise, sources, assessor):
-        for result in verdict.results:
-            value = result.value or {}
-            if result.status == verdicts.PASS:
-                findings.append(
-                    Finding(exercise.id, "stub", f"the check {result.check.name} passes with nothing written")
-                )
-            elif result.status == verdicts.IMPORT:
-                if exercise.id not in result.sentence:
-                    findings.append(Finding(exercise.id, "stub", f"{result.check.name}: {result.sentence}"))
-            elif not _mentions(value, exercise.id):
-                text = result.sentence
-                findings.append(
-                    Finding(exercise.id, "stub", f"{result.check.name} fails, but not by the stub: {text}")
-                )
-    return findings
-
-
 def _mentions(value: Plain, id: str) -> bool:
     """Whether the result is the stub's error, or has it as a part."""
     if value.get("is") == "error":
@@ -168,12 +152,56 @@ def _mentions(value: Plain, id: str) -> bool:
     return any(_mentions(part, id) for part in parts)
 
 
-def _solution(lab: Lab, exercise: Exercise, assessor: Assessor) -> list[Finding]:
-    sources = {t: in_its_class(t, reference_function(t).source) for t in exercise.targets}
-    findings = []
-    for seed in _SEEDS:
-        for verdict in _verdicts(lab, exercise, sources, assessor, seed):
-            for result in verdict.results:
+class _Prover:
+    """The proofs of a lab's exercises that run something.
+
+    Args:
+      folder: for the file that has all checks, which is written here.
+    """
+
+    def __init__(self, lab: Lab, assessor: Assessor, folder: pathlib.Path) -> None:
+        self.lab = lab
+        self.assessor = assessor
+        # Each file in a namespace of its own, and under its own name: they may define helpers of one name.
+        texts = [(str(path), path.read_text(encoding="utf-8")) for path in check_files(lab)]
+        self.checks = folder / "all_checks.py"
+        self.checks.write_text(
+            f"for path, text in {texts!r}:\n"
+            "    exec(compile(text, path, 'exec'), {'__name__': 'checks', '__file__': path})\n",
+            encoding="utf-8",
+        )
+
+    def verdict(self, exercise: Exercise, changed: dict[Target, str], seed: int = 0) -> Verdict:
+        """The verdict of all checks on the reference's functions, some of them changed, given as text."""
+        sources = {t: in_its_class(t, reference_function(t).source) for t in exercise.targets} | changed
+        text = _preamble(self.lab) + "\n\n\n".join(sources.values()) + "\n"
+        file = LearnerSource(f"{exercise.id}.py", text, self.lab.names)
+        return self.assessor.assess(self.lab, exercise, file, checks_file=self.checks, seed=seed)
+
+    def stub(self, exercise: Exercise) -> list[Finding]:
+        """Run although it is a stub: each check must end in the NotImplementedError, or show that it was swallowed."""
+        statement = f'raise NotImplementedError("{exercise.id}")'
+        found = self.verdict(exercise, {t: _with_body(t, statement) for t in exercise.targets})
+        return [
+            Finding(exercise.id, "stub", sentence)
+            for result in found.results
+            if (sentence := self._not_by_the_stub(exercise, result))
+        ]
+
+    def _not_by_the_stub(self, exercise: Exercise, result: CheckResult) -> str:
+        if result.status == verdicts.PASS:
+            return f"the check {result.check.name} passes with nothing written"
+        if result.status == verdicts.IMPORT:
+            return "" if exercise.id in result.sentence else f"{result.check.name}: {result.sentence}"
+        if _mentions(result.value or {}, exercise.id):
+            return ""
+        return f"{result.check.name} fails, but not by the stub: {result.sentence}"
+
+    def solution(self, exercise: Exercise) -> list[Finding]:
+        """The reference's functions, as a learner's, pass."""
+        findings = []
+        for seed in _SEEDS:
+            for result in self.verdict(exercise, {}, seed).results:
                 if result.status != verdicts.PASS:
                     text = f"{result.check.name} is red for the reference (seed {seed}): {result.sentence} {result.difference}"
                     findings.append(Finding(exercise.id, "solution", text))
@@ -182,56 +210,40 @@ def _solution(lab: Lab, exercise: Exercise, assessor: Assessor) -> list[Finding]
                     findings.append(
                         Finding(exercise.id, "solution", f"{text}. Is it meant? Then use `raised`.")
                     )
-    return findings
+        return findings
 
+    def planted(self, exercise: Exercise) -> list[Finding]:
+        """A function that raises is noticed: it is what runs."""
+        findings = []
+        for target in exercise.targets:
+            found = self.verdict(exercise, {target: _with_body(target, 'raise RuntimeError("planted")')})
+            if all(result.status == verdicts.PASS for result in found.results):
+                sentence = f"all checks pass though `{target.name}` raises: it is not run"
+                findings.append(Finding(exercise.id, "planted", sentence))
+        return findings
 
-def _planted(lab: Lab, exercise: Exercise, assessor: Assessor) -> list[Finding]:
-    findings = []
-    for target in exercise.targets:
-        sources = {t: in_its_class(t, reference_function(t).source) for t in exercise.targets}
-        sources[target] = _with_body(target, 'raise RuntimeError("planted")')
-        found = list(_verdicts(lab, exercise, sources, assessor))
-        if not any(r.status != verdicts.PASS for verdict in found for r in verdict.results):
-            findings.append(
-                Finding(
-                    exercise.id, "planted", f"all checks pass though `{target.name}` raises: it is not run"
-                )
-            )
-    return findings
-
-
-def _mutant(lab: Lab, exercise: Exercise, mutant: Mutant, assessor: Assessor) -> list[Finding]:
-    target = next((t for t in exercise.targets if not mutant.target or t.name == mutant.target), None)
-    who = f"{mutant.name} ({mutant.misconception})"
-    if target is None:
-        return [Finding(exercise.id, "mutants", f"{who}: the exercise has no target {mutant.target!r}")]
-    sources = {t: in_its_class(t, reference_function(t).source) for t in exercise.targets}
-    try:
-        sources[target] = mutant_source(mutant, target, reference_function(target).source)
-    except (ValueError, SyntaxError) as error:
-        return [Finding(exercise.id, "mutants", f"{who}: {error}")]
-    failed: list[Check] = []
-    for verdict in _verdicts(lab, exercise, sources, assessor):
-        if verdict.status in (verdicts.BROKEN, verdicts.TODO):
-            return [Finding(exercise.id, "mutants", f"{who}: {verdict.sentence}")]
-        failed += [r.check for r in verdict.results if r.status != verdicts.PASS]
-    if not failed:
-        return [Finding(exercise.id, "mutants", f"{who} passes every check")]
-    if not any(mutant.misconception in c.against and not c.hidden for c in failed):
-        names = ", ".join(c.name for c in failed)
-        return [Finding(exercise.id, "mutants", f"{who} fails {names}, of which no public one is against it")]
-    return []
-
-
-def _verdicts(
-    lab: Lab, exercise: Exercise, sources: dict[Target, str], assessor: Assessor, seed: int = 0
-) -> Iterator[Verdict]:
-    """The verdicts of the public checks and of the hidden ones, on functions that are given as text."""
-    preamble = _preamble(lab)
-    text = preamble + "\n\n\n".join(sources.values()) + "\n"
-    file = LearnerSource(f"{exercise.id}.py", text, lab.names)
-    for path in check_files(lab):
-        yield assessor.assess(lab, exercise, file, checks_file=path, seed=seed)
+    def mutant(self, exercise: Exercise, mutant: Mutant) -> list[Finding]:
+        """A wrong answer fails a public check that is against its misconception."""
+        target = next((t for t in exercise.targets if not mutant.target or t.name == mutant.target), None)
+        who = f"{mutant.name} ({mutant.misconception})"
+        if target is None:
+            return [Finding(exercise.id, "mutants", f"{who}: the exercise has no target {mutant.target!r}")]
+        try:
+            source = mutant_source(mutant, target, reference_function(target).source)
+        except (ValueError, SyntaxError) as error:
+            return [Finding(exercise.id, "mutants", f"{who}: {error}")]
+        found = self.verdict(exercise, {target: source})
+        if found.status in (verdicts.BROKEN, verdicts.TODO):
+            return [Finding(exercise.id, "mutants", f"{who}: {found.sentence}")]
+        failed = [r.check for r in found.results if r.status != verdicts.PASS]
+        if not failed:
+            return [Finding(exercise.id, "mutants", f"{who} passes every check")]
+        if not any(mutant.misconception in c.against and not c.hidden for c in failed):
+            names = ", ".join(c.name for c in failed)
+            return [
+                Finding(exercise.id, "mutants", f"{who} fails {names}, of which no public one is against it")
+            ]
+        return []
 
 
 def _preamble(lab: Lab) -> str:

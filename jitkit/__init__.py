@@ -42,6 +42,12 @@ from .core import dtypes as dtypes
 from .core import ensure_compile_time_eval as ensure_compile_time_eval
 from .core import typeof as typeof
 from .custom_derivatives import custom_jvp as custom_jvp
+from .derivatives.gradients import grad as grad
+from .derivatives.gradients import jvp as jvp
+from .derivatives.gradients import linear_transpose as linear_transpose
+from .derivatives.gradients import linearize as linearize
+from .derivatives.gradients import value_and_grad as value_and_grad
+from .derivatives.gradients import vjp as vjp
 from .lax.callback import pure_callback as pure_callback
 from .misses.sentences import explain as explain
 from .misses.sentences import explain_cache_misses as explain_cache_misses
@@ -72,6 +78,7 @@ from .pjit.api import process_indices as process_indices
 from .pjit.compilation_cache import clear_caches as clear_caches
 from .pjit.dispatch import apply_primitive as apply_primitive
 from .pjit.jit import jit as jit
+from .pjit.mapping import vmap as vmap
 from .runtime import foreign_nodes as foreign_nodes
 from .runtime.array import Array as Array
 from .runtime.tokens import effects_barrier as effects_barrier
@@ -81,7 +88,7 @@ __version__ = "0.1.0"
 
 # What code written for JAX may ask for, and gets an honest answer about.
 _NOT_YET = (
-    "grad", "value_and_grad", "jvp", "vjp", "linearize", "jacfwd", "jacrev", "jacobian", "hessian", "vmap",
+    "jacfwd", "jacrev", "jacobian", "hessian",
     "custom_vjp", "checkpoint", "pmap", "shard_map",
 )  # fmt: skip
 
@@ -89,8 +96,8 @@ _README = 'jitkit has no `{}`, or not yet: see "What is not here yet" in its REA
 missing_names.explain("", sys.modules[__name__], {name: _README.format(name) for name in _NOT_YET})
 for _name, _module in {
     "debug": debug, "errors": errors, "flatten_util": flatten_util, "lax": lax, "lax.linalg": lax.linalg, "nn": nn,
-    "nn.initializers": nn.initializers, "numpy": numpy, "numpy.linalg": numpy.linalg, "ops": ops, "random": random, "scipy": scipy,
-    "scipy.special": scipy.special, "scipy.stats": scipy.stats, "scipy.stats.norm": scipy.stats.norm,
+    "nn.initializers": nn.initializers, "numpy": numpy, "numpy.linalg": numpy.linalg, "ops": ops, "random": random,
+    "scipy": scipy, "scipy.special": scipy.special, "scipy.stats": scipy.stats, "scipy.stats.norm": scipy.stats.norm,
     "sharding": sharding, "stages": stages, "tree": tree, "tree_util": tree_util,
 }.items():  # fmt: skip
     missing_names.explain(_name, _module)

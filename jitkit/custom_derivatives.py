@@ -17,12 +17,22 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from . import core
 from .base import traceback_util
 from .core import Primitive, Trace, Tracer
 from .interpreters import mlir, partial_eval
+from .interpreters.ad import DualTrace
+from .interpreters.ad_rules import (
+    Zero,
+    add_tangents,
+    instantiate_zeros,
+    primitive_jvps,
+    primitive_transposes,
+    tangent_aval,
+    zero_tangent,
+)
+from .interpreters.ad_transpose import backward_pass
+from .interpreters.batching import AxisData, Dims, Vals, batch, batch_jaxpr, move_to, register_batcher
 from .jaxpr import DebugInfo, Jaxpr, JaxprEqn, convert_constvars_jaxpr
 from .jaxpr import printer as jaxpr_printer
 from .lax import stop_gradient
@@ -39,12 +49,108 @@ class JvpRule:
     Hashed by identity: it is part of an equation, and static arguments need not be hashable.
     """
 
+    name: str  # of the function
     jvp: Callable[..., Any]
     static_args: tuple[Any, ...]
     in_tree: PyTreeDef
+    symbolic_zeros: bool
+
+    def __call__(
+        self, primals: Sequence[Any], tangents: Sequence[Any]
+    ) -> tuple[list[Any], list[Any], PyTreeDef]:
+        """The results and their tangents, flat, and the tree of either. TypeError for a rule that returns anything else
+        than two of a tree, with leaves of types that belong together.
+        """
+        show = SymbolicZero.show if self.symbolic_zeros else instantiate_zeros
+        pair = self.jvp(
+            *self.static_args,
+            tree_unflatten(self.in_tree, primals),
+            tree_unflatten(self.in_tree, list(map(show, tangents))),
+        )
+        rule = f"Custom JVP rule {self} for function {self.name} must produce"
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+            raise TypeError(
+                f"{rule} a pair (list or tuple of length two) representing primal and tangent outputs, but got {pair}."
+            )
+        (outs, out_tree), (out_tangents, tangent_tree) = map(tree_flatten, pair)
+        if out_tree != tangent_tree:
+            raise TypeError(
+                f"{rule} primal and tangent outputs with equal container (pytree) structures, but got {out_tree} and "
+                f"{tangent_tree} respectively."
+            )
+        out_tangents = [Zero(t.aval) if type(t) is SymbolicZero else t for t in out_tangents]
+        _check_tangents([core.typeof(x) for x in outs], out_tangents)
+        return outs, out_tangents, out_tree
 
     def __str__(self) -> str:
         return api_util.name_of(self.jvp)
+
+    def batched(self, axis: AxisData, dims: Dims, out_dims: Dims) -> JvpRule:
+        """The rule for batches, whose axes are those of the values, in arguments and results."""
+
+        @functools.wraps(self.jvp)
+        def jvp(*args: Any) -> Any:
+            *statics, primals, tangents = args
+            leaves, tree = tree_flatten((primals, tangents))
+            out_trees: list[PyTreeDef] = []
+
+            def flat_jvp(*leaves: Any) -> list[Any]:
+                outs, out_tree = tree_flatten(self.jvp(*statics, *tree_unflatten(tree, leaves)))
+                out_trees.append(out_tree)
+                return outs
+
+            outs, found = batch(flat_jvp, axis, leaves, [*dims, *dims])
+            moved = [
+                x if to is None else move_to(x, dim, to, axis.size)
+                for x, dim, to in zip(outs, found, [*out_dims, *out_dims], strict=True)
+            ]
+            return tree_unflatten(out_trees[0], moved)
+
+        return dataclasses.replace(self, jvp=jvp)
+
+
+class SymbolicZero:
+    """What a rule with `symbolic_zeros` gets as a tangent that is known to be zero: a shape and a dtype."""
+
+    def __init__(self, aval: Any) -> None:
+        self.aval = aval
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the zeros that there are not."""
+        shape: tuple[int, ...] = self.aval.shape
+        return shape
+
+    @property
+    def dtype(self) -> Any:
+        """Of the zeros that there are not."""
+        return self.aval.dtype
+
+    @staticmethod
+    def show(tangent: Any) -> Any:
+        """A tangent, as the rule gets it."""
+        return SymbolicZero(tangent.aval) if type(tangent) is Zero else tangent
+
+    def __repr__(self) -> str:
+        return "SymbolicZero"
+
+
+def _check_tangents(avals: Sequence[Any], tangents: Sequence[Any]) -> None:
+    pairs = []
+    for aval, t in zip(avals, tangents, strict=True):
+        expected, given = tangent_aval(aval), t.aval if type(t) is Zero else core.typeof(t)
+        pairs.append((aval.strip_weak_type(), expected.strip_weak_type(), given.strip_weak_type()))
+    different = [each for each in pairs if each[1] != each[2]]
+    message = "Custom JVP rule must produce primal and tangent outputs with corresponding shapes and dtypes"
+    if different and len(pairs) == 1:
+        aval, expected, given = (x.str_short() for x in pairs[0])
+        raise TypeError(f"{message}. Expected {expected} (tangent type of {aval}) but got {given}.")
+    if different:
+        listed = "\n".join(
+            f"  primal {aval.str_short()} with tangent {given.str_short()}, expecting tangent {expected}"
+            for aval, expected, given in different
+        )
+        raise TypeError(f"{message}, but got:\n{listed}")
 
 
 custom_jvp_call_p = Primitive("custom_jvp_call", multiple_results=True, pure_shape_rule=False)
@@ -59,6 +165,40 @@ def _(*avals: Any, call_jaxpr: Jaxpr, **params: Any) -> list[Any]:
 @mlir.register_lowering(custom_jvp_call_p)
 def _(ctx: mlir.LoweringContext, *args: str, call_jaxpr: Jaxpr, **params: Any) -> list[str]:
     return ctx.lower_region(call_jaxpr, args)
+
+
+def _jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, jvp_jaxpr_fun: JvpRule, num_consts: int, **params: Any
+) -> tuple[list[Any], list[Any]]:
+    """What the rule says of the arguments; of values that the function closed over it knows nothing."""
+    return jvp_jaxpr_fun(primals[num_consts:], tangents[num_consts:])[:2]
+
+
+def _transpose(cts: Sequence[Any], *operands: Any, call_jaxpr: Jaxpr, **params: Any) -> list[Any]:
+    """For a function of tangents that was called in another rule, and is linear."""
+    return backward_pass(call_jaxpr, call_jaxpr.consts, operands, cts)
+
+
+primitive_jvps[custom_jvp_call_p] = _jvp
+primitive_transposes[custom_jvp_call_p] = _transpose
+@register_batcher(custom_jvp_call_p, even_unmapped=True)
+def _(
+    axis: AxisData,
+    vals: Vals,
+    dims: Dims,
+    *,
+    call_jaxpr: Jaxpr,
+    jvp_jaxpr_fun: JvpRule,
+    num_consts: int,
+    **params: Any,
+) -> Any:
+    """The function is batched as a jaxpr, its rule when it is asked: tangents are batches where their values are."""
+    on_batches, out_dims = batch_jaxpr(call_jaxpr, axis, dims)
+    rule = jvp_jaxpr_fun.batched(axis, tuple(dims[num_consts:]), out_dims)
+    outs = custom_jvp_call_p.bind(
+        *vals, call_jaxpr=on_batches, jvp_jaxpr_fun=rule, num_consts=num_consts, **params
+    )
+    return outs, out_dims
 
 
 def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
@@ -130,10 +270,11 @@ class custom_jvp:
 
         def jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
             out = self(*primals)
-            total = tree_map(lambda x: np.zeros(np.shape(x), core.get_aval(x).dtype), out)
-            for tangent, part in zip(tangents, jvps, strict=False):
-                if part is not None:
-                    total = tree_map(lambda a, b: a + b, total, part(tangent, out, *primals))
+            parts = [
+                part(tangent, out, *primals) if part else tree_map(zero_tangent, out)
+                for tangent, part in zip(tangents, jvps, strict=False)
+            ]
+            total = tree_map(lambda *each: functools.reduce(add_tangents, each), *parts)
             return out, total
 
         self.defjvp(jvp)
@@ -164,6 +305,9 @@ class custom_jvp:
         """A call under a trace: one equation."""
         statics = {i: tree_map(_undifferentiated, args[i]) for i in self.nondiff_argnums if i < len(args)}
         leaves, in_tree = tree_flatten(tuple(x for i, x in enumerate(args) if i not in statics))
+        rule = JvpRule(api_util.name_of(self.fun), jvp, tuple(statics.values()), in_tree, self.symbolic_zeros)
+        if isinstance(trace, DualTrace):
+            return self._differentiate(trace, rule, args, leaves)
         trace.note(leaves)
         out_trees: list[PyTreeDef] = []
 
@@ -180,11 +324,29 @@ class custom_jvp:
             *jaxpr.consts,
             *leaves,
             call_jaxpr=convert_constvars_jaxpr(jaxpr),
-            jvp_jaxpr_fun=JvpRule(jvp, tuple(statics.values()), in_tree),
+            jvp_jaxpr_fun=rule,
             num_consts=len(jaxpr.consts),
             symbolic_zeros=self.symbolic_zeros,
         )
         return tree_unflatten(out_trees[0], outs)
+
+    def _differentiate(
+        self, trace: DualTrace, rule: JvpRule, args: tuple[Any, ...], leaves: Sequence[Any]
+    ) -> Any:
+        """A call while a derivative is taken: that of the rule. The function itself is not called."""
+        primals, tangents = trace.pairs(leaves)
+        if all(type(t) is Zero for t in tangents):
+            with core.set_current_trace(trace.parent):
+                return self(*args)
+        out_trees: list[PyTreeDef] = []
+
+        def flat_rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+            *out, out_tree = rule(primals, tangents)
+            out_trees.append(out_tree)
+            return out[0], out[1]
+
+        outs, out_tangents = trace.by_rule(flat_rule, True, primals, tangents, {})
+        return tree_unflatten(out_trees[0], map(trace.with_tangent, outs, out_tangents))
 
 
 def _undifferentiated(x: Any) -> Any:

@@ -11,7 +11,7 @@ from jitkit.compiler.placement import Placement
 from jitkit.compiler.program import Program, compile_program
 from jitkit.core import Tracer
 from jitkit.jaxpr import convert_constvars_jaxpr
-from jitkit.misses.record import CallRecord, Change, TRACES, aval_of, changes, distance, kind_of_types, latest_first, sharding_of
+from jitkit.misses.record import CallRecord, Change, TRACES, aval_of, changes, distance, kinds_of_types, latest_first, sharding_of
 from jitkit.pjit import key_reuse
 from jitkit.pjit.compilation_cache import EXACT_LRU_SIZE, Entry, FunctionCache, TracedCall, _caches, _caches_lock
 from jitkit.pjit.jit_call import NestedCall, jit_p
@@ -230,8 +230,8 @@ def changed_leaves(leaves: Iterable[tuple[str, Any, Any]]) -> Iterator[Change]:
     """The differences between the leaves of two calls, from `(path, key before, key now)` of each.
 
     A key is an aval, or has one (`aval_of`); avals and keys are interned. A leaf may differ in two ways: its type has
-    changed, and that is one `Change`, whose kind is the first of "shape", "dtype", "weak type" that does
-    (`kind_of_types`); and, when one of the keys is `Placed`, its place, as `sharding_of` tells it: kind "device". When none
+    changed, and that is one `Change`, whose kind is the first of `kinds_of_types`, and whose size is how many they
+    are; and, when one of the keys is `Placed`, its place, as `sharding_of` tells it: kind "device". When none
     is, and the type is the same, it may have been `OnHost` in one of the calls only: kind "host".
     """
     for path, before, now in leaves:
@@ -239,7 +239,8 @@ def changed_leaves(leaves: Iterable[tuple[str, Any, Any]]) -> Iterator[Change]:
             continue
         old, new = aval_of(before), aval_of(now)
         if old is not new:
-            yield Change(kind_of_types(old, new), path, before, now)
+            kinds = kinds_of_types(old, new)
+            yield Change(kinds[0], path, before, now, len(kinds))
         if isinstance(before, Placed) or isinstance(now, Placed):
             if sharding_of(before) != sharding_of(now):
                 yield Change("device", path, before, now)

@@ -5,6 +5,7 @@ skips.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 
 # An option set in the environment of whoever runs the tests is not what is tested. Before jitkit and jax are
@@ -14,6 +15,8 @@ for _name in [name for name in os.environ if name.startswith(("JITKIT_", "JAX_")
     if _name != "JITKIT_FUZZ_EXAMPLES":  # the workers of pytest-xdist inherit it from here
         del os.environ[_name]
 os.environ["JAX_PLATFORMS"] = "cpu"
+
+from importlib.metadata import version
 
 import hypothesis
 import pytest
@@ -40,7 +43,43 @@ ACCEPTED_SKIPS = (
     "needs a network",
     "needs jax >=",
     "needs nbgrader",
+    "needs a browser",
 )
+
+
+# `make test` leaves the tails out, and lets XLA compile in a fraction of its time: what a program computes is compared, not
+# how well it is optimised. `make test-all` has everything, and compiles as users do.
+WITHOUT_TAILS = "not tail"
+CHEAP_COMPILES = (
+    "--xla_backend_optimization_level=0",
+    "--xla_llvm_disable_expensive_passes=true",
+    *(
+        ["--xla_cpu_use_fusion_emitters=false"] if version("jaxlib") < "0.11" else []
+    ),  # later ones end at the name
+)
+
+
+def pytest_configure(config):
+    """Tell XLA, and the processes that tests start, before one of them is asked for."""
+    config.addinivalue_line("markers", "tail: takes long for what it finds; in `make test-all`")
+    if config.option.markexpr == WITHOUT_TAILS:
+        os.environ["XLA_FLAGS"] = " ".join(CHEAP_COMPILES)
+
+
+def pytest_collection_finish():
+    """Set aside the modules and the thousands of tests, over which each collection of garbage would go again, and whoever
+    looks for what holds a leaked tracer.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Say what did not run."""
+    if config.option.markexpr == WITHOUT_TAILS:
+        terminalreporter.write_line(
+            "Without the tails: `make test-all` has them, with programs that XLA optimises."
+        )
 
 
 @pytest.hookimpl(trylast=True)  # after hypothesis has marked its tests

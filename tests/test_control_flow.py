@@ -25,9 +25,8 @@ from jitkit.base.errors import JaxprTypeError
 from jitkit.core import Primitive
 from jitkit.core.effects import Effect
 from jitkit.interpreters.mlir import register_lowering
-from jitkit.jaxpr import dce_jaxpr, jaxpr_as_fun
+from jitkit.jaxpr import dce_jaxpr, jaxpr_as_fun, rearranging
 from jitkit.jaxpr.check import check_jaxpr
-from jitkit.lax.control_flow import common
 from jitkit.lax.control_flow.conditionals import cond_p
 from jitkit.lax.control_flow.loops import while_p
 from jitkit.lax.control_flow.scanning import scan_p
@@ -896,11 +895,11 @@ def test_a_scan_is_no_longer_as_text_than_jax_s():
 
 def test_the_same_jaxpr_is_the_answer_to_the_same_question():
     jaxpr = jitkit.make_jaxpr(lambda x, y: (x + 1, y))(1.0, ROW)
-    assert common.keep_outputs(jaxpr, (True, False)) is common.keep_outputs(jaxpr, (True, False))
-    assert common.forwarded_inputs(jaxpr) == [None, 1]
-    moved = common.move_inputs_to_front(jaxpr, (False, True))
+    assert rearranging.keep_outputs(jaxpr, (True, False)) is rearranging.keep_outputs(jaxpr, (True, False))
+    assert rearranging.forwarded_inputs(jaxpr) == [None, 1]
+    moved = rearranging.move_inputs_to_front(jaxpr, (False, True))
     assert moved.invars == jaxpr.invars[::-1]
-    assert moved is common.move_inputs_to_front(jaxpr, (False, True))
+    assert moved is rearranging.move_inputs_to_front(jaxpr, (False, True))
 
 
 def test_values_of_x64_mode_are_another_trace():

@@ -174,7 +174,7 @@ def test_a_rule_by_parts_adds_what_each_argument_brings():
     out, tangent = f.jvp((3.0, 4.0), (1.0, 10.0))
     assert (out, float(tangent)) == (12.0, 34.0)
     f.defjvps(None, None)
-    assert float(f.jvp((3.0, 4.0), (1.0, 10.0))[1]) == 0.0
+    assert jitkit.jvp(f, (3.0, 4.0), (1.0, 10.0)) == (12.0, 0.0)
 
 
 @pytest.mark.parametrize(

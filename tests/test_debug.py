@@ -10,10 +10,12 @@ import gc
 import io
 import logging
 import os
+import re
 import subprocess
 import sys
 import textwrap
 import threading
+import traceback
 import weakref
 
 import jax
@@ -26,6 +28,7 @@ from twin import OURS, THEIRS, plain, raised, same_as_jax, words
 import jitkit
 import jitkit.numpy as jnp
 from jitkit import debug, lax
+from jitkit.base import config
 from jitkit.core.effects import Effect, no_effects, ordered_effects
 from jitkit.experimental import io_callback
 from jitkit.jaxpr import dce_jaxpr
@@ -529,13 +532,55 @@ def test_what_a_callback_raises_is_an_error_of_the_call_and_the_next_call_works(
     return plain(errors), got
 
 
-def test_the_error_of_a_callback_has_its_traceback_in_the_text(caplog):
-    f = jitkit.jit(lambda x: debug.callback(boom, x))
+SCALAR = jitkit.ShapeDtypeStruct((), np.float32)
+FORMS = {
+    "debug.callback": lambda function, x: debug.callback(function, x),
+    "pure_callback": lambda function, x: jitkit.pure_callback(function, SCALAR, x),
+    "io_callback": lambda function, x: io_callback(function, SCALAR, x, ordered=True),
+}
+
+
+@pytest.mark.parametrize("name", list(FORMS))
+@pytest.mark.parametrize("way", ["first call", "second call", "in a tree", "keyword", "compiled"])
+def test_the_error_of_a_callback_shows_the_users_frames_and_none_of_ours(caplog, name, way):
+    fails = way != "second call"
+
+    def callback(x):
+        if fails:
+            boom()
+        return x
+
+    f = jitkit.jit(lambda x: FORMS[name](callback, x["x"] if way == "in a tree" else x))
+    if way == "second call":
+        jitkit.block_until_ready(f(1.0))
+        fails = True
+    args, kwargs = {"in a tree": (({"x": 1.0},), {}), "keyword": ((), {"x": 1.0})}.get(way, ((1.0,), {}))
+    if way == "compiled":
+        f = f.lower(1.0).compile()
     with pytest.raises(jitkit.errors.JaxRuntimeError) as caught:
-        f(1.0)
-    assert "in boom" in str(caught.value)
-    assert str(caught.value).rstrip().endswith("ValueError: boom")
-    assert [record.message for record in caplog.records] == ["debug.callback failed"]
+        f(*args, **kwargs)
+        jitkit.effects_barrier()
+    whole = "".join(traceback.format_exception(caught.value))
+    assert f'File "{os.path.dirname(jitkit.__file__)}' not in whole + caplog.text
+    assert "KeyError" not in whole
+    lines = [re.sub(r", line \d+", "", line) for line in str(caught.value).splitlines()]
+    assert lines == [
+        "INTERNAL: CpuCallback error calling callback: Traceback (most recent call last):",
+        f'  File "{__file__}", in callback',
+        f'  File "{__file__}", in boom',
+        "ValueError: boom",
+    ]
+    assert [record.message for record in caplog.records] == [f"{name} failed"]
+
+
+def test_the_error_of_a_callback_in_a_callback_begins_at_each(caplog):
+    inner = jitkit.jit(lambda x: FORMS["pure_callback"](boom, x))
+    with pytest.raises(jitkit.errors.JaxRuntimeError) as caught:
+        jitkit.jit(lambda x: FORMS["pure_callback"](lambda x: inner(x), x))(1.0)
+    assert re.findall(r", in (.*)", str(caught.value)) == ["<lambda>", "boom"]
+    with config.override(traceback_filtering="off"), pytest.raises(jitkit.errors.JaxRuntimeError) as caught:
+        jitkit.jit(lambda x: FORMS["pure_callback"](boom, x))(1.0)
+    assert "called_by_xla" in str(caught.value)
 
 
 @same_as_jax

@@ -365,7 +365,7 @@ def test_export_hands_over_a_jitkit_that_runs_and_passes_the_references_tests(le
     learner("check", status=1)
     folder = tmp_path / "my jit"
     assert "3 functions of yours (90.1 90.2)" in learner("export", folder)
-    util = (folder / "jitkit" / "util.py").read_text(encoding="utf-8")
+    util = (folder / "jitkit" / "base" / "util.py").read_text(encoding="utf-8")
     assert MERGE.replace("merge_lists", "_mine") in util
     assert PARTITION in util
     readme = (folder / "README.md").read_text(encoding="utf-8")

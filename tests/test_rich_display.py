@@ -73,7 +73,12 @@ def test_the_page_says_what_the_plain_form_says(which):
     assert bundle["text/plain"] == repr(x) == str(x)
     assert bundle["text/html"] == x._repr_html_()
     page = Reader(bundle["text/html"])
-    assert page.text == repr(x)
+    if which == "compiled":
+        lines = [re.sub(", (metadata|backend_config)={.*", "", line) for line in repr(x).split("\n")]
+        note = "Under the pointer, on an operation: the equation that it came from, and its line."
+        assert page.text.split("\n") == [*lines, note]
+    else:
+        assert page.text == repr(x)
     assert page.tags <= {"div", "style", "b", "pre", "span"}  # no scripts, no links, nothing from elsewhere
 
 
@@ -124,7 +129,44 @@ def test_hlo_is_highlighted():
     assert {"while", "fusion", "sine"} & set(pieces["operation"])
     assert "f32[3]{0}" in pieces["type"]
     assert {"kind", "calls"} <= set(pieces["parameter"])
-    assert any("metadata=" in words for words in pieces["aside"])
+
+
+def test_what_runs_stands_first_in_the_display_of_hlo():
+    x = shown("compiled")
+    headline, module, blank, entry = repr(x).split("\n")[:4]
+    assert headline.startswith("Compiled program(")
+    assert module.startswith("HloModule jit_program")
+    assert blank == ""
+    assert entry.startswith("ENTRY %main")
+    assert sorted(repr(x).split("\n\n")[1:]) == sorted(x.as_text().rstrip("\n").split("\n\n")[1:])
+    assert rich_display.entry_first("HloModule empty") == "HloModule empty"
+
+
+def test_an_operation_of_hlo_tells_its_equation_and_its_line():
+    line = program.__code__.co_firstlineno + 2
+    remarks = Reader(shown("compiled")._repr_html_()).remarks
+    told = {remark for remarks_of_one in remarks.values() for remark in remarks_of_one}
+    source = "y = lax.fori_loop(0, 3, lambda i, c: c * jnp.sin(x) + i, x)"
+    assert f"jit(program)/while/body/mul\nat {__file__}:{line}\n{source}" in {
+        t.partition("\nbackend")[0] for t in told
+    }
+    assert not any("metadata=" in remark for remark in told)
+
+
+def test_what_hlo_says_at_the_end_of_a_line_goes_into_the_remark():
+    end = 'metadata={op_name="jit(f)/while"}, backend_config={"known_trip_count":{"n":"3"}}'
+    for text, remark in [
+        (
+            f"  %w = f32[3]{{0}} while(%t), {end}",
+            'jit(f)/while\nbackend_config={"known_trip_count":{"n":"3"}}',
+        ),
+        ('  %w = f32[3]{0} while(%t), backend_config={"a":1}', 'backend_config={"a":1}'),
+        ('  %w = f32[3]{0} while(%t), metadata={op_type="x"}', 'metadata={op_type="x"}'),
+        ("  %w = f32[3]{0} while(%t)", ""),
+    ]:
+        [line] = rich_display.hlo_lines(text)
+        assert "".join(piece.words for piece in line) == "  %w = f32[3]{0} while(%t)"
+        assert [piece.remark for piece in line if piece.kind == "operation"] == [remark]
 
 
 def test_types_with_types_inside_are_one_piece():
@@ -246,6 +288,14 @@ def test_the_colours_can_be_read_on_light_and_on_dark():
                 assert contrast(tone, background) >= (4.5 if theme else 4.3), (tone, background)
 
 
+def test_lines_stay_whole_whatever_the_page_says():
+    """JupyterLab has `word-break: break-all` and `white-space: pre-wrap` for every `pre` of an output."""
+    style = re.search("<style>(.*)</style>", shown("jaxpr")._repr_html_())[1]
+    ours = ";".join(re.findall(r"\.jitkit-code pre\{([^}]*)\}", style)).split(";")
+    for rule in ("white-space:pre", "word-break:normal", "overflow-wrap:normal", "overflow:auto"):
+        assert f"{rule}!important" in ours
+
+
 def test_the_style_does_not_reach_beyond_the_output():
     style = re.search("<style>(.*)</style>", shown("jaxpr")._repr_html_())[1]
     selectors = [s for rule in re.findall(r"([^{}]+)\{[^{}]*\}", style) for s in rule.split(",")]
@@ -260,3 +310,6 @@ def test_a_report_of_cache_misses_is_a_table_beside_its_text():
     assert bundle["text/plain"] == str(jk.explain(f))
     assert "<table>" in bundle["text/html"]
     assert "&lt;lambda&gt;" in bundle["text/html"]
+    assert "<td" in bundle["text/html"]
+    assert ">function<" not in bundle["text/html"]  # it is in the title
+    assert ">function<" in jk.explain()._repr_html_()

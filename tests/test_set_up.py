@@ -157,7 +157,8 @@ def test_make_alone_lists_the_targets(clone):
     done = make(clone)
     assert done.returncode == 0
     assert all(
-        f"make {target} " in done.stdout for target in ("tour", "test", "lint", "fuzz", "bench", "clean")
+        f"make {target} " in done.stdout
+        for target in ("tour", "test", "test-all", "lint", "fuzz", "bench", "clean")
     )
 
 
@@ -203,22 +204,42 @@ def test_the_version_is_the_same_everywhere():
     assert f"\n## [{version}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("status", [0, 2])
-def test_ci_ends_with_the_closing_line_of_pytest_and_its_status(machine, clone, status):
+def run_ci(machine, clone, status=0, **environment):
+    """What CI says where `make` says the same of everything, and ends with a status."""
     machine.python(
         "make",
         "echo 'Found 3 errors.'\n"
         "echo '=== 1 failed, 4419 passed in 255.25s (0:04:15) ==='\n"
         f"echo 'make: *** [test] Error 1' >&2\nexit {status}",
     )
-    bash = shutil.which("bash")
-    done = subprocess.run(
-        [bash, str(clone / ".ci" / "run")],
-        env={"PATH": str(machine.bin), "PYENV_ROOT": "/nowhere", "HOME": "/nowhere"},
+    return subprocess.run(
+        [shutil.which("bash"), str(clone / ".ci" / "run")],
+        env={"PATH": str(machine.bin), "PYENV_ROOT": "/nowhere", "HOME": "/nowhere"} | environment,
         text=True,
         capture_output=True,
         check=False,
     )
+
+
+@pytest.mark.parametrize("status", [0, 2])
+def test_ci_ends_with_the_closing_line_of_pytest_and_its_status(machine, clone, status):
+    done = run_ci(machine, clone, status)
     assert done.returncode == status
     assert "Python 3.13" in done.stdout
     assert done.stdout.splitlines()[-1] == "=== 1 failed, 4419 passed in 255.25s (0:04:15) ==="
+
+
+def test_ci_begins_nothing_that_decides_nothing_when_its_time_is_over(machine, clone):
+    done = run_ci(machine, clone, JITKIT_CI_MINUTES="0")
+    assert done.returncode == 0
+    assert done.stdout.count("not run: 0 minutes were over.") == 3
+    assert done.stdout.splitlines()[-1].endswith("255.25s (0:04:15) ===")
+
+
+@pytest.mark.parametrize(("cut_off", "status"), [("test-tails", 0), ("test", 124), ("verify", 124)])
+def test_ci_says_what_was_cut_off_and_fails_where_that_decides(machine, clone, cut_off, status):
+    machine.python("timeout", f'case "$5" in {cut_off}) exit 124;; esac\nshift 3\nexec "$@"')
+    done = run_ci(machine, clone)
+    assert done.returncode == status
+    assert ("Tails: cut off after 15 minutes." in done.stdout) == (cut_off == "test-tails")
+    assert "nbgrader: === 1 failed" in done.stdout

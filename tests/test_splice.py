@@ -291,19 +291,19 @@ def test_the_reference_on_disk_keeps_its_bytecode(load, tmp_path):
 BEFORE_THE_ROOMS = """
 from jitkit import config, core, source_info
 from jitkit import util as helpers
-from jitkit.compilation_cache import Entry
+from jitkit.pjit.compilation_cache import Entry
 from jitkit.compiler import Executable
 from jitkit.dtypes import Node
-from jitkit.effects import no_effects
+from jitkit.core.effects import no_effects
 from jitkit.jaxpr import Var
-from jitkit.jaxpr_check import Place, same_type
+from jitkit.jaxpr.check import Place, same_type
 from jitkit.pjit import flat_tree
-from jitkit.tracer import Tracer
-from jitkit.tree_nodes import DictKeys
+from jitkit.core.tracer import Tracer
+from jitkit.tree_util.nodes import DictKeys
 
 
 def f():
-    from jitkit.explain import explain
+    from jitkit.misses.sentences import explain
     return explain
 """
 

@@ -27,7 +27,7 @@ ROOMS = (
     # the machine, and the five arrows
     "runtime", "signature", "interpreters", "compiler", "targets", "misses", "pjit",
     # primitives, and functions with derivatives of their own
-    "lax", "custom_derivatives",
+    "lax", "derivatives", "custom_derivatives",
     # the user's vocabulary
     "numpy", "random", "nn", "scipy", "ops", "debug", "experimental", "tree", "sharding",
     "flatten_util", "typing", "errors", "dtypes", "stages",

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import textwrap
+import tomllib
 
 import jax
 import numpy as np
@@ -23,9 +24,11 @@ from jitkit.kata.tour import targets as tour_targets
 from jitkit.kata.verbs import targets as verb
 from jitkit.kata.verbs.sample_call import parse_shapes
 from jitkit.signature.shape_struct import ShapeDtypeStruct
-from jitkit.targets import TARGETS, Analysis, Compilers, TargetError, process, table
+from jitkit.targets import TARGETS, Analysis, Compilers, TargetError, TargetProgram, process, table
 from jitkit.targets.hlo import Line, Program
+from jitkit.targets.program import count_bundles
 
+PROJECT = tomllib.loads((pathlib.Path(jitkit.__file__).parents[1] / "pyproject.toml").read_text())["project"]
 X = ShapeDtypeStruct((16, 16), np.float32)
 
 
@@ -79,6 +82,7 @@ def test_a_number_that_is_not_there_is_said_to_be_missing():
 
 
 def test_code_of_another_kind_of_chip_is_not_available(compiled):
+    assert all("define " in text for text in compiled.llvm_ir().values())
     for ask in (compiled.ptx, compiled.bundles, compiled.launches):
         with pytest.raises(TargetError, match="not available from this compiler") as raised:
             ask()
@@ -120,8 +124,9 @@ def test_a_missing_compiler_is_answered_with_the_commands_that_install_it(name, 
     assert raised.value.reason == "missing"
     text = str(raised.value)
     assert text.startswith(f"The compiler for {name} is not installed: ")
-    assert sys.platform != "linux" or f'pip install "jitkit[{extra}]"' in text
-    assert sys.platform != "linux" or f'.venv/bin/pip install -e ".[{extra}]"' in text
+    packages = [f'"{package}"' for package in PROJECT["optional-dependencies"][extra]]
+    assert sys.platform != "linux" or f"\n    pip install {' '.join(packages)}\n" in text
+    assert sys.platform != "linux" or "\n    make compilers" in text
 
 
 def test_a_plugin_of_another_version_than_jaxlib_is_not_used(monkeypatch):
@@ -380,8 +385,74 @@ def test_kernels_are_what_runs_from_the_entry_on_and_not_what_is_inside_of_fusio
     assert [(loop.name, loop.trips) for loop in program.loops] == [("w", 7)]
 
 
+MERGED = """\
+%fused (p: f32[4], wq: f32[4]) -> f32[4] {
+  %p = f32[4]{0} parameter(0), metadata={op_name="params['jit(g)/x']"}
+  %wq = f32[4]{0} parameter(1), metadata={op_name="wq"}
+  %copy.1 = f32[4]{0} copy(%wq), metadata={op_name="wq"}
+  %copy.2 = f32[4]{0} copy(%p), metadata={op_name="params['jit(g)/x']"}
+  %zero = f32[4]{0} broadcast(%p), metadata={op_name="jit(f)/jit(relu)/custom_jvp_call"}
+  %pow = f32[4]{0} add(%p, %wq), metadata={op_name="jit(f)/add;jit(f)/jit(g)/integer_pow"}
+  ROOT %max = f32[4]{0} maximum(%pow, %zero), metadata={op_name="jit(f)/jit(relu)/jit"}
+}
+
+ENTRY %main (x: f32[4]) -> f32[4] {
+  %x = f32[4]{0} parameter(0)
+  ROOT %f = f32[4]{0} fusion(%x, %x), kind=kLoop, calls=%fused, metadata={op_name="jit(f)/max"}
+}
+"""
+
+
+def test_operations_are_equations_and_not_arguments_or_calls():
+    [kernel] = Program(MERGED).kernels
+    assert kernel.operations == ("add", "integer_pow", "max")
+
+
+def test_operations_of_a_function_in_a_function_are_its_own(compiled):
+    def f(x, wq):
+        return jitkit.nn.relu(jnp.where(x @ wq > 0, x, wq))
+
+    program = jitkit.jit(f).trace(X, X).lower().compile(target="cpu")
+    operations = {name for kernel in program.kernels for name in kernel.operations}
+    assert {"dot_general", "gt", "select_n", "max"} <= operations
+    assert not {"x", "wq", "jit", "custom_jvp_call"} & operations
+
+
 def test_text_without_an_entry_has_no_kernels():
     assert Program("HloModule empty").kernels == []
+
+
+# --- counting bundles -------------------------------------------------------------------------------------------
+
+# Lines of libtpu's, with most instructions left out: straight on, in a loop, in a loop in a loop, and after a branch.
+BUNDLES = """\
+= control target key start
+LB: loop body
+PF: predicated region fallthrough
+= control target key end
+
+     0   :  { %s550_s0 = sld [smem:[#allocation20]] } /* Start region 0 :: Start region 542 */
+   0x1   :  {}
+  0x5a PF:  { %406 = vsettm 1 } /* Start/End empty region 132 */
+  0xab LB: > { %s831_s21 = sld [smem:[#allocation27_spill]] } /* Start region 186 :: Start region 558 */
+  0xac   : > { %v905_v3 = vmax.f32 %v647_v0, %v648_v1  ;;  %v639_v4 = vld [vmem:[%s10855_s16] sm:$0xff] }
+  0xbe LB: >> { %s837_s0 = sld [smem:[#allocation28_spill]] } /* Start region 171 :: Start region 561 */
+  0xbf   : >> { %838 = sst [smem:[#allocation28_spill]] %s837_s0 } /* End region 72 */
+  0xc4 PF: >> { %714 = dma.done.wait [#allocation13], 16 /* local-dma-wait */ }
+base_bounds: (1)
+"""
+
+
+def test_bundles_in_loops_and_branches_are_counted():
+    assert count_bundles(BUNDLES) == 8
+
+
+def test_of_two_counts_of_bundles_the_compilers_own_is_given():
+    answer = {"seconds": 0.1, "hlo": "", "cost": ({}, ""), "memory": ({}, ""), "launches": []}
+    code = {"fusion.1": BUNDLES, "fusion.2": BUNDLES}
+    program = TargetProgram("f", TARGETS["tpu:v5e"], answer | {"code": code, "bundles": {"fusion.1": 10}})
+    assert program.bundles() == {"fusion.1": 10, "fusion.2": 8}
+    assert program.code_size() == (18, "bundles")
 
 
 # --- the command ----------------------------------------------------------------------------------------------
@@ -451,6 +522,86 @@ def test_a_file_that_cannot_be_imported_is_said_to_be_one(text, words, tmp_path,
     assert words in capsys.readouterr().err
 
 
+OF_JAX = """\
+import jax, jax.numpy as jnp
+from jax import lax, nn as layers
+import jitkit.numpy
+
+def plain(x):
+    return jnp.sin(x)
+
+jitted = jax.jit(plain)
+mapped = jax.vmap(plain)
+
+def calls(x):
+    return lax.sin(x)
+
+def inside(x):
+    return (lambda y: jitted(y))(x)
+
+def local(x):
+    import jax.scipy
+    return jax.scipy.special.erf(x)
+
+def ours(x):
+    return jitkit.numpy.sin(x) @ x
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        ("plain", "plain calls JAX (jnp), and jitkit compiles functions of its own"),
+        ("jitted", "plain is a function of JAX's, and jitkit compiles functions of its own"),
+        ("mapped", "plain is a function of JAX's"),
+        ("calls", "calls calls JAX (lax)"),
+        ("inside", "inside calls JAX (jitted)"),
+        ("local", "local calls JAX (jax.scipy)"),
+        ("ours", ""),
+    ],
+)
+def test_a_function_of_jax_is_said_to_be_one_with_the_imports_to_change(function, words, tmp_path, capfd):
+    (tmp_path / "model.py").write_text(OF_JAX, encoding="utf-8")
+    status = cli.main(["targets", f"{tmp_path}/model.py:{function}", "--shapes", "f32[2]", "--target", "cpu"])
+    shown = capfd.readouterr()
+    if not words:
+        assert status == 0
+        return
+    assert status == 2
+    assert words in shown.err
+    assert shown.err.splitlines()[1:4] == [
+        "    line 1: import jitkit as jax",
+        "    line 1: import jitkit.numpy as jnp",
+        "    line 2: from jitkit import lax, nn as layers",
+    ]
+    assert "Traceback" not in shown.err
+    assert "bug" not in shown.err
+
+
+def test_imports_are_changed_in_the_file_that_was_named_or_where_the_function_stands(tmp_path, capfd):
+    (tmp_path / "model.py").write_text("import os\nfrom jax.nn import relu\n", encoding="utf-8")
+    assert cli.main(["targets", f"{tmp_path}/model.py:relu", "--shapes", "f32[2]"]) == 2
+    assert capfd.readouterr().err.endswith("imports of model.py:\n    line 2: from jitkit.nn import relu\n")
+    (tmp_path / "of_jax_layers.py").write_text(OF_JAX, encoding="utf-8")
+    (tmp_path / "model.py").write_text("from of_jax_layers import jitted, plain\n", encoding="utf-8")
+    assert cli.main(["targets", f"{tmp_path}/model.py:plain", "--shapes", "f32[2]"]) == 2
+    assert "Change the imports of of_jax_layers.py:\n    line 1:" in capfd.readouterr().err
+    assert cli.main(["targets", f"{tmp_path}/model.py:jitted", "--shapes", "f32[2]"]) == 2
+    assert "Where it is written, change the imports: `import jitkit as jax`" in capfd.readouterr().err
+
+
+def test_the_kernels_below_the_table_add_up_to_those_in_it(compiled):
+    stream = io.StringIO()
+    screen = Screen(stream, width=100, interactive=False, color=False, unicode=True)
+    verb.show(screen, loss, jitkit.jit(loss).trace(X, X), {TARGETS["cpu"]: compiled})
+    table, below = stream.getvalue().split("Fused for cpu")
+    [row] = [line.split() for line in table.splitlines() if line.startswith("  cpu ")]
+    joined = len(re.findall(r"^    lines? ", below, re.MULTILINE))
+    within = sum(map(int, re.findall(r"(\d+) fusions? of the steps", below)))
+    alone = sum(map(int, re.findall(r"(\d+) kernels? (?:that|not)", below)))
+    assert [int(row[1]), int(row[2])] == [joined + within + alone, joined + within]
+
+
 def test_the_table_of_a_function_has_a_row_and_the_fused_lines(model, capsys):
     assert cli.main(["targets", f"{model}:loss", "--shapes", "f32[8,8],f32[8,8]", "--target", "cpu"]) == 0
     shown = capsys.readouterr().out
@@ -470,7 +621,10 @@ def test_without_arguments_it_shows_an_example_and_how_to_get_what_is_missing(ca
     shown = capsys.readouterr().out
     assert "layer(x: float32[256,512]" in shown
     assert "No compilers for gpu:h100, tpu:v5e, tpu:v6e here." in shown
-    assert sys.platform != "linux" or 'pip install "jitkit[gpu,tpu]"' in shown
+    assert (
+        sys.platform != "linux"
+        or 'pip install "jax[cuda12-local]" "nvidia-cuda-nvcc-cu12>=12.6" "jax[tpu]"' in shown
+    )
 
 
 def test_a_compiler_that_was_asked_for_and_is_missing_is_a_failure(capsys, monkeypatch):
@@ -500,7 +654,7 @@ def test_the_tour_says_how_to_get_the_other_chips(monkeypatch):
         Screen(stream, width=80, interactive=False, color=False, unicode=True), np.ones(3, np.float32)
     )
     assert "Other chips" in stream.getvalue()
-    assert 'pip install "jitkit[tpu,gpu]"' in stream.getvalue()
+    assert "`make compilers` installs them" in " ".join(stream.getvalue().split())
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100])

@@ -16,7 +16,7 @@ import pytest
 from jitkit.base import config, traceback_util
 from jitkit.core import dtypes
 
-PACKAGE = os.path.dirname(os.path.abspath(traceback_util.__file__))
+PACKAGE = os.path.dirname(os.path.dirname(traceback_util.__file__))
 
 # A stand-in for our own modules: code that says that it comes from a file of the package.
 OWN_SOURCE = """

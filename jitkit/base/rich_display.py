@@ -6,10 +6,11 @@ only: StableHLO and HLO are split into tokens by regular expressions, good enoug
 split, from their printer (see `jaxpr_html`).
 
 The output belongs into somebody else's page. So it brings its own style and no scripts, keeps the page's font and
-background, and escapes all words. Its colours come from Okabe and Ito's palette, which colour-blind readers tell
-apart. Where the theme is known (JupyterLab, VS Code) they have at least 4.5 times the luminance of the background or
-the other way round; where it is not, tones in the middle have 4.3 against black and white alike. Operations are bold
-and parameters slanted, so that nothing is said by colour alone.
+background, and escapes all words. What keeps lines whole is `!important`: the page has rules of its own for the texts
+of programs, and JupyterLab's break them in the middle of a word. Its colours come from Okabe and Ito's palette, which
+colour-blind readers tell apart. Where the theme is known (JupyterLab, VS Code) they have at least 4.5 times the
+luminance of the background or the other way round; where it is not, tones in the middle have 4.3 against black and
+white alike. Operations are bold and parameters slanted, so that nothing is said by colour alone.
 
 Long programs are cut, and the last line says so, with the way to the rest.
 
@@ -18,12 +19,16 @@ JAX: jax/_src/pretty_printer.py:Doc
 
 from __future__ import annotations
 
+import linecache
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NamedTuple
 
+from . import source_info
+
 MAX_LINES = 500
 MAX_COLUMNS = 2000  # of one piece of text, such as a long constant
+_MAX_REMARK = 300  # characters of a line that is quoted in a remark
 
 
 class RichDisplay:
@@ -91,8 +96,13 @@ _COLORS = ("keyword", "operation", "type", "parameter")
 
 def _style() -> str:
     rules = [
-        ".jitkit-code pre{max-height:36em;overflow:auto;scrollbar-color:#888 transparent;white-space:pre}",
+        ".jitkit-code pre{white-space:pre!important;word-break:normal!important;overflow-wrap:normal!important}",
+        ".jitkit-code pre{max-height:36em!important;overflow:auto!important;scrollbar-color:auto}",
         ".jitkit-code pre{margin:.3em 0;line-height:1.35;color:inherit;background:none}",
+        # Styled bars do not fade away, as those of some systems do: there is more text than can be seen.
+        ".jitkit-code pre::-webkit-scrollbar{width:11px;height:11px}",
+        ".jitkit-code pre::-webkit-scrollbar-track,.jitkit-code pre::-webkit-scrollbar-corner{background:#8883}",
+        ".jitkit-code pre::-webkit-scrollbar-thumb{background:#888;border-radius:5px}",
         ".jitkit-code [title]:hover{text-decoration:underline dotted;cursor:help}",
     ]
     for selector, tones in _THEMES.items():
@@ -105,11 +115,11 @@ def _style() -> str:
 # --- the frame ----------------------------------------------------------------------------------------------
 
 
-def frame(title: str, lines: Iterable[Iterable[Piece]], whole: str) -> str:
+def frame(title: str, lines: Iterable[Iterable[Piece]], whole: str, note: str = "") -> str:
     """Lines as HTML: at most `MAX_LINES` of them, and under these how many there are.
 
-    `title` stands above; `whole` is the code with which the reader gets all of it. `lines` is gone through to the
-    end, so that they are counted, but only what is shown is painted.
+    `title` stands above, and `note` below; `whole` is the code with which the reader gets all of it. `lines` is gone
+    through to the end, so that they are counted, but only what is shown is painted.
     """
     shown: list[str] = []
     count = 0
@@ -118,9 +128,14 @@ def frame(title: str, lines: Iterable[Iterable[Piece]], whole: str) -> str:
         if count <= MAX_LINES:
             shown.append("".join(map(_painted, line)))
     head = f"<div><b>{escape(title)}</b></div>" if title else ""
-    tail = f"<div>{escape(cut_sentence(count, whole))}</div>" if count > MAX_LINES else ""
-    body = "\n".join(shown)
-    return f'<div class="jitkit-code">{_style()}{head}<pre>{body}</pre>{tail}</div>'
+    sentences = [*([cut_sentence(count, whole)] if count > MAX_LINES else ()), *([note] if note else ())]
+    tail = "".join(f"<div>{escape(sentence)}</div>" for sentence in sentences)
+    return box("\n".join(shown), head, tail)
+
+
+def box(markup: str, above: str = "", below: str = "") -> str:
+    """HTML whose lines stay whole, in a frame that scrolls."""
+    return f'<div class="jitkit-code">{_style()}{above}<pre>{markup}</pre>{below}</div>'
 
 
 def cut_sentence(count: int, whole: str) -> str:
@@ -162,8 +177,7 @@ _STABLEHLO = r"""
 """
 
 _HLO = r"""
-    (?P<aside>      ,\ (?:metadata|backend_config)=\{.*$ )
-  | (?P<keyword>    \b(?:HloModule|ENTRY|ROOT)\b )
+    (?P<keyword>    \b(?:HloModule|ENTRY|ROOT)\b )
   | (?P<text>       "(?:[^"\\]|\\.)*" )
   | (?P<variable>   %[\w.\-]+ )
   | (?P<type>       \b(?:pred|token|bf16|[suc]\d+|f\d+\w*)\[[\d,<=]*\](?:\{[^{}]*\})? )
@@ -178,34 +192,78 @@ def stablehlo_lines(text: str) -> Iterator[list[Piece]]:
 
 
 def hlo_lines(text: str) -> Iterator[list[Piece]]:
-    """HLO in lines of pieces."""
-    return _lines(text, _HLO)
+    """HLO in lines of pieces. What is said about an operation at the end of its line (`metadata`, `backend_config`), which
+    is most of the text, becomes the remark on the operation.
+    """
+    return _lines(text, _HLO, _without_asides)
 
 
-def _lines(text: str, language: str) -> Iterator[list[Piece]]:
-    """Each line in pieces. The remark on a variable is the line that defined it, where it had its latest value."""
+def entry_first(text: str) -> str:
+    """HLO with what runs first at the beginning. XLA writes it last, behind everything that it calls."""
+    head, *computations = text.rstrip("\n").split("\n\n")
+    computations.sort(key=lambda computation: not computation.startswith("ENTRY "))
+    return "\n\n".join([head, *computations])
+
+
+_ASIDE = re.compile(r", (?:metadata|backend_config)=\{")
+_METADATA = re.compile(
+    r'metadata=\{op_name="(?P<name>[^"]*)"(?:[^"}]*source_file="(?P<file>(?:[^"\\]|\\.)*)" source_line=(?P<line>\d+))?[^}]*\}'
+)
+
+
+def _without_asides(line: str) -> tuple[str, str]:
+    """A line of HLO without what is said about its operation, and that, in words."""
+    found = _ASIDE.search(line)
+    if found is None:
+        return line, ""
+    aside = line[found.start() + 2 :]
+    metadata = _METADATA.match(aside)
+    if metadata is None:
+        return line[: found.start()], aside[:_MAX_REMARK]
+    told = [metadata["name"], aside[metadata.end() :].removeprefix(", ")[:_MAX_REMARK]]
+    if metadata["line"]:
+        file, number = metadata["file"], int(metadata["line"])
+        told[1:1] = [f"at {source_info.place(file, number)}", linecache.getline(file, number).strip()]
+    return line[: found.start()], "\n".join(filter(None, told))
+
+
+def _whole(line: str) -> tuple[str, str]:
+    return line, ""
+
+
+def _lines(
+    text: str, language: str, split: Callable[[str], tuple[str, str]] = _whole
+) -> Iterator[list[Piece]]:
+    """Each line in pieces. The remark on a variable is the line that defined it, where it had its latest value; `split`
+    makes of a line what is shown and the remark on its operation.
+    """
     tokens = re.compile(language, re.VERBOSE)
     definitions: dict[str, str] = {}
     for number, line in enumerate(text.rstrip("\n").split("\n")):
         if number >= MAX_LINES:
             yield []  # counted, and not shown
             continue
-        yield list(_pieces(line, tokens, definitions.get))
-        defined = _DEFINED.match(line)
+        shown, about = split(line)
+        yield list(_pieces(shown, tokens, definitions.get, about))
+        defined = _DEFINED.match(shown)
         if defined:
-            definitions[defined[1]] = line.strip()[:300]
+            definitions[defined[1]] = shown.strip()[:_MAX_REMARK]
 
 
 _DEFINED = re.compile(r"\s*(?:ROOT )?(%[\w.\-]+)(?::\d+)? = ")
 
 
-def _pieces(line: str, tokens: re.Pattern[str], definition: Callable[[str], str | None]) -> Iterator[Piece]:
+def _pieces(
+    line: str, tokens: re.Pattern[str], definition: Callable[[str], str | None], about: str
+) -> Iterator[Piece]:
     end = 0
     for token in tokens.finditer(line):
         if token.start() > end:
             yield Piece(line[end : token.start()])
         kind, words = token.lastgroup or "", token[0]
         remark = definition(words.partition("#")[0]) if kind == "variable" else None
+        if kind == "operation":
+            remark, about = about, ""
         yield Piece(words, kind, remark or "")
         end = token.end()
     yield Piece(line[end:])

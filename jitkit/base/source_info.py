@@ -10,10 +10,14 @@ JAX: jax/_src/source_info_util.py:SourceInfo
 
 from __future__ import annotations
 
+import contextlib
+import dis
 import functools
+import os
 import sys
+import sysconfig
 from types import CodeType, FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from . import config
 from .traceback_util import is_own_file
@@ -67,6 +71,44 @@ def user_frame(skip: int = 1) -> FrameType | None:
     return frame
 
 
+def in_loop() -> bool:
+    """Whether the user's code that is running now is in a `for`, a `while` or a comprehension: the code that called us, its
+    caller, and so on up to the module, or to a library that called it.
+    """
+    frame = user_frame(2)
+    while frame is not None:
+        code = frame.f_code
+        if not is_own_file(code.co_filename):
+            if _is_of_a_library(code.co_filename):
+                return False
+            if any(first <= frame.f_lasti <= last for first, last in _loops(code)):
+                return True
+            if code.co_name == "<module>":
+                return False
+        frame = frame.f_back
+    return False
+
+
+@functools.lru_cache(maxsize=1024)
+def _loops(code: CodeType) -> list[tuple[int, int]]:
+    """The loops of a code object, from the first to the last of their instructions: what jumps back closes one."""
+    jumps = (i for i in dis.get_instructions(code) if "JUMP_BACKWARD" in i.opname)
+    return [(jump.argval, jump.offset) for jump in jumps if "NO_INTERRUPT" not in jump.opname]  # that is `await`
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_of_a_library(file: str) -> bool:
+    """Whether code of a file was installed: it is Python's own, or a package's."""
+    path = os.path.normcase(os.path.abspath(file))
+    return any(path.startswith(folder) for folder in _libraries())
+
+
+@functools.cache
+def _libraries() -> tuple[str, ...]:
+    folders = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    return tuple(os.path.normcase(os.path.abspath(folder)) + os.sep for folder in folders)
+
+
 def current() -> SourceInfo:
     """The position of the user's code that is running now."""
     frame = user_frame(2)
@@ -90,9 +132,32 @@ def _positions(code: CodeType) -> list[tuple[int | None, int | None, int | None,
 
 
 def summarize(source: SourceInfo) -> str:
-    """`/path/file.py:12:8 (function)`, as JAX writes it: columns count from 0, which is left out."""
+    """`/path/file.py:12:8 (function)`, as JAX writes it: columns count from 0, which is left out. In a notebook
+    `Cell In[7], line 12 (function)`.
+    """
     position = source.position
     if position is None:
         return "unknown"
-    column = f":{position.column - 1}" if position.column > 1 else ""
-    return f"{position.file}:{position.line}{column} ({position.function})"
+    in_cell = cell(position.file) is not None
+    column = f":{position.column - 1}" if position.column > 1 and not in_cell else ""
+    function = "" if in_cell and position.function == "<module>" else f" ({position.function})"
+    return f"{place(position.file, position.line)}{column}{function}"
+
+
+def place(file: str, line: int) -> str:
+    """`/path/file.py:12`; for a line of a notebook `Cell In[7], line 12`, as IPython's tracebacks have it."""
+    name = cell(file)
+    return f"{file}:{line}" if name is None else f"{name}, line {line}"
+
+
+def cell(file: str) -> str | None:
+    """`Cell In[7]` where the code of a file was typed into IPython or a notebook, as IPython knows; else None.
+
+    A cell that is run again unchanged keeps its file, and is called by its latest number.
+    """
+    ipython: Any = sys.modules.get("IPython")
+    shell: Any = None if ipython is None else ipython.get_ipython()
+    with contextlib.suppress(AttributeError):  # no shell, or one of a version that does not tell
+        named: tuple[str, str] | None = shell.compile.format_code_name(file)
+        return None if named is None else " ".join(named)
+    return None

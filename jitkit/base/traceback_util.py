@@ -20,6 +20,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -35,6 +36,8 @@ _PACKAGE = os.path.normcase(os.path.dirname(os.path.dirname(os.path.abspath(__fi
 _CALLERS = tuple(_PACKAGE + name + os.sep for name in ("kata", "bench"))
 
 _NOTE = "(jitkit hides its own frames; JITKIT_TRACEBACK_FILTERING=off or exc.__jitkit_traceback__ shows them)"
+
+_FRAME = r'  File "([^"\n]*)", line \d+, in (.*)\n'  # in a traceback that is text, without lines of source
 
 
 @functools.lru_cache(maxsize=4096)
@@ -91,6 +94,24 @@ def filter_traceback(error: BaseException) -> None:
             _add_note(error, _NOTE)
     except RecursionError:
         return  # The stack is used up. A boundary further out has the room.
+
+
+def filter_text(text: str, entry: str) -> str:
+    """An error's text without jitkit's frames in the tracebacks that it holds, as XLA writes them of what a function
+    that it called has raised.
+
+    XLA begins where the program was called. That is in the traceback of the error itself: here, each begins
+    after our function called `entry`, which XLA calls.
+    """
+
+    def visible(block: re.Match[str]) -> str:
+        frames = list(re.finditer(_FRAME, block[0]))
+        ours = [is_own_file(frame[1]) for frame in frames]
+        entries = [i for i, frame in enumerate(frames) if ours[i] and frame[2] == entry]
+        first = entries[-1] if entries else 0
+        return "".join(frame[0] for i, frame in enumerate(frames) if i >= first and not ours[i])
+
+    return text if config.value("traceback_filtering") == "off" else re.sub(f"(?:{_FRAME})+", visible, text)
 
 
 def _add_note(error: BaseException, note: str) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import jax
-import jax.lax
-import jax.numpy
-
 import jitkit
 import jitkit.lax
 import jitkit.numpy
+from jitkit import runtime
+
+jax = runtime.gate().jax  # and not by `import`: plugins for accelerators that are not here stay silent
 
 
 class Library(NamedTuple):

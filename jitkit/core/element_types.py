@@ -259,5 +259,7 @@ def short_dtype_name(dtype: Any) -> str:
     """The name in a printed jaxpr: f32, bf16, i32, u8, bool, c64, f8_e4m3fn."""
     if isinstance(dtype, ExtendedDType):
         return str(dtype)
+    if dtype == float0:
+        return "float0"
     name: str = np.dtype(dtype).name
     return name.replace("float", "f").replace("uint", "u").replace("int", "i").replace("complex", "c")

@@ -116,7 +116,7 @@ def _aval_of_python_scalar(python_type: type) -> Callable[[Any], ShapedArray]:
     return find
 
 
-aval_of_type[np.ndarray] = _aval_of_ndarray
+aval_of_type[np.ndarray] = aval_of_type[np.void] = _aval_of_ndarray  # void: a tangent of dtype float0
 for _scalar in (bool, int, float, complex):
     aval_of_type[_scalar] = _aval_of_python_scalar(_scalar)
 for _numpy_scalar in dtypes.numpy_scalar_types:

@@ -4,6 +4,7 @@ Comes in: equations, from a trace. Goes out: a program as data, which can be run
 order of reading:
 
     language    Var, Literal, JaxprEqn, Jaxpr; `eval_jaxpr`, `dce_jaxpr`
+    rearranging jaxprs of jaxprs: other outputs, other orders; each made once
     check       the law: when a jaxpr is well-formed, and when two are the same program
     printer     Jaxpr -> text, in JAX's layout
     html        the same for notebooks
@@ -35,3 +36,10 @@ from .language import live_equations as live_equations
 from .language import printing as printing
 from .language import prune_jaxpr as prune_jaxpr
 from .language import subjaxprs as subjaxprs
+from .rearranging import forwarded_inputs as forwarded_inputs
+from .rearranging import in_order as in_order
+from .rearranging import interleaved as interleaved
+from .rearranging import keep_outputs as keep_outputs
+from .rearranging import known_outputs as known_outputs
+from .rearranging import move_inputs_to_front as move_inputs_to_front
+from .rearranging import remembered as remembered

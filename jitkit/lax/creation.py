@@ -5,6 +5,7 @@ JAX: jax/_src/lax/lax.py:full
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,10 +13,11 @@ import numpy as np
 
 from .. import core
 from ..core import Primitive, ShapedArray, dtypes
+from ..interpreters import ad_rules
 from ..interpreters.mlir import LoweringContext, register_lowering
 from .convert import _convert_element_type
 from .elementwise_rules import NUMBER
-from .shaping import broadcast
+from .shaping import broadcast, broadcast_in_dim
 from .utils import canonicalize_shape, check_shapelike, is_a
 
 # --- iota ----------------------------------------------------------------------------------------------
@@ -91,8 +93,12 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> 
 
 def zeros_like_aval(aval: ShapedArray) -> Any:
     """Zeros of this aval."""
+    if aval.dtype == dtypes.float0:
+        return broadcast_in_dim(np.zeros((), aval.dtype), aval.shape, ())
     return broadcast(_convert_element_type(0, aval.dtype, aval.weak_type), aval.shape)
 
+
+ad_rules.zeros.like_aval = zeros_like_aval
 
 # --- empty ---------------------------------------------------------------------------------------------
 empty_p = Primitive("empty")
@@ -111,6 +117,33 @@ def _(ctx: LoweringContext, *, shape: tuple[int, ...], dtype: Any, out_sharding:
 def empty(shape: Sequence[int], dtype: Any) -> Any:
     """An array whose values are not to be relied on. (They are zeros.)"""
     return empty_p.bind(shape=tuple(shape), dtype=dtype, out_sharding=None)
+
+
+class MemorySpace(enum.Enum):
+    """Where an array is: there is one place."""
+
+    Device = enum.auto()
+
+    def __repr__(self) -> str:
+        return f"MemorySpace.{self.name}"
+
+
+empty2_p = Primitive("empty2")
+
+
+@empty2_p.def_abstract_eval
+def _(*, dtype: Any, memory_space: MemorySpace) -> ShapedArray:
+    return ShapedArray((), dtype)
+
+
+@register_lowering(empty2_p)
+def _(ctx: LoweringContext, *, dtype: Any, memory_space: MemorySpace) -> str:
+    return ctx.splat(0, ctx.avals_out[0])
+
+
+def empty_like_aval(aval: ShapedArray) -> Any:
+    """An array of this type that nobody is going to read."""
+    return broadcast(empty2_p.bind(dtype=aval.dtype, memory_space=MemorySpace.Device), aval.shape)
 
 
 def shape_as_value(shape: Any) -> Any:

@@ -11,13 +11,17 @@ JAX: jax/_src/lax/control_flow/loops.py:cumred_reduce_window_impl
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..core import Primitive, ShapedArray, dtypes
+from ..interpreters import ad
+from ..interpreters.ad_rules import deflinear, primitive_jvps
+from ..interpreters.batching import AxisData, Vals, register_batcher, shifted
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
+from .control_flow.derived import associative_scan
 from .elementwise import abs, add, complex, exp, imag, log1p, lt, max, min, mul, ne, neg, real, rem, sub
 from .reducers import scalar_reducer
 from .reduction import max_identity, min_identity, prod_identity, sum_identity
@@ -93,6 +97,11 @@ def _define_cumulative(
         )
         return out
 
+    @register_batcher(primitive)
+    def _(batch: AxisData, vals: Vals, dims: Sequence[int], *, axis: int, reverse: bool) -> Any:
+        [axis] = shifted([axis], dims[0])
+        return primitive.bind(vals[0], axis=axis, reverse=reverse), dims[0]
+
     return primitive
 
 
@@ -105,6 +114,27 @@ cumprod_p = _define_cumulative("cumprod", mul, prod_identity)
 cummax_p = _define_cumulative("cummax", max, max_identity)
 cummin_p = _define_cumulative("cummin", min, min_identity)
 cumlogsumexp_p = _define_cumulative("cumlogsumexp", logaddexp, _minus_infinity)
+
+
+deflinear(cumsum_p, lambda ct, x, axis, reverse: [cumsum(ct, axis, not reverse)])
+
+
+def differentiate_as_tree(primitive: Primitive, combine: Callable[[Any, Any], Any]) -> None:
+    """Let the derivative be that of a tree of combinations, `associative_scan`."""
+
+    def jvp(primals: Any, tangents: Any, *, axis: int, reverse: bool) -> tuple[Any, Any]:
+        def by_tree(x: Any) -> list[Any]:
+            return [associative_scan(combine, x, reverse=reverse, axis=axis)]
+
+        [out], [tangent] = ad.jvp(by_tree, primals, tangents)
+        return out, tangent
+
+    primitive_jvps[primitive] = jvp
+
+
+differentiate_as_tree(cumprod_p, mul)
+differentiate_as_tree(cummax_p, max)
+differentiate_as_tree(cummin_p, min)
 
 
 def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:

@@ -5,13 +5,25 @@ JAX: jax/_src/lax/lax.py:concatenate
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ..core import Primitive, ShapedArray
+from ..interpreters.ad_rules import Zero, deflinear, instantiate_zeros, is_undefined, no_cotangents
+from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher, shifted
 from ..interpreters.mlir import LoweringContext, register_lowering
+from ..runtime import array
 from .convert import asarray
-from .utils import canonicalize_axis, check_same_dtypes, is_array
+from .creation import full_like
+from .elementwise import sub
+from .reduction import reduce_sum
+from .selection import select
+from .shaping import broadcast, broadcast_in_dim, reshape
+from .slicing import slice, slice_p
+from .utils import canonicalize_axis, check_same_dtypes, constant_like, is_array
 
 # --- concatenate ---------------------------------------------------------------------------------------
 concatenate_p = Primitive("concatenate")
@@ -39,6 +51,24 @@ def _(*operands: ShapedArray, dimension: int) -> ShapedArray:
 @register_lowering(concatenate_p)
 def _(ctx: LoweringContext, *operands: str, dimension: int) -> str:
     return _emit_concatenate(ctx, operands, ctx.avals_in, dimension)
+
+
+def _transpose_concatenate(ct: Any, *operands: Any, dimension: int) -> list[Any]:
+    shapes = [x.aval.shape if is_undefined(x) else x.shape for x in operands]
+    return split(ct, [shape[dimension] for shape in shapes], dimension)
+
+
+deflinear(concatenate_p, _transpose_concatenate)
+@register_batcher(concatenate_p)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, dimension: int) -> Any:
+    return concatenate(_all_at_front(axis, vals, dims), dimension + 1), 0
+
+
+def _all_at_front(axis: AxisData, vals: Vals, dims: Dims) -> list[Any]:
+    return [
+        broadcast(x, (axis.size,)) if dim is None else moveaxis(x, dim, 0)
+        for x, dim in zip(vals, dims, strict=True)
+    ]
 
 
 def _emit_concatenate(
@@ -110,6 +140,32 @@ def _(ctx: LoweringContext, x: str, *, axis: int) -> list[str]:
     return [ctx.reshape(name, aval, ctx.avals_out[0].shape) for name, aval in parts]
 
 
+array.unstacking.rows = functools.partial(unstack_p.bind, axis=0)
+
+
+def _transpose_unstack(cts: list[Any], x: Any, *, axis: int) -> list[Any]:
+    if all(type(ct) is Zero for ct in cts):
+        return no_cotangents([x])
+    return [stack_p.bind(*map(instantiate_zeros, cts), axis=axis)]
+
+
+deflinear(stack_p, lambda ct, *operands, axis: unstack_p.bind(ct, axis=axis))
+deflinear(unstack_p, _transpose_unstack)
+@register_batcher(stack_p)
+def _(batch: AxisData, vals: Vals, dims: Sequence[int], *, axis: int) -> Any:
+    if len(set(dims)) == 1:
+        dim = dims[0]
+        return stack_p.bind(*vals, axis=axis + (axis > dim)), dim + (axis <= dim)
+    return stack_p.bind(*_all_at_front(batch, vals, dims), axis=axis + 1), 0
+
+
+@register_batcher(unstack_p)
+def _(batch: AxisData, vals: Vals, dims: Sequence[int], *, axis: int) -> Any:
+    [x], [dim], [gone] = vals, dims, shifted([axis], dims[0])
+    parts = unstack_p.bind(x, axis=gone)
+    return parts, [dim - (gone < dim)] * len(parts)
+
+
 def stack(operands: Sequence[Any], axis: int = 0) -> Any:
     """Arrays of one shape and dtype side by side along a new axis.
 
@@ -146,6 +202,19 @@ def _(x: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> list[ShapedArray]
 @register_lowering(split_p)
 def _(ctx: LoweringContext, x: str, *, sizes: tuple[int, ...], axis: int) -> list[str]:
     return [name for name, _ in _emit_split(ctx, x, ctx.avals_in[0], sizes, axis)]
+
+
+def _transpose_split(cts: list[Any], x: Any, *, sizes: tuple[int, ...], axis: int) -> list[Any]:
+    if all(type(ct) is Zero for ct in cts):
+        return no_cotangents([x])
+    return [concatenate([instantiate_zeros(ct) for ct in cts], axis)]
+
+
+deflinear(split_p, _transpose_split)
+@register_batcher(split_p)
+def _(batch: AxisData, vals: Vals, dims: Sequence[int], *, sizes: Sequence[int], axis: int) -> Any:
+    [x], [dim] = vals, dims
+    return split(x, sizes, *shifted([axis], dim)), [dim] * len(sizes)
 
 
 def _emit_split(
@@ -190,6 +259,18 @@ def _(ctx: LoweringContext, x: str, *, reps: tuple[int, ...]) -> str:
     x = ctx.reshape(x, aval, spaced.shape)
     x = ctx.broadcast_in_dim(x, spaced, repeated.shape, range(spaced.ndim))
     return ctx.reshape(x, repeated, ctx.avals_out[0].shape)
+
+
+def _transpose_tile(ct: Any, x: Any, *, reps: tuple[int, ...]) -> list[Any]:
+    pairs = [n for pair in zip(reps, x.aval.shape, strict=True) for n in pair]
+    return [reduce_sum(reshape(ct, pairs), range(0, len(pairs), 2))]
+
+
+deflinear(tile_p, _transpose_tile)
+@register_batcher(tile_p)
+def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, reps: Sequence[int]) -> Any:
+    [x], [dim] = vals, dims
+    return tile(x, (*reps[:dim], 1, *reps[dim:])), dim
 
 
 def tile(operand: Any, reps: Sequence[int]) -> Any:
@@ -240,6 +321,35 @@ def _(ctx: LoweringContext, x: str, padding_value: str, *, padding_config: Any) 
     return ctx.emit("stablehlo.pad", [x, padding_value], f", {lists}", signature=True)
 
 
+def _transpose_pad(ct: Any, x: Any, padding_value: Any, *, padding_config: Any) -> list[Any]:
+    """The elements of the operand are cut out; what is left over was the padding value, each time."""
+    of_operand = None
+    if is_undefined(x) or is_undefined(padding_value):
+        low, high, interior = np.array(padding_config, int).reshape(-1, 3).T
+        cut = pad(ct, constant_like(ct, 0), list(zip(-low, -high, 0 * interior, strict=True)))
+        of_operand = slice(cut, tuple(0 * low), cut.shape, tuple(interior + 1))
+    if not is_undefined(padding_value):
+        return [of_operand, None]
+    axes = range(len(padding_config))
+    rest = sub(reduce_sum(ct, axes), reduce_sum(of_operand, axes))
+    return [of_operand if is_undefined(x) else None, rest]
+
+
+deflinear(pad_p, _transpose_pad)
+@register_batcher(pad_p)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, padding_config: Sequence[Sequence[int]]) -> Any:
+    """With a padding value for each element, it is put where no element is after padding."""
+    (x, padding_value), (dim, value_dim) = vals, dims
+    if dim is None:
+        x, dim = broadcast(x, (axis.size,)), 0
+    padding_config = (*padding_config[:dim], (0, 0, 0), *padding_config[dim:])
+    if value_dim is None:
+        return pad(x, padding_value, padding_config), dim
+    padded = pad(x, full_like(x, 0, shape=()), padding_config)
+    inside = pad(full_like(x, True, np.bool_), False, padding_config)
+    return select(inside, padded, broadcast_in_dim(padding_value, padded.shape, (dim,))), dim
+
+
 def pad(operand: Any, padding_value: Any, padding_config: Sequence[Sequence[int]]) -> Any:
     """`operand` with elements added at the ends of its axes, and in between.
 
@@ -254,3 +364,27 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[Sequence[int]
       TypeError: for different dtypes.
     """
     return pad_p.bind(operand, padding_value, padding_config=tuple(map(tuple, padding_config)))
+
+
+# --- slice: a window is cut out, and its transpose fills with zeros what was left out ----------------------------------
+
+
+def _transpose_slice(
+    ct: Any,
+    x: Any,
+    *,
+    start_indices: Sequence[int],
+    limit_indices: Sequence[int],
+    strides: Sequence[int] | None,
+) -> list[Any]:
+    shape, starts = x.aval.shape, start_indices
+    if strides is None or all(step == 1 for step in strides):
+        high, interior = np.subtract(shape, limit_indices), (0,) * len(shape)
+    else:
+        sizes = np.array(ct.shape, int)
+        ends = np.add(starts, np.where(sizes == 0, 0, 1 + (sizes - 1) * strides))
+        high, interior = np.subtract(shape, ends), tuple(np.subtract(strides, 1))
+    return [pad(ct, constant_like(ct, 0), list(zip(starts, high, interior, strict=True)))]
+
+
+deflinear(slice_p, _transpose_slice)

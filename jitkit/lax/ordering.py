@@ -13,11 +13,21 @@ from typing import Any
 from .. import core, tree_util
 from ..core import AbstractToken, Primitive, ShapedArray
 from ..core.dtypes import ExtendedDType
+from ..interpreters.ad_rules import (
+    deflinear,
+    instantiate_zeros,
+    primitive_jvps,
+    primitive_transposes,
+    zero_tangent,
+)
+from ..interpreters.batching import AxisData, Dims, Vals, defvectorized, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
 
 # --- copy, stop_gradient -------------------------------------------------------------------------------
 copy_p = Primitive("copy")
 stop_gradient_p = Primitive("stop_gradient")
+defvectorized(copy_p)
+defvectorized(stop_gradient_p)
 
 
 @copy_p.def_abstract_eval
@@ -33,6 +43,10 @@ def _(x: ShapedArray) -> ShapedArray:
 @register_lowering(copy_p, stop_gradient_p)
 def _(ctx: LoweringContext, x: str) -> str:
     return x
+
+
+deflinear(copy_p, lambda ct, x: [copy_p.bind(ct)])
+primitive_jvps[stop_gradient_p] = lambda primals, tangents: (stop_gradient(*primals), zero_tangent(*primals))
 
 
 def copy(x: Any) -> Any:
@@ -65,6 +79,13 @@ def _(ctx: LoweringContext, x: str, y: str) -> str:
     return y
 
 
+primitive_jvps[tie_p] = lambda primals, tangents: (tie_p.bind(*primals), tangents[1])
+primitive_transposes[tie_p] = lambda ct, x, y: [None, ct]
+@register_batcher(tie_p)
+def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
+    return tie_p.bind(*vals), dims[1]
+
+
 # --- optimization_barrier ------------------------------------------------------------------------------
 optimization_barrier_p = Primitive("optimization_barrier", multiple_results=True)
 
@@ -81,6 +102,17 @@ def _(ctx: LoweringContext, *operands: str) -> list[str]:
     types = ", ".join(map(type_of, ctx.avals_in))
     name = ctx.emit_text(f"stablehlo.optimization_barrier {', '.join(operands)} : {types}", len(operands))
     return [name] if len(operands) == 1 else [f"{name}#{i}" for i in range(len(operands))]
+
+
+def _barrier_of(values: Any) -> Any:
+    return optimization_barrier([instantiate_zeros(x) for x in values])
+
+
+primitive_jvps[optimization_barrier_p] = lambda xs, ts: (optimization_barrier(xs), _barrier_of(ts))
+primitive_transposes[optimization_barrier_p] = lambda cts, *xs: _barrier_of(cts)
+@register_batcher(optimization_barrier_p)
+def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
+    return optimization_barrier_p.bind(*vals), dims
 
 
 def optimization_barrier(operand: Any, /) -> Any:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from .. import core
-from ..base import config
+from ..base import config, source_info
 from ..interpreters import partial_eval
 from ..interpreters.mlir import LoweringContext
 from ..jaxpr import DebugInfo, Jaxpr
@@ -50,7 +50,7 @@ def reducer_jaxpr(
     """
     code = getattr(computation, "__code__", None)
     name = getattr(computation, "__name__", type(computation).__name__)
-    where = name if code is None else f"{name} at {code.co_filename}:{code.co_firstlineno}"
+    where = name if code is None else f"{name} at {source_info.place(code.co_filename, code.co_firstlineno)}"
     jaxpr = partial_eval.trace_to_jaxpr(function, avals, DebugInfo(traced_for, where))
     if any(isinstance(const, core.Tracer) for const in jaxpr.consts):
         raise NotImplementedError(

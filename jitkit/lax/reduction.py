@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..core import Primitive, ShapedArray, dtypes
+from ..interpreters.batching import defreducer
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..interpreters.mlir_text import type_of
 from .elementwise import bitwise_and, bitwise_or, eq, gt, lt, max, min, ne
@@ -110,6 +111,7 @@ def _define_reduction(
     order.
     """
     primitive = Primitive(name)
+    defreducer(primitive)
 
     @primitive.def_abstract_eval
     def _(operand: ShapedArray, *, axes: tuple[int, ...], out_sharding: None = None) -> ShapedArray:
@@ -125,7 +127,7 @@ def _define_reduction(
                 ctx, [x], [init], axes, ctx.avals_out, lambda *args: ctx.inline(reducer, args)
             )
             return out
-        text = f"stablehlo.reduce({x} init: {init}) applies stablehlo.{op} across dimensions = {list(axes)}"
+        text = f"stablehlo.reduce({x} init: {init}) applies stablehlo.{op} across dimensions = {[*map(int, axes)]}"
         return ctx.emit_op(text, [ctx.avals_in[0], scalar], ctx.avals_out[0])
 
     return primitive
@@ -226,6 +228,7 @@ def _define_arg_reduction(
     equals the first.
     """
     primitive = Primitive(name)
+    defreducer(primitive)
 
     @primitive.def_abstract_eval
     def _(operand: ShapedArray, *, axes: tuple[int], index_dtype: Any) -> ShapedArray:

@@ -17,10 +17,14 @@ import numpy as np
 
 from .. import core
 from ..core import Primitive, ShapedArray
+from ..interpreters import batching
+from ..interpreters.ad_rules import deflinear
+from ..interpreters.batching import AxisData, Vals, moveaxis, register_batcher, shifted, shifted_by_numpy
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..interpreters.partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, staging_rules
 from ..jaxpr.printer import hide_params, pp_eqn_rules
 from .convert import asarray
+from .reduction import reduce_sum
 from .utils import canonicalize_axis, canonicalize_shape, check_shapelike, is_array
 
 # --- broadcast_in_dim ----------------------------------------------------------------------------------
@@ -79,6 +83,18 @@ def _(ctx: LoweringContext, x: str, *, shape: tuple[int, ...], broadcast_dimensi
     return ctx.emit_op(f"stablehlo.broadcast_in_dim {x}, dims = [{dims}]", ctx.avals_in, ctx.avals_out[0])
 
 
+def _transpose_broadcast(
+    ct: Any, x: Any, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...]
+) -> list[Any]:
+    """What was repeated is summed."""
+    ones = [i for i, size in enumerate(x.aval.shape) if size == 1]
+    kept = [axis for i, axis in enumerate(broadcast_dimensions) if i not in ones]
+    return [expand_dims(reduce_sum(ct, [axis for axis in range(len(shape)) if axis not in kept]), ones)]
+
+
+deflinear(broadcast_in_dim_p, _transpose_broadcast)
+
+
 def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int]) -> Any:
     """`operand` repeated along new axes, and along axes of size 1.
 
@@ -94,6 +110,22 @@ def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: S
         return asarray(operand)
     dimensions = tuple(broadcast_dimensions)
     return broadcast_in_dim_p.bind(operand, shape=tuple(shape), broadcast_dimensions=dimensions)
+
+
+batching.broadcasting.broadcast_in_dim = broadcast_in_dim
+
+
+@register_batcher(broadcast_in_dim_p)
+def _(
+    axis: AxisData,
+    vals: Vals,
+    dims: Sequence[int],
+    *,
+    shape: Sequence[int],
+    broadcast_dimensions: Sequence[int],
+) -> Any:
+    x = moveaxis(vals[0], dims[0], 0)
+    return broadcast_in_dim(x, (axis.size, *shape), (0, *shifted_by_numpy(broadcast_dimensions, 0))), 0
 
 
 def broadcast(operand: Any, sizes: Sequence[int]) -> Any:
@@ -159,6 +191,31 @@ def _(ctx: LoweringContext, x: str, *, new_sizes: tuple[int, ...], dimensions: A
     return ctx.reshape(x, aval, new_sizes)
 
 
+def _transpose_reshape(
+    ct: Any, x: Any, *, new_sizes: tuple[int, ...], dimensions: Any, sharding: None
+) -> list[Any]:
+    if dimensions is None:
+        return [reshape(ct, x.aval.shape)]
+    permuted = reshape(ct, [x.aval.shape[axis] for axis in dimensions])
+    return [transpose(permuted, np.argsort(dimensions))]
+
+
+deflinear(reshape_p, _transpose_reshape)
+@register_batcher(reshape_p)
+def _(
+    axis: AxisData,
+    vals: Vals,
+    dims: Sequence[int],
+    *,
+    new_sizes: Sequence[int],
+    dimensions: Any,
+    sharding: None,
+) -> Any:
+    x = moveaxis(vals[0], dims[0], 0)
+    order = None if dimensions is None else (0, *shifted(dimensions, 0))
+    return reshape(x, (axis.size, *new_sizes), order), 0
+
+
 def reshape(operand: Any, new_sizes: Any, dimensions: Sequence[int] | None = None) -> Any:
     """The same elements in row-major order in another shape; with `dimensions`, after transposing by them.
 
@@ -208,6 +265,12 @@ def _(ctx: LoweringContext, x: str, *, dimensions: tuple[int, ...]) -> str:
     return ctx.reshape(x, ctx.avals_in[0], ctx.avals_out[0].shape)
 
 
+deflinear(squeeze_p, lambda ct, x, dimensions: [expand_dims(ct, dimensions)])
+@register_batcher(squeeze_p)
+def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, dimensions: Sequence[int]) -> Any:
+    return squeeze(moveaxis(vals[0], dims[0], 0), shifted(dimensions, 0)), 0
+
+
 def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
     """`array` without these axes. ValueError for axes of a size other than 1, or out of range."""
     ndim = np.ndim(array)
@@ -250,6 +313,13 @@ def _(ctx: LoweringContext, x: str, *, permutation: tuple[int, ...]) -> str:
     return _emit_transpose(ctx, x, ctx.avals_in[0], permutation)[0]
 
 
+deflinear(transpose_p, lambda ct, x, permutation: [transpose(ct, np.argsort(permutation))])
+@register_batcher(transpose_p)
+def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, permutation: Sequence[int]) -> Any:
+    [x], [dim] = vals, dims
+    return transpose(x, (dim, *shifted(permutation, dim))), 0
+
+
 def _emit_transpose(
     ctx: LoweringContext, x: str, aval: ShapedArray, axes: Sequence[int]
 ) -> tuple[str, ShapedArray]:
@@ -289,6 +359,13 @@ def _(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
 @register_lowering(rev_p)
 def _(ctx: LoweringContext, x: str, *, dimensions: tuple[int, ...]) -> str:
     return ctx.emit("stablehlo.reverse", [x], f", dims = [{', '.join(map(str, dimensions))}]")
+
+
+deflinear(rev_p, lambda ct, x, dimensions: [rev(ct, dimensions)])
+@register_batcher(rev_p)
+def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, dimensions: Sequence[int]) -> Any:
+    [x], [dim] = vals, dims
+    return rev(x, shifted(dimensions, dim)), dim
 
 
 def rev(operand: Any, dimensions: Sequence[int]) -> Any:

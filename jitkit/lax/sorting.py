@@ -9,16 +9,22 @@ JAX: jax/_src/lax/lax.py:_sort_lt_comparator
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..core import Primitive, ShapedArray, dtypes
+from ..interpreters.ad_rules import Zero, primitive_jvps, zero_tangent
+from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher, shifted
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
+from .creation import broadcasted_iota
 from .elementwise import bitwise_and, bitwise_or, eq, eq_to, imag, lt_to, ne, real
+from .gather import GatherDimensionNumbers, gather
 from .reducers import inline_function
 from .selection import select
+from .shaping import broadcast_in_dim, expand_dims, reshape
 from .utils import canonicalize_axis, canonicalize_shape, is_a
 
 # --- sort ---------------------------------------------------------------------------------------------------
@@ -78,6 +84,43 @@ def _(ctx: LoweringContext, *operands: str, dimension: int, is_stable: bool, num
         f"({types}) -> ({types})",
         len(operands),
     )
+
+
+def _along_axis(axis: int, others: tuple[int, ...]) -> GatherDimensionNumbers:
+    """Of a gather that takes an element for each element along the axis; the other axes run along."""
+    return GatherDimensionNumbers((), (axis,), (axis,), others, others)
+
+
+def _jvp_sort(
+    primals: Sequence[Any], tangents: Sequence[Any], *, dimension: int, is_stable: bool, num_keys: int
+) -> tuple[Sequence[Any], list[Any]]:
+    """Positions are sorted along, and tangents taken from there."""
+    shape = primals[0].shape
+    index_dtype = np.uint32 if builtins.max(shape, default=0) <= np.iinfo(np.uint32).max else np.uint64
+    *outs, places = sort_p.bind(
+        *primals,
+        broadcasted_iota(index_dtype, shape, dimension),
+        dimension=dimension,
+        is_stable=is_stable,
+        num_keys=num_keys,
+    )
+    ones = (1,) * len(shape)
+    axes = _along_axis(dimension, tuple(np.delete(np.arange(len(shape)), dimension)))
+    places = expand_dims(places, (len(shape),))
+    return outs, [t if type(t) is Zero else gather(t, places, axes, ones) for t in tangents]
+
+
+primitive_jvps[sort_p] = _jvp_sort
+@register_batcher(sort_p)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, dimension: int, **params: Any) -> Any:
+    to = next(dim for dim in dims if dim is not None)
+    shape = next(x.shape for x, dim in zip(vals, dims, strict=True) if dim is not None)
+    others = [i for i in range(len(shape)) if i != to]
+    operands = [
+        broadcast_in_dim(x, shape, others) if dim is None else moveaxis(x, dim, to)
+        for x, dim in zip(vals, dims, strict=True)
+    ]
+    return sort_p.bind(*operands, dimension=shifted([dimension], to)[0], **params), [to] * len(operands)
 
 
 def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
@@ -164,6 +207,20 @@ def _(ctx: LoweringContext, x: str, *, k: int, axis: int) -> list[str]:
     text = f"chlo.top_k({x}, k = {k}) : {type_of(operand_type)} -> ({', '.join(map(type_of, result_types))})"
     found = ctx.emit_text(text, results=2)
     return [swap(f"{found}#{i}", result_types[i], ctx.avals_out[i]) for i in range(2)]
+
+
+def _jvp_top_k(primals: Sequence[Any], tangents: Sequence[Any], *, k: int, axis: int) -> tuple[Any, Any]:
+    values, places = top_k(primals[0], k, axis=axis)
+    rank = places.ndim
+    axes = _along_axis(axis, tuple(i for i in range(rank) if i != axis))
+    taken = gather(tangents[0], reshape(places, (*places.shape, 1)), axes, (1,) * rank)
+    return (values, places), (taken, zero_tangent(places))
+
+
+primitive_jvps[top_k_p] = _jvp_top_k
+@register_batcher(top_k_p)
+def _(batch: AxisData, vals: Vals, dims: Sequence[int], *, k: int, axis: int) -> Any:
+    return top_k(vals[0], k, axis=shifted([axis], dims[0])[0]), [dims[0]] * 2
 
 
 def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import core
 from ..core import ShapedArray, Tracer, dtypes
 from ..runtime.array import Array
 
@@ -26,6 +27,16 @@ Shape = tuple[int, ...]
 def is_array(x: Any) -> bool:
     """Whether x is an Array, a Tracer or a `jax.Array`, and no scalar or NumPy array."""
     return isinstance(x, Array)
+
+
+def constant_like(x: Any, value: Any) -> Any:
+    """A scalar of the dtype of x, to be a literal of an equation; a Python number, weak like x, for a weak scalar."""
+    aval = core.get_aval(x)
+    if aval.weak_type and not aval.shape:
+        weak = dtypes.scalar_type_of(aval.dtype)(value)
+        if dtypes.dtype(weak) == aval.dtype:
+            return weak
+    return np.asarray(value).astype(aval.dtype)[()]
 
 
 # --- shapes and axes -----------------------------------------------------------------------------------

@@ -10,18 +10,21 @@ JAX: jax/_src/interpreters/partial_eval.py:diff_types
 from __future__ import annotations
 
 import functools
+import numbers
 import re
 import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ..base import source_info
 from ..runtime import OnHost, Placed, describe_sharding
 from ..tree_util import explain_difference
+from .advice import conversion, literals, of_keys
 from .origin import origin_of
-from .record import Argument, CallRecord, Change, aval_of, changes, safe_equal, safe_repr
+from .record import Argument, CallRecord, Change, aval_of, changes, is_weak, safe_equal, safe_repr
 
 _MANY = 4  # from how many values of one argument on we say how to have fewer
-_LOOKED_AT = 256  # records in which they are counted
+_LOOKED_AT = 32  # records in which they are counted
 
 
 class Difference(NamedTuple):
@@ -50,12 +53,49 @@ class Difference(NamedTuple):
     advice: str = ""
 
 
+class Calls(NamedTuple):
+    """What the words for a change may depend on: the call that missed, and the latest of those before it."""
+
+    now: CallRecord
+    known: Sequence[CallRecord]  # by age
+    are_all: bool  # or the others are too many to look at
+    x64_differs: bool
+
+    def keys_of(self, path: str) -> list[Any]:
+        """The keys that the leaf at a path has had."""
+        at = [(i, a.paths.index(path)) for i, a in enumerate(self.now.arguments) if path in a.paths]
+        found = []
+        for record in self.known:
+            for i, leaf in at:
+                argument = record.arguments[i] if i < len(record.arguments) else self.now.arguments[i]
+                if leaf < len(argument.paths) and argument.paths[leaf] == path:
+                    found.append(argument.keys[leaf])
+                elif path in argument.paths:
+                    found.append(argument.keys[argument.paths.index(path)])
+        return found
+
+    def counted(self, count: int) -> str:
+        """A number of values that were found, or more when not all calls were looked at."""
+        return str(count) if self.are_all else f"at least {count}"
+
+
 def differences(
-    old: CallRecord, new: CallRecord, weight: int, known: Sequence[CallRecord]
-) -> list[Difference]:
-    """What is different in `new`, down to this weight. In `known`, all records by age, values are counted."""
-    recent = known[-_LOOKED_AT:]
-    return [found for change in changes(old, new, weight) for found in _WORDS[change.kind](change, recent)]
+    old: CallRecord, new: CallRecord, weight: int, known: Sequence[CallRecord], shown: int
+) -> tuple[list[Difference], int]:
+    """What is different in `new`, down to this weight: as many as are `shown`, and how many more there are. In `known`,
+    all records by age, values are counted.
+    """
+    found: list[Difference] = []
+    all_changes = changes(old, new, weight)
+    x64_differs = any(change.kind == "option" and change.name == "enable_x64" for change in all_changes)
+    calls = Calls(new, known[-_LOOKED_AT:], len(known) <= _LOOKED_AT, x64_differs)
+    more = 0
+    for change in all_changes:
+        if len(found) < shown:
+            found += _WORDS[change.kind](change, calls)
+        else:  # words take longer than the comparison
+            more += 1
+    return found[:shown], more + len(found[shown:])
 
 
 def _difference(change: Change, before: str, now: str, advice: str = "", name: str = "") -> Difference:
@@ -63,28 +103,70 @@ def _difference(change: Change, before: str, now: str, advice: str = "", name: s
     return Difference(change.kind, change.name, before, now, sentence, advice)
 
 
-def _option(change: Change, known: Sequence[CallRecord]) -> Iterator[Difference]:
-    name = f"the option {change.name}" if change.kind == "option" else f"jit's {change.name}"
-    yield _difference(change, safe_repr(change.before), safe_repr(change.now), name=name)
+def _option(change: Change, calls: Calls) -> Iterator[Difference]:
+    advice = "Each value of an option has programs of its own: set it once, before the first call."
+    before, now = safe_repr(change.before), safe_repr(change.now)
+    yield _difference(change, before, now, advice, name=f"the option {change.name}")
 
 
-def _passing(change: Change, known: Sequence[CallRecord]) -> Iterator[Difference]:
-    advice = ""
-    if change.before is not None and change.now is not None:
+def _jit_options(change: Change, calls: Calls) -> Iterator[Difference]:
+    before, now = (_shortened(safe_repr(value)) for value in (change.before, change.now))
+    yield _difference(change, before, now, name=f"jit's {change.name}")
+
+
+# --- how an argument is passed ------------------------------------------------------------------------------
+
+
+def _passing(change: Change, calls: Calls) -> Iterator[Difference]:
+    before, now = change.before, change.now
+    if before is None or now is None:
+        advice = _advice_on_defaults(change.name, now or before)
+    elif before.by_keyword != now.by_keyword:
         advice = "Write the calls one way to share the entry."
-    elif change.name.isidentifier():  # and not one more of *args
-        advice = "What is left out is a constant of the program, what is passed is an input."
-    yield _difference(change, _how(change.before), _how(change.now), advice)
+    else:
+        advice = ""  # it was another jit of the function
+    yield _difference(change, *_how(before, now), advice)
 
 
-def _how(argument: Argument | None) -> str:
+def _advice_on_defaults(name: str, passed: Argument) -> str:
+    if not name.isidentifier():  # one more of *args
+        return ""
+    if passed.static is not None:
+        return f"If {static_text(passed.static.value)} is the default, write the calls one way to share the entry."
+    if not passed.keys:
+        what = "None is" if _is_none(passed) else "It has no arrays, and so is"
+        return f"{what} no input of the program: if it is the default, write the calls one way to share the entry."
+    return "What is left out is a constant of the program, what is passed is an input."
+
+
+def _how(before: Argument | None, now: Argument | None) -> tuple[str, str]:
+    """Both ways of passing an argument. What they have in common is said where it is needed."""
+    differ_in_being_static = before and now and (before.static is None) != (now.static is None)
+    return _how_of(before, differ_in_being_static), _how_of(now, differ_in_being_static)
+
+
+def _how_of(argument: Argument | None, say_static: bool | None) -> str:
     if argument is None:
         return "left out"
-    value = "passed" if argument.static is None else static_text(argument.static.value)
+    value = "passed"
+    if argument.static is not None:
+        value = f"{static_text(argument.static.value)}{' (static)' if say_static else ''}"
+    elif say_static:
+        value = "traced"
+    elif _is_none(argument):
+        value = "None"
     return f"{value} by keyword" if argument.by_keyword else f"{value} by position"
 
 
-def _tree(change: Change, known: Sequence[CallRecord]) -> Iterator[Difference]:
+def _is_none(argument: Argument) -> bool:
+    node = argument.tree.node_data() if argument.tree is not None else None
+    return node is not None and node[0] is type(None)
+
+
+# --- trees --------------------------------------------------------------------------------------------------
+
+
+def _tree(change: Change, calls: Calls) -> Iterator[Difference]:
     before, now = _shortened(safe_repr(change.before)), _shortened(safe_repr(change.now))
     try:
         sentences = explain_difference(change.before, change.now, change.name)
@@ -97,10 +179,13 @@ def _tree(change: Change, known: Sequence[CallRecord]) -> Iterator[Difference]:
 # --- types --------------------------------------------------------------------------------------------------
 
 
-def _type(change: Change, known: Sequence[CallRecord]) -> Iterator[Difference]:
-    is_weak = any(aval_of(key).weak_type for key in (change.before, change.now))
-    before, now = _type_text(change.before, is_weak), _type_text(change.now, is_weak)
-    yield _difference(change, before, now, _TYPE_ADVICE[change.kind](change, known))
+def _type(change: Change, calls: Calls) -> Iterator[Difference]:
+    old, new = aval_of(change.before), aval_of(change.now)
+    show_weak = is_weak(old) or is_weak(new)
+    before, now = _type_text(change.before, show_weak), _type_text(change.now, show_weak)
+    # With another x64 mode one value has another type: what to do about that, the option says.
+    advice = "" if calls.x64_differs else of_keys(old, new) or _TYPE_ADVICE[change.kind](change, calls)
+    yield _difference(change, before, now, advice)
 
 
 def _type_text(key: Any, show_weak: bool) -> str:
@@ -115,40 +200,40 @@ _PYTHON_NAMES = {"i": "int", "f": "float", "c": "complex"}
 
 
 def _is_python_scalar(key: Any) -> bool:
-    return isinstance(key, OnHost) and bool(aval_of(key).weak_type)
+    return isinstance(key, OnHost) and is_weak(aval_of(key))
 
 
-def _advice_on_shapes(change: Change, known: Sequence[CallRecord]) -> str:
-    seen = [
-        argument.keys[argument.paths.index(change.name)]
-        for record in known
-        for argument in record.arguments
-        if change.name in argument.paths
-    ]
-    count = len({aval_of(key).shape for key in [*seen, change.now]})
+def _advice_on_shapes(change: Change, calls: Calls) -> str:
+    """For the many lengths of one axis, or of some; another rank is another matter."""
+    rank = len(aval_of(change.now).shape)
+    seen = [aval_of(key).shape for key in [*calls.keys_of(change.name), change.now]]
+    count = len({shape for shape in seen if len(shape) == rank})
     if count < _MANY:
         return ""
     return (
-        f"{change.name} has come in {count} shapes, and each is compiled for itself: pad it to one of a few "
+        f"{change.name} has come in {calls.counted(count)} shapes, and each is compiled for itself: pad it to one of a few "
         "sizes to share the entries."
     )
 
 
-def _advice_on_dtypes(change: Change, known: Sequence[CallRecord]) -> str:
+def _advice_on_dtypes(change: Change, calls: Calls) -> str:
+    old, new = aval_of(change.before), aval_of(change.now)
     if _is_python_scalar(change.before) and _is_python_scalar(change.now):
-        return "Python's ints and floats have different types: write 1.0 instead of 1 to share the entry."
-    dtype = aval_of(change.before).dtype.name
-    if _is_python_scalar(change.now):
-        return f"Wrap it in jnp.{dtype}(...) to share the entry."
-    return f"Convert {change.name} before the call, with `.astype(jnp.{dtype})`, to share the entry."
+        return literals(old.dtype, new.dtype)
+    return conversion(change.name, old, new)
 
 
-def _advice_on_weak_types(change: Change, known: Sequence[CallRecord]) -> str:
+def _advice_on_weak_types(change: Change, calls: Calls) -> str:
     name = aval_of(change.now).dtype.name
     if _is_python_scalar(change.before) or _is_python_scalar(change.now):
         return (
             f"A Python scalar is weakly typed; wrap it in jnp.{name}(...), or in "
             f"jnp.asarray(..., dtype=jnp.{name}), to share the entry."
+        )
+    if aval_of(change.now).shape == ():  # under `trace`, a Python scalar comes as its type
+        return (
+            "A Python scalar, and what is computed from such alone, is weakly typed; wrap it in "
+            f"jnp.{name}(...) to share the entry."
         )
     return (
         "What is computed from Python scalars alone is weakly typed; end that with "
@@ -156,7 +241,7 @@ def _advice_on_weak_types(change: Change, known: Sequence[CallRecord]) -> str:
     )
 
 
-_TYPE_ADVICE: dict[str, Callable[[Change, Sequence[CallRecord]], str]] = {
+_TYPE_ADVICE: dict[str, Callable[[Change, Calls], str]] = {
     "shape": _advice_on_shapes,
     "dtype": _advice_on_dtypes,
     "weak type": _advice_on_weak_types,
@@ -166,7 +251,7 @@ _TYPE_ADVICE: dict[str, Callable[[Change, Sequence[CallRecord]], str]] = {
 # --- places -------------------------------------------------------------------------------------------------
 
 
-def _device(change: Change, known: Sequence[CallRecord]) -> Iterator[Difference]:
+def _device(change: Change, calls: Calls) -> Iterator[Difference]:
     advice = (
         "Committed arguments decide where a program runs, and it is compiled for that place. What commits is "
         "device_put with a device, or a computation with committed arguments."
@@ -180,7 +265,7 @@ def _place(key: Any) -> str:
     return "not committed to a device"
 
 
-def _host(change: Change, known: Sequence[CallRecord]) -> Iterator[Difference]:
+def _host(change: Change, calls: Calls) -> Iterator[Difference]:
     before, now = (
         "on the host" if isinstance(key, OnHost) else "on a device" for key in (change.before, change.now)
     )
@@ -191,7 +276,7 @@ def _host(change: Change, known: Sequence[CallRecord]) -> Iterator[Difference]:
 # --- static values ------------------------------------------------------------------------------------------
 
 
-def _static(change: Change, known: Sequence[CallRecord]) -> Iterator[Difference]:
+def _static(change: Change, calls: Calls) -> Iterator[Difference]:
     old, new = change.before.value, change.now.value
     before, now = static_text(old), static_text(new)
     advice = ""
@@ -205,7 +290,8 @@ def _static(change: Change, known: Sequence[CallRecord]) -> Iterator[Difference]
         )
     elif before == now and isinstance(new, (types.FunctionType, types.MethodType, functools.partial)):
         now = "another function from there"
-        advice = "A function is equal to itself only: define it once, outside of the loop."
+        where = ", outside of the loop" if source_info.in_loop() else ""
+        advice = f"A function is equal to itself only: define it once{where}."
     elif before == now and not _defines_equality(type(new)):
         now = "another object that reads the same"
         advice = (
@@ -214,7 +300,7 @@ def _static(change: Change, known: Sequence[CallRecord]) -> Iterator[Difference]
         )
     elif before == now:
         now = "an unequal one that reads the same"
-    advice = advice or _advice_on_many(change, known)
+    advice = advice or _advice_on_many(change, calls)
     yield _difference(change, before, now, advice, name=f"{change.name} (static)")
 
 
@@ -222,19 +308,20 @@ def _defines_equality(cls: type) -> bool:
     return any("__eq__" in vars(base) for base in cls.__mro__[:-1])
 
 
-def _advice_on_many(change: Change, known: Sequence[CallRecord]) -> str:
+def _advice_on_many(change: Change, calls: Calls) -> str:
     statics = [
         argument.static
-        for record in known
+        for record in calls.known
         for argument in record.arguments
         if argument.name == change.name and argument.static is not None
     ]
-    count = len({static.hash for static in [*statics, change.now]})
+    count = len({(type(static.value), static.hash) for static in [*statics, change.now]})
     if count < _MANY:
         return ""
-    is_number = isinstance(change.now.value, (int, float, complex))
+    value = change.now.value
+    is_number = isinstance(value, numbers.Number) and not isinstance(value, bool)  # on which one branches
     instead = " If it is a number to compute with, make it an ordinary argument." if is_number else ""
-    return f"{change.name} has had {count} values, and each is compiled for itself.{instead}"
+    return f"{change.name} has had {calls.counted(count)} values, and each is compiled for itself.{instead}"
 
 
 def static_text(value: Any) -> str:
@@ -248,9 +335,9 @@ def _shortened(text: str) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-_WORDS: dict[str, Callable[[Change, Sequence[CallRecord]], Iterator[Difference]]] = {
+_WORDS: dict[str, Callable[[Change, Calls], Iterator[Difference]]] = {
     "option": _option,
-    "jit options": _option,
+    "jit options": _jit_options,
     "passing": _passing,
     "tree": _tree,
     "static": _static,

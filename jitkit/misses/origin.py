@@ -20,6 +20,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..base import source_info
 from ..base.traceback_util import is_own_file
 
 _SOURCES = 4096  # sources counted
@@ -31,6 +32,7 @@ class Origin(NamedTuple):
     `kind` is "lambda", "function", "partial", "method", "wrapper" (what `jit` and `functools.cache` return),
     "instance" (of a class with `__call__`), or "builtin", for which there is no source. `name` is the
     function's, `file` and `line` are where its code begins, `code_hash` tells apart what begins on one line.
+    `of_module` is whether running the module, or the cell of a notebook, makes it, and no other function does.
     """
 
     kind: str
@@ -38,6 +40,7 @@ class Origin(NamedTuple):
     file: str
     line: int
     code_hash: int
+    of_module: bool = False
 
     @property
     def is_ours(self) -> bool:
@@ -47,11 +50,16 @@ class Origin(NamedTuple):
     @property
     def function(self) -> str:
         """`f at /path/file.py:12`, or only the name when there is no source."""
-        return f"{self.name} at {self.file}:{self.line}" if self.file else self.name
+        return f"{self.name} at {self.place}" if self.file else self.name
+
+    @property
+    def place(self) -> str:
+        """`/path/file.py:12`, or `Cell In[7], line 12`."""
+        return source_info.place(self.file, self.line)
 
     def describe(self) -> str:
         """The function as a part of a sentence: `the lambda at ...`, `a functools.partial of f at ...`."""
-        return _DESCRIPTIONS[self.kind].format(name=self.name, place=f"{self.file}:{self.line}")
+        return _DESCRIPTIONS[self.kind].format(name=self.name, place=self.place)
 
 
 _DESCRIPTIONS = {
@@ -88,7 +96,10 @@ def origin_of(fun: Callable[..., Any]) -> Origin:
     if not isinstance(code, types.CodeType):
         return Origin("builtin", name, "", 0, 0)
     kind = kind or ("lambda" if code.co_name == "<lambda>" else "function")
-    return Origin(kind, name, os.path.normpath(code.co_filename), code.co_firstlineno, hash(code))
+    of_module = kind in ("lambda", "function") and "<locals>" not in code.co_qualname
+    return Origin(
+        kind, name, os.path.normpath(code.co_filename), code.co_firstlineno, hash(code), of_module
+    )
 
 
 def _hides_its_code(wrapper: Any) -> bool:
@@ -120,29 +131,38 @@ def forget_counts() -> None:
         _counts.clear()
 
 
-def made_again(origin: Origin, count: int) -> str:
-    """In words, that a function is one of several from the same source, and what to do about it."""
-    what, advice = _MADE_AGAIN[origin.kind]
-    what = what.format(name=origin.name, place=f"{origin.file}:{origin.line}")
+def made_again(origin: Origin, count: int, in_loop: bool) -> str:
+    """In words, that a function is one of several from the same source, and what to do about it. Whether the call is
+    in a loop decides what made the others.
+    """
+    what, make, besides = _MADE_AGAIN[origin.kind]
+    if origin.of_module and not in_loop and source_info.cell(origin.file) is not None:
+        advice = "the cell was run again, which made a new one. In a cell that is not run again it would keep its programs"
+    else:
+        advice = f"{make} once{', outside of the loop' if in_loop else ''}{besides}"
+    what = what.format(name=origin.name, place=origin.place)
     return f"It is the {_ordinal(count)} {what}; jit knows functions by identity: {advice}."
 
 
 _MADE_AGAIN = {
-    "lambda": ("function made by the lambda at {place}", "define it once, outside of the loop"),
+    "lambda": ("function made by the lambda at {place}", "define it", ""),
     "function": (
         "function made by `def {name}` at {place}",
-        "define it once, outside of the loop, and pass what changes as an argument",
+        "define it",
+        ", and pass what changes as an argument",
     ),
     "partial": (
         "functools.partial of {name} at {place}",
-        "make the partial once, outside of the loop, or pass what it holds as an argument",
+        "make the partial",
+        ", or pass what it holds as an argument",
     ),
     "method": (
         "bound method of {name} at {place}",
-        "jit it once, or jit a function that takes the instance's arrays as arguments",
+        "jit it",
+        ", or jit a function that takes the instance's arrays as arguments",
     ),
-    "wrapper": ("wrapper of {name} at {place}", "make it once, outside of the loop"),
-    "instance": ("instance of {name} at {place}", "make it once, outside of the loop"),
+    "wrapper": ("wrapper of {name} at {place}", "make it", ""),
+    "instance": ("instance of {name} at {place}", "make it", ""),
 }
 
 

@@ -24,7 +24,7 @@ from ..base.report import logger
 from ..base.rich_display import RichDisplay, escape
 from .differences import Difference, differences
 from .origin import UNKNOWN, count_another, made_again, origin_of
-from .record import COMPILES, DISPATCHES, TRACES, CallRecord, closest
+from .record import COMPILES, DISPATCHES, SEARCHED, TRACES, CallRecord, closest
 
 _KEPT_PER_FUNCTION = 256  # misses
 _KEPT = 512  # misses of all functions
@@ -166,7 +166,7 @@ class MissLog:
         """The reason of a miss. `before` is the number of the miss at which the same signature was cached."""
         origin = self._origin
         if record.number == 1 and self._times_made > 1:
-            again = made_again(origin, self._times_made)
+            again = made_again(origin, self._times_made, source_info.in_loop())
             return _Story("new function", f"{origin.name} is new to jit. {again}")
         candidates = known if weight == TRACES else [other for other in known if other.has_entry]
         nearest, counts = closest(candidates, record, weight)
@@ -182,14 +182,17 @@ class MissLog:
         if before is not None and before <= self._cleared_at:
             return _Story("cleared", _CLEARED.format(before), before)
         if before is not None:
-            return _Story("evicted", _EVICTED.format(before, config.value("jit_cache_size")), before)
+            size = config.value("jit_cache_size")
+            kept = "only the signature used last is kept" if size == 1 else _KEPT_SIGNATURES.format(size)
+            return _Story("evicted", f"It was cached in #{before}, and dropped since: {kept} (jit_cache_size).", before)
         if nearest is None and self._cleared_at:
             return _Story("cleared", _FIRST_SINCE)
         if nearest is None:
             return _Story("first call", f"The first call of {origin.name}.")
-        found = differences(nearest, record, weight, known)
-        sentence = _NEW_SIGNATURE.format(nearest.number)
-        return _Story("new signature", sentence, nearest.number, tuple(found[:_SHOWN]), len(found[_SHOWN:]))
+        found, more = differences(nearest, record, weight, known, _SHOWN)
+        among = f"of the latest {SEARCHED} " if len(candidates) > SEARCHED else ""
+        sentence = _NEW_SIGNATURE.format(among, nearest.number)
+        return _Story("new signature", sentence, nearest.number, tuple(found), more)
 
 
 class _Story(NamedTuple):
@@ -200,7 +203,7 @@ class _Story(NamedTuple):
     more: int = 0
 
 
-_NEW_SIGNATURE = "A new signature. Against the closest in the cache, that of #{}:"
+_NEW_SIGNATURE = "A new signature. Against the closest {}in the cache, that of #{}:"
 _TRACED_BEFORE = "It was traced in #{}, and is compiled now."
 _OTHER_CLOSURE = (
     "It was traced for this signature in #{}, but closes over values of an outer trace that has ended. Pass "
@@ -208,10 +211,7 @@ _OTHER_CLOSURE = (
 )
 _CLEARED = "It was cached in #{}, and cleared by clear_cache() or clear_caches()."
 _FIRST_SINCE = "The first call since clear_cache() or clear_caches()."
-_EVICTED = (
-    "It was cached in #{}, and dropped since: only the {} signatures used last are kept (jit_cache_size)."
-)
-
+_KEPT_SIGNATURES = "only the {} signatures used last are kept"
 
 _all_misses: deque[Miss] = deque(maxlen=_KEPT)
 
@@ -270,11 +270,16 @@ class Report(RichDisplay):
         """A dict of plain data per miss."""
         return [miss.as_dict() for miss in self.misses]
 
+    def _functions(self, cell: str) -> tuple[str, ...]:
+        """A cell of the column of functions, which a report on one function does not have."""
+        return () if self._of_one_function else (cell,)
+
     def _repr_html_(self) -> str:
-        rows = [("miss", "function", "call", "what happened", "time", "why")]
+        rows = [("miss", *self._functions("function"), "call", "what happened", "time", "why")]
         for miss in self.misses:
             time, why = _milliseconds(miss.seconds), "\n".join(miss.lines())
-            rows.append((f"#{miss.number}", miss.function, miss.call_site, miss.happened, time, why))
+            function = self._functions(miss.function)
+            rows.append((f"#{miss.number}", *function, miss.call_site, miss.happened, time, why))
         cell = "<td style='text-align: left; white-space: pre-wrap'>{}</td>"
         table = "".join(f"<tr>{''.join(cell.format(escape(text)) for text in row)}</tr>" for row in rows)
         return f"<p>{escape(self.title)}</p><table>{table}</table>"

@@ -39,6 +39,9 @@ def _logaddexp_jvp(primals: Any, tangents: Any) -> Any:
     return _sum_jvp(_natural, lax.exp, primals, tangents)
 
 
+cumulative.differentiate_as_tree(cumulative.cumlogsumexp_p, _natural)
+
+
 def _logaddexp2(x1: Any, x2: Any, /) -> Any:
     greater = lax.max(x1, x2)
     per_ln2 = constant(greater, 1 / np.log(2))
@@ -67,9 +70,9 @@ def _logaddexp2_jvp(primals: Any, tangents: Any) -> Any:
 def _sum_jvp(function: Any, exp: Any, primals: Any, tangents: Any) -> Any:
     """Each operand counts by its share of the sum, exp(x - result)."""
     out = function(*primals)
-    finite = _replace_infinity(out)
     t1, t2 = (
-        lax.mul(t, exp(lax.sub(_replace_infinity(x), finite))) for x, t in zip(primals, tangents, strict=True)
+        lax.mul(t, exp(lax.sub(_replace_infinity(x), _replace_infinity(out))))
+        for x, t in zip(primals, tangents, strict=True)
     )
     return out, lax.add(t1, t2)
 

@@ -44,22 +44,24 @@ def runner(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]
         put_together = compile_put_together(out_tree)
         return lambda leaves: put_together(map(Array, run(leaves), avals, keys))
     (aval,), (key,) = avals, keys
-    if len(leaf_keys) == 1 and _takes_buffers_as_they_are(executable, leaf_keys):
-        execute, handlers = executable.execute, executable.handlers
+    execute, handlers = executable.execute, executable.handlers
+    if len(leaf_keys) <= 1 and _takes_buffers_as_they_are(executable, leaf_keys):
 
         def run_one(leaves: Leaves) -> Any:
             x = leaves[0]
             buffers = execute([x._buf if type(x) is Array else x]).consume_with_handlers(handlers)
             return Array(buffers[0], aval, key)
 
-        return run_one
+        return run_one if leaf_keys else lambda leaves: Array(execute([]).consume_with_handlers(handlers)[0], aval, key)
     if len(leaf_keys) == 1 and _takes_one_numpy_array(executable, leaf_keys[0]):
         dispatcher, dtype = executable.host_dispatcher(), executable.arg_avals[0].dtype
+        scalar = dtype.type
 
         def run_one_on_host(leaves: Leaves) -> Any:
             x = leaves[0]
-            value = x if type(x) is np.ndarray and x.dtype is dtype else _in_dtype(x, dtype)
-            return Array(dispatcher(value)[0], aval, key)
+            if (type(x) is not np.ndarray or x.dtype is not dtype) and type(x) is not scalar:
+                x = _in_dtype(x, dtype)
+            return Array(dispatcher(x)[0], aval, key)
 
         return run_one_on_host
     run = _buffers_runner(executable, leaf_keys)

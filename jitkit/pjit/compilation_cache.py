@@ -21,6 +21,7 @@ JAX: jax/_src/util.py:weakref_lru_cache
 from __future__ import annotations
 
 import contextlib
+import itertools
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -33,7 +34,7 @@ from ..compiler.compiler import Executable, explain_failure
 from ..core import dtypes
 from ..jaxpr import Jaxpr
 from ..misses import origin as function_origin
-from ..misses.record import CallRecord
+from ..misses.record import SEARCHED, CallRecord
 from ..misses.sentences import MissLog
 from ..tree_util import PyTreeDef, tree_leaves
 from .calling import runner
@@ -237,8 +238,10 @@ class FunctionCache:
             self.records[key] = record
 
     def known_records(self, table: Table) -> list[CallRecord]:
-        """The calls that something is cached for, traces or entries of a table, by age."""
-        records = [*self.records.values(), *table.records.values()]
+        """The calls that something is cached for, traces or entries of a table, by age: the latest, and if
+        there are more than `call_record.SEARCHED`, at least one more than that.
+        """
+        records = [*_latest(self.records), *_latest(table.records)]
         by_number = {record.number: record for record in records}
         return [by_number[number] for number in sorted(by_number)]
 
@@ -263,6 +266,10 @@ class FunctionCache:
         self.misses.cleared()
         for table in self.tables.values():
             table.clear()
+
+
+def _latest(records: dict[Any, CallRecord]) -> list[CallRecord]:
+    return list(itertools.islice(reversed(records.values()), SEARCHED + 1))
 
 
 _caches: weakref.WeakKeyDictionary[Any, FunctionCache] = weakref.WeakKeyDictionary()

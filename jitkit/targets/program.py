@@ -58,6 +58,7 @@ class TargetProgram:
         self._cost = Analysis(*answer["cost"])
         self._memory = Analysis(*answer["memory"])
         self._code: dict[str, str] = answer["code"]
+        self._bundles: dict[str, int] = answer["bundles"]
         self._launches: list[str] = answer["launches"]
         self._read: Program | None = None
 
@@ -115,10 +116,11 @@ class TargetProgram:
 
     def bundles(self) -> dict[str, int]:
         """How many instruction words (bundles, each of several instructions that begin together) a kernel has on
-        a TPU. Bundles in a loop are counted once, however often they run. TargetError for other targets.
+        a TPU: the length of its schedule, by libtpu's own count. Bundles in a loop are counted once, however often
+        they run. TargetError for other targets.
         """
         code = self._code_in("VLIW bundles")
-        return {kernel: len(_BUNDLE.findall(text)) for kernel, text in code.items()}
+        return {kernel: self._bundles.get(kernel, count_bundles(text)) for kernel, text in code.items()}
 
     def launches(self) -> list[str]:
         """What a GPU is told to do, in order: kernels with their grids and threads, copies, library calls.
@@ -157,4 +159,10 @@ class TargetProgram:
         )
 
 
-_BUNDLE = re.compile(r"^\s*(?:0x)?[0-9a-f]+\s+(?:[A-Z]{2})?\s*:\s+\{", re.MULTILINE)
+# `0x4 LB: > { ... }`: the address, what begins or ends there, a `>` for each loop and branch around, instructions.
+_BUNDLE = re.compile(r"^\s*(?:0x)?[0-9a-f]+\s+(?:[A-Z]{2})?\s*:\s+(?:>\s*)*\{", re.MULTILINE)
+
+
+def count_bundles(text: str) -> int:
+    """The bundles in the code of a kernel, as libtpu writes it, with those of its loops and branches."""
+    return len(_BUNDLE.findall(text))

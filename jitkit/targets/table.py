@@ -84,13 +84,21 @@ def obstacle(target: Target) -> TargetError | None:
     return None
 
 
-def how_to_install(extra: str) -> str:
-    """The commands that bring an extra (or several, separated by commas), for each kind of installation."""
-    if not extra:
+# What the extras of the same names consist of. In words of JAX's, since jitkit is in no package index.
+EXTRAS = {
+    "tpu": ("jax[tpu]",),
+    "gpu": ("jax[cuda12-local]", "nvidia-cuda-nvcc-cu12>=12.6"),
+}
+
+
+def how_to_install(*extras: str) -> str:
+    """The commands that bring extras, for each kind of installation."""
+    if not any(extras):
         return "    pip install jax"
     if sys.platform != "linux":
         return "    (these compilers exist for Linux only)"
-    return f'    pip install "jitkit[{extra}]"\nor, in a clone:\n    .venv/bin/pip install -e ".[{extra}]"'
+    needed = " ".join(f'"{package}"' for extra in extras for package in EXTRAS[extra])
+    return f"    pip install {needed}\nor, in a clone, all of them (435 MB):\n    make compilers"
 
 
 def _is_there(module: str) -> bool:

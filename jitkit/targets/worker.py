@@ -78,6 +78,9 @@ class Compiler:
         return [
             ("xla_dump_to", str(self.dumps)),
             ("xla_dump_hlo_as_text", True),
+            # jaxlib 0.12 writes LLVM IR on request only. With MLIR's logs, as by ".*", it ends now and then: they are
+            # written by several threads at once.
+            ("xla_dump_emitter_re", "llvm"),
         ]
 
     def compile(self, device: Any, text: str, options: Any) -> Any:
@@ -95,6 +98,10 @@ class Compiler:
     def code(self) -> dict[str, str]:
         """The code that the compiler wrote into the folder, by kernel."""
         return self._files(r"module_\d+\.[^.]*\.(?P<name>.*)\.ir-with-opt\.ll")
+
+    def bundles(self) -> dict[str, int]:
+        """The compiler's own count of a kernel's instruction words, where it writes it down."""
+        return {}
 
     def launches(self) -> list[str]:
         """What the device is told to do, where the compiler writes it down."""
@@ -211,6 +218,14 @@ class Tpu(Plugin):
         """Bundles by kernel; "TLP" is the program around them."""
         return self._files(r"\d+-(?P<name>.*)-\d+-final_bundles\.txt")
 
+    def bundles(self) -> dict[str, int]:
+        """From libtpu's analysis of the schedule that it has found."""
+        analyses = self._files(r"\d+-(?P<name>.*)-\d+-schedule-analysis_final_bundles\.txt")
+        totals = {
+            name: re.search(r"total scheduled bundles:\s*(\d+)", text) for name, text in analyses.items()
+        }
+        return {name: int(total[1]) for name, total in totals.items() if total}
+
 
 COMPILERS = {"cpu": Compiler, "gpu": Cuda, "tpu": Tpu}
 
@@ -260,6 +275,7 @@ def answer(compiler: Compiler, request: dict[str, Any]) -> dict[str, Any]:
         "cost": compiler.cost(executable),
         "memory": _memory(executable),
         "code": compiler.code(),
+        "bundles": compiler.bundles(),
         "launches": compiler.launches(),
     }
 

@@ -22,6 +22,7 @@ from jitkit.kata.screens.terminal import Screen
 from jitkit.kata.tour import targets as tour_targets
 from jitkit.signature.shape_struct import ShapeDtypeStruct
 from jitkit.targets import TARGETS, TargetError
+from jitkit.targets.program import count_bundles
 
 HERE = pathlib.Path(__file__).parents[2]
 OTHERS = [name for name in TARGETS if name != "cpu"]
@@ -97,6 +98,27 @@ def test_a_tpu_gets_bundles(target, programs):
     assert programs[target].code_size() == (sum(bundles.values()), "bundles")
     with pytest.raises(TargetError, match="PTX is not available from this compiler"):
         programs[target].ptx()
+
+
+def attention(x, wq, wk, wv, wo):
+    q, k, v = x @ wq, x @ wk, x @ wv
+    weights = jitkit.nn.softmax(q @ jnp.swapaxes(k, -1, -2) / 16.0, axis=-1)
+    return jitkit.nn.relu((weights @ v) @ wo)
+
+
+@pytest.mark.parametrize("target", ["tpu:v5e", "tpu:v6e"])
+def test_bundles_of_an_attention_block_are_counted_as_libtpu_counts_them(target, compilers):
+    weights = [ShapeDtypeStruct((256, 256), np.float32)] * 4
+    traced = jitkit.jit(attention).trace(ShapeDtypeStruct((4, 256, 256), np.float32), *weights)
+    program = traced.lower(lowering_platforms=("tpu",))._compile_for(TARGETS[target], compilers)
+    assert program._bundles == {kernel: count_bundles(text) for kernel, text in program._code.items()}
+    assert program.bundles() == program._bundles
+    assert (
+        sum(text.count("> {") for text in program._code.values()) > 200
+    )  # of those that are inside of something
+    operations = {name for kernel in program.kernels for name in kernel.operations}
+    assert {"dot_general", "max"} <= operations
+    assert not {"x", "wq", "wk", "wv", "wo", "jit", "custom_jvp_call"} & operations
 
 
 def test_a_cuda_toolkit_on_the_path_is_not_asked(tmp_path, monkeypatch):

@@ -119,7 +119,7 @@ class _Writer:
             return _array(np.asarray(value._buf), weak=bool(value.aval.weak_type))
         if name == "jitkit.core.avals.ShapedArray":
             return {"is": "type", "text": _type(value)}
-        if name == "jitkit.jaxpr.Jaxpr":
+        if name == "jitkit.jaxpr.language.Jaxpr":
             return _JaxprWriter(self).write(value)
         if name == "jitkit.tree_util.treedef.PyTreeDef":
             return {"is": "tree", "text": _text(repr(value))}

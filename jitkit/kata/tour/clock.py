@@ -77,7 +77,7 @@ def show(screen: Screen, times: Times) -> None:
     parts = [(name, times.stages[stage]) for stage, name in _STAGES.items() if stage in times.stages]
     parts.append(("the rest, with the run", max(times.first - known, 0.0)))
     screen.text(
-        f"The first jitted call took {duration(times.first)}: "
+        f"The first jitted call, for which XLA compiled anew, took {duration(times.first)}: "
         + ", ".join(f"{n} {duration(s)}" for n, s in parts)
         + ".",
         2,

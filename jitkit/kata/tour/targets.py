@@ -18,9 +18,8 @@ def show(screen: Screen, x: Any) -> None:
     there = [target for target in TARGETS.values() if obstacle(target) is None]
     if all(target.platform == "cpu" for target in there):
         screen.text(
-            "With the extras tpu and gpu (400 MB), `jitkit targets` shows what the compilers for TPU v5e, TPU v6e and NVIDIA "
-            'H100 make of a function, without such a chip: pip install "jitkit[tpu,gpu]", or in a clone '
-            '.venv/bin/pip install -e ".[tpu,gpu]".',
+            "With their compilers, `jitkit targets` shows what TPU v5e, TPU v6e and NVIDIA H100 would make of a function, "
+            "without such a chip. In a clone, `make compilers` installs them (435 MB to download, for Linux).",
             2,
         )
         return

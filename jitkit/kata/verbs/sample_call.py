@@ -17,10 +17,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from jitkit import ShapeDtypeStruct
+from jitkit import ShapeDtypeStruct, runtime
 from jitkit.core import dtypes
 
 from ..cli import Problem, WrongUsage
+from . import of_jax
 
 _KINDS = [
     np.dtype(kind)
@@ -63,6 +64,8 @@ def load_function(where: str) -> Callable[..., Any]:
         tree = ast.parse(path.read_bytes(), filename=file)
     except (SyntaxError, ValueError) as error:
         raise Problem(f"{file} is not Python: {error}") from None
+    if of_jax.imports_jax(path):
+        runtime.gate()  # imports JAX quietly; by itself it looks for accelerators at great length
     module = _run(path)
     function = getattr(module, name, None)
     if not callable(function):

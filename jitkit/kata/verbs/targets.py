@@ -19,7 +19,7 @@ from jitkit.targets.table import how_to_install
 
 from ..cli import FAILED, OK, Problem, WrongUsage
 from ..screens.terminal import Screen, duration
-from . import targets_example
+from . import of_jax, targets_example
 from .sample_call import load_function, parse_shapes, shapes_needed
 
 Outcome = TargetProgram | TargetError
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     chosen = choose(arguments.target or TARGETS)
     if arguments.shapes is not None:
         given = parse_shapes(",".join(arguments.shapes))
-    traced = trace(function, given)
+    traced = trace(function, given, (arguments.function or "").rpartition(":")[0])
     progress = Screen.of(sys.stderr)
     outcomes: dict[Target, Outcome] = {}
     with Compilers(arguments.time_limit) as compilers:
@@ -63,14 +63,20 @@ def choose(names: Iterable[str]) -> list[Target]:
         raise WrongUsage(str(error).replace("\n", ". ")) from None
 
 
-def trace(function: Callable[..., Any], shapes: Sequence[ShapeDtypeStruct]) -> Traced:
-    """Trace a function, jitted or not, for these types. Problem with the reason when that fails."""
+def trace(function: Callable[..., Any], shapes: Sequence[ShapeDtypeStruct], file: str) -> Traced:
+    """Trace a function of `file`, jitted or not, for these types. Problem with the reason when that fails."""
+    if of_jax.made_by_jax(function):
+        raise WrongUsage(of_jax.sentence(function, file))
     jitted: Any = function if hasattr(function, "trace") else jitkit.jit(function)
     try:
         traced: Traced = jitted.trace(*shapes)
     except Exception as error:
         # Whatever the user's function raises is the user's to read.
-        raise Problem(f"{shapes_needed(function, shapes)}\n{type(error).__name__}: {error}") from None
+        said = f"{type(error).__name__}: {error}"
+        if of_jax.names_of_jax(function):
+            first, *_ = said.splitlines()  # what follows is advice on imports, too
+            raise WrongUsage(f"{of_jax.sentence(function, file)}\n{first}") from None
+        raise Problem(f"{shapes_needed(function, shapes)}\n{said}") from None
     return traced
 
 
@@ -127,7 +133,8 @@ def show_programs(screen: Screen, programs: Sequence[TargetProgram]) -> None:
     for source, letter in zip(sources, _LETTERS, strict=False):
         screen.text(f"{letter}: {source}.", 2, "dim")
     screen.text(
-        "A loop's body is counted once. Code is in lines, for TPUs in bundles (words of several instructions). "
+        "A loop's body is counted once. Code is in lines, for TPUs in bundles (words of several instructions): how much "
+        "there is, not how much is executed. "
         "Targets are not ranked: each compiler counts in its own way. Compare two versions of a function on one target.",
         2,
         "dim",
@@ -181,15 +188,24 @@ def show_source(screen: Screen, function: Callable[..., Any]) -> None:
 
 
 def show_fusions(screen: Screen, program: TargetProgram) -> None:
-    """Which lines share a pass over memory on a target: the kernels of several operations."""
+    """Which lines share a pass over memory on a target: the fusions of several operations. Then how many are left, of
+    each kind, so that the kernels of the table are all accounted for.
+    """
     screen.line()
     screen.line(f"Fused for {program.target.name} ({program.compiler})", "bold")
-    joined = [kernel for kernel in program.kernels if len(kernel.operations) > 1]
+    joined = [kernel for kernel in program.fusions if len(kernel.operations) > 1]
     for kernel in joined:
         screen.text(f"{lines_of(kernel)}: {', '.join(kernel.operations)}", 4)
-    rest = len(program.kernels) - len(joined)
-    if rest:
-        screen.text(f"and {rest} {'kernel' if rest == 1 else 'kernels'} of one operation each", 4, "dim")
+    within = [kernel for kernel in program.fusions if len(kernel.operations) <= 1]
+    alone = [kernel for kernel in program.kernels if not kernel.fused]
+    for kernels, one, several in (
+        (within, "fusion of the steps of one operation", "fusions of the steps of one operation each"),
+        (alone, "kernel that is not fused", "kernels that are not fused"),
+    ):
+        if kernels:
+            names = dict.fromkeys(name for kernel in kernels for name in kernel.operations or (kernel.name,))
+            count = f"{len(kernels)} {one if len(kernels) == 1 else several}"
+            screen.text(f"{'and ' if joined else ''}{count}: {', '.join(names)}", 4, "dim")
 
 
 def lines_of(kernel: Kernel) -> str:
@@ -218,7 +234,7 @@ def show_errors(screen: Screen, outcomes: dict[Target, Outcome]) -> None:
     if absent:
         screen.line()
         screen.text(f"No compilers for {', '.join(target.name for target in absent)} here. Install them:")
-        screen.code(how_to_install(",".join(dict.fromkeys(target.extra for target in absent))), indent=0)
+        screen.code(how_to_install(*dict.fromkeys(target.extra for target in absent)), indent=0)
 
 
 # --- data ---------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from ...base import source_info
 from ...base.errors import JaxprTypeError
 from ...core import dtypes
 from ...jaxpr import Jaxpr
@@ -132,7 +133,7 @@ def _made_at(jaxpr: Jaxpr, output: int) -> str:
     atom = jaxpr.outvars[output]
     eqn = next((eqn for eqn in jaxpr.eqns if atom in eqn.outvars), None)
     position = eqn.source_info.position if eqn else None
-    return f" ({os.path.basename(position.file)}:{position.line})" if position else ""
+    return f" ({os.path.basename(source_info.place(position.file, position.line))})" if position else ""
 
 
 def _different_structures(body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef) -> str:

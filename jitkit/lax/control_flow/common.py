@@ -14,24 +14,21 @@ JAX: jax/_src/interpreters/partial_eval.py:trace_to_jaxpr
 
 from __future__ import annotations
 
-import functools
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from ... import core
 from ...base import config
 from ...core import Primitive
 from ...interpreters import partial_eval
+from ...interpreters.batching import AxisData, batch_jaxpr_if
 from ...interpreters.mlir import LoweringContext, register_lowering
-from ...jaxpr import DebugInfo, Jaxpr, Var, convert_constvars_jaxpr
+from ...jaxpr import DebugInfo, Jaxpr, convert_constvars_jaxpr
 from ...pjit import compilation_cache
 from ...signature import api_util
 from ...signature.api_util import Arguments
 from ...tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_leaves
-
-_T = TypeVar("_T")
-
 
 # --- tracing ------------------------------------------------------------------------------------------------
 
@@ -147,50 +144,20 @@ def avals_of(leaves: Sequence[Any]) -> list[Any]:
 # --- making jaxprs of jaxprs --------------------------------------------------------------------------------
 
 
-_ANSWERS = 256  # remembered of one jaxpr
-
-
-def remembered(derive: Callable[..., _T]) -> Callable[..., _T]:
-    """Decorator: `derive(jaxpr, *args)` gives the same answer each time, for as long as the jaxpr lives."""
-    answers: weakref.WeakKeyDictionary[Jaxpr, dict[Any, _T]] = weakref.WeakKeyDictionary()
-
-    @functools.wraps(derive)
-    def answer(jaxpr: Jaxpr, *args: Any) -> _T:
-        known = answers.setdefault(jaxpr, {})
-        if args not in known:
-            if len(known) >= _ANSWERS:
-                known.clear()
-            known[args] = derive(jaxpr, *args)
-        return known[args]
-
-    return answer
-
-
-@remembered
-def forwarded_inputs(jaxpr: Jaxpr) -> list[int | None]:
-    """For each output, which input it is; None for one that is computed."""
-    position = {var: i for i, var in enumerate(jaxpr.invars)}
-    return [position.get(atom) if isinstance(atom, Var) else None for atom in jaxpr.outvars]
-
-
-@remembered
-def keep_outputs(jaxpr: Jaxpr, keep: tuple[bool, ...]) -> Jaxpr:
-    """The jaxpr with only some of its outputs. Its equations stay as they are."""
-    outvars = [atom for atom, kept in zip(jaxpr.outvars, keep, strict=True) if kept]
-    return jaxpr.replace(
-        outvars=outvars, debug_info=jaxpr.debug_info.filter([True] * len(jaxpr.invars), keep)
-    )
-
-
-@remembered
-def move_inputs_to_front(jaxpr: Jaxpr, move: tuple[bool, ...]) -> Jaxpr:
-    """The jaxpr with some of its inputs before the others."""
-    order = sorted(range(len(move)), key=lambda i: not move[i])
-    names = jaxpr.debug_info.safe_arg_names(len(move))
-    return jaxpr.replace(
-        invars=[jaxpr.invars[i] for i in order],
-        debug_info=jaxpr.debug_info._replace(arg_names=tuple(names[i] for i in order)),
-    )
+def batched_carry(
+    jaxpr: Jaxpr, axis: AxisData, consts: Sequence[bool], carry: Sequence[bool], xs: Sequence[bool] = ()
+) -> list[bool]:
+    """Which parts of the carry of a loop are batches: those that begin as such, and those that become such in some step,
+    by way of other parts. The jaxpr is that of a step; which of its constants and elements are batches is given.
+    """
+    now = list(carry)
+    while True:
+        musts = [*now, *[False] * (len(jaxpr.outvars) - len(now))]
+        outs = batch_jaxpr_if(jaxpr, axis, [*consts, *now, *xs], musts)[1]
+        after = [before or out for before, out in zip(now, outs, strict=False)]
+        if after == now:
+            return now
+        now = after
 
 
 # --- a jaxpr, run inside of a lowering ----------------------------------------------------------------------

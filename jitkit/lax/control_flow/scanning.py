@@ -28,8 +28,17 @@ from ...base import config, traceback_util
 from ...base.errors import ConcretizationTypeError
 from ...base.util import merge_lists, partition_list, split_list
 from ...core import Primitive, ShapedArray
+from ...interpreters.batching import AxisData, Dims, Vals, batch_jaxpr_if, move_to, register_batcher
 from ...interpreters.mlir import LoweringContext, register_lowering
-from ...jaxpr import Jaxpr, JaxprEqn, dce_jaxpr, dce_rules
+from ...jaxpr import (
+    Jaxpr,
+    JaxprEqn,
+    dce_jaxpr,
+    dce_rules,
+    forwarded_inputs,
+    keep_outputs,
+    move_inputs_to_front,
+)
 from ...runtime import array
 from ...tree_util import tree_flatten, tree_map, tree_unflatten, treedef_tuple
 from ..reducers import inline_function
@@ -39,9 +48,7 @@ from .common import (
     Body,
     Traced,
     avals_of,
-    forwarded_inputs,
-    keep_outputs,
-    move_inputs_to_front,
+    batched_carry,
     trace_body,
 )
 from .stepping import scan_as_while, stack_elements
@@ -68,6 +75,31 @@ def element_of(aval: Any) -> ShapedArray:
 @register_lowering(scan_p)
 def _(ctx: LoweringContext, *args: str, **params: Any) -> list[str]:
     return inline_function(ctx, lambda *values: scan_as_while(*values, **params), args, ctx.avals_in)
+
+
+# --- batching -----------------------------------------------------------------------------------------------
+
+
+@register_batcher(scan_p, even_unmapped=True)
+def batch_scan(
+    axis: AxisData, vals: Vals, dims: Dims, *, jaxpr: Jaxpr, num_consts: int, num_carry: int, **params: Any
+) -> Any:
+    """A scan of batches: the step is batched, and all elements take it together. The batch axis of constants and carry is
+    the first, that of what is scanned over the second.
+    """
+    consts, carry, xs = split_list([dim is not None for dim in dims], [num_consts, num_carry])
+    carry = batched_carry(jaxpr, axis, consts, carry, xs)
+    num_ys = len(jaxpr.outvars) - num_carry
+    step, out_is_batch = batch_jaxpr_if(jaxpr, axis, [*consts, *carry, *xs], [*carry, *[False] * num_ys])
+    is_batch = [*consts, *carry, *xs]
+    places = [0] * (num_consts + num_carry) + [1] * len(xs)
+    operands = [
+        move_to(x, dim, to, axis.size) if batch else x
+        for x, dim, to, batch in zip(vals, dims, places, is_batch, strict=True)
+    ]
+    outs = scan_p.bind(*operands, jaxpr=step, num_consts=num_consts, num_carry=num_carry, **params)
+    places = [0] * num_carry + [1] * num_ys
+    return outs, [to if batch else None for to, batch in zip(places, out_is_batch, strict=True)]
 
 
 # --- dead code ----------------------------------------------------------------------------------------------

@@ -1,0 +1,209 @@
+"""function + tangents -> tangents
+
+Derivatives, in three steps that are each a program of their own.
+
+*Forward* (`jvp`). The function runs once, on pairs of a value and its tangent, which says how much the value changes
+when the arguments change by theirs. Each operation has a rule for pairs (`ad_rules`), and `JVPTrace` asks for it. A
+value without a tangent, a constant or a tracer of another trace, is left to the trace around.
+
+*Linearise* (`ad_linearize`). Values are computed now, and tangents written down: what was multiplied by a tangent, the
+residuals, is known, and what is left is a jaxpr that is linear in the tangents of the arguments.
+
+*Transpose* (`ad_transpose`). A linear program is run backwards: from the cotangents of its results, what each of them
+counts, follow those of its arguments. A value that was used twice gets two cotangents, which are added.
+
+`grad` is the three of them. That is why there is no rule for the reverse direction of `sin`: there is one for pairs,
+and a transpose of `mul`. Operations with jaxprs in them (`jit`, `cond`, `scan`) have rules that make a jaxpr of pairs,
+or two jaxprs, of values and of tangents, and transpose the second.
+
+The invariant of all traces here: a value belongs to the trace if its tracer says so, and is a constant otherwise; rules
+run under the trace around. So derivatives nest: those of the inner are operations of the outer.
+
+Real JAX adds references that are differentiated in place, types of a user's own with tangent types, and shardings.
+
+JAX: jax/_src/interpreters/ad.py:JVPTrace
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import core
+from ..core import Primitive, Trace, Tracer
+from ..jaxpr import Jaxpr, jaxpr_as_fun, remembered
+from . import partial_eval
+from .ad_rules import JvpRule, Zero, instantiate_zeros, is_float0, primitive_jvps, tangent_aval, zero_tangent
+
+
+class DualTracer(Tracer):
+    """A value with a tangent. What Python asks of it, it asks of the value: `if x > 0` works where that is concrete."""
+
+    __slots__ = ("primal", "tangent")
+
+    def __init__(self, trace: Trace, primal: Any, tangent: Any) -> None:
+        super().__init__(trace, core.get_aval(primal))
+        self.primal = primal
+        self.tangent = tangent
+
+    def concrete(self) -> Any:
+        """The array behind all tangents, or None where the value is traced."""
+        x: Any = self
+        while isinstance(x, DualTracer):
+            x = x.primal
+        return None if isinstance(x, Tracer) else x
+
+    def __bool__(self) -> bool:
+        x = self.concrete()
+        return super().__bool__() if x is None else bool(x)
+
+    def __int__(self) -> int:
+        x = self.concrete()
+        return super().__int__() if x is None else int(x)
+
+    def __float__(self) -> float:
+        x = self.concrete()
+        return super().__float__() if x is None else float(x)
+
+    def __complex__(self) -> complex:
+        x = self.concrete()
+        return super().__complex__() if x is None else complex(x)
+
+
+class DualTrace(Trace):
+    """What the two traces of derivatives share: values are pairs, and a constant's tangent is zero."""
+
+    __slots__ = ()
+
+    def pair(self, x: Any) -> tuple[Any, Any]:
+        """A value as its primal and its tangent, which is a Zero for what is none of this trace."""
+        if isinstance(x, DualTracer) and x._trace is self:
+            return x.primal, x.tangent
+        if isinstance(x, Tracer):
+            partial_eval.check_lives(x)
+        return x, zero_tangent(x)
+
+    def pairs(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """Values as a list of their primals and one of their tangents."""
+        pairs = [self.pair(x) for x in values]
+        return [primal for primal, _ in pairs], [tangent for _, tangent in pairs]
+
+    def strip(self, x: Any) -> Any:
+        """The value without its tangent."""
+        return x.primal if isinstance(x, DualTracer) and x._trace is self else x
+
+    def with_tangent(self, primal: Any, tangent: Any) -> Any:
+        """A value for the function that is differentiated: bare, if it does not change."""
+        return primal if type(tangent) is Zero or is_float0(tangent) else DualTracer(self, primal, tangent)
+
+    def process_primitive(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Apply a primitive to pairs. Where nothing changes, it is an operation of the trace around."""
+        primals, tangents = self.pairs(args)
+        if all(type(t) is Zero for t in tangents):
+            with core.set_current_trace(self.parent):
+                return primitive.bind(*primals, **params)
+        out, tangent = self.differentiate(primitive, primals, tangents, params)
+        if primitive.multiple_results:
+            return [self.with_tangent(x, t) for x, t in zip(out, tangent, strict=True)]
+        return self.with_tangent(out, tangent)
+
+    def differentiate(
+        self, primitive: Primitive, primals: list[Any], tangents: list[Any], params: dict[str, Any]
+    ) -> tuple[Any, Any]:
+        """The results of a primitive and their tangents, of which some are not Zero: by the rule for pairs."""
+        return self.by_rule(jvp_rule(primitive), primitive.multiple_results, primals, tangents, params)
+
+    def by_rule(
+        self,
+        rule: JvpRule,
+        multiple_results: bool,
+        primals: Sequence[Any],
+        tangents: Sequence[Any],
+        params: dict[str, Any],
+    ) -> tuple[Any, Any]:
+        """What a rule for pairs makes of values and tangents."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how to use rules for pairs")
+
+    def note(self, args: Sequence[Any]) -> None:
+        """Pass on what the trace around wants to know."""
+        if self.parent is not None:
+            self.parent.note([self.strip(x) for x in args])
+
+
+def jvp_rule(primitive: Primitive) -> JvpRule:
+    """The rule for pairs; NotImplementedError where there is none."""
+    if primitive not in primitive_jvps:
+        raise NotImplementedError(f"Differentiation rule for '{primitive}' not implemented")
+    return primitive_jvps[primitive]
+
+
+# --- forward ----------------------------------------------------------------------------------------------------------
+
+
+class JVPTrace(DualTrace):
+    """The trace that computes tangents beside values."""
+
+    __slots__ = ()
+
+    def by_rule(
+        self,
+        rule: JvpRule,
+        multiple_results: bool,
+        primals: Sequence[Any],
+        tangents: Sequence[Any],
+        params: dict[str, Any],
+    ) -> tuple[Any, Any]:
+        """Run the rule under the trace around."""
+        with core.set_current_trace(self.parent):
+            return rule(primals, tangents, **params)
+
+
+def jvp(
+    fun: Callable[..., Sequence[Any]],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    aux: list[Any] | None = None,
+) -> tuple[list[Any], list[Any]]:
+    """Call `fun`, which takes and returns flat lists, on values with tangents, of which some may be Zero; return its
+    results, and their tangents, of which some may be Zero.
+
+    `fun` may put more values into the list `aux`: those lose their tangents.
+    """
+    trace = JVPTrace(core.current_trace())
+    try:
+        with core.set_current_trace(trace):
+            outs = fun(*[trace.with_tangent(x, t) for x, t in zip(primals, tangents, strict=True)])
+        if aux is not None:
+            aux[:] = map(trace.strip, aux)
+        return trace.pairs(outs)
+    finally:
+        trace.end()
+
+
+@remembered
+def jvp_jaxpr(
+    jaxpr: Jaxpr, nonzero: tuple[bool, ...], instantiate: tuple[bool, ...] | bool
+) -> tuple[Jaxpr, tuple[bool, ...]]:
+    """The jaxpr of pairs: from the inputs, then the tangents of those that are `nonzero`, to the outputs, then those
+    tangents of them that are not Zero; and which these are. `instantiate` says which are to be arrays in any case.
+    """
+    count, avals = len(jaxpr.invars), jaxpr.in_avals
+    always = (instantiate,) * len(jaxpr.outvars) if isinstance(instantiate, bool) else instantiate
+    nonzero_out: list[bool] = []
+
+    def pairs(*values: Any) -> list[Any]:
+        tangents = with_zeros(values[count:], nonzero, avals)
+        outs, out_tangents = jvp(jaxpr_as_fun(jaxpr), values[:count], tangents)
+        made = [instantiate_zeros(t) if inst else t for t, inst in zip(out_tangents, always, strict=True)]
+        nonzero_out.extend(type(t) is not Zero for t in made)
+        return [*outs, *(t for t in made if type(t) is not Zero)]
+
+    in_avals = [*avals, *(tangent_aval(aval) for aval, nz in zip(avals, nonzero, strict=True) if nz)]
+    made = partial_eval.trace_to_jaxpr(pairs, in_avals, jaxpr.debug_info.with_unknown_names())
+    return made, tuple(nonzero_out)
+
+
+def with_zeros(tangents: Sequence[Any], nonzero: Sequence[bool], avals: Sequence[Any]) -> list[Any]:
+    """A tangent for each value of these types, from those that are `nonzero`."""
+    given = iter(tangents)
+    return [next(given) if nz else Zero(tangent_aval(aval)) for nz, aval in zip(nonzero, avals, strict=True)]

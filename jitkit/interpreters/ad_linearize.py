@@ -1,0 +1,260 @@
+"""function + values -> values + a linear jaxpr
+
+Linearising: the function runs on its values, as it always does, and what happens to tangents is written down meanwhile,
+as a jaxpr that is linear in the tangents of the arguments. Its constants are the residuals: values that were computed
+on the way, and that tangents are multiplied by.
+
+A rule for pairs (`ad_rules`) computes both at once. It is run under a `PartialTrace`, which takes the operations apart
+again: those that touch no tangent belong to the trace around, and are done; the others go to the trace that writes. So
+`mul(t, cos(x))` computes `cos(x)` now, and writes one multiplication.
+
+A jaxpr is linearised to two: one that computes results and residuals, and one for tangents (`linearize_jaxpr`). A
+residual that is an input of the first anyway is not computed again: it is forwarded.
+
+JAX: jax/_src/interpreters/ad.py:LinearizeTrace
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from .. import core
+from ..core import Primitive, Trace
+from ..jaxpr import DebugInfo, Jaxpr, convert_constvars_jaxpr, dce_jaxpr, jaxpr_as_fun, remembered
+from .ad import DualTrace
+from .ad_rules import JvpRule, Zero, instantiate_zeros, tangent_aval, zero_tangent
+from .partial_eval import DynamicJaxprTrace, DynamicJaxprTracer
+
+# The linearisation of one operation: its results, and a function from the tangents of its operands, of which some may
+# be Zero, to those of the results. The function is called under the trace that writes tangents down.
+Linearized = tuple[Any, Callable[..., Any]]
+LinearizeRule = Callable[..., Linearized]
+# rule(nonzero, *primals, **params) for primitives that are not linearised by way of their rule for pairs.
+linearize_rules: dict[Primitive, LinearizeRule] = {}
+# rule(trace, *operands, **params) for primitives of which a part can be computed although some operands are tangents.
+partial_eval_rules: dict[Primitive, Callable[..., Any]] = {}
+
+
+class LinearizeTrace(DualTrace):
+    """The trace that computes values, and writes down tangents: these are tracers of another trace, `tangents`."""
+
+    __slots__ = ("tangents",)
+
+    def __init__(self, parent: Trace | None, tangents: DynamicJaxprTrace) -> None:
+        super().__init__(parent)
+        self.tangents = tangents
+
+    def new_arg(self, primal: Any, tangent: Any) -> Any:
+        """An argument of the function, with a tangent of this type."""
+        return self.with_tangent(primal, self.tangents.new_arg(tangent))
+
+    def differentiate(
+        self, primitive: Primitive, primals: list[Any], tangents: list[Any], params: dict[str, Any]
+    ) -> tuple[Any, Any]:
+        """By a rule of the primitive's own, or by the one for pairs."""
+        rule = linearize_rules.get(primitive)
+        if rule is None:
+            return super().differentiate(primitive, primals, tangents, params)
+        with core.set_current_trace(self.parent):
+            out, linear = rule([type(t) is not Zero for t in tangents], *primals, **params)
+        with core.set_current_trace(self.tangents):
+            return out, linear(*tangents)
+
+    def by_rule(
+        self,
+        rule: JvpRule,
+        multiple_results: bool,
+        primals: Sequence[Any],
+        tangents: Sequence[Any],
+        params: dict[str, Any],
+    ) -> tuple[Any, Any]:
+        """Run a rule for pairs, and take apart what it does. A tangent that turns out to be known is Zero."""
+        trace = PartialTrace(self.parent, self.tangents)
+        with core.set_current_trace(trace):
+            out, tangent = rule(primals, tangents, **params)
+        if any(map(trace.is_tangent, out if multiple_results else [out])):
+            raise ValueError(
+                "Linearization failed to produce known values for all output primals. This is typically caused by "
+                "attempting to differentiate a function uses an operation that does not support reverse-mode autodiff."
+            )
+        if multiple_results:
+            return out, [trace.unless_known(x, t) for x, t in zip(out, tangent, strict=True)]
+        return out, trace.unless_known(out, tangent)
+
+
+class PartialTrace(Trace):
+    """The trace of a rule for pairs: what touches a tangent is written, what does not is done."""
+
+    __slots__ = ("tangents",)
+
+    def __init__(self, parent: Trace | None, tangents: DynamicJaxprTrace) -> None:
+        super().__init__(parent)
+        self.tangents = tangents
+
+    def is_tangent(self, x: Any) -> bool:
+        """Whether x is not known yet."""
+        return type(x) is DynamicJaxprTracer and x._trace is self.tangents
+
+    def unless_known(self, primal: Any, tangent: Any) -> Any:
+        """A tangent as the rule gave it; Zero for one that depends on no other."""
+        return tangent if self.is_tangent(tangent) else zero_tangent(primal)
+
+    def process_primitive(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Hand the operation to the trace that it belongs to."""
+        if not any(map(self.is_tangent, args)):
+            with core.set_current_trace(self.parent):
+                return primitive.bind(*args, **params)
+        if primitive in partial_eval_rules:
+            return partial_eval_rules[primitive](self, *args, **params)
+        with core.set_current_trace(self.tangents):
+            return primitive.bind(*args, **params)
+
+    def note(self, args: Sequence[Any]) -> None:
+        """Pass on what the trace around wants to know."""
+        if self.parent is not None:
+            self.parent.note([x for x in args if not self.is_tangent(x)])
+
+
+# --- functions --------------------------------------------------------------------------------------------------------
+
+
+class LinearProgram(NamedTuple):
+    """What linearising a function gave besides its results: a closed jaxpr from the tangents of its arguments to those
+    of its results that are not Zero, and which these are.
+    """
+
+    jaxpr: Jaxpr
+    nonzero: tuple[bool, ...]
+
+
+def linearize(
+    fun: Callable[..., Sequence[Any]],
+    primals: Sequence[Any],
+    debug_info: DebugInfo,
+    aux: list[Any] | None = None,
+) -> tuple[list[Any], LinearProgram]:
+    """Call `fun`, which takes and returns flat lists, and write down what it does to tangents.
+
+    `fun` may put more values into the list `aux`: those lose their tangents.
+    """
+    parent = core.current_trace()
+    tangent_trace = DynamicJaxprTrace(parent, debug_info)
+    trace = LinearizeTrace(parent, tangent_trace)
+    try:
+        tracers = [trace.new_arg(x, tangent_aval(core.get_aval(x))) for x in primals]
+        with core.set_current_trace(trace):
+            outs, tangents = trace.pairs(fun(*tracers))
+        if aux is not None:
+            aux[:] = map(trace.strip, aux)
+        return outs, _finish(tangent_trace, tangents, debug_info)
+    finally:
+        trace.end()
+        tangent_trace.end()
+
+
+def _finish(trace: DynamicJaxprTrace, tangents: Sequence[Any], debug_info: DebugInfo) -> LinearProgram:
+    """The jaxpr of what was written, without what no result depends on."""
+    written = trace.to_jaxpr([t for t in tangents if type(t) is not Zero], debug_info.with_unknown_names())
+    jaxpr, _ = dce_jaxpr(written, True, instantiate=True)
+    return LinearProgram(jaxpr, tuple(type(t) is not Zero for t in tangents))
+
+
+# --- jaxprs -----------------------------------------------------------------------------------------------------------
+
+
+class LinearizedJaxpr(NamedTuple):
+    """What a jaxpr became: `primal` computes its outputs, then `num_residuals` more. `tangent` takes all residuals, then
+    the tangents of the nonzero inputs, and returns those of the outputs that are `nonzero`. `forwarded` says for each
+    residual which of the consts and inputs of the jaxpr it is; None for those that `primal` computes.
+    """
+
+    primal: Jaxpr
+    num_residuals: int
+    nonzero: tuple[bool, ...]
+    forwarded: tuple[int | None, ...]
+    tangent: Jaxpr
+
+    def residuals(self, sources: Sequence[Any], computed: Sequence[Any]) -> list[Any]:
+        """All residuals, from the consts and inputs and from those that were computed."""
+        rest = iter(computed)
+        return [next(rest) if i is None else sources[i] for i in self.forwarded]
+
+
+@remembered
+def linearize_jaxpr(
+    jaxpr: Jaxpr,
+    nonzero: tuple[bool, ...],
+    instantiate: tuple[bool, ...] | bool = False,
+    forward: tuple[bool, ...] | bool = True,
+) -> LinearizedJaxpr:
+    """Two jaxprs for one, for inputs of which some have a tangent (`nonzero`).
+
+    `instantiate` says which outputs get a tangent in any case; `forward` which of the consts and inputs may be
+    residuals as they are.
+    """
+    info = jaxpr.debug_info
+    primal_trace = DynamicJaxprTrace(core.current_trace(), info)
+    tangent_trace = DynamicJaxprTrace(primal_trace, info)
+    trace = LinearizeTrace(primal_trace, tangent_trace)
+    always = (instantiate,) * len(jaxpr.outvars) if isinstance(instantiate, bool) else instantiate
+    try:
+        inputs = [primal_trace.new_arg(aval) for aval in jaxpr.in_avals]
+        tracers = [
+            trace.new_arg(x, tangent_aval(x.aval)) if nz else x for x, nz in zip(inputs, nonzero, strict=True)
+        ]
+        with core.set_current_trace(trace):
+            outs, tangents = trace.pairs(jaxpr_as_fun(jaxpr)(*tracers))
+            tangents = [instantiate_zeros(t) if i else t for t, i in zip(tangents, always, strict=True)]
+        sources = [*jaxpr.consts, *inputs]
+        may = (forward,) * len(sources) if isinstance(forward, bool) else forward
+        allowed = {id(x): i for i, (x, allowed) in enumerate(zip(sources, may, strict=True)) if allowed}
+        return _two_jaxprs(primal_trace, tangent_trace, outs, tangents, allowed, info)
+    finally:
+        for each in (trace, tangent_trace, primal_trace):
+            each.end()
+
+
+def _two_jaxprs(
+    first: DynamicJaxprTrace,
+    second: DynamicJaxprTrace,
+    outs: Sequence[Any],
+    tangents: Sequence[Any],
+    sources: dict[int, int],
+    info: DebugInfo,
+) -> LinearizedJaxpr:
+    """What two traces wrote, as jaxprs: the first computes `outs` and what the second closed over, but for what is in
+    `sources`, by `id`.
+    """
+    written, nonzero = _finish(second, tangents, info)
+    forwarded = tuple(sources.get(id(x)) for x in written.consts)
+    residuals = [x for x, place in zip(written.consts, forwarded, strict=True) if place is None]
+    computed = first.to_jaxpr([*outs, *residuals], info.with_unknown_names())
+    primal, _ = dce_jaxpr(computed, True, instantiate=True)
+    return LinearizedJaxpr(primal, len(residuals), nonzero, forwarded, convert_constvars_jaxpr(written))
+
+
+@remembered
+def split_jaxpr(jaxpr: Jaxpr, unknown: tuple[bool, ...]) -> LinearizedJaxpr:
+    """Two jaxprs for one of which some inputs are unknown: from the known inputs to the known outputs and residuals, and
+    from residuals and unknown inputs to the other outputs, those that are `nonzero`.
+    """
+    info = jaxpr.debug_info
+    known_trace = DynamicJaxprTrace(core.current_trace(), info)
+    unknown_trace = DynamicJaxprTrace(known_trace, info)
+    trace = PartialTrace(known_trace, unknown_trace)
+    try:
+        inputs = [
+            (unknown_trace if u else known_trace).new_arg(aval)
+            for aval, u in zip(jaxpr.in_avals, unknown, strict=True)
+        ]
+        with core.set_current_trace(trace):
+            outs = jaxpr_as_fun(jaxpr)(*inputs)
+        known = [x for x in outs if not trace.is_tangent(x)]
+        later = [x if trace.is_tangent(x) else zero_tangent(x) for x in outs]
+        known_inputs = [x for x in inputs if not trace.is_tangent(x)]
+        sources = {id(x): i for i, x in enumerate([*jaxpr.consts, *known_inputs])}
+        return _two_jaxprs(known_trace, unknown_trace, known, later, sources, info)
+    finally:
+        for each in (trace, unknown_trace, known_trace):
+            each.end()

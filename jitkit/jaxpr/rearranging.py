@@ -1,0 +1,91 @@
+"""Jaxprs made of jaxprs, each once: with other outputs, or inputs in another order.
+
+An equation's jaxpr is what its compiled program and its function in StableHLO are found by. So the same question has
+to get the same jaxpr as the answer, for as long as the jaxpr that was asked about lives: `remembered` sees to that.
+
+JAX: jax/_src/interpreters/partial_eval.py:prune_jaxpr_outputs
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from .language import Jaxpr, Var, dce_jaxpr
+
+_T = TypeVar("_T")
+
+_ANSWERS = 256  # remembered of one jaxpr
+
+
+def remembered(derive: Callable[..., _T]) -> Callable[..., _T]:
+    """Decorator: `derive(jaxpr, *args)` gives the same answer each time, for as long as the jaxpr lives."""
+    answers: weakref.WeakKeyDictionary[Jaxpr, dict[Any, _T]] = weakref.WeakKeyDictionary()
+
+    @functools.wraps(derive)
+    def answer(jaxpr: Jaxpr, *args: Any) -> _T:
+        known = answers.setdefault(jaxpr, {})
+        if args not in known:
+            if len(known) >= _ANSWERS:
+                known.clear()
+            known[args] = derive(jaxpr, *args)
+        return known[args]
+
+    return answer
+
+
+@remembered
+def forwarded_inputs(jaxpr: Jaxpr) -> list[int | None]:
+    """For each output, which input it is; None for one that is computed."""
+    position = {var: i for i, var in enumerate(jaxpr.invars)}
+    return [position.get(atom) if isinstance(atom, Var) else None for atom in jaxpr.outvars]
+
+
+@remembered
+def keep_outputs(jaxpr: Jaxpr, keep: tuple[bool, ...]) -> Jaxpr:
+    """The jaxpr with only some of its outputs. Its equations stay as they are."""
+    outvars = [atom for atom, kept in zip(jaxpr.outvars, keep, strict=True) if kept]
+    return jaxpr.replace(
+        outvars=outvars, debug_info=jaxpr.debug_info.filter([True] * len(jaxpr.invars), keep)
+    )
+
+
+@remembered
+def move_inputs_to_front(jaxpr: Jaxpr, move: tuple[bool, ...]) -> Jaxpr:
+    """The jaxpr with some of its inputs before the others."""
+    order = sorted(range(len(move)), key=lambda i: not move[i])
+    names = jaxpr.debug_info.safe_arg_names(len(move))
+    return jaxpr.replace(
+        invars=[jaxpr.invars[i] for i in order],
+        debug_info=jaxpr.debug_info._replace(arg_names=tuple(names[i] for i in order)),
+    )
+
+
+@remembered
+def in_order(jaxpr: Jaxpr, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Jaxpr:
+    """The jaxpr with its inputs and outputs in another order: by their old places."""
+    return jaxpr.replace(
+        invars=[jaxpr.invars[i] for i in inputs], outvars=[jaxpr.outvars[i] for i in outputs]
+    )
+
+
+def interleaved(first: Sequence[int], second: Sequence[int]) -> tuple[int, ...]:
+    """The order that puts lists of these sizes, which stand one after the other, in pairs: of `a, b, c, d` with the sizes
+    of a and b, and those of c and d, it makes `a, c, b, d`.
+    """
+    ranges, start = [], 0
+    for size in (*first, *second):
+        ranges.append(range(start, start + size))
+        start += size
+    return tuple(
+        i for pair in zip(ranges[: len(first)], ranges[len(first) :], strict=True) for r in pair for i in r
+    )
+
+
+def known_outputs(jaxpr: Jaxpr, known_inputs: Sequence[bool]) -> list[bool]:
+    """Which outputs can be computed from the inputs that are known."""
+    count = len(jaxpr.outvars)
+    needs = [dce_jaxpr(jaxpr, [i == k for k in range(count)])[1] for i in range(count)]
+    return [all(known or not used for known, used in zip(known_inputs, each, strict=True)) for each in needs]

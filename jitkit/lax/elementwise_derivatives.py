@@ -1,0 +1,411 @@
+"""Derivatives of the elementwise operations: the column that belongs to the table in `elementwise`.
+
+    defjvp(sin_p, lambda g, y, x: mul(g, cos(x)))
+
+A formula gives the tangent of the result from the tangent `g` of an operand, the result, and the operands. What is
+linear has a transpose besides. The column stands apart from the table because it is written with reductions and
+reshapes: operands that are scalars broadcast, and the cotangent of what was broadcast is a sum.
+
+JAX: jax/_src/lax/lax.py:_unbroadcast
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core import Primitive, dtypes
+from ..interpreters.ad_rules import (
+    Zero,
+    defbilinear,
+    defjvp,
+    defjvp_zero,
+    deflinear,
+    is_undefined,
+    no_cotangents,
+    primitive_jvps,
+    primitive_transposes,
+    zero_tangent,
+)
+from .convert import (
+    bitcast_convert_type_p,
+    convert_element_type,
+    convert_element_type_p,
+    reduce_precision_p,
+    stage_p,
+)
+from .creation import full_like
+from .elementwise import (
+    abs,
+    abs_p,
+    acos_p,
+    acosh_p,
+    add,
+    add_p,
+    and_p,
+    asin_p,
+    asinh_p,
+    atan2_p,
+    atan_p,
+    atanh_p,
+    bitwise_and,
+    cbrt_p,
+    ceil_p,
+    clz_p,
+    complex,
+    complex_p,
+    conj,
+    conj_p,
+    cos,
+    cos_p,
+    cosh,
+    cosh_p,
+    digamma,
+    digamma_p,
+    div,
+    div_p,
+    eq,
+    eq_p,
+    eq_to_p,
+    erf_inv_p,
+    erf_p,
+    erfc_p,
+    exp,
+    exp2_p,
+    exp_p,
+    expm1_p,
+    floor,
+    floor_p,
+    ge,
+    ge_p,
+    gt,
+    gt_p,
+    imag,
+    imag_p,
+    is_finite_p,
+    le_p,
+    le_to_p,
+    lgamma_p,
+    log,
+    log1p_p,
+    log_p,
+    logistic_p,
+    lt,
+    lt_p,
+    lt_to_p,
+    max_p,
+    min_p,
+    mul,
+    mul_p,
+    mulhi_p,
+    ne_p,
+    neg,
+    neg_p,
+    not_p,
+    or_p,
+    polygamma,
+    polygamma_p,
+    population_count_p,
+    real,
+    real_p,
+    rem_p,
+    round_p,
+    rsqrt,
+    rsqrt_p,
+    shift_left_p,
+    shift_right_arithmetic_p,
+    shift_right_logical_p,
+    sign,
+    sign_p,
+    sin,
+    sin_p,
+    sinh,
+    sinh_p,
+    sqrt_p,
+    square,
+    square_p,
+    sub,
+    sub_p,
+    tan_p,
+    tanh_p,
+    xor_p,
+)
+from .elementwise_rules import COMPLEX, INTEGER
+from .powers import integer_pow, integer_pow_p, pow, pow_p, reciprocal
+from .reduction import reduce_sum
+from .selection import clamp_p, select, select_n, select_n_p
+from .shaping import broadcast_in_dim, reshape
+from .utils import Shape, broadcast_shapes, constant_like, is_a
+
+# --- one operand ------------------------------------------------------------------------------------------------------
+
+defjvp_zero(
+    *(
+        sign_p,
+        floor_p,
+        ceil_p,
+        round_p,
+        is_finite_p,
+        not_p,
+        population_count_p,
+        clz_p,
+        and_p,
+        or_p,
+        xor_p,
+        mulhi_p,
+    ),
+    *(shift_left_p, shift_right_arithmetic_p, shift_right_logical_p),
+    *(eq_p, ne_p, ge_p, gt_p, le_p, lt_p, eq_to_p, le_to_p, lt_to_p, bitcast_convert_type_p),
+)
+# An elementwise operation of XLA's, and its derivative as a formula of others.
+defjvp(exp_p, lambda g, y, x: mul(g, y))
+defjvp(exp2_p, lambda g, y, x: mul(log(constant_like(x, 2)), mul(g, y)))
+defjvp(expm1_p, lambda g, y, x: mul(g, add(y, constant_like(y, 1))))
+defjvp(log_p, lambda g, y, x: div(g, x))
+defjvp(log1p_p, lambda g, y, x: div(g, add(x, constant_like(x, 1))))
+defjvp(logistic_p, lambda g, y, x: mul(g, mul(y, sub(constant_like(y, 1), y))))
+
+defjvp(sin_p, lambda g, y, x: mul(g, cos(x)))
+defjvp(cos_p, lambda g, y, x: neg(mul(g, sin(x))))
+defjvp(tan_p, lambda g, y, x: mul(g, add(constant_like(x, 1), square(y))))
+defjvp(asin_p, lambda g, y, x: mul(g, rsqrt(sub(constant_like(x, 1), square(x)))))
+defjvp(acos_p, lambda g, y, x: mul(g, neg(rsqrt(sub(constant_like(x, 1), square(x))))))
+defjvp(atan_p, lambda g, y, x: div(g, add(constant_like(x, 1), square(x))))
+defjvp(sinh_p, lambda g, y, x: mul(g, cosh(x)))
+defjvp(cosh_p, lambda g, y, x: mul(g, sinh(x)))
+defjvp(tanh_p, lambda g, y, x: mul(add(g, mul(g, y)), sub(constant_like(x, 1), y)))
+defjvp(asinh_p, lambda g, y, x: mul(g, rsqrt(add(square(x), constant_like(x, 1)))))
+defjvp(acosh_p, lambda g, y, x: mul(g, rsqrt(sub(square(x), constant_like(x, 1)))))
+defjvp(
+    atanh_p, lambda g, y, x: mul(reciprocal(add(constant_like(x, 1), x)), div(g, sub(constant_like(x, 1), x)))
+)
+
+defjvp(sqrt_p, lambda g, y, x: mul(g, div(constant_like(x, 0.5), y)))
+defjvp(rsqrt_p, lambda g, y, x: mul(g, mul(constant_like(x, -0.5), div(y, x))))
+defjvp(cbrt_p, lambda g, y, x: mul(g, mul(constant_like(x, 1 / 3), integer_pow(y, -2))))
+defjvp(square_p, lambda g, y, x: mul(g, mul(constant_like(x, 2), x)))
+
+defjvp(erf_p, lambda g, y, x: mul(constant_like(x, 2 / np.sqrt(np.pi)), mul(g, exp(neg(square(x))))))
+defjvp(erfc_p, lambda g, y, x: mul(constant_like(x, -2 / np.sqrt(np.pi)), mul(g, exp(neg(square(x))))))
+defjvp(erf_inv_p, lambda g, y, x: mul(constant_like(x, np.sqrt(np.pi) / 2), mul(g, exp(square(y)))))
+defjvp(lgamma_p, lambda g, y, x: mul(g, digamma(x)))
+defjvp(digamma_p, lambda g, y, x: mul(g, polygamma(constant_like(x, 1), x)))
+
+# --- broadcasting -----------------------------------------------------------------------------------------------------
+
+
+def unbroadcast(aval: Any, ct: Any) -> Any:
+    """The cotangent of an operand of this type, from one of what it was broadcast to: a sum along what was repeated."""
+    shape = np.shape(ct)
+    if aval.shape == shape:
+        return ct
+    if not aval.shape:
+        return reduce_sum(ct, range(len(shape)))
+    axes = [i for i, (new, old) in enumerate(zip(shape, aval.shape, strict=True)) if new != old]
+    return reshape(reduce_sum(ct, axes), aval.shape)
+
+
+def _broadcast(shape: Shape, x: Any) -> Any:
+    """An operand's tangent, for the whole result."""
+    old = np.shape(x)
+    if old == shape:
+        return x
+    axes = [i for i, (a, b) in enumerate(zip(old, shape, strict=True)) if a == b] if old else []
+    return broadcast_in_dim(reshape(x, [old[i] for i in axes]) if old else x, shape, axes)
+
+
+# --- sums -------------------------------------------------------------------------------------------------------------
+
+
+def _define_sum(
+    primitive: Primitive, combine: Callable[[Any, Any], Any], of_second: Callable[[Any], Any]
+) -> None:
+    """x + y, and x - y, which does `of_second` to what belongs to y."""
+
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        out, (x_dot, y_dot) = combine(*primals), tangents
+        if type(x_dot) is Zero:
+            return out, _broadcast(np.shape(out), of_second(y_dot))
+        if type(y_dot) is Zero:
+            return out, _broadcast(np.shape(out), x_dot)
+        return out, combine(x_dot, y_dot)
+
+    def transpose(ct: Any, x: Any, y: Any) -> list[Any]:
+        if type(ct) is Zero:
+            return no_cotangents((x, y))
+        return [
+            unbroadcast(x.aval, ct) if is_undefined(x) else None,
+            unbroadcast(y.aval, of_second(ct)) if is_undefined(y) else None,
+        ]
+
+    primitive_jvps[primitive] = jvp
+    primitive_transposes[primitive] = transpose
+
+
+_define_sum(add_p, add, lambda x: x)
+_define_sum(sub_p, sub, neg)
+deflinear(neg_p, lambda ct, x: [neg(ct)])
+
+# --- products ---------------------------------------------------------------------------------------------------------
+
+defbilinear(
+    mul_p,
+    lambda ct, x, y: unbroadcast(x.aval, mul(ct, y)),
+    lambda ct, x, y: unbroadcast(y.aval, mul(x, ct)),
+)
+defjvp(
+    div_p,
+    lambda g, out, x, y: div(g, y),
+    lambda g, out, x, y: mul(mul(neg(g), x), integer_pow(y, -2)),
+)
+
+
+def _transpose_div(ct: Any, x: Any, y: Any) -> list[Any]:
+    return no_cotangents((x, y)) if type(ct) is Zero else [unbroadcast(x.aval, div(ct, y)), None]
+
+
+primitive_transposes[div_p] = _transpose_div
+defjvp(
+    rem_p,
+    lambda g, out, x, y: _broadcast(broadcast_shapes(np.shape(x), np.shape(y)), g),
+    lambda g, out, x, y: mul(neg(g), mul(sign(div(x, y)), floor(abs(div(x, y))))),
+)
+
+defjvp(
+    atan2_p,
+    lambda g, out, x, y: mul(g, div(y, add(square(x), square(y)))),
+    lambda g, out, x, y: mul(g, div(neg(x), add(square(x), square(y)))),
+)
+
+
+def _no_order(g: Any, out: Any, x: Any, y: Any) -> Any:
+    raise ValueError("polygamma gradient with respect to m is not supported")
+
+
+defjvp(polygamma_p, _no_order, lambda g, out, x, y: mul(g, polygamma(add(x, constant_like(x, 1)), y)))
+
+# --- complex numbers --------------------------------------------------------------------------------------------------
+
+deflinear(real_p, lambda ct, x: [complex(ct, np.zeros((), ct.dtype)[()])])
+deflinear(imag_p, lambda ct, x: [complex(np.zeros((), ct.dtype)[()], neg(ct))])
+deflinear(conj_p, lambda ct, x, input_dtype: [conj(ct) if is_a(input_dtype, *COMPLEX) else real(ct)])
+deflinear(
+    complex_p,
+    lambda ct, x, y: [
+        unbroadcast(x.aval, real(ct)) if is_undefined(x) else None,
+        unbroadcast(y.aval, imag(neg(ct))) if is_undefined(y) else None,
+    ],
+)
+
+
+def _jvp_abs(g: Any, y: Any, x: Any) -> Any:
+    if not is_a(x.dtype, *COMPLEX):
+        return select(ge(x, constant_like(x, 0)), g, neg(g))
+    return real(mul(g, div(conj(x), _not_zero(convert_element_type(y, x.dtype)))))
+
+
+defjvp(abs_p, _jvp_abs)
+
+# --- types ------------------------------------------------------------------------------------------------------------
+
+
+def _jvp_convert(g: Any, y: Any, x: Any, *, new_dtype: Any, weak_type: bool) -> Any:
+    if not dtypes.issubdtype(new_dtype, np.inexact):
+        return zero_tangent(y)
+    return convert_element_type_p.bind(g, new_dtype=new_dtype, weak_type=weak_type)
+
+
+def _transpose_convert(ct: Any, x: Any, *, new_dtype: Any, weak_type: bool) -> list[Any]:
+    if type(ct) is Zero:
+        return no_cotangents([x])
+    return [convert_element_type_p.bind(ct, new_dtype=x.aval.dtype, weak_type=x.aval.weak_type)]
+
+
+defjvp(convert_element_type_p, _jvp_convert)
+primitive_transposes[convert_element_type_p] = _transpose_convert
+deflinear(stage_p, lambda ct, x: [ct])
+deflinear(reduce_precision_p, lambda ct, x, **params: [reduce_precision_p.bind(ct, **params)])
+
+# --- choices ----------------------------------------------------------------------------------------------------------
+
+
+def _share(x: Any, extreme: Any, y: Any) -> Any:
+    """How much of the tangent of `max(x, y)` is that of x: all, nothing, or half of it where the two are equal."""
+    return div(
+        select(eq(x, extreme), full_like(extreme, 1), full_like(extreme, 0)),
+        select(eq(y, extreme), full_like(extreme, 2), full_like(extreme, 1)),
+    )
+
+
+for _extremum in (max_p, min_p):
+    defjvp(
+        _extremum,
+        lambda g, out, x, y: mul(g, _share(x, out, y)),
+        lambda g, out, x, y: mul(g, _share(y, out, x)),
+    )
+
+
+def _jvp_select(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    which, out, dots = primals[0], select_n(*primals), tangents[1:]
+    zeros = full_like(next(t for t in dots if type(t) is not Zero), 0)
+    return out, select_n(which, *(zeros if type(t) is Zero else t for t in dots))
+
+
+def _transpose_select(ct: Any, which: Any, *cases: Any) -> list[Any]:
+    if type(ct) is Zero:
+        return no_cotangents((which, *cases))
+    zeros = full_like(ct, 0)
+
+    def of_case(i: int) -> Any:
+        if which.dtype == np.bool_:
+            return select(which, ct, zeros) if i else select(which, zeros, ct)
+        return select(eq(which, constant_like(which, i)), ct, zeros)
+
+    return [None, *(of_case(i) if is_undefined(case) else None for i, case in enumerate(cases))]
+
+
+primitive_jvps[select_n_p] = _jvp_select
+primitive_transposes[select_n_p] = _transpose_select
+defjvp(
+    clamp_p,
+    lambda g, out, low, x, high: select(bitwise_and(gt(low, x), lt(low, high)), g, full_like(x, 0)),
+    lambda g, out, low, x, high: select(bitwise_and(gt(x, low), lt(x, high)), g, full_like(x, 0)),
+    lambda g, out, low, x, high: select(lt(high, x), g, full_like(x, 0)),
+)
+
+# --- powers -----------------------------------------------------------------------------------------------------------
+
+
+def _not_zero(x: Any) -> Any:
+    return select(eq(x, constant_like(x, 0)), full_like(x, 1), x)
+
+
+def _jvp_base(g: Any, out: Any, x: Any, y: Any) -> Any:
+    """y x^(y - 1), which is 0 for the integer y = 0, also where x is 0."""
+    integer, dtype = is_a(dtypes.dtype(y), *INTEGER), dtypes.result_type(x, y)
+    x, y = convert_element_type(x, dtype), convert_element_type(y, dtype)
+    if not integer:
+        return mul(g, mul(y, pow(x, sub(y, full_like(y, 1)))))
+    shape = broadcast_shapes(x.shape, y.shape)
+    x, y = _broadcast(shape, x), _broadcast(shape, y)
+    power = mul(_not_zero(y), pow(x, sub(y, full_like(y, 1))))
+    return mul(g, select(eq(y, constant_like(y, 0)), full_like(y, 0), power))
+
+
+def _jvp_exponent(g: Any, out: Any, x: Any, y: Any) -> Any:
+    """x^y log(x), which is taken to be 0 where x is 0."""
+    return convert_element_type(mul(g, mul(log(_not_zero(x)), out)), dtypes.dtype(y))
+
+
+def _jvp_integer_pow(g: Any, out: Any, x: Any, *, y: int) -> Any:
+    if y == 0:
+        return full_like(g, 0)
+    if y == 1:
+        return g
+    return mul(g, mul(constant_like(x, y), x if y == 2 else integer_pow(x, y - 1)))
+
+
+defjvp(pow_p, _jvp_base, _jvp_exponent)
+defjvp(integer_pow_p, _jvp_integer_pow)

@@ -1,0 +1,102 @@
+"""two types of one argument -> what to do so that both calls share a program
+
+Advice must not cost anybody a value. Where one dtype holds all that another one does, converting to it is safe. Where
+neither does, a third one may hold both: promotion finds it, and where it does not (int32 and float16 make a float16,
+which ends at 65,504), there is nothing to advise. Whole numbers in a float are in between: up to a limit, which is told,
+they are safe.
+
+JAX: jax/_src/interpreters/partial_eval.py:diff_types
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core import dtypes
+from ..core.dtypes import DType
+
+_LITERALS = {"i": ("int", "1"), "f": ("float", "1.0"), "c": ("complex", "1+0j")}  # Python's numbers, narrow ones first
+_USEFUL = 256  # whole numbers that a float must hold, to be advised for them
+_KEYS = (
+    "Keys are of two kinds: make all of them with jax.random.key, or all with jax.random.PRNGKey, to share an entry."
+)
+
+
+def literals(before: DType, now: DType) -> str:
+    """Advice where both are numbers of Python's."""
+    narrow, wide = sorted((before, now), key=lambda dtype: list(_LITERALS).index(dtype.kind))
+    (one, short), (other, long) = _LITERALS[narrow.kind], _LITERALS[wide.kind]
+    return (
+        f"Python's {one} and {other} have different types: write {long} for {short} in every call, to share one entry."
+    )
+
+
+def conversion(name: str, before: Any, now: Any) -> str:
+    """Advice for an argument of two dtypes, from its avals; empty where a conversion could lose something."""
+    if any(isinstance(aval.dtype, dtypes.ExtendedDType) for aval in (before, now)):
+        return ""
+    common, limit = holding_both(before.dtype, now.dtype), 0
+    if common is None:
+        limit = _whole_numbers_in(before.dtype)
+        if limit < _USEFUL or not dtypes.issubdtype(now.dtype, np.integer):
+            return ""
+        common = before.dtype
+    target = f"jnp.{common.name}"
+    # What is converted has a strong type. The entry is for such a one, or another has to be made for all.
+    shares = common == before.dtype and not before.weak_type
+    when, goal = ("before the call", "to share the entry") if shares else ("in every call", "to share one entry")
+    if now.shape == ():  # a number of Python's has no `astype`
+        convert = f"wrap {name} in {target}(...){'' if shares else ' in every call'}"
+    else:
+        convert = f"convert {name} {when}, with `.astype({target})`"
+    if limit:
+        return f"{common.name} holds whole numbers up to {limit:,}: if they are no larger, {convert}, {goal}."
+    if common != before.dtype:
+        return f"{target} holds both: {convert}, {goal}."
+    return f"{convert[0].upper()}{convert[1:]}, {goal}."
+
+
+def of_keys(before: Any, now: Any) -> str:
+    """Advice where one is a random key of the new kind, and the other one may be of the old kind."""
+    is_new = [dtypes.issubdtype(aval.dtype, dtypes.prng_key) for aval in (before, now)]
+    other = now if is_new[0] else before
+    return _KEYS if any(is_new) and other.dtype.name == "uint32" else ""
+
+
+def holding_both(one: DType, other: DType) -> DType | None:
+    """The dtype that two are promoted to, if it holds all values of both."""
+    try:
+        common = dtypes.promote_types(one, other)
+    except dtypes.TypePromotionError:
+        return None
+    if dtypes.canonicalize_dtype(common) != common or not (holds(common, one) and holds(common, other)):
+        return None
+    return common
+
+
+def holds(wide: DType, narrow: DType) -> bool:
+    """Whether each value of a dtype is one of another dtype, too."""
+    if wide == narrow or narrow.kind == "b":
+        return True
+    if wide.kind == "b":
+        return False
+    if dtypes.issubdtype(narrow, np.integer):
+        low, high = int(dtypes.iinfo(narrow).min), int(dtypes.iinfo(narrow).max)
+        if dtypes.issubdtype(wide, np.integer):
+            return int(dtypes.iinfo(wide).min) <= low and high <= int(dtypes.iinfo(wide).max)
+        return max(high, -low) <= _whole_numbers_in(wide)
+    if dtypes.issubdtype(wide, np.integer) or (narrow.kind == "c" and wide.kind != "c"):
+        return False
+    inner, outer = dtypes.finfo(narrow), dtypes.finfo(wide)
+    return bool(
+        inner.nmant <= outer.nmant
+        and float(inner.max) <= float(outer.max)
+        and float(outer.smallest_subnormal) <= float(inner.smallest_subnormal)
+    )
+
+
+def _whole_numbers_in(dtype: DType) -> int:
+    """Up to where a dtype of real or complex numbers has all whole numbers; 0 for others."""
+    return 1 << (int(dtypes.finfo(dtype).nmant) + 1) if dtypes.issubdtype(dtype, np.inexact) else 0
