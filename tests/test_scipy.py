@@ -1,4 +1,4 @@
-"""`jitkit.scipy`, `jitkit.ops` and windows against JAX: the same jaxprs, the same types, the same bits."""
+"""`jitkit.scipy`, `jitkit.ops`, windows and attention against JAX: the same jaxprs, the same types, the same bits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ X = np.array(
     [-25, -12, -8.5, -3, -1.5, -1, -0.5, -0.0, 0, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 5.5, 9, np.inf, -np.inf, np.nan], "f"
 )
 INTS = np.arange(-3, 5)
-MATRIX = np.random.RandomState(0).randn(5, 6).astype("f")
+RANDOM = np.random.RandomState(0)
+MATRIX = RANDOM.randn(5, 6).astype("f")
+QUERY, KEY = RANDOM.randn(2, 5, 4, 8).astype("f"), RANDOM.randn(2, 6, 4, 8).astype("f")
 IDS = np.array([0, 1, 1, -1, 3])
 
 ONE_OPERAND = (
@@ -97,7 +99,54 @@ WINDOWS |= {
         (MATRIX,),
     ),
 }
-TABLES = {"special": SPECIAL, "statistics": STATISTICS, "segments": SEGMENTS, "windows": WINDOWS}
+ATTENTION = {
+    "plain": (lambda lib, q, k: lib.nn.dot_product_attention(q, k, k), (QUERY, KEY)),
+    "without a batch": (lambda lib, q, k: lib.nn.dot_product_attention(q, k, k), (QUERY[0], KEY[0])),
+    "groups of heads": (
+        lambda lib, q, k: lib.nn.dot_product_attention(q, k, k, is_causal=True),
+        (QUERY, KEY[:, :, :2]),
+    ),
+    "bias and mask": (
+        lambda lib, q, k, bias: lib.nn.dot_product_attention(q, k, k, bias, bias > 0, scale=0.5),
+        (QUERY, KEY, RANDOM.randn(1, 4, 5, 6).astype("f")),
+    ),
+    "lengths and windows": (
+        lambda lib, q, k: lib.nn.dot_product_attention(
+            q,
+            k,
+            k,
+            query_seq_lengths=np.int32([3, 5]),
+            key_value_seq_lengths=np.int32([3, 5]),
+            local_window_size=2,
+            return_residual=True,
+        ),
+        (QUERY, KEY),
+    ),
+    "values of another shape": (lambda lib, q, k: lib.nn.dot_product_attention(q, k, k[:, :3]), (QUERY, KEY)),
+    "heads that make no groups": (
+        lambda lib, q, k: lib.nn.dot_product_attention(q[:, :, :3], k, k),
+        (QUERY, KEY[:, :, :2]),
+    ),
+    "a mask of floats": (
+        lambda lib, q, k: lib.nn.dot_product_attention(q, k, k, mask=np.ones((2, 1, 5, 6))),
+        (QUERY, KEY),
+    ),
+}
+BATCHES = {
+    program: (
+        lambda lib, a, code=compile(program, "<program>", "eval"): eval(code, {"jax": lib, "a": a, "np": np}),
+        (RANDOM.randn(3, 4, 4).astype("f"),),
+    )
+    for program in (
+        "jax.vmap(lambda b: jax.lax.linalg.triangular_solve(a[0], b, left_side=True))(a)",
+        "jax.vmap(lambda b: jax.lax.linalg.triangular_solve(a[0], b), in_axes=1, out_axes=2)(a)",
+        "jax.vmap(jax.numpy.linalg.svd)(a)",
+        "jax.vmap(lambda b: jax.lax.reduce_window(b, 0.0, jax.lax.add, (2, 2)), in_axes=1)(a)",
+        "jax.vmap(lambda b: jax.lax.reduce_window(b, 0.0, lambda p, q: p + q, (2, 2)), in_axes=1)(a)",
+        "jax.vmap(lambda b: jax.ops.segment_sum(b, np.array([0, 1, 1, 2]), 3))(a)",
+    )
+}
+TABLES = {"attention": ATTENTION, "batches": BATCHES, "special": SPECIAL, "statistics": STATISTICS, "segments": SEGMENTS, "windows": WINDOWS}
 
 
 def traced(library, row):

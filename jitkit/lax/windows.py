@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import core, tree_util
 from ..core import Primitive, ShapedArray, dtypes
+from ..interpreters.batching import AxisData, Dims, Vals, bdim_at_front, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
 from ..jaxpr import Jaxpr
 from .convolution_shapes import dilate_shape, padtype_to_pads
@@ -94,7 +95,18 @@ def _define(
         start = ctx.constant(identity(scalar.dtype))
         return _emit(ctx, [x], [start], reducer, **window)[0]
 
+    @register_batcher(primitive)
+    def rule(axis: AxisData, vals: Vals, dims: Sequence[int], **window: Any) -> Any:
+        return primitive.bind(vals[0], **_with_batch(window, dims[0])), dims[0]
+
     return primitive
+
+
+def _with_batch(window: dict[str, Any], dim: int) -> dict[str, Any]:
+    """The window on arrays that have a batch axis at `dim`, along which it has a single element."""
+    return {
+        name: (*value[:dim], (0, 0) if name == "padding" else 1, *value[dim:]) for name, value in window.items()
+    }
 
 
 def _emit(
@@ -157,6 +169,16 @@ def _(ctx: LoweringContext, *values: str, jaxpr: Jaxpr, consts: tuple[()], **win
         raise NotImplementedError("Cannot lower effectful `reduce_window`.")
     count = len(values) // 2
     return _emit(ctx, values[:count], values[count:], jaxpr, **window)
+
+
+@register_batcher(reduce_window_p)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, jaxpr: Jaxpr, consts: tuple[()], **window: Any) -> Any:
+    count = len(vals) // 2
+    if any(dim is not None for dim in dims[count:]):
+        raise NotImplementedError("reduce_window batching is not implemented for initial values")
+    operands = [bdim_at_front(x, dim, axis.size) for x, dim in zip(vals[:count], dims[:count], strict=True)]
+    window = _with_batch(window, 0)
+    return reduce_window_p.bind(*operands, *vals[count:], jaxpr=jaxpr, consts=consts, **window), [0] * count
 
 
 _PLAIN: dict[Callable[..., Any], tuple[Callable[[Any], Any], Primitive]] = {

@@ -13,13 +13,14 @@ from ...interpreters.mlir import LoweringContext, register_lowering, type_of
 from ..control_flow import fori_loop
 from ..convert import convert_element_type
 from ..creation import broadcasted_iota, full
+from ..dynamic_slicing import dynamic_index_in_dim
 from ..elementwise import eq, sub
 from ..joining import pad
 from ..reducers import inline_function
 from ..reduction import reduce_sum
 from ..selection import select
 from ..shaping import broadcast_in_dim
-from ..slicing import dynamic_index_in_dim, slice
+from ..slicing import slice
 from ..utils import Shape
 from . import lapack
 from .lapack import linalg_primitive

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...core import Primitive, ShapedArray, dtypes
+from ...interpreters.batching import AxisData, Dims, Vals, bdim_at_front, register_batcher
 from ...interpreters.mlir import LoweringContext, type_of
 from ..creation import broadcasted_iota, full_like
 from ..elementwise import add, conj, ge
@@ -71,6 +72,12 @@ def linalg_primitive(
         types = result_dtypes(avals[0].dtype, **params) if result_dtypes else [avals[0].dtype] * len(found)
         outs = [ShapedArray(shape, dtype, weak) for shape, dtype in zip(found, types, strict=True)]
         return outs if multiple_results else outs[0]
+
+    @register_batcher(primitive)
+    def rule(axis: AxisData, vals: Vals, dims: Dims, **params: Any) -> Any:
+        """One batch axis more, in front."""
+        out = primitive.bind(*[bdim_at_front(x, d, axis.size) for x, d in zip(vals, dims, strict=True)], **params)
+        return (out, [0] * len(out)) if multiple_results else (out, 0)
 
     return primitive
 

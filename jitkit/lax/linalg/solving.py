@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ...interpreters.batching import AxisData, Dims, Vals, bdim_at_front, moveaxis, register_batcher
 from ...interpreters.mlir import LoweringContext, register_lowering, type_of
-from ..shaping import expand_dims
+from ..shaping import expand_dims, reshape
 from ..utils import Shape, is_a
 from . import lapack
 from .lapack import linalg_primitive
@@ -60,6 +61,21 @@ def _(
         f'"stablehlo.triangular_solve"({a}, {b}) <{{{said}, transpose_a = #stablehlo<transpose {transpose}>}}> : '
         f"({types}) -> {type_of(out)}"
     )
+
+
+@register_batcher(triangular_solve_p)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, left_side: bool, **params: Any) -> Any:
+    """A batch of right sides of one matrix are so many more columns."""
+    (a, b), (dim, b_dim) = vals, dims
+    if dim is not None or b_dim is None:
+        operands = [bdim_at_front(x, d, axis.size) for x, d in zip(vals, dims, strict=True)]
+        return triangular_solve_p.bind(*operands, left_side=left_side, **params), 0
+    place = b.ndim - (1 if left_side else 2)
+    b = moveaxis(b, b_dim, place)
+    start = b.ndim - (2 if left_side else 3)
+    sizes = (*b.shape[:start], b.shape[start] * b.shape[start + 1], *b.shape[start + 2 :])
+    out = triangular_solve_p.bind(a, reshape(b, sizes), left_side=left_side, **params)
+    return reshape(out, b.shape), place
 
 
 def triangular_solve(
