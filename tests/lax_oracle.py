@@ -17,7 +17,6 @@ import jitkit
 from jitkit.base import config
 
 JAX_VERSION = tuple(int(part) for part in jax.__version__.split(".")[:2])
-JAXPRS_ARE_OURS = JAX_VERSION < (0, 11)  # the version whose printed jaxprs we reproduce to the letter
 # Operations that later versions lower by other algorithms: other last bits, and other edges of complex numbers.
 LOWERED_OTHERWISE = () if JAX_VERSION < (0, 11) else ("lgamma", "asin", "abs")
 
@@ -71,8 +70,7 @@ def assert_same(program, *args, labels=None, eager=True):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         their_jaxpr, our_jaxpr = jax.make_jaxpr(theirs)(*args), jitkit.make_jaxpr(ours)(*args)
-        if JAXPRS_ARE_OURS:
-            assert str(our_jaxpr) == str(their_jaxpr)
+        assert str(our_jaxpr) == str(their_jaxpr)
         assert list(map(describe, our_jaxpr.out_avals)) == list(map(describe, their_jaxpr.out_avals))
         expected = results(jax.jit(theirs), args)
         runs = {"jitted": results(jitkit.jit(ours), args)}
