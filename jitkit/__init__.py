@@ -78,6 +78,7 @@ from .pjit.compilation_cache import clear_caches as clear_caches
 from .pjit.dispatch import apply_primitive as apply_primitive
 from .pjit.jit import jit as jit
 from .pjit.jit_call import Inline as Inline
+from .pjit.mapping import vmap as vmap
 from .runtime import foreign_nodes as foreign_nodes
 from .runtime.array import Array as Array
 from .runtime.tokens import effects_barrier as effects_barrier
@@ -87,7 +88,7 @@ __version__ = "0.1.0"
 
 # What code written for JAX may ask for, and gets an honest answer about.
 _NOT_YET = (
-    "jacfwd", "jacrev", "jacobian", "hessian", "vmap",
+    "jacfwd", "jacrev", "jacobian", "hessian",
     "custom_vjp", "checkpoint", "pmap", "shard_map",
 )  # fmt: skip
 

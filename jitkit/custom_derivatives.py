@@ -32,6 +32,7 @@ from .interpreters.ad_rules import (
     zero_tangent,
 )
 from .interpreters.ad_transpose import backward_pass
+from .interpreters.batching import AxisData, Dims, Vals, batch, batch_jaxpr, move_to, register_batcher
 from .jaxpr import DebugInfo, Jaxpr, JaxprEqn, convert_constvars_jaxpr
 from .jaxpr import printer as jaxpr_printer
 from .lax import stop_gradient
@@ -83,6 +84,29 @@ class JvpRule:
 
     def __str__(self) -> str:
         return api_util.name_of(self.jvp)
+
+    def batched(self, axis: AxisData, dims: Dims, out_dims: Dims) -> JvpRule:
+        """The rule for batches, whose axes are those of the values, in arguments and results."""
+
+        @functools.wraps(self.jvp)
+        def jvp(*args: Any) -> Any:
+            *statics, primals, tangents = args
+            leaves, tree = tree_flatten((primals, tangents))
+            out_trees: list[PyTreeDef] = []
+
+            def flat_jvp(*leaves: Any) -> list[Any]:
+                outs, out_tree = tree_flatten(self.jvp(*statics, *tree_unflatten(tree, leaves)))
+                out_trees.append(out_tree)
+                return outs
+
+            outs, found = batch(flat_jvp, axis, leaves, [*dims, *dims])
+            moved = [
+                x if to is None else move_to(x, dim, to, axis.size)
+                for x, dim, to in zip(outs, found, [*out_dims, *out_dims], strict=True)
+            ]
+            return tree_unflatten(out_trees[0], moved)
+
+        return dataclasses.replace(self, jvp=jvp)
 
 
 class SymbolicZero:
@@ -157,6 +181,24 @@ def _transpose(cts: Sequence[Any], *operands: Any, call_jaxpr: Jaxpr, **params: 
 
 primitive_jvps[custom_jvp_call_p] = _jvp
 primitive_transposes[custom_jvp_call_p] = _transpose
+@register_batcher(custom_jvp_call_p, even_unmapped=True)
+def _(
+    axis: AxisData,
+    vals: Vals,
+    dims: Dims,
+    *,
+    call_jaxpr: Jaxpr,
+    jvp_jaxpr_fun: JvpRule,
+    num_consts: int,
+    **params: Any,
+) -> Any:
+    """The function is batched as a jaxpr, its rule when it is asked: tangents are batches where their values are."""
+    on_batches, out_dims = batch_jaxpr(call_jaxpr, axis, dims)
+    rule = jvp_jaxpr_fun.batched(axis, tuple(dims[num_consts:]), out_dims)
+    outs = custom_jvp_call_p.bind(
+        *vals, call_jaxpr=on_batches, jvp_jaxpr_fun=rule, num_consts=num_consts, **params
+    )
+    return outs, out_dims
 
 
 def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:

@@ -15,6 +15,7 @@ JAX: jax/_src/debugging.py:debug_callback
 
 from __future__ import annotations
 
+import functools
 import string
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +27,9 @@ from . import core
 from .base import traceback_util
 from .core import Primitive, Tracer
 from .core.effects import Effect, Effects
+from .interpreters.batching import AxisData, Dims, Vals, register_batcher
 from .interpreters.mlir import LoweringContext, register_lowering
+from .lax import index_in_dim
 from .lax.callback import call_python, on_cpu, reported
 from .tree_util import PyTreeDef, tree_flatten, tree_unflatten
 
@@ -194,6 +197,21 @@ debug_print_p.effects = _print_effects
 @register_lowering(debug_print_p)
 def _(ctx: LoweringContext, *args: str, ordered: bool, partitioned: bool, **params: Any) -> list[str]:
     return _lower(ctx, args, _printer(**params), _effect(ordered), partitioned)
+
+
+def _call_for_each(primitive: Primitive, axis: AxisData, vals: Vals, dims: Dims, **params: Any) -> Any:
+    """Under `vmap`, a call for each element, in their order."""
+    for i in range(axis.size):
+        operands = [
+            x if dim is None else index_in_dim(x, i, dim, keepdims=False)
+            for x, dim in zip(vals, dims, strict=True)
+        ]
+        primitive.bind(*operands, **params)
+    return [], []
+
+
+for _primitive in (debug_callback_p, debug_print_p):
+    register_batcher(_primitive)(functools.partial(_call_for_each, _primitive))
 
 
 @traceback_util.api_boundary

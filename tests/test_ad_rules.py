@@ -117,7 +117,10 @@ jnp.prod(x[:0], axis=0)
 def both(source):
     """The function of x that `source` says, with JAX and with jitkit."""
     modules = (jax, jax.numpy), (jitkit, jitkit.numpy)
-    return [eval(f"lambda x: {source}", {"jax": one, "jnp": numpy, "lax": one.lax}) for one, numpy in modules]
+    return [
+        eval(f"lambda x: {source}", {"jax": one, "jnp": numpy, "lax": one.lax, "np": np})
+        for one, numpy in modules
+    ]
 
 
 def assert_printed_alike(theirs, ours, *args):

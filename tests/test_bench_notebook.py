@@ -132,8 +132,15 @@ def test_in_a_notebook_each_shows_its_table_and_its_figure():
     for shown in shown_by_each().values():
         text = shown._repr_html_()
         assert text.count("<tr>") >= 3
-        (picture,) = re.findall(r"base64,([^\"]+)", text)
-        assert base64.b64decode(picture).startswith(b"\x89PNG")
+        pictures = re.findall(r'class="jitkit-(\w+)"(.*?) alt="[^"]*" src="data:image/png;base64,([^"]+)"', text)
+        assert [(theme, hidden) for theme, hidden, _ in pictures] == [
+            ("light", ""),
+            ("dark", ' style="display:none"'),
+        ]
+        light, dark = (base64.b64decode(picture) for _, _, picture in pictures)
+        assert light.startswith(b"\x89PNG")
+        assert dark.startswith(b"\x89PNG")
+        assert light != dark
         assert "<lambda>" not in text  # it would be a tag
 
 

@@ -181,7 +181,7 @@ def test_a_run_that_nobody_waits_for_is_stopped():
 
 def test_nothing_of_the_standard_library_is_left_to_import_when_functions_arrive():
     program = (
-        "import importlib, sys, pathlib; sys.path.insert(0, sys.argv[1] + '/jitkit/kata')\n"
+        "import importlib, sys, pathlib; sys.path.insert(0, sys.argv[1] + '/jitkit/kata/engine')\n"
         "import reference_code; del sys.path[0]; sys.path.insert(0, sys.argv[1])\n"
         "for name in (*reference_code.STANDARD_LIBRARY, 'numpy', 'ml_dtypes'): importlib.import_module(name)\n"
         "before = set(sys.modules)\n"
@@ -274,7 +274,8 @@ def test_a_notebooks_cells_are_checked_and_shown_as_text_and_html(cells):
     assert "In[4], line 2" in repr(shown)
     assert "def merge_lists(mask, unchosen, chosen):" in repr(shown)
     page = shown._repr_html_()
-    assert "color:#c62828" in page
+    assert "color:#de3c3c" in page
+    assert page.startswith('<div class="jitkit-code"><style>')  # whole lines: see test_rich_display
     assert "\x1b" not in page
     with pytest.raises(AssertionError, match=r"FAIL  90\.1"):
         shown.require()

@@ -14,6 +14,8 @@ import pytest
 import jitkit as jk
 import jitkit.numpy as jnp
 from jitkit import lax
+from jitkit.bench.notebook import Timing
+from jitkit.bench.timing import Spread
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs a browser: chromium")
@@ -27,6 +29,7 @@ body { margin: 0; font-size: 14px; color: var(--color); background: var(--ground
 .jp-OutputArea-output pre { overflow: auto; word-break: break-all; overflow-wrap: break-word; white-space: pre-wrap }
 .jp-RenderedHTMLCommon table { table-layout: fixed; border-collapse: collapse }
 .jp-RenderedHTMLCommon td { white-space: normal; max-width: none }
+.jp-RenderedHTMLCommon img { max-width: 100%; height: auto }
 .output { width: 640px; overflow: auto }
 """
 THEMES = {"true": "--color: #000; --ground: #fff", "false": "--color: #fff; --ground: #111"}
@@ -43,6 +46,7 @@ for (const output of document.querySelectorAll('.output')) {
     while (walker.nextNode()) if (walker.currentNode.data.includes('ENTRY')) {
       last.selectNode(walker.currentNode); entry = last.getBoundingClientRect().bottom - box.top; break } }
   found[output.id] = {
+    pictures: [...output.querySelectorAll('img')].map(img => getComputedStyle(img).display),
     outside: output.scrollWidth - output.clientWidth,
     ...(pre && {
       space: style.whiteSpace, breaks: style.wordBreak, wrap: style.overflowWrap, color: word && getComputedStyle(word).color,
@@ -72,6 +76,7 @@ def displays():
         "lowered": lowered,
         "compiled": compiled,
         "explain": jk.explain(f),
+        "timing": Timing("f", 0.1, {}, Spread.of([0.001, 0.002, 0.003])),
     }
 
 
@@ -133,7 +138,7 @@ def test_what_runs_in_a_compiled_program_is_seen_without_scrolling(measured):
     assert 0 < compiled["entry"] < compiled["seen"] / 4
 
 
-@pytest.mark.parametrize("name", [*PROGRAMS, "explain"])
+@pytest.mark.parametrize("name", [*PROGRAMS, "explain", "timing"])
 def test_nothing_reaches_out_of_its_cell(name, measured):
     assert measured["true"][name]["outside"] == measured["false"][name]["outside"] == 0
 
@@ -141,3 +146,5 @@ def test_nothing_reaches_out_of_its_cell(name, measured):
 def test_light_and_dark_have_colours_of_their_own(measured):
     assert measured["true"]["jaxpr"]["color"] == "rgb(0, 114, 178)"
     assert measured["false"]["jaxpr"]["color"] == "rgb(86, 180, 233)"
+    assert measured["true"]["timing"]["pictures"] == ["inline", "none"]
+    assert measured["false"]["timing"]["pictures"] == ["none", "inline"]

@@ -21,7 +21,7 @@ import os
 import re
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
 
 
@@ -38,9 +38,10 @@ class Options:
     debug_nans: bool
     debug_key_reuse: bool
     no_execution: bool
+    axis_env: tuple[tuple[Hashable, int], ...]  # no option: the named axes around, from the outside in
 
 
-_KEY_OPTIONS = tuple(field.name for field in dataclasses.fields(Options))
+_KEY_OPTIONS = tuple(field.name for field in dataclasses.fields(Options) if field.name != "axis_env")
 
 
 class _Option(NamedTuple):
@@ -170,7 +171,7 @@ class ThreadState:
     dispatch.
     """
 
-    __slots__ = ("__weakref__", "key", "name_stack", "options", "overrides", "trace")
+    __slots__ = ("__weakref__", "axis_env", "key", "name_stack", "options", "overrides", "trace")
 
     def __init__(self) -> None:
         self.trace: Any = (
@@ -178,6 +179,7 @@ class ThreadState:
         )
         self.overrides: dict[str, Any] = {}
         self.name_stack: tuple[str, ...] = ()
+        self.axis_env: tuple[tuple[Hashable, int], ...] = ()
         self.refresh()
         with _lock:
             _states.add(self)
@@ -185,7 +187,7 @@ class ThreadState:
     def refresh(self) -> None:
         """Recompute `options` and `key` after an option has changed."""
         merged = _globals | self.overrides
-        values = tuple(merged[name] for name in _KEY_OPTIONS)
+        values = (*[merged[name] for name in _KEY_OPTIONS], self.axis_env)
         self.options = _interned.setdefault(values, Options(*values))
         self.refresh_key()
 
@@ -256,6 +258,25 @@ def override(**values: Any) -> Iterator[None]:
         yield
     finally:
         state.overrides = before
+        state.refresh()
+
+
+@contextlib.contextmanager
+def named_axis(name: Hashable, size: int) -> Iterator[None]:
+    """In the block, `lax.psum` and its kin know an axis of this name and size, besides those of blocks around; no further
+    one, if the name is None.
+    """
+    if name is None:
+        yield
+        return
+    state = local.state
+    before = state.axis_env
+    state.axis_env = (*before, (name, size))
+    state.refresh()
+    try:
+        yield
+    finally:
+        state.axis_env = before
         state.refresh()
 
 

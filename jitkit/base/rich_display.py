@@ -130,8 +130,12 @@ def frame(title: str, lines: Iterable[Iterable[Piece]], whole: str, note: str = 
     head = f"<div><b>{escape(title)}</b></div>" if title else ""
     sentences = [*([cut_sentence(count, whole)] if count > MAX_LINES else ()), *([note] if note else ())]
     tail = "".join(f"<div>{escape(sentence)}</div>" for sentence in sentences)
-    body = "\n".join(shown)
-    return f'<div class="jitkit-code">{_style()}{head}<pre>{body}</pre>{tail}</div>'
+    return box("\n".join(shown), head, tail)
+
+
+def box(markup: str, above: str = "", below: str = "") -> str:
+    """HTML whose lines stay whole, in a frame that scrolls."""
+    return f'<div class="jitkit-code">{_style()}{above}<pre>{markup}</pre>{below}</div>'
 
 
 def cut_sentence(count: int, whole: str) -> str:

@@ -72,10 +72,21 @@ class Shown(abc.ABC):
     def _repr_html_(self) -> str:
         table = f"<p>{html.escape(self.title)}</p>{tables.as_html(self.columns, self.lines)}"
         try:
-            picture = base64.b64encode(self.drawing().png()).decode()
+            drawing, themes = self.drawing(), importlib.import_module(".plotting", __package__).THEMES
         except ModuleNotFoundError:
             return f"{table}<p>No figure: matplotlib is not installed.</p>"
-        return f'{table}<img alt="{html.escape(self.title)}" src="data:image/png;base64,{picture}"/>'
+        pictures = "".join(
+            f'<img class="jitkit-{theme.name}"{"" if i == 0 else _HIDDEN} alt="{html.escape(self.title)}" '
+            f'src="data:image/png;base64,{base64.b64encode(drawing.png(theme)).decode()}"/>'
+            for i, theme in enumerate(themes)
+        )
+        return f"{table}{_ON_DARK_PAGES}{pictures}"
+
+
+# Both figures are there, and the page's theme shows one: the light one, where nothing is known, or styles are removed.
+_HIDDEN = ' style="display:none"'
+_DARK = "[data-jp-theme-light=false] .jitkit-{0},.vscode-dark .jitkit-{0}{{display:{1}!important}}"
+_ON_DARK_PAGES = f"<style>{_DARK.format('light', 'none')}{_DARK.format('dark', 'inline')}</style>"
 
 
 class Timing(Shown):

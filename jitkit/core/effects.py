@@ -33,6 +33,9 @@ class Effect:
 Effects = frozenset[Effect]
 no_effects: Effects = frozenset()
 
+io_effect = Effect("IO")  # of `io_callback`: the loops ask for it
+ordered_io_effect = Effect("OrderedIO", ordered=True)
+
 
 def ordered_effects(effects: Effects) -> list[Effect]:
     """Those whose operations keep their order, always in the same sequence: that of their tokens."""

@@ -206,15 +206,55 @@ def linearize_jaxpr(
         with core.set_current_trace(trace):
             outs, tangents = trace.pairs(jaxpr_as_fun(jaxpr)(*tracers))
             tangents = [instantiate_zeros(t) if i else t for t, i in zip(tangents, always, strict=True)]
-        written, nonzero_out = _finish(tangent_trace, tangents, info)
         sources = [*jaxpr.consts, *inputs]
         may = (forward,) * len(sources) if isinstance(forward, bool) else forward
-        position = {id(x): i for i, (x, allowed) in enumerate(zip(sources, may, strict=True)) if allowed}
-        forwarded = tuple(position.get(id(x)) for x in written.consts)
-        residuals = [x for x, place in zip(written.consts, forwarded, strict=True) if place is None]
-        computed = primal_trace.to_jaxpr([*outs, *residuals], info.with_unknown_names())
-        primal, _ = dce_jaxpr(computed, True, instantiate=True)
+        allowed = {id(x): i for i, (x, allowed) in enumerate(zip(sources, may, strict=True)) if allowed}
+        return _two_jaxprs(primal_trace, tangent_trace, outs, tangents, allowed, info)
     finally:
         for each in (trace, tangent_trace, primal_trace):
             each.end()
-    return LinearizedJaxpr(primal, len(residuals), nonzero_out, forwarded, convert_constvars_jaxpr(written))
+
+
+def _two_jaxprs(
+    first: DynamicJaxprTrace,
+    second: DynamicJaxprTrace,
+    outs: Sequence[Any],
+    tangents: Sequence[Any],
+    sources: dict[int, int],
+    info: DebugInfo,
+) -> LinearizedJaxpr:
+    """What two traces wrote, as jaxprs: the first computes `outs` and what the second closed over, but for what is in
+    `sources`, by `id`.
+    """
+    written, nonzero = _finish(second, tangents, info)
+    forwarded = tuple(sources.get(id(x)) for x in written.consts)
+    residuals = [x for x, place in zip(written.consts, forwarded, strict=True) if place is None]
+    computed = first.to_jaxpr([*outs, *residuals], info.with_unknown_names())
+    primal, _ = dce_jaxpr(computed, True, instantiate=True)
+    return LinearizedJaxpr(primal, len(residuals), nonzero, forwarded, convert_constvars_jaxpr(written))
+
+
+@remembered
+def split_jaxpr(jaxpr: Jaxpr, unknown: tuple[bool, ...]) -> LinearizedJaxpr:
+    """Two jaxprs for one of which some inputs are unknown: from the known inputs to the known outputs and residuals, and
+    from residuals and unknown inputs to the other outputs, those that are `nonzero`.
+    """
+    info = jaxpr.debug_info
+    known_trace = DynamicJaxprTrace(core.current_trace(), info)
+    unknown_trace = DynamicJaxprTrace(known_trace, info)
+    trace = PartialTrace(known_trace, unknown_trace)
+    try:
+        inputs = [
+            (unknown_trace if u else known_trace).new_arg(aval)
+            for aval, u in zip(jaxpr.in_avals, unknown, strict=True)
+        ]
+        with core.set_current_trace(trace):
+            outs = jaxpr_as_fun(jaxpr)(*inputs)
+        known = [x for x in outs if not trace.is_tangent(x)]
+        later = [x if trace.is_tangent(x) else zero_tangent(x) for x in outs]
+        known_inputs = [x for x in inputs if not trace.is_tangent(x)]
+        sources = {id(x): i for i, x in enumerate([*jaxpr.consts, *known_inputs])}
+        return _two_jaxprs(known_trace, unknown_trace, known, later, sources, info)
+    finally:
+        for each in (trace, unknown_trace, known_trace):
+            each.end()

@@ -21,6 +21,7 @@ from .ad_rules import (
     UndefinedPrimal,
     Zero,
     add_tangents,
+    instantiate_zeros,
     is_undefined,
     primitive_transposes,
     tangent_aval,
@@ -38,18 +39,23 @@ def transpose_rule(primitive: Primitive) -> TransposeRule:
 
 
 def backward_pass(
-    jaxpr: Jaxpr, consts: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any]
+    jaxpr: Jaxpr,
+    consts: Sequence[Any],
+    inputs: Sequence[Any],
+    cotangents: Sequence[Any],
+    before: Sequence[Any] = (),
 ) -> list[Any]:
     """The cotangents of those inputs that are an UndefinedPrimal, in which the jaxpr is linear, and None for the others.
 
     `cotangents` are those of the outputs. Some of them, and of the result, may be Zero. An equation that reads nothing
-    linear is computed first.
+    linear is computed first. `before` are cotangents that the first linear inputs have already.
     """
     if all(type(ct) is Zero for ct in cotangents) and not jaxpr.effects:
         return [Zero(x.aval) if is_undefined(x) else None for x in inputs]
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, inputs, strict=True))
-    totals: dict[Var, Any] = {}
+    linear_invars = [var for var, x in zip(jaxpr.invars, inputs, strict=True) if is_undefined(x)]
+    totals: dict[Var, Any] = dict(zip(linear_invars, before, strict=False))
 
     def read(atom: Atom) -> Any:
         return literal_value(atom) if isinstance(atom, Literal) else env[atom]
@@ -85,12 +91,13 @@ def backward_pass(
 
 @remembered
 def transpose_jaxpr(
-    jaxpr: Jaxpr, linear: tuple[bool, ...], avals: tuple[Any, ...]
+    jaxpr: Jaxpr, linear: tuple[bool, ...], avals: tuple[Any, ...], instantiate: tuple[bool, ...] = ()
 ) -> tuple[Jaxpr, tuple[bool, ...]]:
     """The jaxpr that is transposed in the inputs that are `linear`: from the other inputs, then the cotangents of the
     outputs, to the cotangents of the linear inputs that are not Zero; and which these are.
 
-    `avals` are the types of its inputs, with None for a cotangent that is Zero.
+    `avals` are the types of its inputs, with None for a cotangent that is Zero. `instantiate` says which results are to be
+    arrays in any case.
     """
     known = len(linear) - sum(linear)
     given = tuple(aval is not None for aval in avals)
@@ -104,6 +111,8 @@ def transpose_jaxpr(
         ]
         cotangents = with_zeros(cts, given[known:], jaxpr.out_avals)
         outs = [ct for ct in backward_pass(jaxpr, jaxpr.consts, inputs, cotangents) if ct is not None]
+        always = instantiate or (False,) * len(outs)
+        outs = [instantiate_zeros(ct) if inst else ct for ct, inst in zip(outs, always, strict=True)]
         nonzero.extend(type(ct) is not Zero for ct in outs)
         return [ct for ct in outs if type(ct) is not Zero]
 

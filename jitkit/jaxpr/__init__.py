@@ -37,6 +37,9 @@ from .language import printing as printing
 from .language import prune_jaxpr as prune_jaxpr
 from .language import subjaxprs as subjaxprs
 from .rearranging import forwarded_inputs as forwarded_inputs
+from .rearranging import in_order as in_order
+from .rearranging import interleaved as interleaved
 from .rearranging import keep_outputs as keep_outputs
+from .rearranging import known_outputs as known_outputs
 from .rearranging import move_inputs_to_front as move_inputs_to_front
 from .rearranging import remembered as remembered

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from .language import Jaxpr, Var
+from .language import Jaxpr, Var, dce_jaxpr
 
 _T = TypeVar("_T")
 
@@ -61,3 +61,31 @@ def move_inputs_to_front(jaxpr: Jaxpr, move: tuple[bool, ...]) -> Jaxpr:
         invars=[jaxpr.invars[i] for i in order],
         debug_info=jaxpr.debug_info._replace(arg_names=tuple(names[i] for i in order)),
     )
+
+
+@remembered
+def in_order(jaxpr: Jaxpr, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Jaxpr:
+    """The jaxpr with its inputs and outputs in another order: by their old places."""
+    return jaxpr.replace(
+        invars=[jaxpr.invars[i] for i in inputs], outvars=[jaxpr.outvars[i] for i in outputs]
+    )
+
+
+def interleaved(first: Sequence[int], second: Sequence[int]) -> tuple[int, ...]:
+    """The order that puts lists of these sizes, which stand one after the other, in pairs: of `a, b, c, d` with the sizes
+    of a and b, and those of c and d, it makes `a, c, b, d`.
+    """
+    ranges, start = [], 0
+    for size in (*first, *second):
+        ranges.append(range(start, start + size))
+        start += size
+    return tuple(
+        i for pair in zip(ranges[: len(first)], ranges[len(first) :], strict=True) for r in pair for i in r
+    )
+
+
+def known_outputs(jaxpr: Jaxpr, known_inputs: Sequence[bool]) -> list[bool]:
+    """Which outputs can be computed from the inputs that are known."""
+    count = len(jaxpr.outvars)
+    needs = [dce_jaxpr(jaxpr, [i == k for k in range(count)])[1] for i in range(count)]
+    return [all(known or not used for known, used in zip(known_inputs, each, strict=True)) for each in needs]

@@ -26,11 +26,15 @@ import numpy as np
 from .. import core, runtime
 from ..base import traceback_util
 from ..core import Primitive, ShapedArray, abstract_token, dtypes
-from ..core.effects import Effect
+from ..core.effects import Effect, io_effect, ordered_io_effect
+from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher
 from ..interpreters.mlir import FIRST_DEVICE, LoweringContext, register_lowering, type_of
 from ..runtime import array
 from ..runtime.array import Array
 from ..tree_util import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
+from .control_flow import map as lax_map
+from .control_flow import scan
+from .shaping import broadcast
 
 logger = logging.getLogger(__name__)
 
@@ -142,9 +146,6 @@ def reported(what: str, function: Callable[..., Any], *args: Any) -> Any:
 
 # --- pure_callback, io_callback -----------------------------------------------------------------------------
 
-io_effect = Effect("IO")
-ordered_io_effect = Effect("OrderedIO", ordered=True)
-
 pure_callback_p = Primitive("pure_callback", multiple_results=True, pure_shape_rule=False)
 io_callback_p = Primitive("io_callback", multiple_results=True, pure_shape_rule=False)
 io_callback_p.effects = lambda params: frozenset({ordered_io_effect if params["ordered"] else io_effect})
@@ -181,6 +182,54 @@ def _(ctx: LoweringContext, *args: str, callback: _FlatCallback, ordered: bool, 
     return call_python(ctx, lambda *xs: reported("io_callback", callback, *xs), args, effect=effect)
 
 
+@register_batcher(pure_callback_p)
+def _(
+    axis: AxisData, vals: Vals, dims: Dims, *, result_avals: Any, vmap_method: str | None, **params: Any
+) -> Any:
+    """As `vmap_method` says: a call for each element, or one call with whole batches, batch axes first."""
+    vals = [x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(vals, dims, strict=True)]
+    if vmap_method in ("sequential", "sequential_unrolled"):
+
+        def call_once(elements: list[Any]) -> Any:
+            avals = {"result_avals": result_avals, "vmap_method": vmap_method}
+            return pure_callback_p.bind(*_with_elements(vals, dims, elements), **avals, **params)
+
+        batches = [x for x, dim in zip(vals, dims, strict=True) if dim is not None]
+        unroll = vmap_method == "sequential_unrolled"
+        outs = scan(lambda _, elements: ((), call_once(elements)), (), batches, unroll=unroll)[1]
+    elif vmap_method in ("expand_dims", "broadcast_all", "legacy_vectorized"):
+        if vmap_method != "legacy_vectorized":
+            size = axis.size if vmap_method == "broadcast_all" else 1
+            vals = [broadcast(x, (size,)) if dim is None else x for x, dim in zip(vals, dims, strict=True)]
+        avals = tuple(aval.update(shape=(axis.size, *aval.shape)) for aval in result_avals)
+        outs = pure_callback_p.bind(*vals, result_avals=avals, vmap_method=vmap_method, **params)
+    else:
+        raise NotImplementedError(
+            "vmap is only supported for the pure_callback primitive when vmap_method is one of 'sequential', "
+            f"'sequential_unrolled', 'expand_dims', 'broadcast_all', or 'legacy_vectorized'. Got vmap_method={vmap_method}."
+        )
+    return outs, [0] * len(outs)
+
+
+def _with_elements(vals: Vals, dims: Dims, elements: Sequence[Any]) -> list[Any]:
+    """The operands of a call for one element: what is no batch, and the elements of what is one."""
+    rest = iter(elements)
+    return [x if dim is None else next(rest) for x, dim in zip(vals, dims, strict=True)]
+
+
+@register_batcher(io_callback_p)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, ordered: bool, **params: Any) -> Any:
+    """A call for each element, one after the other."""
+    if ordered:
+        raise ValueError("Cannot `vmap` ordered IO callback.")
+    batches = [moveaxis(x, dim, 0) for x, dim in zip(vals, dims, strict=True) if dim is not None]
+    outs = lax_map(
+        lambda elements: io_callback_p.bind(*_with_elements(vals, dims, elements), ordered=False, **params),
+        batches,
+    )
+    return outs, [0] * len(outs)
+
+
 _VMAP_METHODS = [
     *("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized"),
     None,
@@ -203,7 +252,9 @@ def pure_callback(
       callback: takes trees of Arrays, returns a tree of arrays with the shapes and dtypes of `result_shape_dtypes`.
       result_shape_dtypes: a tree of `ShapeDtypeStruct`s, or of whatever has a shape and a dtype.
       args, kwargs: trees of arrays.
-      vmap_method: how batches are handled; kept for programs that name it.
+      vmap_method: what `vmap` makes of it. "sequential": a call for each element, in a loop; "sequential_unrolled": the same
+        without a loop; "expand_dims": one call with batches, and axes of size 1 in front of what is no batch; "broadcast_all":
+        one call, and everything is a batch; None: an error.
 
     Returns:
       A tree of Arrays, of the structure of `result_shape_dtypes`.

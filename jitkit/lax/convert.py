@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import operator
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from .. import core
 from ..base import traceback_util
 from ..core import Primitive, ShapedArray, dtypes
 from ..core.operators import Operators
+from ..interpreters.batching import AxisData, Vals, defvectorized, moveaxis, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..interpreters.partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, staging_rules
 from ..jaxpr import Literal
@@ -28,6 +30,7 @@ from .utils import is_a, is_array
 
 # --- convert_element_type ------------------------------------------------------------------------------
 convert_element_type_p = Primitive("convert_element_type")
+defvectorized(convert_element_type_p)
 
 
 @convert_element_type_p.def_abstract_eval
@@ -145,6 +148,7 @@ def asarray(x: Any) -> Any:
 
 # --- stage ---------------------------------------------------------------------------------------------
 stage_p = Primitive("stage")
+defvectorized(stage_p)
 staging_rules[stage_p] = lambda trace, operands, params: operands[0]
 
 
@@ -197,6 +201,15 @@ def _(ctx: LoweringContext, x: str, *, new_dtype: Any) -> str:
     return ctx.emit("stablehlo.bitcast_convert", [x], signature=True)
 
 
+@register_batcher(bitcast_convert_type_p)
+def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, new_dtype: Any) -> Any:
+    """The last axis is that of the element, which may come or go."""
+    [x], [dim] = vals, dims
+    if dim == x.ndim - 1 and dtypes.itemsize_bits(x.dtype) < dtypes.itemsize_bits(new_dtype):
+        x, dim = moveaxis(x, dim, 0), 0
+    return bitcast_convert_type_p.bind(x, new_dtype=new_dtype), dim
+
+
 def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
     """The same bits, read as another dtype.
 
@@ -213,6 +226,7 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
 
 # --- reduce_precision ----------------------------------------------------------------------------------
 reduce_precision_p = Primitive("reduce_precision")
+defvectorized(reduce_precision_p)
 
 
 @reduce_precision_p.def_abstract_eval

@@ -17,7 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from .. import core
 from ..core import Primitive, ShapedArray, dtypes
+from ..interpreters.batching import AxisData, Dims, Vals, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering
 from .convolution_shapes import (
     ConvDimensionNumbers,
@@ -28,11 +30,12 @@ from .convolution_shapes import (
     dilate_shape,
     padtype_to_pads,
 )
+from .creation import full
 from .elementwise import add, complex, imag, real, sub
 from .elementwise_rules import ANY, check_operands
 from .precision import canonicalize_precision, precision_pair
 from .reducers import inline_function
-from .shaping import rev, transpose
+from .shaping import reshape, rev, transpose
 from .utils import check_same_dtypes, is_a
 
 conv_general_dilated_p = Primitive("conv_general_dilated")
@@ -140,6 +143,77 @@ def _complex_convolution(lhs: Any, rhs: Any, *, preferred_element_type: Any, **p
     for_imag = convolve(x_real, sub(y_imag, y_real))
     for_real = convolve(x_imag, add(y_real, y_imag))
     return [complex(sub(both, for_real), add(both, for_imag))]
+
+
+# --- batching -----------------------------------------------------------------------------------------------
+
+
+@register_batcher(conv_general_dilated_p)
+def batch_convolution(
+    axis: AxisData, vals: Vals, dims: Dims, *, dimension_numbers: ConvDimensionNumbers, feature_group_count: int,
+    batch_group_count: int, **params: Any,
+) -> Any:  # fmt: skip
+    """A convolution has a batch axis and feature axes already, and no room for more. So the axis of a batch of inputs
+    becomes part of the batch, that of a batch of kernels part of the output's features. Batches of both make a group of
+    features, or of the batch, for each element. Where there are groups, they stay outermost.
+    """
+    (lhs, rhs), (lhs_dim, rhs_dim) = vals, dims
+    lhs_spec, rhs_spec, out_spec = dimension_numbers
+
+    def convolve(x: Any, y: Any, more_groups: int = 1) -> Any:
+        of_batch = batch_group_count > 1
+        return conv_general_dilated_p.bind(
+            x, y,
+            dimension_numbers=dimension_numbers,
+            feature_group_count=feature_group_count * (1 if of_batch else more_groups),
+            batch_group_count=batch_group_count * (more_groups if of_batch else 1),
+            **params,
+        )  # fmt: skip
+
+    if axis.size == 0:
+        elements = [
+            core.get_aval(x).update(shape=[n for i, n in enumerate(x.shape) if i != dim])
+            for x, dim in zip(vals, dims, strict=True)
+        ]
+        out = conv_general_dilated_p.abstract_eval(
+            *elements, dimension_numbers=dimension_numbers, feature_group_count=feature_group_count,
+            batch_group_count=batch_group_count, **params,
+        )  # fmt: skip
+        return full((0, *out.shape), 0, out.dtype), 0
+    if rhs_dim is None:
+        assert lhs_dim is not None, "the rule is asked where an operand is a batch"
+        lhs = _merge_axis(lhs, lhs_dim, lhs_spec[0], batch_group_count)
+        return _split_axis(convolve(lhs, rhs), out_spec[0], axis.size), out_spec[0]
+    if lhs_dim is not None:
+        lhs = _merge_axis(lhs, lhs_dim, lhs_spec[0 if batch_group_count > 1 else 1])
+        rhs = _merge_axis(rhs, rhs_dim, rhs_spec[0])
+        return _split_axis(convolve(lhs, rhs, axis.size), out_spec[1], axis.size), out_spec[1]
+    groups = max(feature_group_count, batch_group_count)
+    out = convolve(lhs, _merge_axis(rhs, rhs_dim, rhs_spec[0], groups))
+    if groups == 1:
+        return _split_axis(out, out_spec[1], axis.size), out_spec[1]
+    out = _split_axis(_split_axis(out, out_spec[1], groups), out_spec[1] + 1, axis.size)
+    return _merge_axis(out, out_spec[1], out_spec[1] + 1), out_spec[1]
+
+
+def _merge_axis(x: Any, source: int, destination: int, groups: int = 1) -> Any:
+    """x with one axis multiplied into another, outside of what is there; inside of its `groups` outermost parts, if it
+    has such. `destination` is counted without `source`.
+    """
+    if groups > 1:
+        x = _split_axis(x, destination + (source <= destination), groups)
+        x = _merge_axis(x, source + (destination < source), destination + 1)
+        source = destination
+    axes = [axis for axis in range(x.ndim) if axis != source]
+    axes.insert(destination, source)
+    sizes = [size for axis, size in enumerate(x.shape) if axis != source]
+    sizes[destination] *= x.shape[source]
+    return reshape(x, sizes, axes)
+
+
+def _split_axis(x: Any, axis: int, outer: int) -> Any:
+    """x with an axis as two, the first of size `outer`."""
+    return reshape(x, (*x.shape[:axis], outer, x.shape[axis] // outer, *x.shape[axis + 1 :]))
 
 
 # --- public functions ---------------------------------------------------------------------------------------

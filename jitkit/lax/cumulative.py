@@ -11,7 +11,7 @@ JAX: jax/_src/lax/control_flow/loops.py:cumred_reduce_window_impl
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters import ad
 from ..interpreters.ad_rules import deflinear, primitive_jvps
+from ..interpreters.batching import AxisData, Vals, register_batcher, shifted
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
 from .control_flow.derived import associative_scan
 from .elementwise import abs, add, complex, exp, imag, log1p, lt, max, min, mul, ne, neg, real, rem, sub
@@ -95,6 +96,11 @@ def _define_cumulative(
             1,
         )
         return out
+
+    @register_batcher(primitive)
+    def _(batch: AxisData, vals: Vals, dims: Sequence[int], *, axis: int, reverse: bool) -> Any:
+        [axis] = shifted([axis], dims[0])
+        return primitive.bind(vals[0], axis=axis, reverse=reverse), dims[0]
 
     return primitive
 

@@ -19,6 +19,7 @@ from .. import core
 from ..base.pretty_printer import Doc
 from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.ad_rules import defbilinear
+from ..interpreters.batching import AxisData, Dim, Dims, Vals, register_batcher, shifted
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..jaxpr import JaxprEqn
 from ..jaxpr.printer import JaxprPpContext, JaxprPpSettings, pp_eqn_plain, pp_eqn_rules
@@ -254,6 +255,47 @@ def _takes_mixed_operands(platform: str, lhs: Any, rhs: Any) -> bool:
     if platform == "tpu":
         return all(is_a(dtype, np.integer, np.floating) for dtype in (lhs, rhs))
     return all(np.dtype(dtype).name.startswith("float8") for dtype in (lhs, rhs))
+
+
+# --- batching -----------------------------------------------------------------------------------------------
+
+
+@register_batcher(dot_general_p)
+def batch_dot_general(
+    axis: AxisData, vals: Vals, dims: Dims, *, dimension_numbers: DotDimensionNumbers, **params: Any
+) -> Any:
+    """Two batches: the axis becomes a batch axis of the product, the first. One: an axis that is kept, and is found in
+    the product where the axes of that operand go, between those that were before and behind it.
+    """
+    (lhs, rhs), (lhs_dim, rhs_dim) = vals, dims
+    numbers, dim = batched_dimension_numbers(np.ndim(lhs), np.ndim(rhs), lhs_dim, rhs_dim, dimension_numbers)
+    return dot_general(lhs, rhs, numbers, **params), dim
+
+
+def batched_dimension_numbers(
+    lhs_ndim: int, rhs_ndim: int, lhs_dim: Dim, rhs_dim: Dim, dimension_numbers: DotDimensionNumbers
+) -> tuple[DotDimensionNumbers, int]:
+    """The dimension numbers of a product of batches, and which axis of the product is the batch axis.
+
+    `lhs_ndim` and `rhs_ndim` count the axes of what is multiplied, batch axes included; `lhs_dim` and `rhs_dim` say which
+    axis that is, None for an operand that is no batch. At least one of them is.
+    """
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
+    if lhs_dim is not None:
+        lhs_contract, lhs_batch = tuple(shifted(lhs_contract, lhs_dim)), tuple(shifted(lhs_batch, lhs_dim))
+    if rhs_dim is not None:
+        rhs_contract, rhs_batch = tuple(shifted(rhs_contract, rhs_dim)), tuple(shifted(rhs_batch, rhs_dim))
+    if lhs_dim is not None and rhs_dim is not None:
+        contract, batch = (lhs_contract, rhs_contract), ((lhs_dim, *lhs_batch), (rhs_dim, *rhs_batch))
+        return (contract, batch), 0
+    if lhs_dim is not None:
+        kept = [a for a in range(lhs_ndim) if a not in (*lhs_contract, *lhs_batch)]
+        place = len(lhs_batch) + kept.index(lhs_dim)
+    else:
+        assert rhs_dim is not None, "the rule is asked where an operand is a batch"
+        kept = [a for a in range(rhs_ndim) if a not in (*rhs_contract, *rhs_batch)]
+        place = lhs_ndim - len(lhs_contract) + kept.index(rhs_dim)
+    return ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch)), place
 
 
 # --- public functions ---------------------------------------------------------------------------------------

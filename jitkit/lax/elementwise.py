@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 
 from ..core import ShapedArray, dtypes
+from ..interpreters import batching
+from ..interpreters.ad_rules import add_any_p
 from ..interpreters.mlir import LoweringContext
 from .elementwise_rules import (
     ANY,
@@ -281,3 +283,6 @@ def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZER
       ValueError: for an unknown method.
     """
     return round_p.bind(x, rounding_method=RoundingMethod(rounding_method))
+
+
+batching.defbroadcasting(add_any_p)  # cotangents are arrays: its batching rule is that of `add`

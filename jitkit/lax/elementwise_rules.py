@@ -1,8 +1,8 @@
 """How elementwise primitives check their operands and lower: the columns of the table in `elementwise`.
 
 A row of that table names a primitive, the kinds of dtype it accepts, and a StableHLO operation; what is here
-turns that into a shape rule, a lowering, and a public function. Columns for derivatives and batching would be
-added here.
+turns that into a shape rule, a lowering, a batching rule, and a public function. Operations of one operand do not care
+how many axes it has; batches of several are broadcast to each other.
 
 Nothing is converted, and nothing is broadcast but scalars and axes of size 1: promotion is the business of
 `jitkit.numpy`. The result is weakly typed when all operands are.
@@ -19,7 +19,7 @@ import numpy as np
 
 from ..core import Primitive, ShapedArray
 from ..core.dtypes import extended
-from ..interpreters import mlir
+from ..interpreters import batching, mlir
 from ..interpreters.mlir import LoweringContext, LoweringRule
 from .utils import broadcast_equal_ranks, check_same_dtypes, is_a
 
@@ -200,6 +200,7 @@ def unary(
         return x.update(dtype=result(x, **params))
 
     mlir.register_lowering(primitive)(one_op(lowering) if isinstance(lowering, str) else lowering)
+    batching.defvectorized(primitive)
 
     def function(x: Any) -> Any:
         return primitive.bind(x)
@@ -241,6 +242,7 @@ def nary_primitive(
 
     mlir.register_lowering(primitive)(one_op(lowering) if isinstance(lowering, str) else lowering)
     mlir.rank_polymorphic.add(primitive)
+    batching.defbroadcasting(primitive)
     return primitive
 
 

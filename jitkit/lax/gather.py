@@ -21,6 +21,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core import Primitive, ShapedArray, dtypes
+from ..interpreters.batching import (
+    AxisData,
+    Dims,
+    Vals,
+    moveaxis,
+    register_batcher,
+    shifted,
+    shifted_by_numpy,
+)
 from ..interpreters.mlir import LoweringContext, register_lowering
 from .convert import convert_element_type
 from .creation import full_like
@@ -204,6 +213,40 @@ def _gather_and_fill(
     which_axes = tuple(axis for axis in range(windows.ndim) if axis not in dimension_numbers.offset_dims)
     valid = broadcast_in_dim(reduce_and(in_bounds, [vector_axis]), windows.shape, which_axes)
     return [select(valid, windows, full_like(windows, fill_value))]
+
+
+# --- batching -----------------------------------------------------------------------------------------------
+
+
+@register_batcher(gather_p)
+def batch_gather(
+    axis: AxisData, vals: Vals, dims: Dims, *, dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: tuple[int, ...], unique_indices: bool, indices_are_sorted: bool, **params: Any,
+) -> Any:  # fmt: skip
+    """Batches of arrays: the window gets the whole batch axis. Batches of indices: more windows, which may overlap. Both:
+    the two axes run along.
+    """
+    (operand, indices), (dim, indices_dim) = vals, dims
+    offset_dims, collapsed, index_map, batching, indices_batching = dimension_numbers
+    offset_dims = tuple(shifted(offset_dims, 0)) if dim is None else shifted_by_numpy(offset_dims, 0)
+    if dim is not None:
+        operand = moveaxis(operand, dim, 0)
+        collapsed, index_map, batching = (shifted_by_numpy(a, 0) for a in (collapsed, index_map, batching))
+    if indices_dim is not None:
+        indices, indices_batching = moveaxis(indices, indices_dim, 0), shifted_by_numpy(indices_batching, 0)
+    if indices_dim is None:
+        offset_dims, slice_sizes = (0, *offset_dims), (axis.size, *slice_sizes)
+    elif dim is None:
+        unique_indices = indices_are_sorted = False
+    else:
+        batching, indices_batching = (0, *batching), (0, *indices_batching)
+        slice_sizes = (min(axis.size, 1), *slice_sizes)
+    numbers = GatherDimensionNumbers(offset_dims, collapsed, index_map, batching, indices_batching)
+    out = gather(
+        operand, indices, numbers, slice_sizes,
+        unique_indices=unique_indices, indices_are_sorted=indices_are_sorted, **params,
+    )  # fmt: skip
+    return out, 0
 
 
 # --- public function ----------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import core, tree_util
 from ..core import Primitive, ShapedArray, dtypes
+from ..interpreters.batching import AxisData, Dims, Vals, bdim_at_front, register_batcher, shifted
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..jaxpr import Jaxpr
 from .convert import _convert_element_type
@@ -78,6 +79,17 @@ def _(
     return emit_reduce(
         ctx, values[:count], values[count:], dimensions, ctx.avals_out, lambda *args: ctx.inline(jaxpr, args)
     )
+
+
+@register_batcher(reduce_p)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, dimensions: Sequence[int], **params: Any) -> Any:
+    count = len(vals) // 2
+    if any(dim is not None for dim in dims[count:]):
+        raise NotImplementedError("reduce: under vmap, initial values must be the same for all elements")
+    operands = [bdim_at_front(x, dim, axis.size) for x, dim in zip(vals[:count], dims[:count], strict=True)]
+    return reduce_p.bind(*operands, *vals[count:], dimensions=tuple(shifted(dimensions, 0)), **params), [
+        0
+    ] * count
 
 
 _Monoid = tuple[Callable[[Any], np.ndarray[Any, Any]], Callable[[Any, Sequence[int]], Any]]

@@ -122,4 +122,4 @@ def dimension_list(**axes: Sequence[int]) -> str:
     """`offset_dims = [1], start_index_map = [0]`: the lists that are not empty, as StableHLO's attributes
     have them.
     """
-    return ", ".join(f"{name} = {list(values)}" for name, values in axes.items() if len(values))
+    return ", ".join(f"{name} = {[*map(int, values)]}" for name, values in axes.items() if len(values))

@@ -5,6 +5,7 @@ JAX: jax/_src/lax/lax.py:concatenate
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,11 +13,15 @@ import numpy as np
 
 from ..core import Primitive, ShapedArray, tracer
 from ..interpreters.ad_rules import Zero, deflinear, instantiate_zeros, is_undefined, no_cotangents
+from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher, shifted
 from ..interpreters.mlir import LoweringContext, register_lowering
+from ..runtime import array
 from .convert import asarray
+from .creation import full_like
 from .elementwise import sub
 from .reduction import reduce_sum
-from .shaping import reshape
+from .selection import select
+from .shaping import broadcast, broadcast_in_dim, reshape
 from .slicing import slice, slice_p
 from .utils import canonicalize_axis, check_same_dtypes, constant_like, is_array
 
@@ -54,6 +59,16 @@ def _transpose_concatenate(ct: Any, *operands: Any, dimension: int) -> list[Any]
 
 
 deflinear(concatenate_p, _transpose_concatenate)
+@register_batcher(concatenate_p)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, dimension: int) -> Any:
+    return concatenate(_all_at_front(axis, vals, dims), dimension + 1), 0
+
+
+def _all_at_front(axis: AxisData, vals: Vals, dims: Dims) -> list[Any]:
+    return [
+        broadcast(x, (axis.size,)) if dim is None else moveaxis(x, dim, 0)
+        for x, dim in zip(vals, dims, strict=True)
+    ]
 
 
 def _emit_concatenate(
@@ -125,6 +140,9 @@ def _(ctx: LoweringContext, x: str, *, axis: int) -> list[str]:
     return [ctx.reshape(name, aval, ctx.avals_out[0].shape) for name, aval in parts]
 
 
+array.unstacking.rows = functools.partial(unstack_p.bind, axis=0)
+
+
 def _transpose_unstack(cts: list[Any], x: Any, *, axis: int) -> list[Any]:
     if all(type(ct) is Zero for ct in cts):
         return no_cotangents([x])
@@ -133,6 +151,19 @@ def _transpose_unstack(cts: list[Any], x: Any, *, axis: int) -> list[Any]:
 
 deflinear(stack_p, lambda ct, *operands, axis: unstack_p.bind(ct, axis=axis))
 deflinear(unstack_p, _transpose_unstack)
+@register_batcher(stack_p)
+def _(batch: AxisData, vals: Vals, dims: Sequence[int], *, axis: int) -> Any:
+    if len(set(dims)) == 1:
+        dim = dims[0]
+        return stack_p.bind(*vals, axis=axis + (axis > dim)), dim + (axis <= dim)
+    return stack_p.bind(*_all_at_front(batch, vals, dims), axis=axis + 1), 0
+
+
+@register_batcher(unstack_p)
+def _(batch: AxisData, vals: Vals, dims: Sequence[int], *, axis: int) -> Any:
+    [x], [dim], [gone] = vals, dims, shifted([axis], dims[0])
+    parts = unstack_p.bind(x, axis=gone)
+    return parts, [dim - (gone < dim)] * len(parts)
 
 
 def stack(operands: Sequence[Any], axis: int = 0) -> Any:
@@ -182,6 +213,10 @@ def _transpose_split(cts: list[Any], x: Any, *, sizes: tuple[int, ...], axis: in
 
 
 deflinear(split_p, _transpose_split)
+@register_batcher(split_p)
+def _(batch: AxisData, vals: Vals, dims: Sequence[int], *, sizes: Sequence[int], axis: int) -> Any:
+    [x], [dim] = vals, dims
+    return split(x, sizes, *shifted([axis], dim)), [dim] * len(sizes)
 
 
 def _emit_split(
@@ -234,6 +269,10 @@ def _transpose_tile(ct: Any, x: Any, *, reps: tuple[int, ...]) -> list[Any]:
 
 
 deflinear(tile_p, _transpose_tile)
+@register_batcher(tile_p)
+def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, reps: Sequence[int]) -> Any:
+    [x], [dim] = vals, dims
+    return tile(x, (*reps[:dim], 1, *reps[dim:])), dim
 
 
 def tile(operand: Any, reps: Sequence[int]) -> Any:
@@ -299,6 +338,18 @@ def _transpose_pad(ct: Any, x: Any, padding_value: Any, *, padding_config: Any) 
 
 
 deflinear(pad_p, _transpose_pad)
+@register_batcher(pad_p)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, padding_config: Sequence[Sequence[int]]) -> Any:
+    """With a padding value for each element, it is put where no element is after padding."""
+    (x, padding_value), (dim, value_dim) = vals, dims
+    if dim is None:
+        x, dim = broadcast(x, (axis.size,)), 0
+    padding_config = (*padding_config[:dim], (0, 0, 0), *padding_config[dim:])
+    if value_dim is None:
+        return pad(x, padding_value, padding_config), dim
+    padded = pad(x, full_like(x, 0, shape=()), padding_config)
+    inside = pad(full_like(x, True, np.bool_), False, padding_config)
+    return select(inside, padded, broadcast_in_dim(padding_value, padded.shape, (dim,))), dim
 
 
 def pad(operand: Any, padding_value: Any, padding_config: Sequence[Sequence[int]]) -> Any:

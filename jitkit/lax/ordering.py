@@ -20,11 +20,14 @@ from ..interpreters.ad_rules import (
     primitive_transposes,
     zero_tangent,
 )
+from ..interpreters.batching import AxisData, Dims, Vals, defvectorized, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
 
 # --- copy, stop_gradient -------------------------------------------------------------------------------
 copy_p = Primitive("copy")
 stop_gradient_p = Primitive("stop_gradient")
+defvectorized(copy_p)
+defvectorized(stop_gradient_p)
 
 
 @copy_p.def_abstract_eval
@@ -78,6 +81,10 @@ def _(ctx: LoweringContext, x: str, y: str) -> str:
 
 primitive_jvps[tie_p] = lambda primals, tangents: (tie_p.bind(*primals), tangents[1])
 primitive_transposes[tie_p] = lambda ct, x, y: [None, ct]
+@register_batcher(tie_p)
+def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
+    return tie_p.bind(*vals), dims[1]
+
 
 # --- optimization_barrier ------------------------------------------------------------------------------
 optimization_barrier_p = Primitive("optimization_barrier", multiple_results=True)
@@ -103,6 +110,9 @@ def _barrier_of(values: Any) -> Any:
 
 primitive_jvps[optimization_barrier_p] = lambda xs, ts: (optimization_barrier(xs), _barrier_of(ts))
 primitive_transposes[optimization_barrier_p] = lambda cts, *xs: _barrier_of(cts)
+@register_batcher(optimization_barrier_p)
+def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
+    return optimization_barrier_p.bind(*vals), dims
 
 
 def optimization_barrier(operand: Any, /) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core import Primitive, ShapedArray
+from ..interpreters.batching import defvectorized
 from ..interpreters.mlir import LoweringContext, register_lowering
 from .elementwise_rules import INEXACT, INTEGER, NUMBER, check_operand, nary_primitive
 from .utils import is_a
@@ -49,6 +50,7 @@ def pow(x: Any, y: Any) -> Any:
 
 # --- integer_pow ---------------------------------------------------------------------------------------
 integer_pow_p = Primitive("integer_pow")
+defvectorized(integer_pow_p)
 
 
 @integer_pow_p.def_abstract_eval

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..core import Primitive, ShapedArray, dtypes
+from ..interpreters.batching import defreducer
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..interpreters.mlir_text import type_of
 from ..jaxpr.printer import pp_eqn_rules, show_params_since
@@ -111,6 +112,7 @@ def _define_reduction(
     order.
     """
     primitive = Primitive(name)
+    defreducer(primitive)
 
     @primitive.def_abstract_eval
     def _(operand: ShapedArray, *, axes: tuple[int, ...], out_sharding: None = None) -> ShapedArray:
@@ -126,7 +128,7 @@ def _define_reduction(
                 ctx, [x], [init], axes, ctx.avals_out, lambda *args: ctx.inline(reducer, args)
             )
             return out
-        text = f"stablehlo.reduce({x} init: {init}) applies stablehlo.{op} across dimensions = {list(axes)}"
+        text = f"stablehlo.reduce({x} init: {init}) applies stablehlo.{op} across dimensions = {[*map(int, axes)]}"
         return ctx.emit_op(text, [ctx.avals_in[0], scalar], ctx.avals_out[0])
 
     return primitive
@@ -228,6 +230,7 @@ def _define_arg_reduction(
     equals the first.
     """
     primitive = Primitive(name)
+    defreducer(primitive)
 
     @primitive.def_abstract_eval
     def _(operand: ShapedArray, *, axes: tuple[int], index_dtype: Any) -> ShapedArray:

@@ -23,6 +23,15 @@ import numpy as np
 
 from .. import core
 from ..core import Primitive, ShapedArray, dtypes
+from ..interpreters.batching import (
+    AxisData,
+    Dims,
+    Vals,
+    bdim_at_front,
+    moveaxis,
+    register_batcher,
+    shifted_by_numpy,
+)
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
 from ..jaxpr import Jaxpr
 from .creation import full
@@ -156,6 +165,7 @@ def _define_scatter(name: str) -> Primitive:
         return operand
 
     register_lowering(primitive)(_lower_scatter)
+    register_batcher(primitive)(functools.partial(batch_scatter, primitive))
     return primitive
 
 
@@ -249,6 +259,28 @@ def _clamped(operand: Any, indices: Any, updates: Any, *, dnums: ScatterDimensio
     last = np.array([room[axis] for axis in dnums.scatter_dims_to_operand_dims], np.int64)
     last = np.minimum(last, np.iinfo(indices.dtype).max).astype(indices.dtype)
     return [clamp(indices.dtype.type(0), indices, broadcast_in_dim(last, indices.shape, (indices.ndim - 1,)))]
+
+
+def batch_scatter(
+    primitive: Primitive, axis: AxisData, vals: Vals, dims: Dims, *, dimension_numbers: ScatterDimensionNumbers,
+    **params: Any,
+) -> Any:  # fmt: skip
+    """What is written into, and what is written, become batches if they are none. The same indices for all elements: the
+    window gets the whole batch axis. Otherwise the axis runs along.
+    """
+    (operand, indices, updates), (dim, indices_dim, updates_dim) = vals, dims
+    operand, updates = bdim_at_front(operand, dim, axis.size), bdim_at_front(updates, updates_dim, axis.size)
+    window, inserted, to_operand, batching, indices_batching = dimension_numbers
+    window, inserted, to_operand, batching = (
+        shifted_by_numpy(a, 0) for a in (window, inserted, to_operand, batching)
+    )
+    if indices_dim is None:
+        window = (0, *window)
+    else:
+        indices = moveaxis(indices, indices_dim, 0)
+        batching, indices_batching = (0, *batching), (0, *shifted_by_numpy(indices_batching, 0))
+    numbers = ScatterDimensionNumbers(window, inserted, to_operand, batching, indices_batching)
+    return primitive.bind(operand, indices, updates, dimension_numbers=numbers, **params), 0
 
 
 scatter_p = _define_scatter("scatter")

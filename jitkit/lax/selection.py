@@ -7,11 +7,21 @@ JAX: jax/_src/lax/lax.py:select_n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..core import Primitive, ShapedArray
+from ..interpreters.batching import (
+    AxisData,
+    Dims,
+    Vals,
+    bdim_at_front,
+    broadcasting,
+    moveaxis,
+    register_batcher,
+)
 from ..interpreters.mlir import LoweringContext, rank_polymorphic, register_lowering
 from .elementwise_rules import ANY, BITS, check_operands, compare, one_op
 from .elementwise_rules import select as emit_select
@@ -57,6 +67,32 @@ def _(ctx: LoweringContext, which: str, *cases: str) -> str:
     return choose(0, cases)
 
 
+@register_batcher(select_n_p)
+def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
+    """No axis moves where all are at one place, and a choice for all elements stays a scalar."""
+    (which, *cases), (which_dim, *case_dims) = vals, dims
+    if set(case_dims) == {which_dim}:
+        return select_n(_for_each_of(which, cases[0].shape, which_dim), *cases), which_dim
+    places = [dim for dim in case_dims if dim is not None]
+    if np.ndim(which) == 0 and len(places) == len(cases) and len({case.shape for case in cases}) == 1:
+        moved = [moveaxis(x, dim, places[0]) for x, dim in zip(cases, places, strict=True)]
+        return select_n(which, *moved), places[0]
+    if np.ndim(which):
+        which = bdim_at_front(which, which_dim, axis.size)
+    if any(map(np.ndim, cases)):
+        cases = [bdim_at_front(x, d, axis.size) for x, d in zip(cases, case_dims, strict=True)]
+    if 0 < np.ndim(which) < np.ndim(cases[0]):
+        which = _for_each_of(which, cases[0].shape, 0)
+    elif np.ndim(which) > np.ndim(cases[0]) == 0:
+        cases = [_fill(x, which.shape) for x in cases]
+    return select_n(which, *cases), 0
+
+
+def _for_each_of(x: Any, shape: Sequence[int], dim: Any) -> Any:
+    """A scalar for each element of a batch of this shape, as one for each part of the elements."""
+    return x if np.shape(x) == tuple(shape) else broadcasting.broadcast_in_dim(x, shape, [dim])
+
+
 def select_n(which: Any, *cases: Any) -> Any:
     """The elements of the case whose number is in `which`; a number out of range takes the nearest case.
 
@@ -95,6 +131,30 @@ def _(min: ShapedArray, operand: ShapedArray, max: ShapedArray) -> ShapedArray:
     check_operands("clamp", (ANY, ANY, ANY), min, operand, max)
     check_same_dtypes("clamp", min, operand, max)
     return operand.update(weak_type=min.weak_type and operand.weak_type and max.weak_type)
+
+
+@register_batcher(clamp_p)
+def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
+    """Bounds that are scalars stay so, where they are the same for all elements."""
+    (low, x, high), (low_dim, dim, high_dim) = vals, dims
+    if dim is not None and (np.ndim(low), np.ndim(high)) == (0, 0):
+        return clamp_p.bind(low, x, high), dim
+    if low_dim == dim == high_dim and (
+        np.shape(low) == x.shape == np.shape(high) or low.ndim == high.ndim == 1
+    ):
+        return clamp_p.bind(_for_each_of(low, x.shape, dim), x, _for_each_of(high, x.shape, dim)), dim
+    operands = (low, low_dim), (high, high_dim), (x, dim)
+    low, high, x = (bdim_at_front(y, d, axis.size) if np.ndim(y) else y for y, d in operands)
+    if np.ndim(x):
+        low, high = (y if np.ndim(y) else _fill(y, x.shape) for y in (low, high))
+        low, high = (_for_each_of(y, x.shape, 0) for y in (low, high))
+    else:
+        x = _fill(x, (axis.size,))
+    return clamp_p.bind(low, x, high), 0
+
+
+def _fill(x: Any, shape: Sequence[int]) -> Any:
+    return broadcasting.broadcast_in_dim(x, shape, ())
 
 
 def clamp(min: Any, x: Any, max: Any) -> Any:

@@ -17,7 +17,9 @@ import numpy as np
 
 from .. import core
 from ..core import Primitive, ShapedArray
+from ..interpreters import batching
 from ..interpreters.ad_rules import deflinear
+from ..interpreters.batching import AxisData, Vals, moveaxis, register_batcher, shifted, shifted_by_numpy
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..interpreters.partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, staging_rules
 from ..jaxpr.printer import hide_params, pp_eqn_rules
@@ -110,6 +112,22 @@ def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: S
     return broadcast_in_dim_p.bind(operand, shape=tuple(shape), broadcast_dimensions=dimensions)
 
 
+batching.broadcasting.broadcast_in_dim = broadcast_in_dim
+
+
+@register_batcher(broadcast_in_dim_p)
+def _(
+    axis: AxisData,
+    vals: Vals,
+    dims: Sequence[int],
+    *,
+    shape: Sequence[int],
+    broadcast_dimensions: Sequence[int],
+) -> Any:
+    x = moveaxis(vals[0], dims[0], 0)
+    return broadcast_in_dim(x, (axis.size, *shape), (0, *shifted_by_numpy(broadcast_dimensions, 0))), 0
+
+
 def broadcast(operand: Any, sizes: Sequence[int]) -> Any:
     """`operand` repeated along new axes of these sizes, in front of its own."""
     if len(sizes) == 0:
@@ -183,6 +201,19 @@ def _transpose_reshape(
 
 
 deflinear(reshape_p, _transpose_reshape)
+@register_batcher(reshape_p)
+def _(
+    axis: AxisData,
+    vals: Vals,
+    dims: Sequence[int],
+    *,
+    new_sizes: Sequence[int],
+    dimensions: Any,
+    sharding: None,
+) -> Any:
+    x = moveaxis(vals[0], dims[0], 0)
+    order = None if dimensions is None else (0, *shifted(dimensions, 0))
+    return reshape(x, (axis.size, *new_sizes), order), 0
 
 
 def reshape(operand: Any, new_sizes: Any, dimensions: Sequence[int] | None = None) -> Any:
@@ -235,6 +266,9 @@ def _(ctx: LoweringContext, x: str, *, dimensions: tuple[int, ...]) -> str:
 
 
 deflinear(squeeze_p, lambda ct, x, dimensions: [expand_dims(ct, dimensions)])
+@register_batcher(squeeze_p)
+def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, dimensions: Sequence[int]) -> Any:
+    return squeeze(moveaxis(vals[0], dims[0], 0), shifted(dimensions, 0)), 0
 
 
 def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
@@ -280,6 +314,10 @@ def _(ctx: LoweringContext, x: str, *, permutation: tuple[int, ...]) -> str:
 
 
 deflinear(transpose_p, lambda ct, x, permutation: [transpose(ct, np.argsort(permutation))])
+@register_batcher(transpose_p)
+def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, permutation: Sequence[int]) -> Any:
+    [x], [dim] = vals, dims
+    return transpose(x, (dim, *shifted(permutation, dim))), 0
 
 
 def _emit_transpose(
@@ -324,6 +362,10 @@ def _(ctx: LoweringContext, x: str, *, dimensions: tuple[int, ...]) -> str:
 
 
 deflinear(rev_p, lambda ct, x, dimensions: [rev(ct, dimensions)])
+@register_batcher(rev_p)
+def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, dimensions: Sequence[int]) -> Any:
+    [x], [dim] = vals, dims
+    return rev(x, shifted(dimensions, dim)), dim
 
 
 def rev(operand: Any, dimensions: Sequence[int]) -> Any:

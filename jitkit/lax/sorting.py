@@ -17,6 +17,7 @@ import numpy as np
 
 from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.ad_rules import Zero, primitive_jvps, zero_tangent
+from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher, shifted
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
 from ..jaxpr.printer import pp_eqn_rules, show_params_since
 from .creation import broadcasted_iota
@@ -24,7 +25,7 @@ from .elementwise import bitwise_and, bitwise_or, eq, eq_to, imag, lt_to, ne, re
 from .gather import GatherDimensionNumbers, gather
 from .reducers import inline_function
 from .selection import select
-from .shaping import expand_dims, reshape
+from .shaping import broadcast_in_dim, expand_dims, reshape
 from .utils import canonicalize_axis, canonicalize_shape, is_a
 
 # --- sort ---------------------------------------------------------------------------------------------------
@@ -111,6 +112,16 @@ def _jvp_sort(
 
 
 primitive_jvps[sort_p] = _jvp_sort
+@register_batcher(sort_p)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, dimension: int, **params: Any) -> Any:
+    to = next(dim for dim in dims if dim is not None)
+    shape = next(x.shape for x, dim in zip(vals, dims, strict=True) if dim is not None)
+    others = [i for i in range(len(shape)) if i != to]
+    operands = [
+        broadcast_in_dim(x, shape, others) if dim is None else moveaxis(x, dim, to)
+        for x, dim in zip(vals, dims, strict=True)
+    ]
+    return sort_p.bind(*operands, dimension=shifted([dimension], to)[0], **params), [to] * len(operands)
 
 
 def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
@@ -209,6 +220,9 @@ def _jvp_top_k(primals: Sequence[Any], tangents: Sequence[Any], *, k: int, axis:
 
 
 primitive_jvps[top_k_p] = _jvp_top_k
+@register_batcher(top_k_p)
+def _(batch: AxisData, vals: Vals, dims: Sequence[int], *, k: int, axis: int) -> Any:
+    return top_k(vals[0], k, axis=shifted([axis], dims[0])[0]), [dims[0]] * 2
 
 
 def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:

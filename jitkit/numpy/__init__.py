@@ -14,6 +14,7 @@ Names, semantics and printed jaxprs are those of `jax.numpy`. Every function her
     sorting, searching, sets                        order
     calculus, samples, iterated                     derivatives and integrals, histograms, divisors and polynomials
     index_grids                                     grids, and positions in matrices
+    vectorizing                                     functions of small arrays as functions of large ones
     array_methods                                   all of this as operators and methods
 
 JAX: jax/_src/numpy/lax_numpy.py:where
@@ -364,3 +365,4 @@ from .util import isscalar as isscalar
 from .util import ndim as ndim
 from .util import shape as shape
 from .util import size as size
+from .vectorizing import vectorize as vectorize

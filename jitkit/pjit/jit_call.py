@@ -17,11 +17,19 @@ from itertools import compress
 from typing import Any
 
 from ..base.jax_version import since
-from ..core import Primitive, Tracer, current_trace, get_aval
+from ..base.util import merge_lists, partition_list
+from ..core import Primitive, Tracer, current_trace, get_aval, set_current_trace
 from ..interpreters import ad, mlir
-from ..interpreters.ad_linearize import linearize_jaxpr, linearize_rules
+from ..interpreters.ad_linearize import (
+    PartialTrace,
+    linearize_jaxpr,
+    linearize_rules,
+    partial_eval_rules,
+    split_jaxpr,
+)
 from ..interpreters.ad_rules import Zero, is_undefined, primitive_jvps, primitive_transposes
 from ..interpreters.ad_transpose import transpose_jaxpr
+from ..interpreters.batching import AxisData, Dims, Vals, batch_jaxpr, register_batcher
 from ..jaxpr import (
     Jaxpr,
     JaxprEqn,
@@ -31,6 +39,7 @@ from ..jaxpr import (
     eval_jaxpr,
     forwarded_inputs,
     keep_outputs,
+    move_inputs_to_front,
 )
 from ..jaxpr import printer as jaxpr_printer
 from ..tree_util import tree_unflatten
@@ -72,6 +81,12 @@ def _(ctx: mlir.LoweringContext, *args: str, jaxpr: Jaxpr, name: str, inline: In
     if inline is Inline.JAX_LATE:
         return ctx.lower_region(jaxpr, args, f"jit({name})")
     return ctx.call_jaxpr(name, jaxpr, args)
+
+
+@register_batcher(jit_p, even_unmapped=True)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, jaxpr: Jaxpr, **params: Any) -> Any:
+    on_batches, out_dims = batch_jaxpr(jaxpr, axis, dims)
+    return jit_p.bind(*vals, jaxpr=on_batches, **params), out_dims
 
 
 def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
@@ -150,6 +165,25 @@ def _linearize(
     return outs[:count], linear
 
 
+def _partial_eval(
+    trace: PartialTrace, *operands: Any, jaxpr: Jaxpr, donated_invars: Sequence[bool], **params: Any
+) -> list[Any]:
+    """Two calls: one now, of what depends on no tangent, and one that is written down."""
+    unknown = tuple(map(trace.is_tangent, operands))
+    both = split_jaxpr(jaxpr, unknown)
+    known, later = partition_list(unknown, operands)
+    count = len(jaxpr.outvars) - sum(both.nonzero)
+    donated, donated_later = partition_list(unknown, donated_invars)
+    with set_current_trace(trace.parent):
+        outs = call_without_forwarding(both.primal, known, count, params | {"donated_invars": tuple(donated)})
+    residuals = both.residuals([*jaxpr.consts, *known], outs[count:])
+    rest = move_inputs_to_front(both.tangent, (False,) * len(residuals) + (True,) * len(later))
+    donated_invars = (*donated_later, *[False] * len(residuals))
+    with set_current_trace(trace.tangents):
+        made = jit_p.bind(*later, *residuals, **params | {"donated_invars": donated_invars, "jaxpr": rest})
+    return merge_lists(both.nonzero, outs[:count], made)
+
+
 def call_without_forwarding(
     jaxpr: Jaxpr, args: Sequence[Any], count: int, params: dict[str, Any]
 ) -> list[Any]:
@@ -185,6 +219,7 @@ def _transpose(
 
 primitive_jvps[jit_p] = _jvp
 linearize_rules[jit_p] = _linearize
+partial_eval_rules[jit_p] = _partial_eval
 primitive_transposes[jit_p] = _transpose
 
 

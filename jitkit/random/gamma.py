@@ -14,6 +14,7 @@ JAX: jax/_src/random/core.py:_gamma_one
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from typing import Any
 
@@ -22,6 +23,7 @@ import numpy as np
 from .. import core, lax
 from .. import numpy as jnp
 from ..core import Primitive, ShapedArray, dtypes
+from ..interpreters.batching import AxisData, Dims, Vals, bdim_at_front, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..lax.reducers import inline_function
 from ..lax.utils import canonicalize_shape
@@ -53,10 +55,17 @@ def _(key: ShapedArray, a: ShapedArray, *, log_space: bool) -> ShapedArray:
 @register_lowering(random_gamma_p)
 def _(ctx: LoweringContext, key: str, a: str, *, log_space: bool) -> str:
     def sample(key: Any, a: Any) -> list[Any]:
-        keys = random_split(key, (a.size,))
+        each = random_split(key, (math.prod(a.shape[key.ndim :]),))
+        keys = lax.reshape(each, (a.size,))
         return [lax.reshape(_sample_each(keys, lax.reshape(a, (a.size,)), log_space), a.shape)]
 
     return inline_function(ctx, sample, [key, a], ctx.avals_in)[0]
+
+
+@register_batcher(random_gamma_p)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, log_space: bool) -> Any:
+    key, a = (bdim_at_front(x, dim, axis.size) for x, dim in zip(vals, dims, strict=True))
+    return random_gamma_p.bind(key, a, log_space=log_space), 0
 
 
 def _sample_each(keys: Any, a: Any, log_space: bool) -> Any:

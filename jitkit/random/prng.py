@@ -25,6 +25,14 @@ import numpy as np
 from .. import core, lax
 from .. import numpy as jnp
 from ..core import Primitive, ShapedArray, dtypes
+from ..interpreters.batching import (
+    AxisData,
+    Vals,
+    bdim_at_front,
+    defbroadcasting,
+    defvectorized,
+    register_batcher,
+)
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..lax.reducers import inline_function
 from ..lax.utils import broadcast_equal_ranks
@@ -99,6 +107,7 @@ def _apply(ctx: LoweringContext, function: Callable[..., Any], *names: str) -> s
 # --- random_seed: integers -> keys --------------------------------------------------------------------------
 
 random_seed_p = Primitive("random_seed")
+defvectorized(random_seed_p)
 
 
 @random_seed_p.def_abstract_eval
@@ -120,6 +129,7 @@ def random_seed(seeds: Any, impl: PRNGImpl) -> Any:
 # --- random_split: a key -> many ----------------------------------------------------------------------------
 
 random_split_p = Primitive("random_split")
+defvectorized(random_split_p)
 
 
 @random_split_p.def_abstract_eval
@@ -141,6 +151,7 @@ def random_split(keys: Any, shape: tuple[int, ...]) -> Any:
 # --- random_fold_in: a key and an integer -> a key ----------------------------------------------------------
 
 random_fold_in_p = Primitive("random_fold_in")
+defbroadcasting(random_fold_in_p)
 
 
 @random_fold_in_p.def_abstract_eval
@@ -162,6 +173,7 @@ def random_fold_in(keys: Any, data: Any) -> Any:
 # --- random_bits: a key -> bits -----------------------------------------------------------------------------
 
 random_bits_p = Primitive("random_bits")
+defvectorized(random_bits_p)
 
 
 @random_bits_p.def_abstract_eval
@@ -184,6 +196,7 @@ def random_bits(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
 
 random_wrap_p = Primitive("random_wrap")
 random_unwrap_p = Primitive("random_unwrap")
+defvectorized(random_unwrap_p)
 
 
 @random_wrap_p.def_abstract_eval
@@ -199,6 +212,12 @@ def _(keys: ShapedArray) -> Any:
 @register_lowering(random_wrap_p, random_unwrap_p)
 def _(ctx: LoweringContext, x: str, **params: Any) -> str:
     return x
+
+
+@register_batcher(random_wrap_p)
+def _(axis: AxisData, vals: Vals, dims: list[int], *, impl: PRNGImpl) -> Any:
+    """The last axes are those of a key."""
+    return random_wrap_p.bind(bdim_at_front(vals[0], dims[0], axis.size), impl=impl), 0
 
 
 def random_wrap(data: Any, impl: PRNGImpl) -> Any:
@@ -236,6 +255,7 @@ def _check_key_data(data: Any, impl: PRNGImpl) -> None:
 # --- random_clone: the same key, said to be used twice on purpose ------------------------------------------
 
 random_clone_p = Primitive("random_clone")
+defvectorized(random_clone_p)
 
 
 @random_clone_p.def_abstract_eval

@@ -23,6 +23,7 @@ import numpy as np
 from .. import lax
 from .. import numpy as jnp
 from ..core import Primitive, ShapedArray, dtypes
+from ..interpreters.batching import defbroadcasting
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..jaxpr import Jaxpr
 from ..lax.reducers import reducer_jaxpr, remembered
@@ -35,6 +36,7 @@ UINT_DTYPES = {bits: np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64)}
 # --- threefry2x32: the hash ---------------------------------------------------------------------------------
 
 threefry2x32_p = Primitive("threefry2x32", multiple_results=True)
+defbroadcasting(threefry2x32_p)
 
 _ROTATIONS = np.array([[13, 15, 26, 6], [17, 29, 16, 24]], np.uint32)  # found by a search of the authors
 _PARITY = np.uint32(0x1BD11BDA)  # with it, no key makes all three words of the schedule 0

@@ -8,6 +8,9 @@ JAX: jax/_src/lax/control_flow/loops.py:while_loop
 
 from __future__ import annotations
 
+from . import conditionals_derivatives as conditionals_derivatives
+from . import loops_derivatives as loops_derivatives
+from . import scanning_derivatives as scanning_derivatives
 from .conditionals import cond as cond
 from .conditionals import cond_p as cond_p
 from .conditionals import switch as switch

@@ -22,6 +22,7 @@ from ... import core
 from ...base import config
 from ...core import Primitive
 from ...interpreters import partial_eval
+from ...interpreters.batching import AxisData, batch_jaxpr_if
 from ...interpreters.mlir import LoweringContext, register_lowering
 from ...jaxpr import DebugInfo, Jaxpr, convert_constvars_jaxpr
 from ...pjit import compilation_cache
@@ -141,6 +142,22 @@ def avals_of(leaves: Sequence[Any]) -> list[Any]:
 
 
 # --- making jaxprs of jaxprs --------------------------------------------------------------------------------
+
+
+def batched_carry(
+    jaxpr: Jaxpr, axis: AxisData, consts: Sequence[bool], carry: Sequence[bool], xs: Sequence[bool] = ()
+) -> list[bool]:
+    """Which parts of the carry of a loop are batches: those that begin as such, and those that become such in some step,
+    by way of other parts. The jaxpr is that of a step; which of its constants and elements are batches is given.
+    """
+    now = list(carry)
+    while True:
+        musts = [*now, *[False] * (len(jaxpr.outvars) - len(now))]
+        outs = batch_jaxpr_if(jaxpr, axis, [*consts, *now, *xs], musts)[1]
+        after = [before or out for before, out in zip(now, outs, strict=False)]
+        if after == now:
+            return now
+        now = after
 
 
 # --- a jaxpr, run inside of a lowering ----------------------------------------------------------------------

@@ -20,7 +20,16 @@ from ... import core
 from ...base import config, traceback_util
 from ...base.errors import JaxprTypeError
 from ...core import Primitive, ShapedArray, abstract_token, dtypes
-from ...core.effects import Effect, no_effects, ordered_effects
+from ...core.effects import Effect, io_effect, no_effects, ordered_effects, ordered_io_effect
+from ...interpreters.batching import (
+    AxisData,
+    Dims,
+    Vals,
+    batch_jaxpr_if,
+    bdim_at_front,
+    moveaxis,
+    register_batcher,
+)
 from ...interpreters.mlir import LoweringContext, register_lowering, type_of
 from ...jaxpr import (
     Atom,
@@ -29,13 +38,17 @@ from ...jaxpr import (
     Var,
     dce_jaxpr,
     dce_rules,
+    eval_jaxpr,
     forwarded_inputs,
     keep_outputs,
     remembered,
 )
 from ...tree_util import tree_flatten, tree_unflatten
 from ..convert import asarray, convert_element_type
-from ..selection import clamp
+from ..elementwise import eq
+from ..ordering import stop_gradient
+from ..selection import clamp, select_n
+from ..shaping import broadcast_in_dim
 from .agreement import check_branches, check_operands, same_type
 from .common import Body, Traced, avals_of, trace_body
 
@@ -104,6 +117,43 @@ def region_of(
         return [*last, *zip(outs, jaxpr.out_avals, strict=True)]
 
     return write
+
+
+@register_batcher(cond_p, even_unmapped=True)
+def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr, ...]) -> Any:
+    """One index for all elements: batches of operands for the one branch that runs. An index for each: all branches run, for
+    all elements, and `select_n` takes the results.
+
+    A branch may divide by zero for elements that would not have taken it. No derivative flows from those: their operands
+    go through `stop_gradient`.
+    """
+    if any(effect in branch.effects for branch in branches for effect in (io_effect, ordered_io_effect)):
+        raise NotImplementedError("IO effect not supported in vmap-of-cond.")
+    (index, *operands), (index_dim, *operand_dims) = vals, dims
+    if index_dim is None:
+        is_batch = [dim is not None for dim in operand_dims]
+        operands = [
+            x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(operands, operand_dims, strict=True)
+        ]
+        each = [batch_jaxpr_if(branch, axis, is_batch)[1] for branch in branches]
+        outs_are = [any(flags) for flags in zip(*each, strict=True)]
+        batched = tuple(batch_jaxpr_if(branch, axis, is_batch, outs_are)[0] for branch in branches)
+        return cond_p.bind(index, *operands, branches=batched), [0 if batch else None for batch in outs_are]
+    index, *operands = (bdim_at_front(x, dim, axis.size) for x, dim in zip(vals, dims, strict=True))
+    results = []
+    for i, branch in enumerate(branches):
+        on_batches, _ = batch_jaxpr_if(branch, axis, [True] * len(operands), True)
+        is_taken = eq(index, np.int32(i))
+        safe = [_choose(is_taken, stop_gradient(x), x) for x in operands]
+        results.append(eval_jaxpr(on_batches, on_batches.consts, *safe))
+    outs = [_choose(index, *cases) for cases in zip(*results, strict=True)]
+    return outs, [0] * len(outs)
+
+
+def _choose(which: Any, *cases: Any) -> Any:
+    """`select_n` with a choice for each element of a batch."""
+    shape = np.shape(cases[0])
+    return select_n(which if len(shape) == 1 else broadcast_in_dim(which, shape, [0]), *cases)
 
 
 def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:

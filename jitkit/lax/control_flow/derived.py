@@ -13,11 +13,12 @@ import numpy as np
 from ... import core
 from ...base import config, traceback_util
 from ...core import dtypes
+from ...pjit.mapping import vmap
 from ...tree_util import tree_flatten, tree_map, tree_unflatten
 from ..convert import convert_element_type
 from ..elementwise import add, bitwise_or, lt
 from ..joining import concatenate, pad
-from ..shaping import reshape, rev
+from ..shaping import rev
 from ..slicing import slice_in_dim
 from ..utils import canonicalize_axis
 from .common import Body
@@ -146,23 +147,31 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     Args:
       f: takes a tree of elements, returns a tree of arrays.
       xs: a tree of arrays with leading axes of one size.
-      batch_size: how many elements one step of the loop takes; 0 for all. The elements of a batch are done one
-        after the other, too, so here this decides no more than how the work is grouped.
+      batch_size: how many elements one step of the loop takes, all at once (`vmap`); 0 for all. What is left over is done
+        after the loop.
     """
     if batch_size is None:
         return scan(lambda _, x: ((), f(x)), (), xs)[1]
     leaves, tree = tree_flatten(xs)
     size = leaves[0].shape[0] if leaves else 0
     batches = size // batch_size if batch_size else 0
-    batched = batches * (batch_size or 0)
-    parts = []
-    if batches:
-        blocks = [reshape(slice_in_dim(x, 0, batched), (batches, batch_size, *x.shape[1:])) for x in leaves]
-        done = scan(lambda _, batch: ((), map(f, batch)), (), tree_unflatten(tree, blocks))[1]
-        parts.append(tree_map(lambda y: reshape(y, (batched, *y.shape[2:])), done))
-    if batched < size or not parts:
-        parts.append(map(f, tree_unflatten(tree, [slice_in_dim(x, batched, size) for x in leaves])))
-    return parts[0] if len(parts) == 1 else tree_map(lambda a, b: concatenate([a, b], 0), *parts)
+    in_loop = batches * batch_size
+    if batches == 0:
+        return vmap(f)(xs)
+    blocks, rest = [], []
+    for x in leaves:
+        blocks.append(x[:in_loop].reshape(batches, batch_size, *x.shape[1:]))
+        rest.append(x[in_loop:] if in_loop < size else None)
+    ys = scan(lambda _, block: ((), vmap(f)(block)), (), tree_unflatten(tree, blocks))[1]
+    if in_loop == size:
+        return tree_map(_joined, ys)
+    last = vmap(f)(tree_unflatten(tree, rest))
+    return tree_map(lambda y, z: concatenate([_joined(y), z], 0), ys, last)
+
+
+def _joined(y: Any) -> Any:
+    """Results of blocks, one after the other."""
+    return y.reshape(-1, *y.shape[2:])
 
 
 # --- associative_scan ---------------------------------------------------------------------------------------

@@ -20,15 +20,34 @@ import numpy as np
 from ...base import config, traceback_util
 from ...base.errors import ConcretizationTypeError
 from ...base.util import merge_lists, partition_list, split_list
-from ...core import Primitive, abstract_token
-from ...core.effects import Effects, no_effects, ordered_effects
+from ...core import Primitive, ShapedArray, abstract_token
+from ...core.effects import Effects, io_effect, no_effects, ordered_effects, ordered_io_effect
+from ...interpreters.batching import (
+    AxisData,
+    Dims,
+    Vals,
+    batch_jaxpr,
+    batch_jaxpr_if,
+    move_to,
+    register_batcher,
+)
 from ...interpreters.mlir import LoweringContext, register_lowering, type_of
 from ...jaxpr import Jaxpr, dce_jaxpr, forwarded_inputs, keep_outputs, move_inputs_to_front
 from ...tree_util import PyTreeDef, tree_flatten, tree_map, tree_unflatten, treedef_tuple
 from ..convert import asarray
 from ..reducers import inline_function
+from ..reduction import reduce_or
+from ..selection import select
+from ..shaping import broadcast_in_dim
 from .agreement import check_carry, check_operands, promote_weak_inputs
-from .common import Body, Traced, avals_of, eval_jaxpr_p, trace_body
+from .common import (
+    Body,
+    Traced,
+    avals_of,
+    batched_carry,
+    eval_jaxpr_p,
+    trace_body,
+)
 
 while_p = Primitive("while", multiple_results=True, pure_shape_rule=False)
 while_p.effects = lambda params: no_effects.union(params["cond_jaxpr"].effects, params["body_jaxpr"].effects)
@@ -70,21 +89,51 @@ def lower_while(
     a name and its type. `ctx.lower_region(jaxpr, names, scope)` writes the equations of a jaxpr and
     returns the names of its outputs; the scopes are `while/cond` and `while/body`. The inputs of `cond_jaxpr` are
     its constants and the carry, those of `body_jaxpr` its own constants and the carry.
+
+    In a batch of loops, the answer of the condition is an array. The loop goes on while any of it is true
+    (`_any(ctx, name, aval)` writes that, and gives a scalar back as it came), and the body then asks for the carry as it
+    came, in the scope `while/body_pred`, which elements go on. The others keep it: `_where(ctx, goes_on, aval, after,
+    before, type of both)` writes the choice.
     """
     sizes = [cond_nconsts, body_nconsts]
+    [answer] = cond_jaxpr.out_avals
 
     def condition(*names: str) -> list[tuple[str, Any]]:
         cond_consts, _, carry = split_list(names, sizes)
         outs = ctx.lower_region(cond_jaxpr, cond_consts + carry, "while/cond")
-        return list(zip(outs, cond_jaxpr.out_avals, strict=True))
+        return [(_any(ctx, outs[0], answer), answer.update(shape=()))]
 
     def body(*names: str) -> list[tuple[str, Any]]:
         cond_consts, body_consts, carry = split_list(names, sizes)
-        carry = ctx.lower_region(body_jaxpr, body_consts + carry, "while/body")
-        return list(zip(cond_consts + body_consts + carry, ctx.avals_in, strict=True))
+        after = ctx.lower_region(body_jaxpr, body_consts + carry, "while/body")
+        if answer.shape:
+            [goes_on] = ctx.lower_region(cond_jaxpr, cond_consts + carry, "while/body_pred")
+            after = [
+                _where(ctx, goes_on, answer, *each)
+                for each in zip(after, carry, cond_jaxpr.in_avals[cond_nconsts:], strict=True)
+            ]
+        return list(zip(cond_consts + body_consts + after, ctx.avals_in, strict=True))
 
     outs = write_while(ctx, args, condition, body, body_jaxpr.effects)
     return outs[cond_nconsts + body_nconsts :]
+
+
+def _any(ctx: LoweringContext, name: str, aval: ShapedArray) -> str:
+    """Whether any of an array of bools is true."""
+    if not aval.shape:
+        return name
+    return inline_function(ctx, lambda answers: [reduce_or(answers, range(aval.ndim))], [name], [aval])[0]
+
+
+def _where(
+    ctx: LoweringContext, goes_on: str, answer: ShapedArray, after: str, before: str, aval: Any
+) -> str:
+    """`after` for the elements that go on, `before` for the others: the axes of the answer are the first of both."""
+
+    def choose(goes_on: Any, after: Any, before: Any) -> list[Any]:
+        return [select(broadcast_in_dim(goes_on, aval.shape, range(answer.ndim)), after, before)]
+
+    return inline_function(ctx, choose, [goes_on, after, before], [answer, aval, aval])[0]
 
 
 _Region = Callable[..., list[tuple[str, Any]]]
@@ -135,6 +184,50 @@ def _asked_in_body(
         Body(goes_on, goes_on, "while_cond"), Body(step, step, "while_body"), [*first, *carry]
     )
     return last[1:]
+
+
+# --- batching -----------------------------------------------------------------------------------------------
+
+
+@register_batcher(while_p, even_unmapped=True)
+def batch_while(
+    axis: AxisData, vals: Vals, dims: Dims, *,
+    cond_jaxpr: Jaxpr, body_jaxpr: Jaxpr, cond_nconsts: int, body_nconsts: int,
+) -> Any:  # fmt: skip
+    """A loop of batches: it goes on as long as it does for any element.
+
+    Where the condition is one for each element, all of the carry must be: what is finished keeps its last carry
+    (`lower_while`). Otherwise the axes of the answer of an outer batch, if any, stay in front.
+    """
+    if ordered_io_effect in (*body_jaxpr.effects, *cond_jaxpr.effects):
+        raise Exception("Ordered IO effects not supported in vmap.")
+    sizes = [cond_nconsts, body_nconsts]
+    cond_dims, body_dims, init_dims = split_list(dims, sizes)
+    cond_consts, body_consts, init = split_list(vals, sizes)
+    carry = batched_carry(body_jaxpr, axis, _are_batches(body_dims), _are_batches(init_dims))
+    _, [each_asks] = batch_jaxpr_if(cond_jaxpr, axis, [*_are_batches(cond_dims), *carry])
+    if each_asks and io_effect in (*body_jaxpr.effects, *cond_jaxpr.effects):
+        raise Exception("Unordered IO effects not supported in while_loop with batched predicate")
+    place = 0 if each_asks else cond_jaxpr.out_avals[0].ndim
+    places = [place if each_asks or is_batch else None for is_batch in carry]
+    body, _ = batch_jaxpr(body_jaxpr, axis, [*body_dims, *places], places)
+    cond, _ = batch_jaxpr(cond_jaxpr, axis, [*cond_dims, *places], [None])
+    init = [
+        x if to is None else move_to(x, dim, to, axis.size)
+        for x, dim, to in zip(init, init_dims, places, strict=True)
+    ]
+    outs = while_p.bind(
+        *cond_consts, *body_consts, *init,
+        cond_nconsts=cond_nconsts, cond_jaxpr=cond, body_nconsts=body_nconsts, body_jaxpr=body,
+    )  # fmt: skip
+    return outs, places
+
+
+def _are_batches(dims: Dims) -> list[bool]:
+    return [dim is not None for dim in dims]
+
+
+# --- the function -------------------------------------------------------------------------------------------
 
 
 @traceback_util.api_boundary

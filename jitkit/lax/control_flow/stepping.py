@@ -17,10 +17,11 @@ from typing import Any
 from ...base.util import split_list
 from ...jaxpr import Jaxpr
 from ..creation import empty
+from ..dynamic_slicing import dynamic_slice_in_dim, dynamic_update_slice_in_dim
 from ..elementwise import add, lt, sub
 from ..joining import concatenate
 from ..shaping import expand_dims, reshape, squeeze
-from ..slicing import dynamic_slice_in_dim, dynamic_update_slice_in_dim, index_in_dim, slice_in_dim
+from ..slicing import index_in_dim, slice_in_dim
 from .common import Body, eval_jaxpr_p
 from .loops import run_while
 

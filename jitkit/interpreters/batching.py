@@ -1,0 +1,323 @@
+"""operation on elements -> operation on batches
+
+Batching, which is what `vmap` does. A function that was written for one element is called once, on tracers that look
+like one element each. A `BatchTracer` holds a whole batch: an array with one axis more, `val`, and where this axis is,
+`batch_dim`. Its aval is that of an element, so the function cannot tell.
+
+Each operation lands in `BatchTrace.process_primitive`. It takes the batches out of the tracers and asks the primitive's
+*batching rule* for an operation on batches that does to every element what was asked for one; the result is wrapped
+again. A rule is called as `rule(axis, vals, dims, **params)`. It gets the operands with their batch axes (`dims[i]` is
+None for an operand that is the same for all elements), and returns the result with the place of its axis. It does so by
+ordinary operations of the trace outside (`parent`): there they are run, or written down, or batched once more. So nested
+`vmap`s need no further rule, and nothing is a loop.
+
+The invariant is that an axis moves as late as possible, and an operand without one is broadcast only when an operation
+needs it. Most rules only renumber parameters. `cond`, `while_loop`, `scan` and `jit` have jaxprs as parameters: these
+are batched as programs, by running their equations under a new `BatchTrace` while tracing (`batch_jaxpr`).
+
+A *named* axis (`axis_name`) can be reduced over from inside the function: `lax.psum(x, "i")` on an element is a sum along
+the batch axis. Which names there are is part of the thread's state (`config.named_axis`).
+
+JAX has further kinds of axes here: those of devices (`spmd_axis_name`, meshes), ragged ones, and values that say
+themselves how they are mapped.
+
+JAX: jax/_src/interpreters/batching.py:BatchTrace
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import core
+from ..base import config, source_info
+from ..core import Primitive
+from ..core.tracer import Trace, Tracer
+from ..jaxpr import Jaxpr, eval_jaxpr, remembered
+from . import partial_eval
+
+Dim = int | None  # where the batch axis of a value is; None: the value is the same for all elements
+Vals = Sequence[Any]
+Dims = Sequence[Dim]
+
+
+class AxisData(NamedTuple):
+    """What is known of the axis that a trace maps over: its name, None if it has none, and its size."""
+
+    name: Hashable
+    size: int
+
+
+class BatchTracer(Tracer):
+    """A batch that looks like one of its elements: `val` with its axis `batch_dim` hidden."""
+
+    __slots__ = ("batch_dim", "source_info", "val")
+
+    _trace: BatchTrace
+
+    def __init__(self, trace: BatchTrace, val: Any, batch_dim: int) -> None:
+        aval = core.get_aval(val)
+        self._trace = trace
+        self.aval = aval.update(shape=aval.shape[:batch_dim] + aval.shape[batch_dim + 1 :])
+        self.val = val
+        self.batch_dim = batch_dim
+        self.source_info = source_info.current()
+
+    def __repr__(self) -> str:
+        return f"VmapTracer(aval={self.aval}, batched={core.get_aval(self.val)})"
+
+    def _origin_msg(self) -> str:
+        created = source_info.summarize(self.source_info)
+        return f"\nThis BatchTracer with object id {id(self)} was created on line:\n  {created}"
+
+
+class BatchTrace(Trace):
+    """The trace that does to batches what a function does to one element."""
+
+    __slots__ = ("axis",)
+
+    def __init__(self, parent: Trace | None, axis: AxisData) -> None:
+        super().__init__(parent)
+        self.axis = axis
+
+    def wrap(self, val: Any, dim: Dim) -> Any:
+        """A tracer for a batch; the value itself when it is no batch."""
+        return val if dim is None else BatchTracer(self, val, dim)
+
+    def unwrap(self, x: Any) -> tuple[Any, Dim]:
+        """A value of the function as what the trace outside knows: with where its batch axis is."""
+        if type(x) is BatchTracer and x._trace is self:
+            return x.val, x.batch_dim
+        return x, None
+
+    def note(self, args: Sequence[Any]) -> None:
+        """Hand on to the trace outside."""
+        if self.parent is not None:
+            self.parent.note([self.unwrap(x)[0] for x in args])
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Do for all elements what `primitive` does to one, in the trace outside.
+
+        Operands of which none is a batch need no rule: the primitive is bound as it is. Those of `higher_order`
+        primitives may hide a batch axis or its name inside of a jaxpr, and are asked in any case.
+
+        NotImplementedError where there is no rule.
+        """
+        vals, dims = [], []
+        for x in args:
+            val, dim = self.unwrap(x)
+            vals.append(val)
+            dims.append(dim)
+        with core.set_current_trace(self.parent):
+            if primitive not in higher_order and all(dim is None for dim in dims):
+                return primitive.bind(*vals, **params)
+            rule = primitive_batchers.get(primitive)
+            if rule is None:
+                raise NotImplementedError(f"Batching rule for '{primitive}' not implemented")
+            out, out_dim = rule(self.axis, vals, dims, **params)
+        if primitive.multiple_results:
+            return [self.wrap(x, dim) for x, dim in zip(out, out_dim, strict=True)]
+        return self.wrap(out, out_dim)
+
+
+def batch(
+    fun: Callable[..., Sequence[Any]], axis: AxisData, vals: Sequence[Any], dims: Sequence[Dim]
+) -> tuple[list[Any], list[Dim]]:
+    """Call `fun`, which takes and returns flat lists, once for all elements of a batch.
+
+    `dims[i]` says which axis of `vals[i]` is mapped over; None passes the value as it is. The results come as the trace
+    outside knows them, and with where the batch axis of each is.
+    """
+    trace = BatchTrace(core.current_trace(), axis)
+    try:
+        with core.set_current_trace(trace), config.named_axis(axis.name, axis.size):
+            outs = fun(*[trace.wrap(x, dim) for x, dim in zip(vals, dims, strict=True)])
+            pairs = [trace.unwrap(x) for x in outs]
+    finally:
+        trace.end()
+    return [val for val, _ in pairs], [dim for _, dim in pairs]
+
+
+# --- moving axes --------------------------------------------------------------------------------------------
+
+
+class _Broadcasting:
+    """Slot for `lax.broadcast_in_dim`, which stands above this module."""
+
+    broadcast_in_dim: Callable[[Any, Sequence[int], Sequence[int]], Any]
+
+
+broadcasting = _Broadcasting()
+
+
+def moveaxis(x: Any, source: int, destination: int) -> Any:
+    """x with one axis elsewhere, and the others in their order."""
+    if source == destination:
+        return x
+    axes = [axis for axis in range(np.ndim(x)) if axis != source]
+    axes.insert(destination, source)
+    return x.transpose(axes)
+
+
+def broadcast(x: Any, size: int, axis: int) -> Any:
+    """x repeated along a new axis. (The other axes are numbered by numpy, as in JAX: jaxprs show it.)"""
+    shape = list(np.shape(x))
+    shape.insert(axis, size)
+    return broadcasting.broadcast_in_dim(x, shape, tuple(np.delete(np.arange(len(shape)), axis)))
+
+
+def move_to(x: Any, dim: Dim, destination: int, size: int) -> Any:
+    """x with its batch axis at `destination`; broadcast, if it has none."""
+    return broadcast(x, size, destination) if dim is None else moveaxis(x, dim, destination)
+
+
+def bdim_at_front(x: Any, dim: Dim, size: int) -> Any:
+    """x with its batch axis first; broadcast, if it has none."""
+    return move_to(x, dim, 0, size)
+
+
+# --- rules --------------------------------------------------------------------------------------------------
+
+# rule(axis, vals, dims, **params) -> result and where its batch axis is; lists of them for `multiple_results`. At
+# least one operand is a batch, but for `higher_order` primitives.
+BatchingRule = Callable[..., tuple[Any, Any]]
+primitive_batchers: dict[Primitive, BatchingRule] = {}
+higher_order: set[Primitive] = set()
+
+
+def register_batcher(
+    *primitives: Primitive, even_unmapped: bool = False
+) -> Callable[[BatchingRule], BatchingRule]:
+    """Decorator: the function is the batching rule of these primitives. With `even_unmapped`, it is asked also where no
+    operand is a batch.
+    """
+
+    def register(rule: BatchingRule) -> BatchingRule:
+        primitive_batchers.update(dict.fromkeys(primitives, rule))
+        if even_unmapped:
+            higher_order.update(primitives)
+        return rule
+
+    return register
+
+
+def defvectorized(primitive: Primitive) -> None:
+    """For operations on each element by itself, whatever the number of axes: the batch axis stays where it is."""
+
+    @register_batcher(primitive)
+    def rule(axis: AxisData, vals: Sequence[Any], dims: Sequence[Dim], **params: Any) -> Any:
+        out = primitive.bind(*vals, **params)
+        return (out, [dims[0]] * len(out)) if primitive.multiple_results else (out, dims[0])
+
+
+def defbroadcasting(primitive: Primitive) -> None:
+    """For operations on operands of one shape, beside which there may be scalars: `broadcast_batcher`."""
+    register_batcher(primitive)(functools.partial(broadcast_batcher, primitive))
+
+
+def broadcast_batcher(
+    primitive: Primitive, axis: AxisData, vals: Sequence[Any], dims: Sequence[Dim], **params: Any
+) -> Any:
+    """Batches of one shape with their axes at one place, and scalars: the operation as it is. Otherwise all axes go to the
+    front, where operands that are no batch have one of size 1, which stretches. Batches of scalars get axes behind.
+    """
+    shape, dim = next((x.shape, d) for x, d in zip(vals, dims, strict=True) if d is not None)
+    agree = all(x.shape == shape and d == dim for x, d in zip(vals, dims, strict=True) if np.ndim(x))
+    if not agree:
+        dim = 0
+        vals = [bdim_at_front(x, d, 1) if np.ndim(x) else x for x, d in zip(vals, dims, strict=True)]
+        rank = max(map(np.ndim, vals))
+        vals = [x if d is None else _with_axes_behind(x, rank) for x, d in zip(vals, dims, strict=True)]
+    out = primitive.bind(*vals, **params)
+    return (out, [dim] * len(out)) if primitive.multiple_results else (out, dim)
+
+
+def _with_axes_behind(x: Any, rank: int) -> Any:
+    """x with as many axes of size 1 behind its own as it lacks."""
+    missing = rank - np.ndim(x)
+    if not missing:
+        return x
+    return broadcasting.broadcast_in_dim(x, (*np.shape(x), *[1] * missing), range(np.ndim(x)))
+
+
+def defreducer(primitive: Primitive) -> None:
+    """For operations on one operand along the axes `axes`, which the result lacks."""
+
+    @register_batcher(primitive)
+    def rule(
+        axis: AxisData, vals: Sequence[Any], dims: Sequence[int], *, axes: Sequence[int], **params: Any
+    ) -> Any:
+        [x], [dim] = vals, dims
+        kept = dim - sum(axis < dim for axis in axes)
+        return primitive.bind(x, axes=shifted_by_numpy(axes, dim), **params), kept
+
+
+def shifted(axes: Sequence[int], dim: int) -> list[int]:
+    """What axes of an element are called in a batch whose axis is `dim`."""
+    return [axis + (axis >= dim) for axis in axes]
+
+
+def shifted_by_numpy(axes: Sequence[int], dim: int) -> tuple[Any, ...]:
+    """The same as numpy's integers, which a jaxpr shows as `np.int64(1)`: JAX has such in some parameters."""
+    return tuple(np.add(axes, np.greater_equal(axes, dim)))
+
+
+# --- jaxprs -------------------------------------------------------------------------------------------------
+
+
+def batch_jaxpr(
+    jaxpr: Jaxpr, axis: AxisData, in_dims: Sequence[Dim], out_dims: Sequence[Dim] | None = None
+) -> tuple[Jaxpr, tuple[Dim, ...]]:
+    """The program for batches of a program for elements, and where the batch axes of its results are.
+
+    Args:
+      jaxpr: closed.
+      axis: that is mapped over.
+      in_dims: where the batch axis of each input is.
+      out_dims: for each result where the axis has to be, even if it has to be broadcast; None: first, if the result
+        has a batch axis at all. Left out, axes are wherever the rules leave them.
+
+    The same question gets the same jaxpr as the answer.
+    """
+    options = config.local.state.options
+    return _batch_jaxpr(jaxpr, axis, tuple(in_dims), None if out_dims is None else tuple(out_dims), options)
+
+
+@remembered
+def _batch_jaxpr(
+    jaxpr: Jaxpr, axis: AxisData, in_dims: tuple[Dim, ...], out_dims: tuple[Dim, ...] | None, options: Any
+) -> tuple[Jaxpr, tuple[Dim, ...]]:
+    found: list[Dim] = []
+
+    def on_batches(*vals: Any) -> list[Any]:
+        outs, dims = batch(functools.partial(eval_jaxpr, jaxpr, jaxpr.consts), axis, vals, in_dims)
+        if out_dims is None:
+            found.extend(dims)
+            return outs
+        wanted = [0 if to is None and dim is not None else to for dim, to in zip(dims, out_dims, strict=True)]
+        found.extend(wanted)
+        return [
+            x if to is None else move_to(x, dim, to, axis.size)
+            for x, dim, to in zip(outs, dims, wanted, strict=True)
+        ]
+
+    avals = [
+        aval if dim is None else aval.update(shape=(*aval.shape[:dim], axis.size, *aval.shape[dim:]))
+        for aval, dim in zip(jaxpr.in_avals, in_dims, strict=True)
+    ]
+    return partial_eval.trace_to_jaxpr(on_batches, avals, jaxpr.debug_info), tuple(found)
+
+
+def batch_jaxpr_if(
+    jaxpr: Jaxpr, axis: AxisData, batched: Sequence[bool], instantiate: Sequence[bool] | bool = False
+) -> tuple[Jaxpr, list[bool]]:
+    """`batch_jaxpr` where all batch axes come first: which inputs have one, which results must have one (for the others,
+    it is as it comes), and which have.
+    """
+    musts = [instantiate] * len(jaxpr.outvars) if isinstance(instantiate, bool) else instantiate
+    in_dims = [0 if is_batched else None for is_batched in batched]
+    on_batches, dims = batch_jaxpr(jaxpr, axis, in_dims, [0 if must else None for must in musts])
+    return on_batches, [dim is not None for dim in dims]

@@ -1,0 +1,116 @@
+"""Derivatives of `cond` and `switch`: what is chosen between are the branches' derivatives.
+
+All branches of one equation have the same results. A tangent that is zero in one branch and not in another is made of
+zeros there; a residual that another branch needs is left empty.
+
+JAX: jax/_src/lax/control_flow/conditionals.py:_cond_linearize
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import compress
+from typing import Any
+
+from ...core import get_aval
+from ...interpreters import ad
+from ...interpreters.ad_linearize import linearize_jaxpr, linearize_rules
+from ...interpreters.ad_rules import Zero, is_undefined, primitive_jvps, primitive_transposes
+from ...interpreters.ad_transpose import transpose_jaxpr
+from ...interpreters.partial_eval import trace_to_jaxpr
+from ...jaxpr import Jaxpr, Var, jaxpr_as_fun, remembered
+from ..creation import empty_like_aval
+from .conditionals import cond_p
+
+
+def _any(columns: Sequence[Sequence[bool]]) -> tuple[bool, ...]:
+    return tuple(map(any, zip(*columns, strict=True)))
+
+
+def _jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, branches: Sequence[Jaxpr], **params: Any
+) -> tuple[list[Any], list[Any]]:
+    nonzero = tuple(type(t) is not Zero for t in tangents[1:])
+    nonzero_out = _any([ad.jvp_jaxpr(branch, nonzero, False)[1] for branch in branches])
+    pairs = tuple(ad.jvp_jaxpr(branch, nonzero, nonzero_out)[0] for branch in branches)
+    outs = cond_p.bind(*primals, *compress(tangents[1:], nonzero), branches=pairs, **params)
+    count = len(nonzero_out)
+    return outs[:count], ad.with_zeros(outs[count:], nonzero_out, branches[0].out_avals)
+
+
+def _linearize(
+    nonzero: Sequence[bool], *primals: Any, branches: Sequence[Jaxpr], **params: Any
+) -> tuple[list[Any], Callable[..., list[Any]]]:
+    mask = tuple(nonzero[1:])
+    nonzero_out = _any([linearize_jaxpr(branch, mask, False, False).nonzero for branch in branches])
+    both = [linearize_jaxpr(branch, mask, nonzero_out, False) for branch in branches]
+    count = len(nonzero_out)
+    avals, places = merge_types([each.primal.out_avals[count:] for each in both])
+    given = tuple(avals)
+    forward = [with_outputs(each.primal, count, given, at) for each, at in zip(both, places, strict=True)]
+    tangent = [with_inputs(each.tangent, given, at) for each, at in zip(both, places, strict=True)]
+    outs = cond_p.bind(*primals, branches=tuple(forward), **params)
+
+    def linear(*tangents: Any) -> list[Any]:
+        operands = [*outs[count:], *compress(tangents[1:], mask)]
+        made = cond_p.bind(primals[0], *operands, branches=tuple(tangent), **params)
+        return ad.with_zeros(made, nonzero_out, branches[0].out_avals)
+
+    return outs[:count], linear
+
+
+def merge_types(per_branch: Sequence[Sequence[Any]]) -> tuple[list[Any], list[tuple[int, ...]]]:
+    """One list of types in which every branch finds a place for each of its own, and these places."""
+    merged: dict[tuple[Any, int], int] = {}
+    places = []
+    for avals in per_branch:
+        seen: dict[Any, int] = {}
+        mine = []
+        for aval in avals:
+            seen[aval] = seen.get(aval, -1) + 1
+            mine.append(merged.setdefault((aval, seen[aval]), len(merged)))
+        places.append(tuple(mine))
+    return [aval for aval, _ in merged], places
+
+
+@remembered
+def with_outputs(jaxpr: Jaxpr, count: int, avals: tuple[Any, ...], places: tuple[int, ...]) -> Jaxpr:
+    """The jaxpr with outputs of all these types after the first `count`: its own in their places, the others empty."""
+
+    def fun(*args: Any) -> list[Any]:
+        outs = jaxpr_as_fun(jaxpr)(*args)
+        rest = [empty_like_aval(aval) for aval in avals]
+        for place, x in zip(places, outs[count:], strict=True):
+            rest[place] = x
+        return [*outs[:count], *rest]
+
+    return trace_to_jaxpr(fun, jaxpr.in_avals, jaxpr.debug_info.with_unknown_names())
+
+
+@remembered
+def with_inputs(jaxpr: Jaxpr, avals: tuple[Any, ...], places: tuple[int, ...]) -> Jaxpr:
+    """The jaxpr with inputs of all these types in front: its own in their places, the others not read."""
+    front = [Var(aval) for aval in avals]
+    for place, var in zip(places, jaxpr.invars, strict=False):
+        front[place] = var
+    return jaxpr.replace(invars=[*front, *jaxpr.invars[len(places) :]])
+
+
+def _transpose(
+    cts: Sequence[Any], index: Any, *operands: Any, branches: Sequence[Jaxpr], **params: Any
+) -> list[Any]:
+    linear = tuple(map(is_undefined, operands))
+    known = [x for x in operands if not is_undefined(x)]
+    avals = (*map(get_aval, known), *(None if type(ct) is Zero else get_aval(ct) for ct in cts))
+    nonzero = _any([transpose_jaxpr(branch, linear, avals)[1] for branch in branches])
+    transposed = tuple(transpose_jaxpr(branch, linear, avals, nonzero)[0] for branch in branches)
+    made = cond_p.bind(
+        index, *known, *(ct for ct in cts if type(ct) is not Zero), branches=transposed, **params
+    )
+    found = iter(ad.with_zeros(made, nonzero, list(compress(branches[0].in_avals, linear))))
+    return [None, *(next(found) if is_linear else None for is_linear in linear)]
+
+
+primitive_jvps[cond_p] = _jvp
+linearize_rules[cond_p] = _linearize
+primitive_transposes[cond_p] = _transpose

@@ -1,0 +1,244 @@
+"""Derivatives of `scan`: a loop of pairs; a loop that remembers and one that is linear; and that one backwards.
+
+Linearised, the first loop computes the results and stacks what its steps multiply tangents by: the residuals, one row a
+step. What is the same in each step is taken out of it, and what goes into the loop as it is, is not stacked again.
+
+Transposed, the linear loop runs from its last step to its first. Its carry are the cotangents of the carry, and the sums
+of those of what all steps share.
+
+JAX: jax/_src/lax/control_flow/loops.py:_scan_linearize
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import compress
+from typing import Any
+
+import numpy as np
+
+from ... import core
+from ...base.util import merge_lists, partition_list, split_list
+from ...interpreters import ad
+from ...interpreters.ad_linearize import LinearizedJaxpr, PartialTrace, linearize_jaxpr, linearize_rules
+from ...interpreters.ad_rules import (
+    UndefinedPrimal,
+    Zero,
+    instantiate_zeros,
+    is_undefined,
+    primitive_jvps,
+    primitive_transposes,
+    tangent_aval,
+)
+from ...interpreters.ad_transpose import backward_pass
+from ...interpreters.partial_eval import DynamicJaxprTrace, trace_to_jaxpr
+from ...jaxpr import (
+    Jaxpr,
+    convert_constvars_jaxpr,
+    dce_jaxpr,
+    in_order,
+    interleaved,
+    jaxpr_as_fun,
+    move_inputs_to_front,
+    remembered,
+)
+from ..creation import zeros_like_aval
+from .scanning import element_of, scan_p
+
+# --- forward ----------------------------------------------------------------------------------------------------------
+
+
+def _jvp(
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    jaxpr: Jaxpr,
+    num_consts: int,
+    num_carry: int,
+    **params: Any,
+) -> tuple[list[Any], list[Any]]:
+    sizes, num_ys = [num_consts, num_carry], len(jaxpr.outvars) - num_carry
+    const_nz, carry_nz, xs_nz = split_list([type(t) is not Zero for t in tangents], sizes)
+    while True:
+        always = (*carry_nz, *[False] * num_ys)
+        pairs, nonzero_out = ad.jvp_jaxpr(jaxpr, (*const_nz, *carry_nz, *xs_nz), always)
+        if list(nonzero_out[:num_carry]) == carry_nz:
+            break
+        carry_nz = [before or now for before, now in zip(carry_nz, nonzero_out, strict=False)]
+    masks = const_nz, carry_nz, xs_nz
+    dots = [
+        [instantiate_zeros(t) for t in compress(part, mask)]
+        for part, mask in zip(split_list(tangents, sizes), masks, strict=True)
+    ]
+    consts, carry, xs = split_list(primals, sizes)
+    counts = [len(part) for part in dots]
+    out_dots = counts[1], sum(nonzero_out) - counts[1]
+    body = in_order(
+        pairs,
+        interleaved((num_consts, num_carry, len(xs)), counts),
+        interleaved((num_carry, num_ys), out_dots),
+    )
+    outs = scan_p.bind(
+        *consts, *dots[0], *carry, *dots[1], *xs, *dots[2],
+        **params | {"jaxpr": body, "num_consts": num_consts + counts[0], "num_carry": num_carry + counts[1]},
+    )  # fmt: skip
+    last, last_dots, ys, ys_dots = split_list(outs, [num_carry, counts[1], num_ys])
+    results = [*last, *ys]
+    return results, ad.with_zeros([*last_dots, *ys_dots], nonzero_out, [core.get_aval(x) for x in results])
+
+
+# --- linearise --------------------------------------------------------------------------------------------------------
+
+
+def _linearize(
+    nonzero: Sequence[bool], *primals: Any, jaxpr: Jaxpr, num_consts: int, num_carry: int, **params: Any
+) -> tuple[list[Any], Callable[..., list[Any]]]:
+    both, mask = _linearized_body(nonzero, primals, jaxpr, num_consts, num_carry)
+    count = len(jaxpr.outvars)
+    consts, rest = list(primals[:num_consts]), primals[num_consts:]
+    primal, consts, hoisted, hoisted_values = hoist(both.primal, consts, both.num_residuals)
+    outs = []
+    if primal.outvars or primal.effects:
+        arguments = params | {"jaxpr": primal, "num_consts": len(consts), "num_carry": num_carry}
+        outs = scan_p.bind(*consts, *rest, **arguments)
+    computed = merge_lists(hoisted, outs[count:], hoisted_values)
+    residuals = both.residuals([*jaxpr.consts, *primals], computed)
+    # Residuals with a row for each step stand behind the tangents of the elements, the others before all tangents.
+    first_x, in_loop = len(jaxpr.consts) + num_consts + num_carry, iter(hoisted)
+    has_rows = [not next(in_loop) if place is None else place >= first_x for place in both.forwarded]
+    num_tangents = len(both.tangent.invars) - len(residuals)
+    tangent = move_inputs_to_front(both.tangent, (*(not r for r in has_rows), *[True] * num_tangents))
+    shared, rows = partition_list(has_rows, residuals)
+
+    def linear(*tangents: Any) -> list[Any]:
+        made = scan_p.bind(
+            *shared,
+            *(instantiate_zeros(t) for t in compress(tangents, mask)),
+            *rows,
+            **params
+            | {
+                "jaxpr": tangent,
+                "num_consts": len(shared) + sum(mask[:num_consts]),
+                "num_carry": sum(mask[num_consts : num_consts + num_carry]),
+            },
+        )
+        return ad.with_zeros(made, both.nonzero, [core.get_aval(x) for x in outs[:count]])
+
+    return outs[:count], linear
+
+
+def _linearized_body(
+    nonzero: Sequence[bool], primals: Sequence[Any], jaxpr: Jaxpr, num_consts: int, num_carry: int
+) -> tuple[LinearizedJaxpr, list[bool]]:
+    """The body as two jaxprs, and which operands of the loop have a tangent in it."""
+    const_nz, carry_nz, xs_nz = split_list(nonzero, [num_consts, num_carry])
+    last = num_consts + num_carry
+    forward = (True,) * len(jaxpr.consts) + tuple(
+        not num_consts <= i < last and not isinstance(x, np.ndarray) for i, x in enumerate(primals)
+    )
+    while True:
+        mask = [*const_nz, *carry_nz, *xs_nz]
+        always = (*carry_nz, *[False] * (len(jaxpr.outvars) - num_carry))
+        both = linearize_jaxpr(jaxpr, tuple(mask), always, forward)
+        if list(both.nonzero[:num_carry]) == carry_nz:
+            return both, mask
+        carry_nz = [before or now for before, now in zip(carry_nz, both.nonzero, strict=False)]
+
+
+def hoist(
+    jaxpr: Jaxpr, consts: list[Any], num_residuals: int
+) -> tuple[Jaxpr, list[Any], list[bool], list[Any]]:
+    """Take out of a loop's body what depends on its constants only, and compute it now.
+
+    Returns the jaxpr of what is left, without those of its last outputs, the residuals, that turned out to be known; its
+    constants; which residuals are known; and their values.
+    """
+    parent = core.current_trace()
+    rest = DynamicJaxprTrace(parent, jaxpr.debug_info)
+    trace = PartialTrace(parent, rest)
+    count = len(jaxpr.outvars) - num_residuals
+    try:
+        others = [rest.new_arg(aval) for aval in jaxpr.in_avals[len(consts) :]]
+        with core.set_current_trace(trace):
+            outs = jaxpr_as_fun(jaxpr)(*consts, *others)
+        known = [not trace.is_tangent(x) for x in outs[count:]]
+        stacked, values = partition_list(known, outs[count:])
+        written = rest.to_jaxpr([*outs[:count], *stacked], jaxpr.debug_info.with_unknown_names())
+    finally:
+        trace.end()
+        rest.end()
+    left, _ = dce_jaxpr(written, True, instantiate=True)
+    return convert_constvars_jaxpr(left), list(left.consts), known, values
+
+
+# --- transpose --------------------------------------------------------------------------------------------------------
+
+
+def _transpose(
+    cts: Sequence[Any],
+    *operands: Any,
+    reverse: bool,
+    jaxpr: Jaxpr,
+    num_consts: int,
+    num_carry: int,
+    **params: Any,
+) -> list[Any]:
+    consts, carry, xs = split_list(operands, [num_consts, num_carry])
+    shared = [x for x in consts if not is_undefined(x)]
+    rows = [x for x in xs if not is_undefined(x)]
+    ct_carry, ct_ys = split_list(cts, [num_carry])
+    ct_carry = [instantiate_zeros(ct) for ct in ct_carry]
+    sums = [zeros_like_aval(tangent_aval(x.aval)) for x in consts if is_undefined(x)]
+    given = [ct for ct in ct_ys if type(ct) is not Zero]
+    operands_of_body = [*shared, *sums, *ct_carry]
+    avals = (
+        *map(core.get_aval, operands_of_body),
+        *(element_of(core.get_aval(x)) for x in (*given, *rows)),
+    )
+    body = transposed_body(
+        jaxpr,
+        len(shared),
+        len(sums),
+        num_carry,
+        len(rows),
+        tuple(type(ct) is not Zero for ct in ct_ys),
+        avals,
+    )
+    arguments = params | {"num_consts": len(shared), "num_carry": len(sums) + num_carry}
+    outs = iter(scan_p.bind(*operands_of_body, *given, *rows, reverse=not reverse, jaxpr=body, **arguments))
+    of_consts = [next(outs) if is_undefined(x) else None for x in consts]
+    of_carry = [ct if is_undefined(x) else None for x, ct in zip(carry, outs, strict=False)]
+    return [*of_consts, *of_carry, *(next(outs) if is_undefined(x) else None for x in xs)]
+
+
+@remembered
+def transposed_body(
+    jaxpr: Jaxpr,
+    num_shared: int,
+    num_sums: int,
+    num_carry: int,
+    num_rows: int,
+    nonzero_ys: tuple[bool, ...],
+    avals: tuple[Any, ...],
+) -> Jaxpr:
+    """The body of the loop that runs backwards.
+
+    Before: shared residuals, linear constants, carry, linear elements, rows of residuals -> carry, ys.
+    After: shared residuals, sums, cotangents of carry and ys, rows -> sums, cotangents of carry and elements.
+    """
+
+    def body(*args: Any) -> list[Any]:
+        sizes = [num_shared, num_sums, num_carry, sum(nonzero_ys)]
+        shared, sums, ct_carry, ct_ys, rows = split_list(args, sizes)
+        linear = jaxpr.in_avals[num_shared : len(jaxpr.invars) - num_rows]
+        inputs = [*shared, *(UndefinedPrimal(tangent_aval(aval)) for aval in linear), *rows]
+        cts = [*ct_carry, *ad.with_zeros(ct_ys, nonzero_ys, jaxpr.out_avals[num_carry:])]
+        found = backward_pass(jaxpr, jaxpr.consts, inputs, cts, before=sums)
+        return [instantiate_zeros(ct) for ct in found if ct is not None]
+
+    return trace_to_jaxpr(body, avals, jaxpr.debug_info.with_unknown_names())
+
+
+primitive_jvps[scan_p] = _jvp
+linearize_rules[scan_p] = _linearize
+primitive_transposes[scan_p] = _transpose

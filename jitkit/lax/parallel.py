@@ -1,0 +1,328 @@
+"""Collectives: what the elements of a batch, each of which runs a function by itself, tell each other.
+
+Inside of `vmap(f, axis_name="i")`, an element knows nothing of the others; `psum(x, "i")` is the sum of all their x, and
+the same for each. Batching rules make that an operation along the batch axis: `psum` of a batch is a sum along its axis,
+`axis_index` an iota, `all_gather` the batch itself, no longer as one. An operand that is the same for all elements is
+counted once for each.
+
+Other named axes stay in the parameters, for the batches around. So do axes given by number, which are those of an element,
+and so at last a `psum` has numbers only, and is lowered as a reduction.
+
+In JAX the same functions tell devices apart (`shard_map`), where they are communication.
+
+JAX: jax/_src/lax/parallel.py:psum
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import core
+from ..base import config
+from ..core import Primitive, ShapedArray, dtypes
+from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher
+from ..interpreters.mlir import LoweringContext, register_lowering
+from ..tree_util import tree_map
+from .convert import convert_element_type
+from .creation import iota
+from .reducers import inline_function
+from .reduction import reduce_max, reduce_min, reduce_sum
+from .shaping import broadcast_in_dim, reshape
+from .utils import canonicalize_axis
+
+Axes = tuple[Any, ...]  # names, and numbers of an element's axes
+
+
+def _axes(axis_name: Any) -> Axes:
+    return tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
+
+
+def _check_bound(axes: Axes, function: str) -> None:
+    """NameError for a name that no `vmap` around has."""
+    known = dict(config.local.state.axis_env)
+    for name in axes:
+        if not isinstance(name, int) and name not in known:
+            raise NameError(
+                f"Found an unbound axis name: {name}. To fix this, please call {function} under `jax.shard_map`.\n"
+                f"In jitkit, call it in a function that is mapped by `vmap(f, axis_name={name!r})`."
+            )
+
+
+def axis_size(axis_name: Any) -> int:
+    """The number of elements along a named axis, or along several. NameError for an unknown name."""
+    known = dict(config.local.state.axis_env)
+    for name in _axes(axis_name):
+        if name not in known:
+            raise NameError(
+                f"unbound axis name: {name}\nThe name is given by `vmap(f, axis_name={name!r})` around."
+            )
+    return math.prod(known[name] for name in _axes(axis_name))
+
+
+# --- psum, pmax, pmin: one value of all elements ------------------------------------------------------------
+
+
+def _define_reduction(
+    name: str, reduce: Callable[[Any, Sequence[int]], Any], of_equals: Callable[[Any, int], Any]
+) -> Primitive:
+    """A reduction over named axes; `of_equals(x, n)` is that of n times the same."""
+    primitive = Primitive(name, pure_shape_rule=False)
+
+    @primitive.def_abstract_eval
+    def _(x: ShapedArray, *, axes: Axes, axis_index_groups: None) -> ShapedArray:
+        _check_bound(axes, "psum")
+        numbers = [axis for axis in axes if isinstance(axis, int)]
+        return ShapedArray([n for axis, n in enumerate(x.shape) if axis not in numbers], x.dtype)
+
+    @register_lowering(primitive)
+    def _(ctx: LoweringContext, x: str, *, axes: Axes, axis_index_groups: None) -> str:
+        return inline_function(ctx, lambda array: [reduce(array, axes)], [x], ctx.avals_in)[0]
+
+    @register_batcher(primitive, even_unmapped=True)
+    def _(axis: AxisData, vals: Vals, dims: Dims, *, axes: Axes, axis_index_groups: None) -> Any:
+        [x], [dim] = vals, dims
+        bind = functools.partial(primitive.bind, axis_index_groups=axis_index_groups)
+        if axis.name is None or axis.name not in axes:
+            if dim is None or not any(isinstance(a, int) for a in axes):
+                return bind(x, axes=axes), dim
+            return bind(moveaxis(x, dim, 0), axes=_renamed(axes, axis)), 0
+        if dim is None:
+            rest = tuple(a for a in axes if a != axis.name)
+            return of_equals(bind(x, axes=rest) if rest else x, axis.size), None
+        return bind(moveaxis(x, dim, 0), axes=_renamed(axes, axis)), None
+
+    return primitive
+
+
+def _renamed(axes: Axes, axis: AxisData) -> Axes:
+    """Axes of an element as those of a batch whose axis is the first, the name of that among them."""
+    return tuple(0 if a == axis.name else a + 1 if isinstance(a, int) else a for a in axes)
+
+
+def _times(x: Any, count: int) -> Any:
+    return dtypes.dtype(x).type(count) * x
+
+
+psum_p = _define_reduction("psum", reduce_sum, _times)
+pmax_p = _define_reduction("pmax", reduce_max, lambda x, count: x)
+pmin_p = _define_reduction("pmin", reduce_min, lambda x, count: x)
+
+
+def _reduce_leaf(primitive: Primitive, x: Any, axis_name: Any, axis_index_groups: Any) -> Any:
+    if axis_index_groups is not None:
+        raise NotImplementedError("axis_index_groups not supported in vmap collectives.")
+    return primitive.bind(x, axes=_axes(axis_name), axis_index_groups=None)
+
+
+def psum(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
+    """The sum of all elements' x; of bools, as int32. A value that is known while tracing, such as 1, is multiplied by the
+    number of elements: `psum(1, "i")` is a Python int.
+
+    Args:
+      x: an array, or a tree of them.
+      axis_name: the name of an axis, or several in a tuple, among which may be numbers of an element's own axes.
+      axis_index_groups: not supported.
+
+    Raises:
+      NameError: there is no axis of this name around.
+    """
+
+    def leaf(x: Any) -> Any:
+        if dtypes.dtype(x) == np.bool_:
+            x = convert_element_type(x, np.int32)
+        if isinstance(x, core.Tracer) or axis_index_groups is not None:
+            return _reduce_leaf(psum_p, x, axis_name, axis_index_groups)
+        axes = _axes(axis_name)
+        size = axis_size([axis for axis in axes if not isinstance(axis, int)])
+        numbers = [canonicalize_axis(axis, np.ndim(x)) for axis in axes if isinstance(axis, int)]
+        total = reduce_sum(x, numbers) if numbers else x
+        return total * size if isinstance(total, (int, float, complex)) else _times(total, size)
+
+    return tree_map(leaf, x)
+
+
+def pmean(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
+    """The mean of all elements' x; arguments and errors are those of `psum`."""
+    total = psum(x, axis_name, axis_index_groups=axis_index_groups)
+    count = psum(1, axis_name, axis_index_groups=axis_index_groups)
+    return tree_map(lambda leaf: leaf / count, total)
+
+
+def pmax(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
+    """The greatest of all elements' x, elementwise; arguments and errors are those of `psum`."""
+    return tree_map(lambda leaf: _reduce_leaf(pmax_p, leaf, axis_name, axis_index_groups), x)
+
+
+def pmin(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
+    """The least of all elements' x, elementwise; arguments and errors are those of `psum`."""
+    return tree_map(lambda leaf: _reduce_leaf(pmin_p, leaf, axis_name, axis_index_groups), x)
+
+
+# --- axis_index: which element this is ----------------------------------------------------------------------
+
+axis_index_p = Primitive("axis_index", pure_shape_rule=False)
+
+
+@axis_index_p.def_abstract_eval
+def _(*, axis_name: Hashable) -> ShapedArray:
+    _check_bound((axis_name,), "axis_index")
+    return ShapedArray((), np.int32)
+
+
+@register_batcher(axis_index_p, even_unmapped=True)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, axis_name: Hashable) -> Any:
+    if axis_name != axis.name:
+        return axis_index_p.bind(axis_name=axis_name), None
+    return iota(np.int32, axis.size), 0
+
+
+def axis_index(axis_name: Any) -> Any:
+    """The number of this element along a named axis; of several axes, the last counts fastest. NameError for an unknown
+    name.
+    """
+    if not isinstance(axis_name, (tuple, list)):
+        return axis_index_p.bind(axis_name=axis_name)
+    index: Any = convert_element_type(0, np.int32)
+    size = 1
+    for name in reversed(axis_name):
+        index += axis_index(name) * size
+        size *= axis_size(name)
+    return index
+
+
+# --- all_gather: the values of all elements -----------------------------------------------------------------
+
+all_gather_p = Primitive("all_gather", pure_shape_rule=False)
+
+
+@all_gather_p.def_abstract_eval
+def _(
+    x: ShapedArray,
+    *,
+    all_gather_dimension: int,
+    axis_name: Axes,
+    axis_index_groups: None,
+    axis_size: int,
+    tiled: bool,
+) -> ShapedArray:
+    _check_bound(axis_name, "all_gather")
+    shape = list(x.shape)
+    if tiled:
+        shape[all_gather_dimension] *= axis_size
+    else:
+        shape.insert(all_gather_dimension, axis_size)
+    return x.update(shape=shape)
+
+
+@register_batcher(all_gather_p, even_unmapped=True)
+def _(
+    axis: AxisData,
+    vals: Vals,
+    dims: Dims,
+    *,
+    all_gather_dimension: int,
+    axis_name: Axes,
+    tiled: bool,
+    **params: Any,
+) -> Any:
+    [x], [dim], to = vals, dims, all_gather_dimension
+    if axis.name is None or axis.name not in axis_name:
+        if dim is not None:
+            to, dim = to + (dim <= to), dim + (dim > to and not tiled)
+        return all_gather_p.bind(x, all_gather_dimension=to, axis_name=axis_name, tiled=tiled, **params), dim
+    if len(axis_name) > 1:
+        raise NotImplementedError(
+            "all_gather along several named axes at once: gather along one after the other"
+        )
+    if dim is None:
+        shape = (*np.shape(x)[:to], axis.size, *np.shape(x)[to:])
+        gathered = broadcast_in_dim(x, shape, [i for i in range(len(shape)) if i != to])
+    else:
+        gathered = moveaxis(x, dim, to)
+    if tiled:
+        shape = gathered.shape
+        gathered = reshape(gathered, (*shape[:to], shape[to] * shape[to + 1], *shape[to + 2 :]))
+    return gathered, None
+
+
+def all_gather(
+    x: Any, axis_name: Any, *, axis_index_groups: None = None, axis: int = 0, tiled: bool = False
+) -> Any:
+    """The values of all elements, along a new axis; with `tiled` one after the other along an axis that is there.
+
+    Args:
+      x: an array, or a tree of them.
+      axis_name: the name of an axis.
+      axis_index_groups: not supported.
+      axis: where the values go.
+      tiled: see above.
+
+    Raises:
+      NameError: there is no axis of this name around.
+    """
+    if axis_index_groups is not None:
+        raise NotImplementedError("axis_index_groups not supported in vmap")
+    names, size = _axes(axis_name), axis_size(axis_name)
+
+    def leaf(x: Any) -> Any:
+        to = canonicalize_axis(axis, np.ndim(x) + (not tiled))
+        return all_gather_p.bind(
+            x, all_gather_dimension=to, axis_name=names, axis_index_groups=None, axis_size=size, tiled=tiled
+        )
+
+    return tree_map(leaf, x)
+
+
+# --- ppermute: the value of another element -----------------------------------------------------------------
+
+ppermute_p = Primitive("ppermute", pure_shape_rule=False)
+
+
+@ppermute_p.def_abstract_eval
+def _(x: ShapedArray, *, axis_name: Axes, perm: Sequence[tuple[int, int]]) -> ShapedArray:
+    _check_bound(axis_name, "ppermute")
+    return x
+
+
+@register_batcher(ppermute_p, even_unmapped=True)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, axis_name: Axes, perm: Sequence[tuple[int, int]]) -> Any:
+    [x], [dim] = vals, dims
+    if axis.name is None or axis.name not in axis_name:
+        return ppermute_p.bind(x, axis_name=axis_name, perm=perm), dim
+    others = tuple(name for name in axis_name if name != axis.name)
+    if others:
+        return ppermute_p.bind(x, axis_name=others, perm=perm), dim
+    if len(perm) != axis.size:
+        raise AssertionError(
+            f"Permutation doesn't match the axis size!\nppermute got {len(perm)} pairs (source, destination), and the axis "
+            f"{axis.name!r} has {axis.size} elements: under vmap, each of them needs a pair."
+        )
+    if dim is None:
+        return x, None
+    sources = np.zeros(axis.size, int)
+    for source, destination in perm:
+        sources[destination] = source
+    return x.take(sources, dim), dim
+
+
+def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
+    """The value of another element: `perm` holds pairs (source, destination), one for each element.
+
+    Raises:
+      NameError: there is no axis of this name around.
+      AssertionError: there is not one pair for each element.
+    """
+    pairs = tuple((source, destination) for source, destination in perm)
+    return tree_map(lambda leaf: ppermute_p.bind(leaf, axis_name=_axes(axis_name), perm=pairs), x)
+
+
+def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
+    """The value of another element: of element `perm[i]` for element i. ValueError unless it is a permutation."""
+    if set(perm) != set(range(len(perm))):
+        raise ValueError(f"`perm` does not represent a permutation: {perm}")
+    return ppermute(x, axis_name, [(source, i) for i, source in enumerate(perm)])

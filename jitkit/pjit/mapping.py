@@ -1,0 +1,258 @@
+"""function of elements -> function of batches
+
+`vmap`. The function that it returns takes arrays with one axis more, and does to all elements along it what the given
+function does to one. It calls that function once, on tracers (`interpreters/batching`), each time that it is called
+itself: under `jit` once per signature, and eagerly each time.
+
+What is here is the bookkeeping around it: which axis of which leaf, whether these have one size, and where the axis goes
+in the results.
+
+JAX: jax/_src/api.py:vmap
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import inspect
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import core
+from ..base import traceback_util
+from ..interpreters.batching import AxisData, Dim, batch, move_to
+from ..signature import api_util
+from ..tree_util import (
+    PyTreeDef,
+    broadcast_prefix,
+    keystr,
+    prefix_errors,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_leaves,
+    tree_unflatten,
+)
+
+
+def vmap(
+    fun: Callable[..., Any],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_name: Hashable = None,
+    axis_size: int | None = None,
+    spmd_axis_name: Hashable = None,
+) -> Callable[..., Any]:
+    """A function that maps `fun` over an axis of its arguments, all elements at once.
+
+        vv = lambda x, y: jnp.vdot(x, y)            #  ([a], [a]) -> []
+        mv = vmap(vv, in_axes=(0, None))            #  ([b,a], [a]) -> [b]
+        mm = vmap(mv, in_axes=(None, 1), out_axes=1)  #  ([b,a], [a,c]) -> [b,c]
+
+    Args:
+      fun: a function of arrays, or of trees of arrays.
+      in_axes: which axis of each positional argument is mapped over: an int, also negative, or None for an argument that
+        every call gets as it is; one for all arguments, or a tuple with an entry for each, which may be a tree that ends
+        above the leaves. Keyword arguments are mapped over axis 0.
+      out_axes: where the axis goes in the results: an int, or None for what is the same for all elements; one for all, or
+        a tree that ends above the leaves.
+      axis_name: for collectives inside of `fun`, such as `lax.psum(x, axis_name)`.
+      axis_size: the number of elements; needed where no argument has them.
+      spmd_axis_name: not supported.
+
+    Raises:
+      TypeError: axes that are none.
+      ValueError: axes that do not fit the arguments or results, out of range, or of different sizes.
+      NotImplementedError: an operation in `fun` has no batching rule.
+    """
+    api_util.check_callable(fun)
+    if spmd_axis_name is not None:
+        raise NotImplementedError(
+            "vmap: spmd_axis_name is not supported: jitkit has no sharding constraints inside of a function that such a "
+            "name would extend.\nLeave it out: XLA finds a sharding by itself."
+        )
+    in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
+    if in_axes is not None and type(in_axes) not in (int, tuple):
+        raise TypeError(
+            "vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments passed to "
+            f"the function, but got {in_axes}."
+        )
+    for name, axes in (("in_axes", in_axes), ("out_axes", out_axes)):
+        if any(type(axis) is not int for axis in tree_leaves(axes)):
+            raise TypeError(
+                f"vmap {name} must be an int, None, or (nested) container with those types as leaves, but got {axes}."
+            )
+
+    @functools.wraps(fun)
+    @traceback_util.api_boundary
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        if isinstance(in_axes, tuple) and len(in_axes) != len(args):
+            raise ValueError(
+                "vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments passed "
+                f"to the function, but got len(in_axes)={len(in_axes)}, len(args)={len(args)}"
+            )
+        leaves, in_tree = tree_flatten((args, kwargs))
+        dims = _axis_of_each_argument(in_tree, in_axes)
+        size = _mapped_size(fun, in_tree, leaves, dims, axis_size)
+        dims = [None if dim is None else dim % len(_shape(x)) for x, dim in zip(leaves, dims, strict=True)]
+        out_trees: list[PyTreeDef] = []
+
+        def flat_fun(*leaves: Any) -> list[Any]:
+            args, kwargs = tree_unflatten(in_tree, leaves)
+            outs, out_tree = tree_flatten(fun(*args, **kwargs))
+            out_trees.append(out_tree)
+            return outs
+
+        axis = AxisData(axis_name, size)
+        outs, out_dims = batch(flat_fun, axis, leaves, dims)
+        return tree_unflatten(out_trees[0], _moved(axis, outs, out_dims, out_trees[0], out_axes))
+
+    mapped.__doc__ = _documentation(fun)
+    return mapped
+
+
+def _documentation(fun: Callable[..., Any]) -> str:
+    name = getattr(fun, "__name__", repr(fun))
+    text = (
+        f"Vectorized version of {name}. Takes similar arguments as {name} but with additional array axes over which {name} "
+        "is mapped."
+    )
+    return f"{text}\n\nOriginal documentation:\n\n{fun.__doc__}" if getattr(fun, "__doc__", None) else text
+
+
+def _is_none(x: Any) -> bool:
+    return x is None
+
+
+def axis_of_each_leaf(name: str, axes: Any, tree: PyTreeDef) -> list[Dim]:
+    """A tree of axes that ends above the leaves of a tree, as one axis (or None) for each leaf. ValueError if it is no prefix;
+    `name` says of what.
+    """
+    values = tree_unflatten(tree, range(tree.num_leaves))
+    try:
+        return broadcast_prefix(axes, values, _is_none)
+    except ValueError:
+        errors = prefix_errors(axes, values, _is_none)
+    details = "\n  ".join(error(name).args[0] for error in errors)
+    raise ValueError(
+        f"{name} specification must be a tree prefix of the corresponding value; \n"
+        f"  Mismatch details ({len(errors)} found):\n  {details}"
+    )
+
+
+def _axis_of_each_argument(tree: PyTreeDef, in_axes: Any) -> list[Dim]:
+    """For each leaf of `(args, kwargs)`: keyword arguments are mapped over axis 0."""
+    args, kwargs = tree.children()
+    axes = axis_of_each_leaf("vmap in_axes", in_axes, args)
+    return axes + [0] * kwargs.num_leaves
+
+
+def _shape(x: Any) -> tuple[int, ...]:
+    shape: tuple[int, ...] = np.shape(x)
+    return shape
+
+
+# --- one size -----------------------------------------------------------------------------------------------
+
+
+def _mapped_size(
+    fun: Callable[..., Any],
+    tree: PyTreeDef,
+    leaves: Sequence[Any],
+    dims: Sequence[Dim],
+    axis_size: int | None,
+) -> int:
+    """The size that all mapped axes have. ValueError where there is none, or more than one."""
+    if not leaves and axis_size is None:
+        args, kwargs = tree_unflatten(tree, leaves)
+        raise ValueError(
+            "vmap wrapped function must be passed at least one argument containing an array or axis_size must be specified, "
+            f"got empty *args={args} and **kwargs={kwargs}"
+        )
+    sizes = [None if dim is None else _size_along(x, dim) for x, dim in zip(leaves, dims, strict=True)]
+    different = {size for size in (*sizes, axis_size) if size is not None}
+    if len(different) == 1:
+        return different.pop()
+    if not different:
+        raise ValueError(
+            "vmap must have at least one non-None value in in_axes or axis_size must be specified"
+        )
+    raise _inconsistent_sizes(_names_of_leaves(fun, tree, leaves), dims, sizes, axis_size)
+
+
+def _size_along(x: Any, dim: int) -> int:
+    """The size of an axis. ValueError where an array has too few axes; TypeError for what is no array."""
+    shape = core.typeof(x).shape
+    if not -len(shape) <= dim < len(shape):
+        raise ValueError(
+            f"vmap was requested to map its argument along axis {dim}, which implies that its rank should be at least "
+            f"{dim + 1 if dim >= 0 else -dim}, but is only {len(shape)} (its shape is {shape})"
+        )
+    return int(shape[dim])
+
+
+def _inconsistent_sizes(
+    names: Sequence[str], dims: Sequence[Dim], sizes: Sequence[int | None], axis_size: int | None
+) -> ValueError:
+    """The error for mapped axes of several sizes: an example of each, the most frequent first."""
+    lines = ["vmap got inconsistent sizes for array axes to be mapped:"]
+    if axis_size is not None:
+        lines.append(f"  * the `axis_size` argument was {axis_size};")
+    counts = collections.Counter(size for size in sizes if size is not None).most_common()
+    for place, (size, count) in enumerate(counts):
+        example = sizes.index(size)
+        many = "one axis" if count == 1 else f"{'some' if place else 'most'} axes ({count} of them)"
+        lines.append(
+            f"  * {many} had size {size}{'' if count == 1 else ', e.g.'}"
+            f"{':' if count == 1 else ''} axis {dims[example]} of {names[example]};"
+        )
+    return ValueError("\n".join(lines).removesuffix(";"))
+
+
+def _names_of_leaves(fun: Callable[..., Any], tree: PyTreeDef, leaves: Sequence[Any]) -> list[str]:
+    """What each leaf of the arguments is called: `argument x['w'] of type float32[3]`."""
+    args, kwargs = tree_unflatten(tree, leaves)
+    try:
+        parameters = list(inspect.signature(fun).bind(*args, **kwargs).signature.parameters)
+    except (TypeError, ValueError):
+        parameters = []
+
+    def name(path: Any) -> str:
+        position = path[0].idx
+        if position >= len(parameters):
+            return f"args{keystr(path)}"
+        return f"argument {parameters[position]}{keystr(path[1:])}"
+
+    named = [(name(path), x) for path, x in tree_flatten_with_path(args)[0]]
+    named += [(f"kwargs{keystr(path)}", x) for path, x in tree_flatten_with_path(kwargs)[0]]
+    return [f"{called} of type {core.get_aval(x).str_short()}" for called, x in named]
+
+
+# --- results ------------------------------------------------------------------------------------------------
+
+
+def _moved(
+    axis: AxisData, outs: Sequence[Any], dims: Sequence[Dim], tree: PyTreeDef, out_axes: Any
+) -> list[Any]:
+    """The results with their batch axes where they are wanted. ValueError where a batch is not to have one."""
+    wanted = axis_of_each_leaf("vmap out_axes", out_axes, tree)
+    moved = []
+    for i, (x, dim, to) in enumerate(zip(outs, dims, wanted, strict=True)):
+        if not core.is_array_value(x):
+            raise TypeError(f"Output from batched function {x!r} with type {type(x)} is not a valid JAX type")
+        if to is not None:
+            rank = np.ndim(x) + (dim is None)
+            if not -rank <= to < rank:
+                raise ValueError(f"axis {to} is out of bounds for array of dimension {rank}")
+            x = move_to(x, dim, to % rank, axis.size)
+        elif dim is not None:
+            if axis.name is not None:
+                raise ValueError(f"vmap has mapped output (axis_name={axis.name}) but out_axes is None")
+            paths, _ = tree_flatten_with_path(tree_unflatten(tree, range(tree.num_leaves)))
+            raise ValueError(
+                f"at vmap out_axes{keystr(paths[i][0])}, got axis spec None but output was batched on axis {dim}\n"
+                "None is for what is the same for all elements. Give the axis where the batch goes, such as 0."
+            )
+        moved.append(x)
+    return moved

@@ -1,0 +1,53 @@
+"""Programs under `vmap`, with `jitkit` and with `jax`: the same jaxprs to the letter, and the same results.
+
+A program is a function `program(jax, jnp, *elements)`. Tables of them are compared jaxpr by jaxpr, which is cheap, and then all at
+once by their results: one compilation on each side.
+"""
+
+from __future__ import annotations
+
+import re
+
+import jax
+import jax.numpy
+from lax_oracle import JAXPRS_ARE_OURS
+from twin import OURS, THEIRS, difference, plain
+
+import jitkit
+from jitkit.jaxpr.check import check_jaxpr
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+
+
+def mapped(program, in_axes=0, **options):
+    """`program` under vmap, as a program of batches."""
+
+    def program_of_batches(jax, jnp, *batches):
+        return jax.vmap(lambda *elements: program(jax, jnp, *elements), in_axes, **options)(*batches)
+
+    return program_of_batches
+
+
+def assert_same_batches(programs, *batches, check_values=True):
+    """Each of the programs, which take batches, gives the jaxpr that it gives with JAX; and all give the same results."""
+    for name, program in programs.items():
+        ours, theirs = (bound(program, modules) for modules in (OURS, THEIRS))
+        our_jaxpr = jitkit.make_jaxpr(ours)(*batches)
+        check_jaxpr(our_jaxpr)
+        if JAXPRS_ARE_OURS:
+            printed = [
+                _ADDRESS.sub("", str(jaxpr)) for jaxpr in (our_jaxpr, jax.make_jaxpr(theirs)(*batches))
+            ]
+            assert printed[0] == printed[1], name
+    if check_values:
+        ours, theirs = (bound(_all_of(programs), modules) for modules in (OURS, THEIRS))
+        found = difference(plain(jitkit.jit(ours)(*batches)), plain(jax.jit(theirs)(*batches)))
+        assert found is None, found
+
+
+def bound(program, modules):
+    return lambda *args: program(*modules, *args)
+
+
+def _all_of(programs):
+    return lambda jax, jnp, *args: {name: program(jax, jnp, *args) for name, program in programs.items()}

@@ -1,0 +1,150 @@
+"""grad and its relatives as users call them, against JAX: arguments, trees, errors, values, types."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy
+import numpy as np
+import pytest
+from twin import raised, same_as_jax
+
+import jitkit
+import jitkit.numpy
+
+REFUSALS = """
+jax.grad(lambda x: x)(np.ones(3, np.float32))
+jax.grad(lambda x: 'a')(1.0)
+jax.grad(lambda x: x * 1j)(1.0)
+jax.grad(lambda x: 3)(1.0)
+jax.grad(lambda x: x)(1)
+jax.grad(lambda x: x, 1)(1.0)
+jax.grad(lambda x: x, holomorphic=True)(1.0)
+jax.grad(3)
+jax.grad(lambda x: lax.nextafter(x, 2.0))(1.0)
+jax.jvp(jnp.sin, (1.0,), (1,))
+jax.jvp(jnp.sin, (1.0,), 1.0)
+jax.jvp(jnp.sin, (np.ones(3, np.float32),), (np.ones(2, np.float32),))
+jax.jvp(jnp.sin, (1.0,), (1.0, 1.0))
+jax.vjp(lambda x: (x, x), 1.0)[1]((2.0,))
+jax.vjp(jnp.sin, 1.0)[1](np.ones(3, np.float32))
+jax.linearize(jnp.sin, 1.0)[1](np.ones(2, np.float32))
+jax.linearize(jnp.sin, 1.0)[1](1.0, 1.0)
+jax.linear_transpose(lambda x: x.astype(int), 1.0)
+jax.linear_transpose(lambda x: x * 3, 1.0)((1.0,))
+jax.value_and_grad(lambda x: x['a'])({'a': 1})
+jax.jit(jax.grad(lambda x: x if x > 0 else -x))(-2.0)
+jax.grad(lambda x: lax.while_loop(lambda c: c[0] < 3.0, lambda c: (c[0] + x, c[1]), (0.0, x))[0])(1.0)
+""".strip().split("\n")
+
+
+@pytest.mark.parametrize("source", REFUSALS)
+def test_refusals_have_the_class_and_first_line_of_jax(source):
+    modules = (jax, jax.numpy), (jitkit, jitkit.numpy)
+    theirs, ours = (
+        raised(eval(f"lambda: {source}", {"jax": one, "jnp": numpy, "lax": one.lax, "np": np}))
+        for one, numpy in modules
+    )
+    assert ours == theirs
+
+
+@same_as_jax
+def test_arguments_trees_and_other_data(jax, jnp):
+    def loss(params, x, scale=2.0):
+        return (params["w"] * x + params["b"]).sum() * scale, {"half": params["w"] / 2}
+
+    params = {"w": jnp.arange(3.0), "b": jnp.float32(1)}
+    x = jnp.ones(3)
+    return [
+        jax.grad(loss, has_aux=True)(params, x),
+        jax.value_and_grad(loss, argnums=(1, 0), has_aux=True)(params, x, scale=3.0),
+        jax.grad(lambda x, y: x * y, argnums=-1)(2.0, 3.0),
+        jax.grad(lambda z: z * z * jnp.sin(z), holomorphic=True)(1 + 2j),
+        jax.grad(lambda x: x["a"][0] * 2 + x["b"])({"a": [1.0, None], "b": 2.0}),
+    ]
+
+
+@same_as_jax
+def test_jvp_vjp_and_linearize_give_trees_like_the_result(jax, jnp):
+    def f(x, y):
+        return {"sum": x + y, "int": 3, "product": (x * y, jnp.sign(x))}
+
+    out, f_vjp = jax.vjp(f, 2.0, 3.0)
+    out2, f_jvp, aux = jax.linearize(lambda x: (x * x, {"n": x}), 3.0, has_aux=True)
+    zero = np.zeros((), jax.dtypes.float0) if hasattr(jax.dtypes, "float0") else None
+    return [
+        out,
+        f_vjp({"sum": 1.0, "int": zero, "product": (2.0, 5.0)}),
+        (out2, f_jvp(1.0), f_jvp(2.0), aux),
+        jax.jvp(lambda x: (x * x, 7), (3.0,), (1.0,), has_aux=True),
+        jax.linear_transpose(lambda x: [x * 3, x[:1]], np.ones(2, np.float32))([jnp.ones(2), jnp.ones(1)]),
+    ]
+
+
+@same_as_jax
+def test_python_can_look_at_values_where_nothing_is_traced(jax, jnp):
+    def f(x):
+        y = x if x > 0 else -x
+        for _ in range(int(y)):
+            y = y * x
+        return y * float(jax.lax.stop_gradient(x))
+
+    return [jax.grad(f)(-2.0), jax.grad(jax.grad(f))(3.0), jax.jvp(f, (2.5,), (1.0,))]
+
+
+@same_as_jax
+def test_derivatives_nest_and_close_over_each_others_values(jax, jnp):
+    def f(x):
+        inner = jax.grad(lambda y: jnp.sin(x * y) * y)(x)
+        _, tangent = jax.jvp(lambda y: jax.jit(lambda z: z * y * x)(y), (x,), (inner,))
+        return tangent * x
+
+    g = jax.jit(jax.grad(f))
+    return [jax.grad(f)(0.7), g(0.7), jax.grad(g)(0.7), g._cache_size()]
+
+
+@same_as_jax
+def test_a_value_that_leaks_is_named(jax, jnp):
+    kept = []
+    jax.grad(lambda x: kept.append(x) or x * 2)(1.0)
+    return raised(lambda: jnp.sin(kept[0]))[0]
+
+
+@same_as_jax
+def test_a_network_learns(jax, jnp):
+    """Two layers on a dict of parameters, by a jitted step: the losses, and how often the loss was traced."""
+    traces = []
+
+    def loss(params, x, y):
+        traces.append(1)
+        hidden = jax.nn.relu(x @ params["w1"] + params["b1"])
+        return jnp.mean((hidden @ params["w2"] + params["b2"] - y) ** 2)
+
+    @jax.jit
+    def step(params, x, y):
+        value, grads = jax.value_and_grad(loss)(params, x, y)
+        return value, jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)
+
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(32, 2)).astype(np.float32)
+    y = np.sin(x[:, :1]) * x[:, 1:]
+    params = {
+        "w1": rng.normal(size=(2, 16)).astype(np.float32), "b1": np.zeros(16, np.float32),
+        "w2": 0.1 * rng.normal(size=(16, 1)).astype(np.float32), "b2": np.zeros(1, np.float32),
+    }  # fmt: skip
+    losses = []
+    for _ in range(20):
+        value, params = step(params, x, y)
+        losses.append(round(float(value), 3))
+    assert losses[-1] < losses[0] / 2
+    return losses, len(traces)
+
+
+def test_an_integer_has_a_gradient_without_bytes():
+    def f(x, n):
+        return x * n
+
+    (of_x, of_n), theirs = (
+        one.grad(f, argnums=(0, 1), allow_int=True)(2.0, np.arange(3)[1]) for one in (jitkit, jax)
+    )
+    assert float(of_x) == 1.0
+    assert (of_n.dtype, of_n.shape) == (theirs[1].dtype, theirs[1].shape)

@@ -1,0 +1,97 @@
+"""Derivatives of conditionals, loops and nested calls against JAX: printed to the letter; and against finite differences."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+from lax_oracle import JAXPRS_ARE_OURS
+from test_ad_rules import X, assert_printed_alike, both
+from twin import raised
+
+import jitkit
+import jitkit.numpy as jnp
+from jitkit import lax
+
+PROGRAMS = """
+lax.cond(x[0, 0] > 0, lambda x: (jnp.sin(x) * x).sum(), lambda x: x[0, 0] * jnp.exp(x[0, 1]) + jnp.ones(3).sum(), x)
+lax.switch(1, [lambda x: x * 1.0, lambda x: jnp.cos(x), lambda x: jnp.ones((2, 3))], x).sum()
+lax.cond(x[0, 0] > 2, lambda: x * 2, lambda: x * x).sum()
+lax.scan(lambda c, y: (c * y, c + y), x[0], x)[0].sum()
+lax.scan(lambda c, y: (c * y * x[0, 0], jnp.sin(c) + y), x[0], x)[1].sum()
+lax.scan(lambda c, y: (jnp.tanh(c @ x.T @ x + y), c[0]), x[0], x)[1].sum()
+lax.scan(lambda c, _: (jnp.sin(c) * x[0], None), x[1], None, length=4)[0].sum()
+lax.scan(lambda c, y: (c * y, (c, 1)), x[0], x, reverse=True)[1][0].sum()
+lax.scan(lambda c, y: (jnp.sin(c) * y * jnp.sin(x[0]) * x[1] + jnp.exp(x[1]), jnp.where(c > 0, c, y)), x[0], x)[1].sum()
+lax.scan(lambda c, y: (lax.cond(c[0] > 1, lambda c: c * y, lambda c: jnp.sin(c), c), c.sum()), x[0], x)[1].sum()
+lax.scan(jax.jit(lambda c, y: (c * y, c + y)), x[0], x)[0].sum()
+jax.jit(lambda x: lax.scan(lambda c, y: (c * y, c + y), x[0], x)[0].sum())(x)
+lax.scan(lambda c, y: (c * (np.arange(3) @ jnp.cos(x[0])), None), x[0], x)[0].sum()
+lax.fori_loop(0, 3, lambda i, c: c * x[0] + i, x[1]).sum()
+lax.map(lambda r: jnp.sin(r).sum(), x).sum()
+lax.associative_scan(jnp.multiply, x).sum()
+jnp.polyval(x[0], x[1, 1])
+jax.jit(lambda y: jnp.where(y > x, y, jnp.sin(x)))(x).sum()
+jax.grad(lambda y: lax.scan(lambda c, r: (jnp.sin(c) * r * y.sum(), None), x[0], x)[0].sum())(x).sum()
+""".strip().split("\n")
+
+WHILE = "lax.while_loop(lambda c: c[0] < 3.0, lambda c: (c[0] + 1, c[1] * x), (0.0, x))[1]"
+
+
+@pytest.mark.parametrize("source", PROGRAMS)
+def test_both_directions_are_printed_as_by_jax(source):
+    theirs, ours = both(source)
+    assert_printed_alike(jax.grad(theirs), jitkit.grad(ours), X)
+    assert_printed_alike(
+        lambda x: jax.jvp(theirs, (x,), (x * 2,)), lambda x: jitkit.jvp(ours, (x,), (x * 2,)), X
+    )
+
+
+def test_all_of_them_agree_with_finite_differences():
+    """One program with all of them, in both systems of numbers: the gradient along a direction, and a difference."""
+    functions = [both(source)[1] for source in PROGRAMS]
+
+    @jitkit.jit
+    def values(x):
+        return jnp.stack([f(x) for f in functions])
+
+    direction = np.cos(np.arange(6.0)).reshape(2, 3)
+    with jitkit.config.override(enable_x64=True):
+        x, step = X.astype(np.float64) + 0.01, 1e-6
+        _, tangents = jitkit.jvp(values, (x,), (direction,))
+        (cotangents,) = jitkit.vjp(values, x)[1](np.ones(len(functions)))
+        wanted = (np.asarray(values(x + step * direction)) - np.asarray(values(x - step * direction))) / (
+            2 * step
+        )
+    np.testing.assert_allclose(np.asarray(tangents), wanted, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(np.vdot(np.asarray(cotangents), direction), wanted.sum(), rtol=1e-5)
+
+
+def test_while_loop_goes_forward_only():
+    theirs, ours = both(WHILE)
+    if JAXPRS_ARE_OURS:
+        assert_printed_alike(
+            lambda x: jax.jvp(theirs, (x,), (x,)), lambda x: jitkit.jvp(ours, (x,), (x,)), 1.5
+        )
+    assert float(jitkit.linearize(ours, 1.5)[1](1.0)) == 4 * 1.5**3
+    assert raised(jitkit.grad(ours), 1.5) == raised(jax.grad(theirs), 1.5)
+
+
+def test_a_loop_through_which_no_tangent_goes_is_no_obstacle():
+    def f(x):
+        return x * lax.while_loop(lambda c: c < 3, lambda c: c + 1, 0)
+
+    assert float(jitkit.grad(f)(2.0)) == 3.0
+
+
+def test_a_jitted_function_is_linearised_once_for_all_its_calls():
+    traces = []
+
+    @jitkit.jit
+    def f(x):
+        traces.append(x)
+        return jnp.sin(x)
+
+    jitkit.grad(lambda x: f(f(f(x))))(1.0)
+    jitkit.grad(f)(2.0)
+    assert len(traces) == 1
