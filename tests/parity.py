@@ -31,11 +31,14 @@ import jax.scipy.stats
 import ml_dtypes
 import numpy as np
 import parity_samples
+from jax._src.interpreters import ad as jax_ad
+from jax._src.interpreters import batching as jax_batching
 from lax_oracle import first_line
 from twin import difference, plain, words
 
 import jitkit
 from jitkit.base import names_of_jax
+from jitkit.interpreters import ad_rules, batching, mlir
 
 PATH = pathlib.Path(__file__).resolve().parent.parent / "docs" / "parity.md"
 VERSION = "0.10.2"  # the version of JAX that the table is about
@@ -65,10 +68,6 @@ REASONS: tuple[tuple[str, str], ...] = (
     (
         r"(a list|None): lax\.(broadcast|expand_dims|conv_transpose|dynamic_|map\(lambda a: a.sum)",
         _OTHER_SENTENCE,
-    ),
-    (
-        r"((?!None|0-d|weak|a list).*: )?lax\.map\(lambda a: a\.sum\(\), x, batch_size",
-        "batches are mapped one by one, for want of vmap",
     ),
     (
         r"(.*: )?jnp\.linalg\.(solve|inv|tensorinv|tensorsolve)",
@@ -475,11 +474,49 @@ def render_section(heading: str, rows: list[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
+# The tables of rules of a transformation: ours, and JAX's.
+RULES = {
+    "jvp": (ad_rules.primitive_jvps, jax_ad.primitive_jvps),
+    "transpose": (ad_rules.primitive_transposes, jax_ad.primitive_transposes | jax_ad.fancy_transposes),
+    "batching": (batching.primitive_batchers, jax_batching.fancy_primitive_batchers),
+}
+# Why a primitive has no rule that it has in JAX, or has one that it has not there.
+RULE_REASONS = {
+    **{(kind, "eval_jaxpr"): "only in lowerings" for kind in RULES},
+    ("jvp", "custom_jvp_call"): "by its own rule", ("jvp", "jit"): "by its jaxpr",
+    ("batching", "custom_jvp_call"): "by its jaxpr", ("batching", "empty"): "no operands",
+}  # fmt: skip
+
+
 def render_primitives() -> str:
-    """The names of primitives."""
+    """The names of primitives, and which rules they have."""
     ours = {name: str(getattr(jitkit.lax, name)) for name in dir(jitkit.lax) if name.endswith("_p")}
     same = [f"`{name}`" for name, printed in ours.items() if printed == str(getattr(jax.lax, name, None))]
-    return f"## Primitives\n\nPrinted with the same name as in JAX: {', '.join(same)}.\n"
+    names = sorted({primitive.name for primitive in mlir._rules})
+    lines = [
+        f"## Primitives\n\nPrinted with the same name as in JAX: {', '.join(same)}.\n",
+        RULES_TEXT,
+        f"| | {' | '.join(RULES)} |",
+        "|---|" + "---|" * len(RULES),
+        *(f"| `{name}` | {' | '.join(rule_of(name, kind) for kind in RULES)} |" for name in names),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+RULES_TEXT = """\
+Rules of transformations: *rule* where it has one, as in JAX, *none* where JAX has none either, because there is nothing to
+derive, nothing linear, or no operand that could be a batch.
+"""
+
+
+def rule_of(name: str, kind: str) -> str:
+    """What the table says of a primitive's rule."""
+    ours, theirs = (any(str(primitive) == name for primitive in table) for table in RULES[kind])
+    if (kind, name) in RULE_REASONS:
+        return RULE_REASONS[kind, name]
+    if ours == theirs:
+        return "rule" if ours else "none"
+    return "rule; JAX has none" if ours else "not yet"
 
 
 def render_later() -> str:
