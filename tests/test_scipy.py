@@ -132,11 +132,14 @@ ATTENTION = {
         (QUERY, KEY),
     ),
 }
+def evaluated(program):
+    """A row for a program that is a text."""
+    code = compile(program, "<program>", "eval")
+    return lambda lib, a: eval(code, {"jax": lib, "a": a, "np": np}), (RANDOM.randn(3, 4, 4).astype("f"),)
+
+
 BATCHES = {
-    program: (
-        lambda lib, a, code=compile(program, "<program>", "eval"): eval(code, {"jax": lib, "a": a, "np": np}),
-        (RANDOM.randn(3, 4, 4).astype("f"),),
-    )
+    program: evaluated(program)
     for program in (
         "jax.vmap(lambda b: jax.lax.linalg.triangular_solve(a[0], b, left_side=True))(a)",
         "jax.vmap(lambda b: jax.lax.linalg.triangular_solve(a[0], b), in_axes=1, out_axes=2)(a)",
@@ -146,7 +149,10 @@ BATCHES = {
         "jax.vmap(lambda b: jax.ops.segment_sum(b, np.array([0, 1, 1, 2]), 3))(a)",
     )
 }
-TABLES = {"attention": ATTENTION, "batches": BATCHES, "special": SPECIAL, "statistics": STATISTICS, "segments": SEGMENTS, "windows": WINDOWS}
+TABLES = {
+    "attention": ATTENTION, "batches": BATCHES, "special": SPECIAL, "statistics": STATISTICS, "segments": SEGMENTS,
+    "windows": WINDOWS,
+}  # fmt: skip
 
 
 def traced(library, row):
