@@ -27,7 +27,7 @@ fromiter frompyfunc fromstring hamming hanning histogram2d histogramdd i0 insert
 mask_indices matvec minmax nanmedian nanpercentile nanquantile object_ packbits partition piecewise place poly polyadd
 polyder polydiv polyfit polyint polymul polysub put put_along_axis r_ ravel_multi_index roots save savez setdiff1d
 setxor1d sort_complex top_k trim_zeros ufunc uint1 unique_all unique_counts unique_inverse unique_values unpackbits
-unwrap vander vecmat vectorize
+unwrap vander vecmat
 numpy.linalg: cholesky cond det eig eigh eigvals eigvalsh inv lstsq matrix_power matrix_rank multi_dot pinv qr slogdet
 solve svd svdvals tensorinv tensorsolve
 numpy.fft: fft fft2 fftfreq fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2
