@@ -45,10 +45,15 @@ Dims = Sequence[Dim]
 
 
 class AxisData(NamedTuple):
-    """What is known of the axis that a trace maps over: its name, None if it has none, and its size."""
+    """What is known of the axis that a trace maps over: its name, None if it has none, and its size.
+
+    `in_jaxpr` is whether a jaxpr is mapped, or a function of Python. JAX remembers what it makes of nested jaxprs for each
+    of the two apart, which shows where a printed jaxpr names those that it has twice.
+    """
 
     name: Hashable
     size: int
+    in_jaxpr: bool = False
 
 
 class BatchTracer(Tracer):
@@ -291,6 +296,7 @@ def _batch_jaxpr(
     jaxpr: Jaxpr, axis: AxisData, in_dims: tuple[Dim, ...], out_dims: tuple[Dim, ...] | None, options: Any
 ) -> tuple[Jaxpr, tuple[Dim, ...]]:
     found: list[Dim] = []
+    axis = axis._replace(in_jaxpr=True)
 
     def on_batches(*vals: Any) -> list[Any]:
         outs, dims = batch(functools.partial(eval_jaxpr, jaxpr, jaxpr.consts), axis, vals, in_dims)

@@ -34,7 +34,7 @@ from .creation import iota
 from .reducers import inline_function
 from .reduction import reduce_max, reduce_min, reduce_sum
 from .shaping import broadcast_in_dim, reshape
-from .utils import canonicalize_axis
+from .utils import canonicalize_axis, constant_like
 
 Axes = tuple[Any, ...]  # names, and numbers of an element's axes
 
@@ -106,7 +106,7 @@ def _renamed(axes: Axes, axis: AxisData) -> Axes:
 
 
 def _times(x: Any, count: int) -> Any:
-    return dtypes.dtype(x).type(count) * x
+    return constant_like(x, count) * x
 
 
 psum_p = _define_reduction("psum", reduce_sum, _times)
