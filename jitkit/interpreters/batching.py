@@ -98,10 +98,13 @@ class BatchTrace(Trace):
             return x.val, x.batch_dim
         return x, None
 
-    def note(self, args: Sequence[Any]) -> None:
-        """Hand on to the trace outside."""
+    def note(self, args: Sequence[Any]) -> Callable[[Any], Any]:
+        """Hand on to the trace outside. A result that is one of the arguments gets a tracer of its own, as from JAX, where
+        the function is a jitted one: what closes over both of them has two constants then.
+        """
         if self.parent is not None:
             self.parent.note([self.unwrap(x)[0] for x in args])
+        return lambda out: self.wrap(*self.unwrap(out)) if any(out is x for x in args) else out
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Do for all elements what `primitive` does to one, in the trace outside.
