@@ -61,6 +61,7 @@ def _tour_arguments(parser: argparse.ArgumentParser) -> None:
 BENCHMARKS = {
     "seeds": "what five tutorials on jit claim, measured again",
     "peers": "jitkit beside JAX, in one process",
+    "eager": "six programs op by op and jitted, with numpy and numba",
     "pitfalls": "what recompiles and why, each beside its mend",
     "scaling": "cost against size, with fitted slopes",
     "kata": "from a save to the verdict",
