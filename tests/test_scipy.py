@@ -8,7 +8,6 @@ import jax.scipy
 import numpy as np
 import pytest
 from lax_oracle import JAX_VERSION, describe, error_of
-from numpy_oracle import printed
 
 import jitkit
 
@@ -134,7 +133,7 @@ ATTENTION = {
 }
 BATCHES = {
     program: (
-        lambda lib, a, code=compile(program, "<program>", "eval"): eval(code, {"jax": lib, "a": a, "np": np}),
+        lambda lib, a, program=program: eval(program, {"jax": lib, "a": a, "np": np}),
         (RANDOM.randn(3, 4, 4).astype("f"),),
     )
     for program in (
@@ -146,7 +145,10 @@ BATCHES = {
         "jax.vmap(lambda b: jax.ops.segment_sum(b, np.array([0, 1, 1, 2]), 3))(a)",
     )
 }
-TABLES = {"attention": ATTENTION, "batches": BATCHES, "special": SPECIAL, "statistics": STATISTICS, "segments": SEGMENTS, "windows": WINDOWS}
+TABLES = {
+    "attention": ATTENTION, "batches": BATCHES, "special": SPECIAL, "statistics": STATISTICS, "segments": SEGMENTS,
+    "windows": WINDOWS,
+}  # fmt: skip
 
 
 def traced(library, row):
@@ -157,6 +159,7 @@ def traced(library, row):
     return (None, error) if error else (make(*operands), None)
 
 
+@pytest.mark.skipif(JAX_VERSION >= (0, 11), reason="these bits are those of JAX 0.10")
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast")  # softmax of integers, in both
 @pytest.mark.parametrize("table", TABLES)
 def test_programs_and_results_are_those_of_jax(table):
@@ -167,7 +170,7 @@ def test_programs_and_results_are_those_of_jax(table):
         if ours is not None:
             good[name] = row
             if JAX_VERSION < (0, 11):
-                assert printed(ours) == printed(theirs), name
+                assert str(ours) == str(theirs), name
     operands = [xs for _, xs in good.values()]
 
     def everything(library):
