@@ -29,6 +29,7 @@ from . import nn as nn
 from . import numpy as numpy
 from . import random as random
 from . import sharding as sharding
+from . import test_util as test_util
 from . import tree as tree
 from . import tree_util as tree_util
 from . import typing as typing

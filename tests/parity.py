@@ -33,6 +33,7 @@ from twin import difference, plain, words
 
 import jitkit
 from jitkit.base import names_of_jax
+from jitkit.interpreters import ad_linearize, ad_rules, batching, mlir
 
 PATH = pathlib.Path(__file__).resolve().parent.parent / "docs" / "parity.md"
 VERSION = "0.10.2"  # the version of JAX that the table is about
@@ -442,10 +443,46 @@ def render_section(heading: str, rows: list[Row]) -> str:
 
 
 def render_primitives() -> str:
-    """The names of primitives."""
+    """The names of primitives, and which rules each has."""
     ours = {name: str(getattr(jitkit.lax, name)) for name in dir(jitkit.lax) if name.endswith("_p")}
     same = [f"`{name}`" for name, printed in ours.items() if printed == str(getattr(jax.lax, name, None))]
-    return f"## Primitives\n\nPrinted with the same name as in JAX: {', '.join(same)}.\n"
+    named = f"## Primitives\n\nPrinted with the same name as in JAX: {', '.join(same)}.\n"
+    return f"{named}\n{RULES}\n" + "\n".join(map(rules_of, sorted(all_primitives(), key=str))) + "\n"
+
+
+RULES = """A derivative is taken by a rule for values with tangents (*jvp*); in reverse besides by one for cotangents of what
+is linear (*transpose*), which other operations do not need: theirs are made of linear ones.
+No rule: the call is refused, by name.
+
+Jaxprs of derivatives are printed as JAX prints them (`tests/test_ad_*.py`), with these exceptions. `jacfwd`, `jacrev` and
+`hessian` make their basis of fewer operations (JAX's `eye` adds 0, splits what has one part, and converts to the same
+dtype). What `checkpoint` keeps by a policy is used as it is (JAX puts a `reduce_precision` after it), and policies have
+other names in print. Of equal jaxprs some are shared that JAX prints twice: those of updates in gradients of `scatter`,
+and of one jitted function in two others. A call of a `custom_vjp` function in the body of a scan leaves no empty call in front
+of the loop. A jitted program does not return arrays of dtype float0: `jit(grad(f, allow_int=True))` is refused.
+
+| | jvp | transpose | batching |
+|---|---|---|---|"""
+
+# Why a primitive has no rule, for those that are asked for one.
+NO_RULE = {
+    "bessel_i1e": "needs a primitive that is not here", "reduce": "of a general reduction", "random_gamma": "implicit",
+    "nextafter": "none in JAX", "zeta": "none in JAX", "pmax": "none in JAX", "pmin": "none in JAX",
+    "all_gather": "its transpose is a primitive that is not here", "custom_lin": "it is one",
+}  # fmt: skip
+
+
+def all_primitives() -> set[Any]:
+    """Every primitive that can be lowered, or that a rule is of."""
+    return {*mlir._rules, *ad_rules.primitive_jvps, *ad_rules.primitive_transposes}
+
+
+def rules_of(primitive: Any) -> str:
+    """A row of the table."""
+    jvp = primitive in ad_rules.primitive_jvps or primitive in ad_linearize.linearize_rules
+    why = NO_RULE.get(primitive.name, "no floats")
+    cells = "yes" if jvp else why, "yes" if primitive in ad_rules.primitive_transposes else ""
+    return f"| `{primitive}` | {' | '.join(cells)} | {'yes' if primitive in batching.primitive_batchers else ''} |"
 
 
 # --- what is missing -------------------------------------------------------------------------------------------------------

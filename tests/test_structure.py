@@ -29,7 +29,8 @@ ROOMS = (
     # primitives, and functions with derivatives of their own
     "lax", "derivatives", "custom_derivatives",
     # the user's vocabulary
-    "numpy", "random", "nn", "debug", "experimental", "tree", "sharding", "flatten_util", "typing", "errors", "dtypes", "stages",
+    "numpy", "random", "nn", "debug", "experimental", "tree", "sharding", "flatten_util", "test_util", "typing", "errors",
+    "dtypes", "stages",
     # `jitkit` itself, and what is built on it
     "__init__", "bench", "kata",
 )  # fmt: skip

@@ -25,6 +25,7 @@ import numpy as np
 from .. import core
 from ..base import config
 from ..core import Primitive, ShapedArray, dtypes
+from ..interpreters.ad_rules import deflinear
 from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..tree_util import tree_map
@@ -109,6 +110,19 @@ def _times(x: Any, count: int) -> Any:
 
 
 psum_p = _define_reduction("psum", reduce_sum, _times)
+
+
+def _transpose_psum(ct: Any, x: Any, *, axes: Axes, axis_index_groups: None) -> list[Any]:
+    """Each element counts for the sum, which all elements have: so the cotangents of all of them are summed."""
+    numbers = [axis for axis in axes if isinstance(axis, int)]
+    if numbers:
+        kept = [axis for axis in range(x.aval.ndim) if axis not in numbers]
+        ct = broadcast_in_dim(ct, x.aval.shape, kept)
+    names = tuple(axis for axis in axes if not isinstance(axis, int))
+    return [psum_p.bind(ct, axes=names, axis_index_groups=axis_index_groups) if names else ct]
+
+
+deflinear(psum_p, _transpose_psum)
 pmax_p = _define_reduction("pmax", reduce_max, lambda x, count: x)
 pmin_p = _define_reduction("pmin", reduce_min, lambda x, count: x)
 
@@ -308,6 +322,14 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, axis_name: Axes, perm: Sequence
     for source, destination in perm:
         sources[destination] = source
     return x.take(sources, dim), dim
+
+
+deflinear(
+    ppermute_p,
+    lambda ct, x, axis_name, perm: [
+        ppermute_p.bind(ct, axis_name=axis_name, perm=tuple((to, source) for source, to in perm))
+    ],
+)
 
 
 def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
