@@ -80,6 +80,7 @@ from .pjit.api import local_device_count as local_device_count
 from .pjit.api import local_devices as local_devices
 from .pjit.api import make_jaxpr as make_jaxpr
 from .pjit.api import named_scope as named_scope
+from .pjit.api import no_execution as no_execution
 from .pjit.api import numpy_rank_promotion as numpy_rank_promotion
 from .pjit.api import process_count as process_count
 from .pjit.api import process_index as process_index
@@ -87,6 +88,7 @@ from .pjit.api import process_indices as process_indices
 from .pjit.compilation_cache import clear_caches as clear_caches
 from .pjit.dispatch import apply_primitive as apply_primitive
 from .pjit.jit import jit as jit
+from .pjit.jit_call import Inline as Inline
 from .pjit.mapping import vmap as vmap
 from .runtime import foreign_nodes as foreign_nodes
 from .runtime.array import Array as Array

@@ -70,6 +70,26 @@ REASONS: tuple[tuple[str, str], ...] = (
     ),
 )
 
+# What differs from JAX 0.12 only: there jitkit records the equations of 0.10. Pattern of a sample, of any kind of operand,
+# the names that it is about, and what JAX 0.12 does.
+_KIND = r"(.*: )?"
+LATER_REASONS: tuple[tuple[str, str, str], ...] = (
+    (
+        _KIND + r"(jnp\.(flatnonzero|nonzero|union1d|tri[lu]_indices)|x\.nonzero)",
+        "`nonzero`, `flatnonzero`, indices of triangles, `unique`, `union1d`",
+        "an operation of its own for `nonzero`",
+    ),
+    (
+        _KIND + r"(jnp\.(searchsorted|histogram\(|interp|digitize)|v\.searchsorted)",
+        "`searchsorted`, `histogram`, `interp`, `digitize`",
+        "an operation of its own for `searchsorted`",
+    ),
+    (_KIND + r"jnp\.(frexp|ldexp)", "`frexp`, `ldexp`", "an operation of its own for `frexp`"),
+    (_KIND + r"jnp\.(polyval|sinc)", "`polyval`, `sinc`", "an operation for polynomials; near the zeros of `sinc` other values"),
+    (_KIND + r"jnp\.hypot", "`hypot`", "scales its operands, a rule for derivatives; other last bits"),
+)
+IS_LATER = jax.__version_info__ >= (0, 11)
+
 # --- modules and their names ---------------------------------------------------------------------------------------------
 
 # alias in samples, path of the module, heading
@@ -362,7 +382,8 @@ class Comparison:
         """`good`, or the reason for what was found."""
         if found is None:
             return good
-        for pattern, reason in REASONS:
+        later = [(pattern, reason) for pattern, _, reason in LATER_REASONS] if IS_LATER else []
+        for pattern, reason in (*REASONS, *later):
             if re.match(pattern, text):
                 self.used.add(pattern)
                 return reason
@@ -485,6 +506,20 @@ def rules_of(primitive: Any) -> str:
     return f"| `{primitive}` | {' | '.join(cells)} | {'yes' if primitive in batching.primitive_batchers else ''} |"
 
 
+def render_later() -> str:
+    """What differs from later versions only."""
+    lines = [
+        "## JAX 0.12\n",
+        "jitkit follows the JAX that is installed: with 0.12 it prints, and computes, what 0.12 does, in all rows of this page but these,",
+        "in which it does as 0.10 does. (JAX's derivatives of `scan` print trees of another form, too, and a numpy array that a",
+        "function closes over can be a constant twice there, as it is and as `jnp.asarray` of it.)\n",
+        "| | in JAX 0.12 |",
+        "|---|---|",
+        *(f"| {names} | {reason} |" for _, names, reason in LATER_REASONS),
+    ]
+    return "\n".join(lines) + "\n"
+
+
 # --- what is missing -------------------------------------------------------------------------------------------------------
 
 NAMES = pathlib.Path(names_of_jax.__file__)
@@ -539,7 +574,7 @@ def render(comparison: Comparison) -> str:
     clean = [row for row in compared if row.values == "equal" and row.jaxpr in ("", "same")]
     counts = f"{len(compared)} of {len(rows)} rows are compared. Values and jaxpr are those of JAX in {len(clean)} of them.\n"
     sections = [render_section(*section) for section in comparison.sections.items()]
-    return "\n".join([HEADER, counts, *sections, render_primitives(), render_missing(missing())])
+    return "\n".join([HEADER, counts, render_later(), *sections, render_primitives(), render_missing(missing())])
 
 
 def main() -> int:

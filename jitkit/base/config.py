@@ -37,6 +37,7 @@ class Options:
     default_matmul_precision: str | None
     debug_nans: bool
     debug_key_reuse: bool
+    no_execution: bool
     axis_env: tuple[tuple[Hashable, int], ...]  # no option: the named axes around, from the outside in
 
 
@@ -109,6 +110,7 @@ _OPTIONS = {
         _Option("default_matmul_precision", None, _optional_text, "precision of dot products"),
         _Option("debug_nans", False, _boolean, "raise FloatingPointError where a result holds a nan"),
         _Option("debug_key_reuse", False, _boolean, "raise KeyReuseError where a random key is used twice"),
+        _Option("no_execution", False, _boolean, "raise RuntimeError where a compiled program would run"),
         _Option("log_compiles", False, _boolean, "log each trace, lowering and compilation with its time"),
         _Option("explain_cache_misses", False, _boolean, "log why each call missed the cache"),
         _Option("check_tracer_leaks", False, _boolean, "raise where a tracer outlives its trace"),

@@ -46,6 +46,7 @@ from .convolution_shapes import conv_shape_tuple as conv_shape_tuple
 from .convolution_shapes import padtype_to_pads as padtype_to_pads
 from .creation import broadcasted_iota as broadcasted_iota
 from .creation import empty as empty
+from .creation import empty_like as empty_like
 from .creation import empty_p as empty_p
 from .creation import full as full
 from .creation import full_like as full_like
@@ -151,6 +152,8 @@ from .elementwise import lgamma_p as lgamma_p
 from .elementwise import log as log
 from .elementwise import log1p as log1p
 from .elementwise import log1p_p as log1p_p
+from .elementwise import log2 as log2
+from .elementwise import log2_p as log2_p
 from .elementwise import log_p as log_p
 from .elementwise import logistic as logistic
 from .elementwise import logistic_p as logistic_p

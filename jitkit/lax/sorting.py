@@ -19,6 +19,7 @@ from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.ad_rules import Zero, primitive_jvps, zero_tangent
 from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher, shifted
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
+from ..jaxpr.printer import pp_eqn_rules, show_params_since
 from .creation import broadcasted_iota
 from .elementwise import bitwise_and, bitwise_or, eq, eq_to, imag, lt_to, ne, real
 from .gather import GatherDimensionNumbers, gather
@@ -166,6 +167,7 @@ def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = 
 # --- top_k --------------------------------------------------------------------------------------------------
 
 top_k_p = Primitive("top_k", multiple_results=True)
+pp_eqn_rules[top_k_p] = show_params_since(0, 11, is_stable=True)
 
 
 @top_k_p.def_abstract_eval
