@@ -31,6 +31,7 @@ from . import ops as ops
 from . import random as random
 from . import scipy as scipy
 from . import sharding as sharding
+from . import test_util as test_util
 from . import tree as tree
 from . import tree_util as tree_util
 from . import typing as typing
