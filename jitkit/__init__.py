@@ -27,8 +27,11 @@ from . import flatten_util as flatten_util
 from . import lax as lax
 from . import nn as nn
 from . import numpy as numpy
+from . import ops as ops
 from . import random as random
+from . import scipy as scipy
 from . import sharding as sharding
+from . import test_util as test_util
 from . import tree as tree
 from . import tree_util as tree_util
 from . import typing as typing
@@ -39,13 +42,23 @@ from .base.report import log_compiles as log_compiles
 from .core import dtypes as dtypes
 from .core import ensure_compile_time_eval as ensure_compile_time_eval
 from .core import typeof as typeof
+from .custom_derivatives import closure_convert as closure_convert
+from .custom_derivatives import custom_gradient as custom_gradient
 from .custom_derivatives import custom_jvp as custom_jvp
+from .custom_derivatives import custom_vjp as custom_vjp
+from .derivatives.checkpoint import checkpoint as checkpoint
+from .derivatives.checkpoint import checkpoint_policies as checkpoint_policies
+from .derivatives.checkpoint import remat as remat
 from .derivatives.gradients import grad as grad
 from .derivatives.gradients import jvp as jvp
 from .derivatives.gradients import linear_transpose as linear_transpose
 from .derivatives.gradients import linearize as linearize
 from .derivatives.gradients import value_and_grad as value_and_grad
 from .derivatives.gradients import vjp as vjp
+from .derivatives.jacobians import hessian as hessian
+from .derivatives.jacobians import jacfwd as jacfwd
+from .derivatives.jacobians import jacobian as jacobian
+from .derivatives.jacobians import jacrev as jacrev
 from .lax.callback import pure_callback as pure_callback
 from .misses.sentences import explain as explain
 from .misses.sentences import explain_cache_misses as explain_cache_misses
@@ -69,6 +82,7 @@ from .pjit.api import local_device_count as local_device_count
 from .pjit.api import local_devices as local_devices
 from .pjit.api import make_jaxpr as make_jaxpr
 from .pjit.api import named_scope as named_scope
+from .pjit.api import no_execution as no_execution
 from .pjit.api import numpy_rank_promotion as numpy_rank_promotion
 from .pjit.api import process_count as process_count
 from .pjit.api import process_index as process_index
@@ -76,6 +90,7 @@ from .pjit.api import process_indices as process_indices
 from .pjit.compilation_cache import clear_caches as clear_caches
 from .pjit.dispatch import apply_primitive as apply_primitive
 from .pjit.jit import jit as jit
+from .pjit.jit_call import Inline as Inline
 from .pjit.mapping import vmap as vmap
 from .runtime import foreign_nodes as foreign_nodes
 from .runtime.array import Array as Array
@@ -86,15 +101,15 @@ __version__ = "0.1.0"
 
 # What code written for JAX may ask for, and gets an honest answer about.
 _NOT_YET = (
-    "jacfwd", "jacrev", "jacobian", "hessian",
-    "custom_vjp", "checkpoint", "pmap", "shard_map",
+    "pmap", "shard_map",
 )  # fmt: skip
 
 _README = 'jitkit has no `{}`, or not yet: see "What is not here yet" in its README.'
 missing_names.explain("", sys.modules[__name__], {name: _README.format(name) for name in _NOT_YET})
 for _name, _module in {
-    "debug": debug, "errors": errors, "flatten_util": flatten_util, "lax": lax, "nn": nn, "nn.initializers": nn.initializers,
-    "numpy": numpy, "numpy.linalg": numpy.linalg, "random": random, "sharding": sharding, "stages": stages, "tree": tree,
-    "tree_util": tree_util,
+    "debug": debug, "errors": errors, "flatten_util": flatten_util, "lax": lax, "lax.linalg": lax.linalg, "nn": nn,
+    "nn.initializers": nn.initializers, "numpy": numpy, "numpy.linalg": numpy.linalg, "ops": ops, "random": random,
+    "scipy": scipy, "scipy.special": scipy.special, "scipy.stats": scipy.stats, "scipy.stats.norm": scipy.stats.norm,
+    "sharding": sharding, "stages": stages, "tree": tree, "tree_util": tree_util,
 }.items():  # fmt: skip
     missing_names.explain(_name, _module)

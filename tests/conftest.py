@@ -95,7 +95,7 @@ def pytest_collection_modifyitems(config, items):
             if FUZZ_EXAMPLES:
                 count = int(FUZZ_EXAMPLES)
             elif config.option.markexpr == WITHOUT_TAILS:
-                count = max(25, count // 5)
+                count = max(25, count // 8)
             item.obj._hypothesis_internal_use_settings = hypothesis.settings(usual, max_examples=count)
 
 

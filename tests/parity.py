@@ -25,14 +25,20 @@ from typing import Any
 
 import jax
 import jax.flatten_util
+import jax.ops
+import jax.scipy.special
+import jax.scipy.stats
 import ml_dtypes
 import numpy as np
 import parity_samples
+from jax._src.interpreters import ad as jax_ad
+from jax._src.interpreters import batching as jax_batching
 from lax_oracle import first_line
 from twin import difference, plain, words
 
 import jitkit
 from jitkit.base import names_of_jax
+from jitkit.interpreters import ad_rules, batching, mlir
 
 PATH = pathlib.Path(__file__).resolve().parent.parent / "docs" / "parity.md"
 VERSION = "0.10.2"  # the version of JAX that the table is about
@@ -64,10 +70,32 @@ REASONS: tuple[tuple[str, str], ...] = (
         _OTHER_SENTENCE,
     ),
     (
-        r"((?!None|0-d|weak|a list).*: )?lax\.map\(lambda a: a\.sum\(\), x, batch_size",
-        "batches are mapped one by one, for want of vmap",
+        r"(.*: )?jnp\.linalg\.(solve|inv|tensorinv|tensorsolve)",
+        "JAX solves by custom_linear_solve, which has a derivative of its own",
     ),
+    (r"complex64: special\.(gamma|loggamma)\(", "complex numbers are refused"),
+    (r"(.*: )?jnp\.linalg\.slogdet", "JAX takes the diagonal in another way for one of its compilers"),
 )
+
+# What differs from JAX 0.12 only: there jitkit records the equations of 0.10. Pattern of a sample, of any kind of operand,
+# the names that it is about, and what JAX 0.12 does.
+_KIND = r"(.*: )?"
+LATER_REASONS: tuple[tuple[str, str, str], ...] = (
+    (
+        _KIND + r"(jnp\.(flatnonzero|nonzero|union1d|tri[lu]_indices)|x\.nonzero)",
+        "`nonzero`, `flatnonzero`, indices of triangles, `unique`, `union1d`",
+        "an operation of its own for `nonzero`",
+    ),
+    (
+        _KIND + r"(jnp\.(searchsorted|histogram\(|interp|digitize)|v\.searchsorted)",
+        "`searchsorted`, `histogram`, `interp`, `digitize`",
+        "an operation of its own for `searchsorted`",
+    ),
+    (_KIND + r"jnp\.(frexp|ldexp)", "`frexp`, `ldexp`", "an operation of its own for `frexp`"),
+    (_KIND + r"jnp\.(polyval|sinc)", "`polyval`, `sinc`", "an operation for polynomials; near the zeros of `sinc` other values"),
+    (_KIND + r"jnp\.hypot", "`hypot`", "scales its operands, a rule for derivatives; other last bits"),
+)
+IS_LATER = jax.__version_info__ >= (0, 11)
 
 # --- modules and their names ---------------------------------------------------------------------------------------------
 
@@ -77,6 +105,10 @@ MODULES = {
     "jnp": ("numpy", "jitkit.numpy"),
     "jnp.linalg": ("numpy.linalg", "jitkit.numpy.linalg"),
     "lax": ("lax", "jitkit.lax"),
+    "lax.linalg": ("lax.linalg", "jitkit.lax.linalg"),
+    "special": ("scipy.special", "jitkit.scipy.special"),
+    "norm": ("scipy.stats.norm", "jitkit.scipy.stats.norm"),
+    "ops": ("ops", "jitkit.ops"),
     "random": ("random", "jitkit.random"),
     "nn": ("nn", "jitkit.nn"),
     "nn.initializers": ("nn.initializers", "jitkit.nn.initializers"),
@@ -361,7 +393,8 @@ class Comparison:
         """`good`, or the reason for what was found."""
         if found is None:
             return good
-        for pattern, reason in REASONS:
+        later = [(pattern, reason) for pattern, _, reason in LATER_REASONS] if IS_LATER else []
+        for pattern, reason in (*REASONS, *later):
             if re.match(pattern, text):
                 self.used.add(pattern)
                 return reason
@@ -441,11 +474,70 @@ def render_section(heading: str, rows: list[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
+# The tables of rules of a transformation: ours, and JAX's.
+RULES = {
+    "jvp": (ad_rules.primitive_jvps, jax_ad.primitive_jvps),
+    "transpose": (ad_rules.primitive_transposes, jax_ad.primitive_transposes | jax_ad.fancy_transposes),
+    "batching": (batching.primitive_batchers, jax_batching.fancy_primitive_batchers),
+}
+# Why a primitive has no rule that it has in JAX, or has one that it has not there.
+RULE_REASONS = {
+    **{(kind, "eval_jaxpr"): "only in lowerings" for kind in RULES},
+    ("jvp", "custom_jvp_call"): "by its own rule", ("jvp", "jit"): "by its jaxpr",
+    ("batching", "custom_jvp_call"): "by its jaxpr", ("batching", "empty"): "no operands",
+}  # fmt: skip
+
+
 def render_primitives() -> str:
-    """The names of primitives."""
+    """The names of primitives, and which rules they have."""
     ours = {name: str(getattr(jitkit.lax, name)) for name in dir(jitkit.lax) if name.endswith("_p")}
     same = [f"`{name}`" for name, printed in ours.items() if printed == str(getattr(jax.lax, name, None))]
-    return f"## Primitives\n\nPrinted with the same name as in JAX: {', '.join(same)}.\n"
+    names = sorted({primitive.name for primitive in mlir._rules})
+    lines = [
+        f"## Primitives\n\nPrinted with the same name as in JAX: {', '.join(same)}.\n",
+        RULES_TEXT,
+        f"| | {' | '.join(RULES)} |",
+        "|---|" + "---|" * len(RULES),
+        *(f"| `{name}` | {' | '.join(rule_of(name, kind) for kind in RULES)} |" for name in names),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+RULES_TEXT = """\
+Rules of transformations: *rule* where it has one, as in JAX, *none* where JAX has none either, because there is nothing to
+derive, nothing linear, or no operand that could be a batch.
+
+Jaxprs of derivatives are printed as JAX prints them (`tests/test_ad_*.py`), with these exceptions. `jacfwd`, `jacrev` and
+`hessian` make their basis of fewer operations (JAX's `eye` adds 0, splits what has one part, and converts to the same
+dtype). What `checkpoint` keeps by a policy is used as it is (JAX puts a `reduce_precision` after it), and policies have
+other names in print. Of equal jaxprs some are shared that JAX prints twice: those of updates in gradients of `scatter`,
+and of one jitted function in two others. A call of a `custom_vjp` function in the body of a scan leaves no empty call in front
+of the loop. A jitted program does not return arrays of dtype float0: `jit(grad(f, allow_int=True))` is refused.
+"""
+
+
+def rule_of(name: str, kind: str) -> str:
+    """What the table says of a primitive's rule."""
+    ours, theirs = (any(str(primitive) == name for primitive in table) for table in RULES[kind])
+    if (kind, name) in RULE_REASONS:
+        return RULE_REASONS[kind, name]
+    if ours == theirs:
+        return "rule" if ours else "none"
+    return "rule; JAX has none" if ours else "not yet"
+
+
+def render_later() -> str:
+    """What differs from later versions only."""
+    lines = [
+        "## JAX 0.12\n",
+        "jitkit follows the JAX that is installed: with 0.12 it prints, and computes, what 0.12 does, in all rows of this page but these,",
+        "in which it does as 0.10 does. (JAX's derivatives of `scan` print trees of another form, too, and a numpy array that a",
+        "function closes over can be a constant twice there, as it is and as `jnp.asarray` of it.)\n",
+        "| | in JAX 0.12 |",
+        "|---|---|",
+        *(f"| {names} | {reason} |" for _, names, reason in LATER_REASONS),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 # --- what is missing -------------------------------------------------------------------------------------------------------
@@ -502,7 +594,7 @@ def render(comparison: Comparison) -> str:
     clean = [row for row in compared if row.values == "equal" and row.jaxpr in ("", "same")]
     counts = f"{len(compared)} of {len(rows)} rows are compared. Values and jaxpr are those of JAX in {len(clean)} of them.\n"
     sections = [render_section(*section) for section in comparison.sections.items()]
-    return "\n".join([HEADER, counts, *sections, render_primitives(), render_missing(missing())])
+    return "\n".join([HEADER, counts, render_later(), *sections, render_primitives(), render_missing(missing())])
 
 
 def main() -> int:

@@ -14,7 +14,7 @@ import jax.numpy
 import numpy as np
 import pytest
 from jax._src.interpreters import partial_eval as jax_partial_eval
-from lax_oracle import JAXPRS_ARE_OURS, x64
+from lax_oracle import JAX_VERSION, x64
 from tails import one_in
 from twin import OURS, THEIRS, both_with, difference, outcome, plain, raised, same_as_jax
 
@@ -45,8 +45,7 @@ def assert_agrees(program, *args):
     ours, theirs = with_modules(OURS), with_modules(THEIRS)
     our_jaxpr = jitkit.make_jaxpr(ours)(*args)
     check_jaxpr(our_jaxpr)
-    if JAXPRS_ARE_OURS:
-        assert str(our_jaxpr) == str(jax.make_jaxpr(theirs)(*args))
+    assert str(our_jaxpr) == str(jax.make_jaxpr(theirs)(*args))
     expected = plain(jax.jit(theirs)(*args))
     assert difference(plain(jitkit.jit(ours)(*args)), expected) is None
     assert difference(plain(ours(*args)), plain(theirs(*args))) is None
@@ -131,7 +130,7 @@ def test_switch_takes_the_nearest_branch(index):
     "no operands": lambda jax, jnp, i: jax.lax.switch(i, [lambda: 1, lambda: 2]),
     "closures": lambda jax, jnp, i: jax.lax.switch(i, [lambda: i, lambda: i + 1, lambda: i * 2]),
     "passed through by all": lambda jax, jnp, i: jax.lax.switch(
-        i, [lambda a, b: (a, b), lambda a, b: (a, a), lambda a, b: (a, b * 2)], ROW, ROW * 2
+        i, [lambda a, b: (a, b), lambda a, b: (a, a), lambda a, b: (a, b * 2)], ROW * i, ROW
     ),
     "one branch twice": lambda jax, jnp, i: let(lambda v: jnp.sin(v) + i)(
         lambda f: jax.lax.switch(i, [f, lambda v: v * 2, f, f], ROW)
@@ -478,9 +477,11 @@ def test_a_carry_of_another_type_is_named_by_path_with_both_types_and_the_mend()
     state = {"loss": jnp.float32(0), "w": ROW}
     assert whole_message(lax.scan, train, state, TABLE) == (
         "scan body function carry input and carry output must have equal types, but they differ:\n\n"
-        f"  state['loss'] goes in as float32[] and comes out as int32[] ({HERE}:LINE)\n\n"
-        "Make them agree, for example with `.astype('float32')` on the way out, or by starting from a value of "
-        "dtype int32."
+        "The input carry component state['loss'] has type float32[] but the corresponding output carry component has "
+        "type int32[], so the dtypes do not match.\n\n"
+        "Revise the function so that all output types match the corresponding input types.\n\n"
+        f"state['loss'] is made at {HERE}:LINE. Make them agree, for example with `.astype('float32')` on the way out, "
+        "or by starting from a value of dtype int32."
     )
 
 
@@ -488,57 +489,51 @@ def test_a_carry_that_grows_is_told_to_be_an_output():
     def step(i, seen):
         return jnp.concatenate([seen, seen])
 
-    assert whole_message(lax.fori_loop, 0, 3, step, ROW) == (
-        "scan body function carry input and carry output must have equal types, but they differ:\n\n"
-        f"  seen goes in as float32[3] and comes out as float32[6] ({HERE}:LINE)\n\n"
-        "Make them agree: return a value of shape (3,), or start from one of shape (6,). What grows in each step "
-        "is an output of `scan`, not a carry."
+    ours = (
+        f"\n\nseen is made at {HERE}:LINE. Make them agree: return a value of shape (3,), or start from one of shape "
+        "(6,). What grows in each step is an output of `scan`, not a carry."
     )
+    assert whole_message(lax.fori_loop, 0, 3, step, ROW).endswith(ours)
     traced = whole_message(jitkit.jit(lambda n: lax.fori_loop(0, n, step, ROW)), 3)
-    assert f"  seen goes in as float32[3] and comes out as float32[6] ({HERE}:LINE)" in traced
+    assert ours in traced
+    assert "The input carry seen has type float32[3] but" in traced
 
 
-def test_a_carry_of_another_structure_is_named_by_path():
-    def body(val):
-        return {"a": (val["a"][0],), "b": val["b"]}
+LOOPS_THAT_DISAGREE = {
+    "another length": lambda jax, jnp: jax.lax.while_loop(lambda c: True, lambda c: (c[0],), (1.0, 2.0)),
+    "another container": lambda jax, jnp: jax.lax.while_loop(lambda c: True, lambda c: {"a": c[0]}, (1.0, 2.0)),
+    "other keys": lambda jax, jnp: jax.lax.scan(lambda c, x: ({"b": c["a"]}, None), {"a": 1.0}, ROW),
+    "a key more": lambda jax, jnp: jax.lax.scan(lambda c, x: ((c[0] | {"b": 1.0},), None), ({"a": 1.0},), ROW),
+    "two places": lambda jax, jnp: jax.lax.while_loop(
+        lambda c: True, lambda carry: {"a": (1, 2), "b": {"c": 1}}, {"a": [1, 2], "b": [1.0]}
+    ),
+    "another dtype": lambda jax, jnp: jax.lax.while_loop(
+        lambda c: True, lambda c: (jnp.float16(1), c[1]), (jnp.float32(1), 2)
+    ),
+    "another shape": lambda jax, jnp: jax.lax.scan(lambda c, x: (jnp.ones(2), None), ROW, ROW),
+    "two types": lambda jax, jnp: jax.lax.scan(
+        lambda c, x: ([jnp.float16(1), jnp.ones((1, 2), int), c[2]], None), [jnp.float32(1), ROW, 3], ROW
+    ),
+    "branches of other types": lambda jax, jnp: jax.lax.cond(True, lambda x: x, lambda x: jnp.ones(2), 1.0),
+    "branches, two types": lambda jax, jnp: jax.lax.cond(
+        True, lambda x: (x, [1]), lambda x: (jnp.ones(2), [2.0]), 1.0
+    ),
+    "branches of two structures": lambda jax, jnp: jax.lax.cond(
+        True, lambda x: {"a": x, "b": (x,)}, lambda x: {"a": (x, 1), "b": [x]}, 1.0
+    ),
+    "a third branch": lambda jax, jnp: jax.lax.switch(
+        1, [lambda x: x, lambda x: x, lambda x: {"a": x}], 1.0
+    ),
+    "a second branch": lambda jax, jnp: jax.lax.switch(1, [lambda x: x, lambda x: jnp.int32(3)], 1.0),
+    "no pair": lambda jax, jnp: jax.lax.scan(lambda c, x: c, 1.0, ROW),
+    "a condition of two": lambda jax, jnp: jax.lax.while_loop(lambda c: (c > 1, c), lambda c: c, 1.0),
+}
 
-    assert whole_message(lax.while_loop, lambda v: True, body, {"a": (1, 2), "b": 3}) == (
-        "while_loop body function carry input and carry output must have the same pytree structure, but they "
-        "differ:\n\n"
-        "  val['a'] is a tuple of length 2 on the way in and a tuple of length 1 on the way out: their lengths are "
-        "different\n\n"
-        "Return the carry with the structure with which it comes in, or start the loop from a value with the "
-        "structure that is returned."
-    )
 
-
-def test_branches_that_differ_are_named_by_path_with_both_types():
-    def yes():
-        return {"w": jnp.sin(ROW)}
-
-    def no():
-        return {"w": 0}
-
-    assert whole_message(lax.cond, True, yes, no) == (
-        "cond branches must have equal output types but they differ.\n\n"
-        f"  the output at path ['w'] is float32[3] in true_fun ({HERE}:LINE) and int32[] in false_fun\n\n"
-        f"Return the same types from true_fun (yes at {HERE}:LINE) and false_fun (no at {HERE}:LINE), for example "
-        "with `.astype(...)`."
-    )
-
-
-def test_branches_of_different_structure_are_told_apart():
-    def zero():
-        return 1
-
-    def one():
-        return (1, 2)
-
-    assert whole_message(lax.switch, 0, [zero, one]) == (
-        "switch branch outputs must have the same pytree structure, but they differ:\n\n"
-        "  the output is a single array in branch 0 and a <class 'tuple'> in branch 1: their types are different\n\n"
-        f"Return the same structure from branch 0 (zero at {HERE}:LINE) and branch 1 (one at {HERE}:LINE)."
-    )
+@pytest.mark.parametrize("name", LOOPS_THAT_DISAGREE)
+def test_what_must_agree_is_said_in_jax_s_words_and_then_in_ours(name):
+    theirs, ours = (whole_message(LOOPS_THAT_DISAGREE[name], *modules) for modules in (THEIRS, OURS))
+    assert ours.startswith(theirs)
 
 
 # --- traces -------------------------------------------------------------------------------------------------
@@ -760,7 +755,7 @@ def test_dead_code_is_dropped_as_in_jax(program):
         used = [bool(mask >> i & 1) for i in range(count)]
         pruned, inputs = dce_jaxpr(ours, used)
         check_jaxpr(pruned)
-        if JAXPRS_ARE_OURS:  # later versions find dead code in while loops, too
+        if JAX_VERSION < (0, 11):  # later versions find dead code in while loops, too
             their_pruned, their_inputs = jax_partial_eval.dce_jaxpr(theirs.jaxpr, used)
             assert str(pruned) == str(their_pruned), used
             assert inputs == list(their_inputs)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import copy
 import functools
+import inspect
 import math
 import operator
+import pickle
 import re
 import threading
+import types
 from typing import NamedTuple
 
 import jax
 import numpy as np
 import pytest
-from twin import JAX_VERSION, plain, raised, same_as_jax
+from twin import plain, raised, same_as_jax
 
 import jitkit as jk
 import jitkit.numpy as jnp
@@ -397,7 +401,7 @@ def test_functions_are_called_in_jaxprs_and_programs_what_jax_calls_them(jax, jn
     ):
         jitted = jax.jit(g)
         text = jitted.lower(1.0).as_text().split(" attributes")[0]
-        jaxpr = str(jax.make_jaxpr(jitted)(1.0)) if JAX_VERSION < (0, 11) else ""
+        jaxpr = str(jax.make_jaxpr(jitted)(1.0))
         found.append((jitted.__name__, text, jaxpr, jitted(2.0)))
     return found
 
@@ -481,7 +485,7 @@ def test_jit_of_a_jitted_function(jax, jnp):
         g(2.0),
         len(log),
         g._cache_size(),
-        str(jax.make_jaxpr(g)(1.0)) if JAX_VERSION < (0, 11) else "",
+        str(jax.make_jaxpr(g)(1.0)),
     )
 
 
@@ -550,7 +554,7 @@ def test_nested_jits_in_printed_jaxprs(jax, jnp):
         return inner(inlined(x), 2.0) + inner(x, 3.0) + inlined(jax.jit(lambda y: y)(x))
 
     jaxpr = jax.make_jaxpr(outer)(3.0)
-    return str(jaxpr) if JAX_VERSION < (0, 11) else "", jax.jit(outer)(3.0)
+    return str(jaxpr), jax.jit(outer)(3.0)
 
 
 @same_as_jax
@@ -601,7 +605,7 @@ def test_three_levels_share_what_they_close_over(jax, jnp):
 
         return middle(x * 2) - x
 
-    jaxpr = str(jax.make_jaxpr(outer)(1.0)) if JAX_VERSION < (0, 11) else ""
+    jaxpr = str(jax.make_jaxpr(outer)(1.0))
     return outer(3.0), outer(jnp.arange(3.0)), jaxpr
 
 
@@ -740,11 +744,7 @@ def test_returning_what_is_no_array_is_refused(jax, jnp):
         kind, text = raised(jax.jit(lambda x: result), 1.0)
         return kind, text.split(" at ")[0], text.partition(" returned a value")[2]
 
-    return (
-        [error(r) for r in ("text", {"a": [1.0, "text"]}, object(), {1, 2}, (1, (lambda: 1,)))]
-        if JAX_VERSION < (0, 11)
-        else 0
-    )
+    return [error(r) for r in ("text", {"a": [1.0, "text"]}, object(), {1, 2}, (1, (lambda: 1,)))]
 
 
 def test_recursion_without_end_names_the_function():
@@ -927,7 +927,7 @@ def test_captured_values_become_literals_and_constants(jax, jnp):
         return table * x + scalar + host + host_scalar + 1
 
     jaxpr = jax.make_jaxpr(f)(1.0)
-    text = str(jaxpr) if JAX_VERSION < (0, 11) else ""
+    text = str(jaxpr)
     return text, jax.jit(f)(1.0), jax.jit(f)(2), len(jaxpr.consts)
 
 
@@ -977,7 +977,7 @@ def test_a_captured_array_indexed_by_a_traced_value_is_recorded(jax, jnp):
     def f(i):
         return table[i], matrix[i, 1], table[i] * table[2], -table
 
-    return jax.jit(f)(1), str(jax.make_jaxpr(f)(1)) if JAX_VERSION < (0, 11) else ""
+    return jax.jit(f)(1), str(jax.make_jaxpr(f)(1))
 
 
 @same_as_jax
@@ -1023,3 +1023,121 @@ def test_deep_trees(jax, jnp):
         f._cache_size(),
         str(jax.tree_util.tree_structure(out)),
     )
+
+
+# --- what it is called ----------------------------------------------------------------------------------------
+
+
+class Adder:
+    """A callable without a name."""
+
+    def __call__(self, x):
+        return x + 1
+
+
+class Named(Adder):
+    """A callable with one."""
+
+    __name__ = "named"
+
+
+class Unprintable(Adder):
+    def __repr__(self):
+        raise ValueError("no")
+
+
+def _plain_function(x):
+    return x + 1
+
+
+CALLABLES = {
+    "function": lambda jax: _plain_function,
+    "lambda": lambda jax: lambda x: x + 1,
+    "builtin": lambda jax: operator.neg,
+    "jitted": lambda jax: jax.jit(_plain_function),
+    "partial": lambda jax: functools.partial(functools.partial(_plain_function)),
+    "method": lambda jax: Adder().__call__,
+    "without a name": lambda jax: Adder(),
+    "partial without a name": lambda jax: functools.partial(Adder()),
+    "with a name": lambda jax: Named(),
+    "that cannot be printed": lambda jax: Unprintable(),
+}
+
+
+@pytest.mark.parametrize("name", CALLABLES)
+@same_as_jax
+def test_a_jitted_function_says_what_it_is(jax, jnp, name):
+    f = jax.jit(CALLABLES[name](jax))
+    return re.sub(r" at 0x\w+", "", repr(f)), f.__name__, f.__qualname__
+
+
+@pytest.mark.parametrize("name", CALLABLES)
+@same_as_jax
+def test_make_jaxpr_is_named_after_its_function(jax, jnp, name):
+    f = jax.make_jaxpr(CALLABLES[name](jax))
+    return f.__name__, f.__qualname__, f.__module__ == jax.__name__
+
+
+class Scaled:
+    """A class whose methods are jitted."""
+
+    @functools.partial(jk.jit, static_argnums=0)
+    def twice(self, x):
+        """Twice x."""
+        return x * 2
+
+    @staticmethod
+    @jk.jit
+    def thrice(x):
+        return x * 3
+
+
+def test_a_jitted_method_is_bound_by_python_itself():
+    scaled = Scaled()
+    assert (float(scaled.twice(2.0)), float(scaled.thrice(2.0))) == (4.0, 6.0)
+    assert isinstance(vars(Scaled)["twice"], types.FunctionType)  # and costs what a method of Python costs
+    assert Scaled.twice.lower.__self__ is Scaled.twice._jitted
+    Scaled.later = jk.jit(lambda self, x: x + 4, static_argnums=0)
+    assert float(scaled.later(1.0)) == 5.0
+    assert repr(Scaled.later).startswith("<PjitFunction of <function ")
+
+
+module_level = jk.jit(_plain_function)
+module_level.__qualname__ = module_level.__name__ = "module_level"
+
+
+def test_a_jitted_function_is_copied_and_pickled_by_name():
+    assert copy.deepcopy(module_level) is module_level
+    assert pickle.loads(pickle.dumps(module_level)) is module_level
+    assert inspect.signature(module_level) == inspect.signature(_plain_function)
+    assert inspect.unwrap(module_level) is _plain_function
+
+
+@same_as_jax
+def test_clearing_one_jit_leaves_those_with_other_options(jax, jnp):
+    def f(x):
+        return x + 1
+
+    usual, alike, donating = jax.jit(f), jax.jit(f, static_argnums=()), jax.jit(f, donate_argnums=0)
+    usual(1.0), donating(2.0)
+    before = [g._cache_size() for g in (usual, alike, donating)]
+    usual.clear_cache()
+    return before, [g._cache_size() for g in (usual, alike, donating)], donating(3.0)
+
+
+@same_as_jax
+def test_nothing_is_run_where_that_is_forbidden(jax, jnp):
+    f, x = jax.jit(lambda x: x + 1), jnp.ones(2)
+    compiled = f.lower(x).compile()
+    results = [f(x)]
+    with jax.no_execution():
+        errors = [raised(f, x), raised(compiled, x)]
+        allowed = str(jax.make_jaxpr(f)(x)), f.lower(x).as_text().count("add"), plain(jax.eval_shape(f, x))
+        errors.append(raised(lambda: x + 1)[0])
+    return errors, allowed, results, f(x), compiled(x)
+
+
+@same_as_jax
+def test_a_token_outside_of_programs_can_be_printed(jax, jnp):
+    token = jax.lax.create_token()
+    return "Token object" in repr(token), "Token object" in str(jax.lax.after_all(token, token))

@@ -128,7 +128,7 @@ def test_donation_inside_of_a_trace_is_recorded(jax, jnp):
     f = jax.jit(lambda x: x + 1, donate_argnums=0)
     jaxpr = jax.make_jaxpr(lambda x: f(x) * 2)(1.0)
     eqn = jaxpr.jaxpr.eqns[0]
-    return eqn.params["donated_invars"], str(jaxpr) if JAX_VERSION < (0, 11) else ""
+    return eqn.params["donated_invars"], str(jaxpr)
 
 
 @same_as_jax

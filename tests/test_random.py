@@ -13,7 +13,7 @@ import jax
 import jax.numpy
 import numpy as np
 import pytest
-from lax_oracle import JAXPRS_ARE_OURS, first_line, x64
+from lax_oracle import first_line, x64
 from tails import one_in
 from twin import same_as_jax
 
@@ -339,7 +339,7 @@ SAMPLERS = lines("""
 
 
 # a jaxpr that is JAX's gives JAX's bits: the values of some are enough
-@pytest.mark.parametrize("expression", one_in(3, SAMPLERS) if JAXPRS_ARE_OURS else SAMPLERS)
+@pytest.mark.parametrize("expression", one_in(3, SAMPLERS))
 def test_samplers_give_the_bits_of_jax(expression):
     assert_same_value(expression)
 
@@ -347,7 +347,7 @@ def test_samplers_give_the_bits_of_jax(expression):
 @pytest.mark.parametrize("expression", SAMPLERS)
 def test_samplers_give_the_jaxprs_of_jax(expression):
     ours, theirs = (jaxpr_text(expression, names) for names in WORLDS)
-    assert ours == theirs or not JAXPRS_ARE_OURS
+    assert ours == theirs
 
 
 @cases("""
@@ -371,9 +371,8 @@ def test_samplers_give_the_jaxprs_of_jax(expression):
 def test_in_x64_mode_samplers_give_what_they_give_in_jax(expression):
     with x64():
         assert_same_value(expression)
-        if JAXPRS_ARE_OURS:
-            ours, theirs = (jaxpr_text(expression, names) for names in WORLDS)
-            assert ours == theirs
+        ours, theirs = (jaxpr_text(expression, names) for names in WORLDS)
+        assert ours == theirs
 
 
 @cases("""
@@ -395,7 +394,7 @@ def test_in_x64_mode_samplers_give_what_they_give_in_jax(expression):
     """)
 def test_bare_keys_are_wrapped_and_unwrapped_where_jax_does_it(expression):
     ours, theirs = (jaxpr_text(expression, names, "PRNGKey") for names in WORLDS)
-    assert ours == theirs or not JAXPRS_ARE_OURS
+    assert ours == theirs
     ours, theirs = (value(expression.replace("key", "bare", 1), names) for names in WORLDS)
     if "key_data" not in expression:
         assert ours == theirs
@@ -472,7 +471,7 @@ def test_keys_are_moved_about_like_other_elements(expression):
         results.append(plain(names["jax"].jit(function)(names["key"], names["keys"])))
         jaxprs.append(str(names["jax"].make_jaxpr(function)(names["key"], names["keys"])))
     assert results[0] == results[1]
-    assert jaxprs[0] == jaxprs[1] or not JAXPRS_ARE_OURS
+    assert jaxprs[0] == jaxprs[1]
 
 
 @cases("""
@@ -576,9 +575,8 @@ def test_nothing_looks_into_a_key(expression):
     """)
 def test_keys_go_through_control_flow(expression):
     assert_same_value(expression)
-    if JAXPRS_ARE_OURS:
-        ours, theirs = (jaxpr_text(expression, names) for names in WORLDS)
-        assert ours == theirs
+    ours, theirs = (jaxpr_text(expression, names) for names in WORLDS)
+    assert ours == theirs
 
 
 def test_a_key_can_be_closed_over_as_a_small_and_as_a_large_constant():

@@ -4,7 +4,6 @@ signatures that are cached, errors.
 
 from __future__ import annotations
 
-import re
 import warnings
 
 import hypothesis
@@ -12,14 +11,13 @@ import jax
 import jax.numpy
 import numpy as np
 from hypothesis import strategies as st
+from lax_oracle import with_sorted_kinds
 from random_programs import Setting, pack, run, unpack, without
 from random_strategies import arguments, layouts, programs
 
 import jitkit
 import jitkit.numpy
 
-# jitkit prints jaxprs as jax 0.10 does, to the letter.
-JAX_IS_REFERENCE = jax.__version_info__ < (0, 11)
 JITKIT = (jitkit, jitkit.numpy)
 JAX = (jax, jax.numpy)
 
@@ -48,11 +46,11 @@ def outcome(library, program, layout, args):
             jitted = lib.jit(f, static_argnums=1)
             outs = [call(args, 2), call(args, n=2), call(args, 1), call([np.asarray(x) for x in args], 2)]
         except Exception as error:
-            return type(error).__name__, str(error).split("\n")[0]
+            return type(error).__name__, with_sorted_kinds(str(error).split("\n")[0])
         traces = list(log)
         jaxpr = str(lib.make_jaxpr(f, static_argnums=1)(pack(layout, iter(args)), 2))
     values = [value for out in outs for value in (*out["all"], *out["last"])]
-    return values, jaxpr if JAX_IS_REFERENCE else unfolded(jaxpr), traces, sizes
+    return values, jaxpr, traces, sizes
 
 
 def what_jax_accepts(program, layout, args):
@@ -72,21 +70,11 @@ def what_jax_accepts(program, layout, args):
     return program
 
 
-def unfolded(jaxpr):
-    """A printed jaxpr without line breaks, and without what later versions print otherwise: the parameter that jax 0.11
-    added to reductions, which is always None, and those in which a scan says what is constant and what is carried.
-    """
-    one_line = (
-        re.sub(r"\s+", " ", re.sub(r"\s*out_sharding=None", "", jaxpr)).replace("[ ", "[").replace(" ]", "]")
-    )
-    return re.sub(r"ft_in=.*? jaxpr=", "jaxpr=", re.sub(r"num_carry=\d+ num_consts=\d+ ", "", one_line))
-
-
 def same_error(ours, theirs):
-    """Whether two errors are the same. Where JAX stumbles over a shape, ours may say what was wrong; later versions reword."""
+    """Whether two errors are the same. Where JAX stumbles over a shape, ours may say what was wrong."""
     if ours != theirs == ("IndexError", "tuple index out of range"):
         return ours[0] == "ValueError" and "out of bounds for array of dimension" in ours[1]
-    return ours == theirs if JAX_IS_REFERENCE else ours[0] == theirs[0]
+    return ours == theirs
 
 
 def same_values(ours, theirs):

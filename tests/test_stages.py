@@ -8,13 +8,11 @@ import warnings
 import jax
 import numpy as np
 import pytest
-from twin import JAX_VERSION, plain, raised, same_as_jax
+from twin import plain, raised, same_as_jax
 
 import jitkit as jk
 import jitkit.numpy as jnp
 from jitkit import runtime
-
-JAXPRS_ARE_OURS = JAX_VERSION < (0, 11)
 
 
 def step(params, x, *, rate=0.5):
@@ -54,7 +52,7 @@ def test_each_station_tells_the_signature(jax, jnp):
 @same_as_jax
 def test_a_traced_function_shows_its_jaxpr(jax, jnp):
     traced = jax.jit(step).trace(*arguments(jnp))
-    return str(traced.jaxpr) if JAXPRS_ARE_OURS else len(traced.jaxpr.eqns) > 3, [
+    return str(traced.jaxpr), [
         plain(a) for a in traced.jaxpr.in_avals
     ]
 
@@ -359,7 +357,7 @@ def test_make_jaxpr_with_static_arguments_and_shapes(jax, jnp):
         return {"a": x * n, "b": [r + k for r in rest]}
 
     jaxpr, shape = jax.make_jaxpr(f, static_argnums=(1,), return_shape=True)(1.0, 3, jnp.ones(2), k=4)
-    text = str(jaxpr) if JAXPRS_ARE_OURS else ""
+    text = str(jaxpr)
     return (
         text,
         shape,
@@ -375,8 +373,6 @@ def test_make_jaxpr_of_a_jitted_function_and_of_structs(jax, jnp):
         return jnp.sin(x) + 1
 
     s = jax.ShapeDtypeStruct((2, 3), "bfloat16")
-    if not JAXPRS_ARE_OURS:
-        return plain(jax.make_jaxpr(f)(s).out_avals[0])
     return str(jax.make_jaxpr(jax.jit(f))(s)), str(jax.make_jaxpr(f)(s)), jax.make_jaxpr(f).__name__
 
 

@@ -481,7 +481,7 @@ def test_equality_errors_of_structures_call_a_leaf_a_leaf() -> None:
             (ours.SequenceKey(1), ours.DictKey("a")),
             "pytree leaf",
             "<class 'tuple'>",
-            "their types are different",
+            "their Python types differ",
         )
     ]
 
@@ -1199,3 +1199,11 @@ def test_large_and_deep_structures_are_put_together_without_compiling() -> None:
         assert compile_put_together(treedef)(leaves) == tree
         flattener = Flattener()
         assert [flattener(tree) for _ in range(3)] == [(leaves, treedef)] * 3
+
+
+def test_key_entries_of_different_kinds_have_different_hashes() -> None:
+    ones = [ours.DictKey(1), ours.SequenceKey(1), ours.FlattenedIndexKey(1), ours.GetAttrKey("a"), ours.DictKey("a")]
+    theirs = [jax.tree_util.DictKey(1), jax.tree_util.SequenceKey(1), jax.tree_util.FlattenedIndexKey(1)]
+    assert len(set(map(hash, theirs))) == 3
+    assert len(set(map(hash, ones))) == 5
+    assert hash(ours.DictKey("b")) == hash(ours.DictKey("b"))

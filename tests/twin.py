@@ -97,7 +97,7 @@ _NAMES = [
     (re.compile(r"DynamicJaxprTracer|JitTracer"), "Tracer"),
     (
         re.compile(
-            r"jaxlib\._jax\.ArrayImpl|jaxlib\._jax\.Array|jaxlib\.xla_extension\.ArrayImpl|jitkit\.array\.Array|ArrayImpl"
+            r"jaxlib\._jax\.ArrayImpl|jaxlib\._jax\.Array|jaxlib\.xla_extension\.ArrayImpl|jitkit\.runtime\.array\.Array|ArrayImpl"
         ),
         "Array",
     ),

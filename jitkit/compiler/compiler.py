@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from .. import core, runtime
-from ..base import report
+from ..base import config, report
 from ..core import ShapedArray
 from ..core.effects import Effect
 from ..interpreters.mlir import Module
@@ -136,7 +136,9 @@ class Executable:
         return self.place(value, core.get_aval(value))
 
     def __call__(self, args: Sequence[Any]) -> list[Array]:
-        """Run on a flat list of arguments of any accepted kind."""
+        """Run on a flat list of arguments of any accepted kind. RuntimeError with the option `no_execution`."""
+        if config.local.state.options.no_execution:
+            raise not_to_be_run(self.name)
         buffers = self.consts + [self.place(args[i], self.arg_avals[i], self.spread[i]) for i in self.kept]
         return self.wrap(self.run(buffers))
 
@@ -197,6 +199,11 @@ def output_shardings(
         return [sharding] * count
     found = runtime.result_shardings(loaded, sharding, count)
     return [x or decided for x, decided in zip(asked, found, strict=True)] if asked else found
+
+
+def not_to_be_run(name: str) -> RuntimeError:
+    """The error for a program that would run in spite of the option `no_execution`."""
+    return RuntimeError(f"JAX tried to execute function jit({name}), but the no_execution config option is set")
 
 
 def explain_failure(error: Exception, values: Sequence[Any]) -> Exception:

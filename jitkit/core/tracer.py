@@ -23,6 +23,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..base import config, errors, source_info
+from ..base.jax_version import since
 from . import dtypes
 from .operators import Operators
 
@@ -114,9 +115,10 @@ def trace_state_clean() -> bool:
 
 
 class _Unstacking:
-    """Slot for `lax.index_in_dim`, which iteration over a tracer is made of."""
+    """Slots for the functions of `lax` that iteration over a tracer is made of."""
 
     index_in_dim: Callable[..., Any]
+    unstack: Callable[..., Any]  # since JAX 0.11
 
 
 unstacking = _Unstacking()
@@ -175,6 +177,8 @@ class Tracer(Operators):
     def __iter__(self) -> Iterator[Any]:
         if not self.aval.shape:
             raise TypeError("iteration over a 0-d array")
+        if since(0, 11):
+            return iter(unstacking.unstack(self))
         return (unstacking.index_in_dim(self, i, 0, keepdims=False) for i in range(self.aval.shape[0]))
 
     def __reversed__(self) -> Iterator[Any]:

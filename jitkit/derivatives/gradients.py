@@ -81,7 +81,7 @@ def value_and_grad(
 ) -> Callable[..., tuple[Any, Any]]:
     """Like `grad`, for a pair: the result of `fun`, and its gradient."""
     api_util.check_callable(fun)
-    numbers = _argnums(argnums)
+    numbers = as_argnums(argnums)
 
     @functools.wraps(fun)
     @traceback_util.api_boundary
@@ -99,7 +99,8 @@ def value_and_grad(
     return value_and_gradient
 
 
-def _argnums(argnums: Any) -> int | tuple[int, ...]:
+def as_argnums(argnums: Any) -> int | tuple[int, ...]:
+    """`argnums` as an int, or a tuple of ints. ConcretizationTypeError for a tracer."""
     message = "argnums of a derivative"
     if isinstance(argnums, (tuple, list)):
         return tuple(core.concrete_or_error(int, i, message) for i in argnums)

@@ -30,6 +30,7 @@ import numpy as np
 from .. import core
 from ..core import Primitive, ShapedArray, dtypes
 from . import mlir
+from .batching import AxisData, Dims, Vals, move_to, register_batcher
 
 JvpRule = Callable[..., tuple[Any, Any]]
 TransposeRule = Callable[..., Sequence[Any]]
@@ -101,6 +102,15 @@ mlir.register_lowering(add_any_p)(lambda ctx, x, y: ctx.emit("stablehlo.add", [x
 def _(x: ShapedArray, y: ShapedArray) -> ShapedArray:
     assert x.shape == y.shape, f"two tangents of one value have one shape, not {x} and {y}"
     return x
+
+
+@register_batcher(add_any_p)
+def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
+    """Operands are of one type: what is no batch is broadcast, also if it is a scalar."""
+    (x, y), (x_dim, y_dim) = vals, dims
+    place = y_dim if y_dim is not None else x_dim
+    assert place is not None, "the rule is asked where an operand is a batch"
+    return add_any_p.bind(move_to(x, x_dim, place, axis.size), move_to(y, y_dim, place, axis.size)), place
 
 
 def add_tangents(x: Any, y: Any) -> Any:

@@ -27,6 +27,7 @@ import numpy as np
 
 from ..base import pretty_printer as pp
 from ..base import source_info
+from ..base.jax_version import since
 from ..base.util import garbage_collection_paused
 from ..core import Primitive
 from . import language
@@ -230,6 +231,16 @@ def hide_params(*always: str, **defaults: Any) -> PpEqnRule:
             if name not in always and not (name in defaults and value == defaults[name])
         }
         return pp_eqn_plain(eqn, context, settings, shown)
+
+    return rule
+
+
+def show_params_since(major: int, minor: int, **later: Any) -> PpEqnRule:
+    """A rule that shows parameters that JAX has since a release, and we have not: each has one value here."""
+
+    def rule(eqn: JaxprEqn, context: JaxprPpContext, settings: JaxprPpSettings) -> pp.Doc:
+        shown = eqn.params | later if since(major, minor) else eqn.params
+        return pp_eqn_plain(eqn, context, settings, dict(sorted(shown.items())))
 
     return rule
 

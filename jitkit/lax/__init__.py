@@ -12,6 +12,7 @@ from ..core.dtypes import dtype as dtype
 from . import convolution_derivatives as convolution_derivatives
 from . import elementwise_derivatives as elementwise_derivatives
 from . import extended as extended
+from . import linalg as linalg
 from . import reduction_derivatives as reduction_derivatives
 from . import scatter_derivatives as scatter_derivatives
 from .control_flow import associative_scan as associative_scan
@@ -46,6 +47,7 @@ from .convolution_shapes import conv_shape_tuple as conv_shape_tuple
 from .convolution_shapes import padtype_to_pads as padtype_to_pads
 from .creation import broadcasted_iota as broadcasted_iota
 from .creation import empty as empty
+from .creation import empty_like as empty_like
 from .creation import empty_p as empty_p
 from .creation import full as full
 from .creation import full_like as full_like
@@ -151,6 +153,8 @@ from .elementwise import lgamma_p as lgamma_p
 from .elementwise import log as log
 from .elementwise import log1p as log1p
 from .elementwise import log1p_p as log1p_p
+from .elementwise import log2 as log2
+from .elementwise import log2_p as log2_p
 from .elementwise import log_p as log_p
 from .elementwise import logistic as logistic
 from .elementwise import logistic_p as logistic_p
@@ -326,3 +330,9 @@ from .sorting import sort_p as sort_p
 from .sorting import top_k as top_k
 from .sorting import top_k_p as top_k_p
 from .utils import broadcast_shapes as broadcast_shapes
+from .windows import reduce_window as reduce_window
+from .windows import reduce_window_max_p as reduce_window_max_p
+from .windows import reduce_window_min_p as reduce_window_min_p
+from .windows import reduce_window_p as reduce_window_p
+from .windows import reduce_window_shape_tuple as reduce_window_shape_tuple
+from .windows import reduce_window_sum_p as reduce_window_sum_p

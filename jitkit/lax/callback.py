@@ -19,7 +19,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from .. import core, runtime
 from ..base import traceback_util
 from ..core import Primitive, ShapedArray, abstract_token, dtypes
 from ..core.effects import Effect, io_effect, ordered_io_effect
+from ..interpreters.ad_rules import primitive_jvps
 from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher
 from ..interpreters.mlir import FIRST_DEVICE, LoweringContext, register_lowering, type_of
 from ..runtime import array
@@ -167,8 +168,19 @@ def _result_types(*avals: Any, result_avals: tuple[Any, ...], **params: Any) -> 
     return list(result_avals)
 
 
+def _refuse(message: str) -> Callable[..., NoReturn]:
+    def rule(*_: Any, **params: Any) -> NoReturn:
+        raise ValueError(message)
+
+    return rule
+
+
 pure_callback_p.def_abstract_eval(_result_types)
 io_callback_p.def_abstract_eval(_result_types)
+primitive_jvps[io_callback_p] = _refuse("IO callbacks do not support JVP.")
+primitive_jvps[pure_callback_p] = _refuse(
+    "Pure callbacks do not support JVP. Please use `jax.custom_jvp` to use callbacks while taking gradients."
+)
 
 
 @register_lowering(pure_callback_p)

@@ -19,8 +19,6 @@ from typing import Any
 import numpy as np
 
 from ..core import ShapedArray, dtypes
-from ..interpreters import batching
-from ..interpreters.ad_rules import add_any_p
 from ..interpreters.mlir import LoweringContext
 from .elementwise_rules import (
     ANY,
@@ -60,9 +58,25 @@ def _sign(ctx: LoweringContext, x: str) -> str:
     return emit_select(ctx, compare(ctx, "EQ", x, zero, aval), zero, ctx.splat(1, aval), aval.shape, aval)
 
 
+_ONE_OVER_LOG_OF_2 = 1.4426950408889634
+
+
 def _exp2(ctx: LoweringContext, x: str) -> str:
     scaled = ctx.emit("stablehlo.multiply", [ctx.splat(np.log(2), ctx.avals_in[0]), x])
     return ctx.emit("stablehlo.exponential", [scaled])
+
+
+def _log2(ctx: LoweringContext, x: str) -> str:
+    [aval] = ctx.avals_in
+    log_of_x = ctx.emit("stablehlo.log", [x])
+    if not is_a(aval.dtype, *COMPLEX):
+        return ctx.emit("stablehlo.multiply", [log_of_x, ctx.splat(_ONE_OVER_LOG_OF_2, aval)])
+    return inline_function(ctx, _by_log_of_2, [log_of_x], [aval])[0]
+
+
+def _by_log_of_2(x: Any) -> list[Any]:
+    factor = real(x).dtype.type(_ONE_OVER_LOG_OF_2)
+    return [complex(mul(real(x), factor), mul(imag(x), factor))]
 
 
 def _logistic(ctx: LoweringContext, x: str) -> str:
@@ -136,6 +150,7 @@ exp, exp_p = unary("exp", INEXACT, "stablehlo.exponential", "e to the power of x
 exp2, exp2_p = unary("exp2", INEXACT, _exp2, "2 to the power of x.")
 expm1, expm1_p = unary("expm1", INEXACT, "stablehlo.exponential_minus_one", "exp(x) - 1, exact for small x.")
 log, log_p = unary("log", INEXACT, "stablehlo.log", "The natural logarithm.")
+log2, log2_p = unary("log2", INEXACT, _log2, "The logarithm to base 2.")
 log1p, log1p_p = unary("log1p", INEXACT, "stablehlo.log_plus_one", "log(1 + x), exact for small x.")
 logistic, logistic_p = unary("logistic", INEXACT, _logistic, "1 / (1 + exp(-x)), the sigmoid.")
 
@@ -266,6 +281,3 @@ def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZER
       ValueError: for an unknown method.
     """
     return round_p.bind(x, rounding_method=RoundingMethod(rounding_method))
-
-
-batching.defbroadcasting(add_any_p)  # cotangents are arrays: its batching rule is that of `add`

@@ -90,6 +90,7 @@ from .elementwise import (
     lgamma_p,
     log,
     log1p_p,
+    log2_p,
     log_p,
     logistic_p,
     lt,
@@ -164,6 +165,7 @@ defjvp(exp_p, lambda g, y, x: mul(g, y))
 defjvp(exp2_p, lambda g, y, x: mul(log(constant_like(x, 2)), mul(g, y)))
 defjvp(expm1_p, lambda g, y, x: mul(g, add(y, constant_like(y, 1))))
 defjvp(log_p, lambda g, y, x: div(g, x))
+defjvp(log2_p, lambda g, y, x: div(g, mul(x, log(constant_like(x, 2)))))
 defjvp(log1p_p, lambda g, y, x: div(g, add(x, constant_like(x, 1))))
 defjvp(logistic_p, lambda g, y, x: mul(g, mul(y, sub(constant_like(y, 1), y))))
 

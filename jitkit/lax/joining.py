@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Primitive, ShapedArray
+from ..core import Primitive, ShapedArray, tracer
 from ..interpreters.ad_rules import Zero, deflinear, instantiate_zeros, is_undefined, no_cotangents
 from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher, shifted
 from ..interpreters.mlir import LoweringContext, register_lowering
@@ -182,6 +182,8 @@ def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
     x = asarray(x)
     return tuple(unstack_p.bind(x, axis=canonicalize_axis(axis, x.ndim)))
 
+
+tracer.unstacking.unstack = unstack
 
 # --- split ---------------------------------------------------------------------------------------------
 split_p = Primitive("split", multiple_results=True)

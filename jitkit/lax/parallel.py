@@ -25,6 +25,7 @@ import numpy as np
 from .. import core
 from ..base import config
 from ..core import Primitive, ShapedArray, dtypes
+from ..interpreters.ad_rules import deflinear
 from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..tree_util import tree_map
@@ -109,8 +110,34 @@ def _times(x: Any, count: int) -> Any:
 
 
 psum_p = _define_reduction("psum", reduce_sum, _times)
+
+
+def _transpose_psum(ct: Any, x: Any, *, axes: Axes, axis_index_groups: None) -> list[Any]:
+    """Each element counts for the sum, which all elements have: so the cotangents of all of them are summed."""
+    numbers = [axis for axis in axes if isinstance(axis, int)]
+    if numbers:
+        kept = [axis for axis in range(x.aval.ndim) if axis not in numbers]
+        ct = broadcast_in_dim(ct, x.aval.shape, kept)
+    names = tuple(axis for axis in axes if not isinstance(axis, int))
+    return [psum_p.bind(ct, axes=names, axis_index_groups=axis_index_groups) if names else ct]
+
+
+deflinear(psum_p, _transpose_psum)
 pmax_p = _define_reduction("pmax", reduce_max, lambda x, count: x)
 pmin_p = _define_reduction("pmin", reduce_min, lambda x, count: x)
+
+
+def _transpose_psum(ct: Any, x: Any, *, axes: Axes, axis_index_groups: None) -> list[Any]:
+    """Each element counts in the sums that all elements get, so all cotangents are summed."""
+    numbers = [axis for axis in axes if isinstance(axis, int)]
+    if numbers:
+        shape = x.aval.shape
+        ct = broadcast_in_dim(ct, shape, tuple(np.delete(np.arange(len(shape)), numbers)))
+    names = tuple(axis for axis in axes if not isinstance(axis, int))
+    return [psum_p.bind(ct, axes=names, axis_index_groups=axis_index_groups)]
+
+
+deflinear(psum_p, _transpose_psum)
 
 
 def _reduce_leaf(primitive: Primitive, x: Any, axis_name: Any, axis_index_groups: Any) -> Any:
@@ -308,6 +335,14 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, axis_name: Axes, perm: Sequence
     for source, destination in perm:
         sources[destination] = source
     return x.take(sources, dim), dim
+
+
+def _transpose_ppermute(ct: Any, x: Any, *, axis_name: Axes, perm: Sequence[tuple[int, int]]) -> list[Any]:
+    back = tuple((destination, source) for source, destination in perm)
+    return [ppermute_p.bind(ct, axis_name=axis_name, perm=back)]
+
+
+deflinear(ppermute_p, _transpose_ppermute)
 
 
 def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:

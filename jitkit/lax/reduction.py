@@ -18,6 +18,7 @@ from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.batching import defreducer
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..interpreters.mlir_text import type_of
+from ..jaxpr.printer import pp_eqn_rules, show_params_since
 from .elementwise import bitwise_and, bitwise_or, eq, gt, lt, max, min, ne
 from .reducers import inline_function, integer_array, scalar_reducer
 from .selection import select
@@ -170,6 +171,7 @@ reduce_sum_p = _define_reduction("reduce_sum", "add", sum_identity, _numbers_onl
 reduce_prod_p = _define_reduction("reduce_prod", "multiply", prod_identity, _numbers_only)
 reduce_max_p = _define_reduction("reduce_max", "maximum", max_identity, _any_dtype, complex_op=max)
 reduce_min_p = _define_reduction("reduce_min", "minimum", min_identity, _any_dtype, complex_op=min)
+pp_eqn_rules[reduce_max_p] = pp_eqn_rules[reduce_min_p] = show_params_since(0, 11, out_sharding=None)
 reduce_and_p = _define_reduction("reduce_and", "and", and_identity, _bits_only)
 reduce_or_p = _define_reduction("reduce_or", "or", sum_identity, _bits_only)
 reduce_xor_p = _define_reduction("reduce_xor", "xor", sum_identity, _bits_only)

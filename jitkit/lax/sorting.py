@@ -19,8 +19,10 @@ from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.ad_rules import Zero, primitive_jvps, zero_tangent
 from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher, shifted
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
+from ..jaxpr.printer import pp_eqn_rules, show_params_since
 from .creation import broadcasted_iota
 from .elementwise import bitwise_and, bitwise_or, eq, eq_to, imag, lt_to, ne, real
+from .elementwise_rules import scalar_like
 from .gather import GatherDimensionNumbers, gather
 from .reducers import inline_function
 from .selection import select
@@ -61,7 +63,7 @@ def _parts(x: Any, y: Any) -> list[tuple[Any, Any]]:
 
 def _canonical(x: Any) -> Any:
     """A float with one zero and one nan instead of many: the total order tells those apart."""
-    zero, nan = x.dtype.type(0), x.dtype.type(np.nan)
+    zero, nan = (scalar_like(x, value) for value in (0, np.nan))
     return select(ne(x, x), nan, select(eq(x, zero), zero, x))
 
 
@@ -166,6 +168,7 @@ def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = 
 # --- top_k --------------------------------------------------------------------------------------------------
 
 top_k_p = Primitive("top_k", multiple_results=True)
+pp_eqn_rules[top_k_p] = show_params_since(0, 11, is_stable=True)
 
 
 @top_k_p.def_abstract_eval

@@ -19,8 +19,9 @@ from typing import Any, NoReturn, Protocol, runtime_checkable
 
 import numpy as np
 
+from .. import lax, random
 from .. import numpy as jnp
-from .. import random
+from ..base.jax_version import since
 from ..core import dtypes
 from ..lax.utils import canonicalize_shape
 
@@ -68,12 +69,21 @@ def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
     return init
 
 
+def _scaled_normal(key: Any, shape: Any, dtype: Any, stddev: Any) -> Any:
+    """Normal numbers times `stddev`. Since JAX 0.12 that is multiplied with the other factor of real ones first."""
+    if not (since(0, 12) and dtypes.issubdtype(dtype, np.floating)):
+        return random.normal(key, shape, dtype) * stddev
+    above_minus_one = np.nextafter(np.array(-1.0, dtype), np.array(0.0, dtype), dtype=dtype)
+    uniform = random.uniform(key, shape, dtype, above_minus_one, np.array(1.0, dtype))
+    return (jnp.array(np.sqrt(2), dtype) * stddev) * lax.erf_inv(uniform)
+
+
 def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
     """Normally distributed numbers, of mean 0 and standard deviation `stddev`."""
 
     def init(key: Any, shape: Any, dtype: Any = dtype) -> Any:
         dtype = _float(dtype)
-        return random.normal(key, shape, dtype) * jnp.array(stddev, dtype)
+        return _scaled_normal(key, shape, dtype, jnp.array(stddev, dtype))
 
     return init
 
@@ -135,7 +145,8 @@ def variance_scaling(
         }
         if mode not in counts:
             raise ValueError(f"invalid mode for variance scaling initializer: {mode}")
-        variance = jnp.array(scale / counts[mode], dtype=dtype)
+        inputs = counts[mode]
+        variance = jnp.array(0 if inputs == 0 and since(0, 11) else scale / inputs, dtype=dtype)
         is_real = dtypes.issubdtype(dtype, np.floating)
         if distribution == "truncated_normal":
             stddev = jnp.sqrt(variance) / jnp.array(
@@ -145,7 +156,7 @@ def variance_scaling(
                 return random.truncated_normal(key, -2, 2, shape, dtype) * stddev
             return _complex_truncated_normal(key, 2, shape, dtype) * stddev
         if distribution == "normal":
-            return random.normal(key, shape, dtype) * jnp.sqrt(variance)
+            return _scaled_normal(key, shape, dtype, jnp.sqrt(variance))
         if distribution == "uniform":
             if is_real:
                 return random.uniform(key, shape, dtype, -1) * jnp.sqrt(3 * variance)
@@ -172,7 +183,10 @@ def _fans(
         return math.prod(shape[i] for i in ([axes] if isinstance(axes, int) else axes))
 
     inputs, outputs = size(in_axis), size(out_axis)
-    window = math.prod(shape) / inputs / outputs / size(batch_axis)
+    counted = inputs * outputs * size(batch_axis)
+    if counted == 0 and since(0, 11):
+        return 0.0, 0.0
+    window = math.prod(shape) / counted
     return inputs * window, outputs * window
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import core, lax
+from ..base.jax_version import since
 from ..core import dtypes
 from ..custom_derivatives import custom_jvp
 from ..pjit.jit import fused, jit
@@ -81,6 +82,8 @@ def _integer_power(base: Any, exponent: Any, dtype: Any) -> Any:
 def log2(x: Any, /) -> Any:
     """The logarithm to base 2."""
     dtype, (x,) = promote_inexact("log2", x)
+    if since(0, 11):
+        return lax.log2(x)
     if dtypes.issubdtype(dtype, np.complexfloating):
         r = lax.log(x)
         re, im = lax.real(r), lax.imag(r)

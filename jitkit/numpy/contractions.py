@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import core, lax
+from ..base.jax_version import since
 from ..core import dtypes
 from ..lax.utils import canonicalize_axis
 from ..pjit.jit import fused, jit
@@ -250,7 +251,8 @@ def kron(a: Any, b: Any) -> Any:
 
 @jit(static_argnames=("axisa", "axisb", "axisc", "axis"))
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
-    """The vector perpendicular to two vectors of two or three elements; of two in the plane, its only component.
+    """The vector perpendicular to two vectors of three elements. Up to JAX 0.11 they may have two: of two in the plane, it
+    is the only component.
 
     The vectors lie along `axisa` and `axisb`, the result's along `axisc`; or all along `axis`.
     """
@@ -258,6 +260,8 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
+    if since(0, 12) and not a.shape[-1] == b.shape[-1] == 3:
+        raise ValueError("Dimension must be 3 for cross product")
     if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
         raise ValueError("Dimension must be either 2 or 3 for cross product")
     if a.shape[-1] == 2 and b.shape[-1] == 2:

@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import core, lax
 from ..base import traceback_util
+from ..base.jax_version import since
 from ..core import dtypes
 from ..lax.utils import canonicalize_shape
 from ..runtime import array as arrays
@@ -173,7 +174,8 @@ def _stack(x: Any, dtype: Any) -> Any:
 # --- fills -----------------------------------------------------------------------------------------------------------
 
 
-def _fill(name: str, shape: Any, value: int, dtype: Any, device: Any) -> Any:
+def _fill(name: str, shape: Any, value: int | None, dtype: Any, device: Any) -> Any:
+    """An array of one value, or of any for None."""
     if isinstance(shape, types.GeneratorType):
         raise TypeError("expected sequence object with len >= 0 or a single integer")
     if isinstance(dtype, int) and isinstance(shape, int) and not isinstance(dtype, bool):
@@ -182,7 +184,8 @@ def _fill(name: str, shape: Any, value: int, dtype: Any, device: Any) -> Any:
             f"when you meant `jax.numpy.{name}(({shape}, {dtype}))`, i.e. with a single tuple argument for the shape?"
         )
     dtype = dtypes.check_and_canonicalize_user_dtype(float if dtype is None else dtype, name)
-    return _placed(lax.full(_shape(shape), value, dtype), device)
+    filled = lax.empty(_shape(shape), dtype) if value is None else lax.full(_shape(shape), value, dtype)
+    return _placed(filled, device)
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
@@ -208,8 +211,8 @@ def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
 
 
 def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
-    """An array of zeros, too: memory without values is nothing a compiler could give."""
-    return _fill("empty", shape, 0, dtype, device)
+    """An array whose values are not to be relied on. (They are zeros.)"""
+    return _fill("empty", shape, None if since(0, 11) else 0, dtype, device)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Any:
@@ -228,7 +231,10 @@ def _like(name: str, a: Any, value: Any, dtype: Any, shape: Any, device: Any) ->
         a = core.get_aval(a)
     if dtype is not None:
         dtype = dtypes.check_and_canonicalize_user_dtype(dtype, name)
-    return _placed(lax.full_like(a, value, dtype, None if shape is None else _shape(shape)), device)
+    shape = None if shape is None else _shape(shape)
+    return _placed(
+        lax.empty_like(a, dtype, shape) if value is None else lax.full_like(a, value, dtype, shape), device
+    )
 
 
 def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
@@ -242,7 +248,9 @@ def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = Non
 
 
 def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """Zeros of the shape and dtype of `prototype`."""
+    """An array of the shape and dtype of `prototype`, whose values are not to be relied on. (They are zeros.)"""
+    if since(0, 11):
+        return _like("empty_like", prototype, None, dtype, shape, device)
     return _like("ones_like", prototype, 0, dtype, shape, device)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import lax
+from ..base.jax_version import since
 from ..core import dtypes
 from ..lax.utils import canonicalize_axis, canonicalize_shape
 from ..pjit.jit import jit
@@ -47,7 +48,8 @@ def identity(n: int, dtype: Any = None) -> Any:
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
     """An N x M matrix of ones where column - row <= k, and zeros elsewhere."""
-    dtype = np.dtype("float32") if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, "tri")
+    usual = dtypes.default_float_dtype() if since(0, 12) else np.dtype("float32")
+    dtype = usual if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, "tri")
     shape = canonicalize_shape((N, N if M is None else M))
     counted = dtypes.default_int_dtype()  # the type of k
     rows = lax.add(lax.broadcasted_iota(counted, shape, 0), counted.type(operator.index(k)))

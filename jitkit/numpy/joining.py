@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import core, lax
+from ..base.jax_version import since
 from ..lax.utils import canonicalize_axis
 from ..pjit.jit import fused, jit
 from .creation import array, asarray, full, zeros
@@ -162,6 +163,8 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: int) -> list[Any
     size = ary.shape[axis]
     if isinstance(indices_or_sections, tuple | list) or np.ndim(indices_or_sections) > 0:
         cuts = [concrete_index(cut, f"in jax.numpy.{name} argument 1") for cut in indices_or_sections]
+        if since(0, 11):  # as in NumPy: negative ones count from the end, and what is beyond it leaves nothing
+            cuts = np.clip([cut + size if cut < 0 else cut for cut in cuts], 0, size).tolist()
         sizes: Any = np.diff([0, *cuts, size])
     else:
         sections = core.concrete_or_error(int, indices_or_sections, f"in jax.numpy.{name} argument 1")

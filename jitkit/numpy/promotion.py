@@ -21,6 +21,7 @@ import numpy as np
 
 from .. import core, lax
 from ..base import config, traceback_util
+from ..base.jax_version import since
 from ..core import dtypes
 from ..core.operators import Operators
 from ..lax.utils import canonicalize_shape
@@ -145,7 +146,8 @@ def _common_rank(name: str, shapes: Sequence[tuple[int, ...]]) -> int | None:
 def _report_rank_promotion(name: str, shapes: Sequence[tuple[int, ...]]) -> None:
     option = config.local.state.options.numpy_rank_promotion
     listed = " ".join(map(str, shapes))
-    see = "for more information, see https://docs.jax.dev/en/latest/rank_promotion_warning.html."
+    page = "101/rank_promotion_warning.html" if since(0, 12) else "rank_promotion_warning.html"
+    see = f"for more information, see https://docs.jax.dev/en/latest/{page}."
     if option == "warn":
         warnings.warn(
             f"Following NumPy automatic rank promotion for {name} on shapes {listed}. Set the jax_numpy_rank_promotion "
@@ -242,10 +244,12 @@ def _broadcast_arrays(*args: Any) -> list[Any]:
     return [broadcast_to(x, common) for x in args]
 
 
-def broadcast_arrays(*args: Any) -> list[Any]:
-    """All arguments, broadcast against each other to one shape. ValueError when that is impossible."""
+def broadcast_arrays(*args: Any) -> list[Any] | tuple[Any, ...]:
+    """All arguments, broadcast against each other to one shape: a tuple, up to JAX 0.10 a list. ValueError when that is
+    impossible.
+    """
     arrays: list[Any] = _broadcast_arrays(*ensure_arraylikes("broadcast_arrays", *args))
-    return arrays
+    return tuple(arrays) if since(0, 11) else arrays
 
 
 @jit

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import lax
+from ..base.jax_version import since
 from ..core import dtypes
 from ..lax.utils import canonicalize_axis
 from ..pjit.jit import jit
@@ -63,7 +64,7 @@ def quantile(
     result = _quantile(a, q, axis, method, keepdims)
     if keepdims and kept_shape is not None:
         result = result.reshape([*q.shape, *kept_shape])
-    return convert(result, a.dtype)
+    return convert(result, dtypes.canonicalize_dtype(a.dtype))
 
 
 def _merge_axes(a: Any, axes: tuple[int, ...]) -> tuple[Any, int]:
@@ -78,7 +79,7 @@ def _merge_axes(a: Any, axes: tuple[int, ...]) -> tuple[Any, int]:
 
 def _quantile(a: Any, q: Any, axis: int, method: str, keepdims: bool) -> Any:
     a = where_(reductions.any(lax.ne(a, a), axis=axis, keepdims=True), np.nan, a)
-    a = lax.sort(a, dimension=axis)
+    a = lax.sort(a, dimension=axis, is_stable=not since(0, 12))
     count = lax.convert_element_type(a.shape[axis], q.dtype)
     q = lax.mul(q, count - 1)
     low, high = lax.floor(q), lax.ceil(q)
@@ -130,6 +131,8 @@ def median(
 ) -> Any:
     """The value in the middle of the elements over `axis`, or the mean of the two there."""
     a = ensure_arraylike("median", a)
+    if since(0, 11) and any(a.shape[i] == 0 for i in reduced_axes(a.ndim, axis)):
+        raise ValueError("jax.numpy.median reduction axis must be non-empty")
     return quantile(
         a, 0.5, axis=axis, out=out, overwrite_input=overwrite_input, keepdims=keepdims, method="midpoint"
     )

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from .. import core, lax
+from ..base.jax_version import since
 from ..core import dtypes
 from ..lax.utils import canonicalize_axis
 from ..pjit.jit import jit
 from ..runtime.array import device_put_leaf
 from .arithmetic import log10, power
-from .creation import asarray, full, zeros
+from .creation import asarray, empty, full
 from .promotion import broadcast_to, convert
 from .ufuncs import sign as sign_
 from .util import check_arraylike_or_none, concrete_index, ensure_arraylikes
@@ -125,7 +126,7 @@ def _linspace(
         out = first.reshape(with_axis)
     else:
         distance = full((), np.nan, working)
-        out = zeros([*shape[:axis], 0, *shape[axis:]], dtype)
+        out = empty([*shape[:axis], 0, *shape[axis:]], dtype)
     if dtypes.issubdtype(dtype, np.integer) and not dtypes.issubdtype(out.dtype, np.integer):
         out = lax.floor(out)
     result = convert(out, dtype)
@@ -133,12 +134,18 @@ def _linspace(
 
 
 def _interpolate(first: Any, last: Any, intervals: int, shape: list[int], axis: int) -> Any:
-    """first * (1 - t) + last * t for t = 0, 1/n, ..., (n-1)/n: monotone, unlike first + t * (last - first)."""
+    """first * (1 - t) + last * t for t = 0, 1/n, ..., (n-1)/n: monotone, unlike first + t * (last - first).
+
+    Since JAX 0.12 the second product is (last / n) * i, whose last bit may be another one.
+    """
     working = first.dtype
     real = dtypes.finfo(working).dtype
     along = [1] * len(shape)
     along[axis] = intervals
-    t = convert(lax.iota(real, intervals).reshape(along) / np.dtype(real).type(intervals), working)
+    i, n = lax.iota(real, intervals).reshape(along), np.dtype(real).type(intervals)
+    t = convert(i / n, working)
+    if since(0, 12):
+        return first.reshape(shape) * (1 - t) + (last.reshape(shape) / working.type(n)) * convert(i, working)
     return first.reshape(shape) * (1 - t) + last.reshape(shape) * t
 
 
@@ -211,8 +218,9 @@ def _range_dtypes(name: str, dtype: Any, start: Any, stop: Any) -> tuple[Any, An
 # --- grids -----------------------------------------------------------------------------------------------------------
 
 
-def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
-    """The coordinates of a grid, one array for each axis, from the one-dimensional arrays of coordinates along the axes.
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any] | tuple[Any, ...]:
+    """The coordinates of a grid, one array for each axis, from the one-dimensional arrays of coordinates along the axes: a
+    tuple, up to JAX 0.10 a list.
 
     `indexing="xy"` exchanges the first two axes. With `sparse`, arrays of size 1 along the other axes.
     """
@@ -233,7 +241,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     ]
     if exchanged:
         output[0], output[1] = output[1], output[0]
-    return output
+    return tuple(output) if since(0, 11) else output
 
 
 def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import core, lax
 from ..base import errors
+from ..base.jax_version import since
 from ..core import dtypes
 from ..pjit.jit import jit
 from . import reductions
@@ -140,7 +141,9 @@ def histogram_bin_edges(
         return asarray(bins, dtype=dtype)
     if isinstance(bins, core.Tracer):
         raise errors.ConcretizationTypeError(bins, "bins argument of histogram_bin_edges")
-    limits = asarray([a.min(), a.max()] if range is None else range, dtype=dtype)
+    if range is None:
+        range = (0, 1) if a.size == 0 and since(0, 11) else [a.min(), a.max()]
+    limits = asarray(range, dtype=dtype)
     if limits.shape != (2,):
         raise ValueError(f"`range` must be either None or a sequence of scalars, got {limits}")
     low = where(reductions.ptp(limits) == 0, limits[0] - 0.5, limits[0])

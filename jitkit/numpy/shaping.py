@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import core, lax
+from ..base.jax_version import since
 from ..core import dtypes
 from ..lax.utils import canonicalize_axis, canonicalize_shape
 from ..pjit.jit import fused, jit
@@ -84,7 +85,8 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
 
 def permute_dims(a: Any, /, axes: tuple[int, ...]) -> Any:
     """The axes in the order given by `axes`."""
-    return lax.transpose(ensure_arraylike("permute_dims", a), axes)
+    a = ensure_arraylike("permute_dims", a)
+    return lax.transpose(a, [canonicalize_axis(axis, a.ndim) for axis in axes] if since(0, 11) else axes)
 
 
 def matrix_transpose(x: Any, /) -> Any:
@@ -152,28 +154,32 @@ def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
     return lax.expand_dims(ensure_arraylike("expand_dims", a), index_tuple(axis))
 
 
+def _several(results: list[Any]) -> list[Any] | tuple[Any, ...]:
+    return tuple(results) if since(0, 12) else results
+
+
 @jit
 def atleast_1d(*arys: Any) -> Any:
-    """With at least one axis. Of several arguments, a list."""
+    """With at least one axis. Of several arguments, a tuple."""
     check_arraylike("atleast_1d", *arys)
     results = [array(x, copy=False, ndmin=1) for x in arys]
-    return results[0] if len(results) == 1 else results
+    return results[0] if len(results) == 1 else _several(results)
 
 
 @jit
 def atleast_2d(*arys: Any) -> Any:
-    """With at least two axes, new ones in front. Of several arguments, a list."""
+    """With at least two axes, new ones in front. Of several arguments, a tuple."""
     check_arraylike("atleast_2d", *arys)
     results = [array(x, copy=False, ndmin=2) for x in arys]
-    return results[0] if len(results) == 1 else results
+    return results[0] if len(results) == 1 else _several(results)
 
 
 @jit
 def atleast_3d(*arys: Any) -> Any:
-    """With at least three axes: (n,) becomes (1, n, 1), and (m, n) becomes (m, n, 1). Of several arguments, a list."""
+    """With at least three axes: (n,) becomes (1, n, 1), and (m, n) becomes (m, n, 1). Of several arguments, a tuple."""
     check_arraylike("atleast_3d", *arys)
     if len(arys) != 1:
-        return [atleast_3d(x) for x in arys]
+        return _several([atleast_3d(x) for x in arys])
     x = asarray(arys[0])
     new_axes = {0: (0, 1, 2), 1: (0, 2), 2: (2,)}.get(x.ndim)
     return x if new_axes is None else lax.expand_dims(x, new_axes)
@@ -253,9 +259,9 @@ def _roll_dynamic(a: Any, shift: Any, axis: Sequence[int]) -> Any:
     if len(shape) != 1:
         raise ValueError("'shift' and 'axis' arguments to roll must be scalars or 1D arrays")
     shifts = broadcast_to(shift, shape)
-    for number, i in enumerate(np.broadcast_to(axis, shape)):
+    for i, distance in zip(np.broadcast_to(axis, shape), shifts, strict=True):
         size = np.int32(a.shape[i])
-        x = lax.convert_element_type(lax.index_in_dim(shifts, number, keepdims=False), np.dtype("int32"))
+        x = lax.convert_element_type(distance, np.dtype("int32"))
         x = x % lax.max(size, np.int32(1))
         a = lax.dynamic_slice_in_dim(lax.concatenate((a, a), i), size - x, a.shape[i], axis=i)
     return a

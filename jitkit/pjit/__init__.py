@@ -4,6 +4,7 @@ Comes in: a function, then arguments. Goes out: results, from an executable that
 reading:
 
     jit                  function -> Wrapped
+    function             the dispatcher, as the function that `jit` returns
     jitted               call -> results: the dispatcher, and the way of a first call
     tracing              call -> TracedCall
     compilation_cache    signature -> executable

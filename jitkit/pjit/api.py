@@ -19,6 +19,7 @@ from ..runtime.array import Array
 from ..signature import api_util
 from ..tree_util import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
 from .jit import jit
+from .jit_call import Inline
 from .jitted import Jitted
 from .tracing import JitOptions
 
@@ -36,7 +37,7 @@ def make_jaxpr(
     if not callable(fun):
         raise TypeError(f"the first argument must be callable\nmake_jaxpr takes a function, got {fun!r}.")
     spec = api_util.resolve_spec(fun, static_argnums, None, None, None)
-    jitted = Jitted(fun, JitOptions(spec, False, False, ()))
+    jitted = Jitted(fun, JitOptions(spec, False, Inline.AUTO, ()))
 
     @functools.wraps(fun)
     @traceback_util.api_boundary
@@ -45,8 +46,9 @@ def make_jaxpr(
         return (traced.jaxpr, traced.out_info) if return_shape else traced.jaxpr
 
     for attribute in ("__name__", "__qualname__"):
-        if hasattr(fun, attribute):
-            setattr(jaxpr_of_call, attribute, f"make_jaxpr({getattr(fun, attribute)})")
+        name = f"make_jaxpr({getattr(fun, attribute)})" if hasattr(fun, attribute) else jitted.name
+        setattr(jaxpr_of_call, attribute, name)
+    jaxpr_of_call.__module__ = "jitkit"
     return jaxpr_of_call
 
 
@@ -191,6 +193,13 @@ def debug_nans(enable: bool = True) -> AbstractContextManager[None]:
 def debug_key_reuse(enable: bool = True) -> AbstractContextManager[None]:
     """Raise KeyReuseError in the block where a random key is used twice; `JITKIT_DEBUG_KEY_REUSE=1` does so everywhere."""
     return config.override(debug_key_reuse=enable)
+
+
+def no_execution(new_val: bool = True) -> AbstractContextManager[None]:
+    """Raise RuntimeError in the block where a compiled program would run, eager operations included. Tracing, lowering and
+    compiling go on: it shows what computes while it should only trace.
+    """
+    return config.override(no_execution=new_val)
 
 
 def default_matmul_precision(precision: Any) -> AbstractContextManager[None]:

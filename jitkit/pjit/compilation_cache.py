@@ -24,13 +24,13 @@ import contextlib
 import itertools
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..base import config
-from ..compiler.compiler import Executable, explain_failure
+from ..compiler.compiler import Executable, explain_failure, not_to_be_run
 from ..core import dtypes
 from ..jaxpr import Jaxpr
 from ..misses import origin as function_origin
@@ -68,7 +68,19 @@ class Entry:
     def __init__(self, executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]) -> None:
         self.executable = executable
         run = runner(executable, out_tree, leaf_keys)
-        self.run = _checked(run, executable.name) if config.local.state.options.debug_nans else run
+        options = config.local.state.options  # which are part of the entry's key
+        if options.no_execution:
+            run = _refused(executable.name)
+        self.run = _checked(run, executable.name) if options.debug_nans else run
+
+
+def _refused(name: str) -> Callable[[Sequence[Any]], Any]:
+    """What an entry does with `no_execution`."""
+
+    def run(leaves: Sequence[Any]) -> Any:
+        raise not_to_be_run(name)
+
+    return run
 
 
 def _checked(run: Callable[[Sequence[Any]], Any], name: str) -> Callable[[Sequence[Any]], Any]:
@@ -259,12 +271,12 @@ class FunctionCache:
         finally:
             self.being_traced.discard(mark)
 
-    def clear(self) -> None:
-        """Forget everything; the story of the misses stays."""
+    def clear(self, tables: Iterable[Table] | None = None) -> None:
+        """Forget what was traced, and these tables or all; the story of the misses stays."""
         self.traces.clear()
         self.records.clear()
         self.misses.cleared()
-        for table in self.tables.values():
+        for table in self.tables.values() if tables is None else tables:
             table.clear()
 
 

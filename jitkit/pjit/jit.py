@@ -16,6 +16,7 @@ from typing import Any, cast
 from ..base import traceback_util
 from ..compiler.shardings import sharding_tree
 from ..signature import api_util
+from .jit_call import Inline, inline_mode
 from .jitted import Jitted
 from .stages import Wrapped
 from .tracing import JitOptions
@@ -31,7 +32,7 @@ def jit(
     donate_argnums: int | Sequence[int] | None = None,
     donate_argnames: str | Iterable[str] | None = None,
     keep_unused: bool = False,
-    inline: bool = False,
+    inline: bool | Inline = False,
     compiler_options: dict[str, Any] | None = None,
     in_shardings: Any = None,
     out_shardings: Any = None,
@@ -53,7 +54,8 @@ def jit(
 
       keep_unused: pass arguments to the executable even where no result depends on them.
 
-      inline: called while tracing, add the equations to the outer jaxpr instead of one `jit` equation.
+      inline: called while tracing, put the equations in the place of one `jit` equation: an `Inline`, or True, for as early
+        as in JAX.
 
       compiler_options: XLA's debug options, by name.
 
@@ -90,7 +92,7 @@ def jit(
     options = JitOptions(
         spec,
         keep_unused,
-        inline,
+        inline_mode(inline),
         tuple((compiler_options or {}).items()),
         sharding_tree(in_shardings, "in_shardings"),
         sharding_tree(out_shardings, "out_shardings"),
@@ -103,4 +105,4 @@ def fused(fun: Callable[..., Any] | None = None, /, *, static_argnames: Iterable
     if fun is None:
         return cast(Wrapped, functools.partial(fused, static_argnames=static_argnames))
     spec = api_util.resolve_spec(fun, None, tuple(static_argnames) or None, None, None)
-    return Jitted(fun, JitOptions(spec, False, True, ()), staged=False).make_dispatcher()
+    return Jitted(fun, JitOptions(spec, False, Inline.JAX_EARLY, ()), staged=False).make_dispatcher()

@@ -3,18 +3,20 @@
     b:f32[3] = jit[name=f jaxpr={ lambda ; a:f32[3]. let b:f32[3] = sin a in (b,) }] a
 
 One equation, whose parameter is the jaxpr of the function. Lowering makes it a call of a private function,
-shared by all calls of the same jaxpr; eagerly it is compiled like every other primitive; with `inline` it is
-replaced by its equations.
+shared by all calls of the same jaxpr; eagerly it is compiled like every other primitive. `Inline` says whether its
+equations take its place, and when.
 
 JAX: jax/_src/pjit.py:jit_p
 """
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Sequence
 from itertools import compress
 from typing import Any
 
+from ..base.jax_version import since
 from ..base.util import merge_lists, partition_list
 from ..core import Primitive, Tracer, current_trace, get_aval, set_current_trace
 from ..interpreters import ad, mlir
@@ -43,6 +45,28 @@ from ..jaxpr import printer as jaxpr_printer
 from ..tree_util import tree_unflatten
 from .compilation_cache import TracedCall, all_alive
 
+
+class Inline(enum.Enum):
+    """When a call inside of a traced function is replaced by the equations of the function that is called."""
+
+    JAX_EARLY = "jax_early"  # while tracing: there is no equation for the call
+    JAX_LATE = "jax_late"  # while lowering: there is no private function for it
+    XLA_EARLY = "xla_early"  # XLA decides about this one,
+    XLA_LATE = "xla_late"  # and this one,
+    AUTO = "auto"  # and this one
+
+
+def inline_mode(option: bool | Inline) -> Inline:
+    """What `jit(inline=option)` means. True is early up to JAX 0.10, and late since. ValueError for anything else."""
+    if isinstance(option, Inline):
+        return option
+    if option is True:
+        return Inline.JAX_LATE if since(0, 11) else Inline.JAX_EARLY
+    if option is False:
+        return Inline.AUTO
+    raise ValueError(f"Invalid inline option: {option!r}")
+
+
 jit_p = Primitive("jit", multiple_results=True, pure_shape_rule=False)
 jit_p.effects = lambda params: params["jaxpr"].effects
 
@@ -53,7 +77,9 @@ def _(*avals: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
 
 
 @mlir.register_lowering(jit_p)
-def _(ctx: mlir.LoweringContext, *args: str, jaxpr: Jaxpr, name: str, **params: Any) -> list[str]:
+def _(ctx: mlir.LoweringContext, *args: str, jaxpr: Jaxpr, name: str, inline: Inline, **params: Any) -> list[str]:
+    if inline is Inline.JAX_LATE:
+        return ctx.lower_region(jaxpr, args, f"jit({name})")
     return ctx.call_jaxpr(name, jaxpr, args)
 
 
@@ -210,7 +236,7 @@ class NestedCall:
     __slots__ = ("inline", "out_tree", "outer", "params")
 
     def __init__(
-        self, traced: TracedCall, donated: tuple[bool, ...], inline: bool, keep_unused: bool, name: str
+        self, traced: TracedCall, donated: tuple[bool, ...], inline: Inline, keep_unused: bool, name: str
     ) -> None:
         """`params` are what the equations of the call will have, in the order of their names; its operands are `outer`, the
         tracers that the function closed over, and then the arguments. When there are such tracers among the constants
@@ -235,8 +261,8 @@ class NestedCall:
         return not self.outer or all_alive(self.outer)
 
     def bind(self, leaves: Sequence[Any]) -> Any:
-        """Record the call on these arguments, or with `inline` what the function does; return the tree of its results."""
-        if self.inline:
+        """Record the call on these arguments, or what the function does; return the tree of its results."""
+        if self.inline is Inline.JAX_EARLY:
             return tree_unflatten(self.out_tree, self.bind_inline(leaves))
         return tree_unflatten(self.out_tree, jit_p.bind(*self.outer, *leaves, **self.params))
 

@@ -42,6 +42,7 @@ from ..tree_util import PyTreeDef, tree_flatten, tree_structure
 from ..tree_util.compiled import Flattener
 from . import key_reuse
 from .compilation_cache import Entry, run_entry
+from .function import PjitFunction
 from .jit_call import NestedCall
 from .lookup import LookUp, write_look_up
 from .stages import Wrapped
@@ -111,15 +112,16 @@ class Jitted(Traceable):
 
         wrapped = cast(Any, dispatch)
         wrapped.__wrapped__ = fun
-        if not hasattr(fun, "__name__"):  # a partial, or an object that can be called
-            wrapped.__name__ = wrapped.__qualname__ = self.name
+        for name in ("__name__", "__qualname__"):
+            if not hasattr(fun, name):  # a partial, or an object that can be called
+                setattr(wrapped, name, self.name)
         wrapped.trace = self.trace
         wrapped.lower = self.lower
         wrapped.eval_shape = self.eval_shape
         wrapped.clear_cache = self.clear_cache
         wrapped._cache_size = self.cache_size
         wrapped._jitted = self
-        return cast(Wrapped, wrapped)
+        return cast(Wrapped, PjitFunction(dispatch) if self.staged else dispatch)
 
     def run_under_trace(self, *args: Any, **kwargs: Any) -> Any:
         """A call of a `fused` function while another one is traced: its operations are recorded one by one."""
@@ -314,8 +316,9 @@ class Jitted(Traceable):
                     raise argument_errors.mutated_static(self.name, where, new.value)
 
     def clear_cache(self) -> None:
-        """Forget everything compiled and traced for the function."""
-        self.cache.clear()
+        """Forget what was traced for the function, and what was compiled with options like these (`cache_size`)."""
+        mine = self.options.sharing()
+        self.cache.clear([table for options, table in self.cache.tables.items() if options.sharing() == mine])
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call under a trace: one equation that applies the traced function to the arguments and to the

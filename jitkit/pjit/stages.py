@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol, overload
 
 from .. import core, runtime, targets
-from ..base import traceback_util
+from ..base import config, traceback_util
 from ..base.rich_display import RichDisplay, entry_first, frame, hlo_lines, plain_text, stablehlo_lines
 from ..compiler.compiler import CompilerOptions, Executable, explain_failure
 from ..compiler.placement import Placement, default_placement
@@ -338,7 +338,7 @@ class Compiled(_Stage):
         try:
             found: tuple[Entry, Sequence[Any]] | None
             try:
-                found = self._look_up(None, args, kwargs)
+                found = self._look_up(config.local.state.options, args, kwargs)
             except Exception:  # arguments of new kinds, or wrong ones
                 found = None
             entry, leaves = found or self._checked(args, kwargs)
@@ -366,7 +366,7 @@ class Compiled(_Stage):
         entry = Entry(self._executable, self._program.out_tree, keys)
         if len(self._table.entries) >= _MOST_KINDS:
             self._table.entries.clear()
-        self._table.entries[None, self._program.in_tree, (), *keys] = entry
+        self._table.entries[config.local.state.options, self._program.in_tree, (), *keys] = entry
         return entry, leaves
 
     def _check_placement(self, leaves: Sequence[Any]) -> None:

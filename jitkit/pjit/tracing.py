@@ -29,6 +29,7 @@ from ..signature.shape_struct import ShapeDtypeStruct, aval_of_argument, key_of_
 from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 from . import key_reuse, stages
 from .compilation_cache import FunctionCache, Table, TracedCall, cache_of
+from .jit_call import Inline
 
 
 class JitOptions(NamedTuple):
@@ -36,7 +37,7 @@ class JitOptions(NamedTuple):
 
     spec: ArgumentSpec
     keep_unused: bool
-    inline: bool
+    inline: Inline
     compiler_options: tuple[tuple[str, Any], ...]
     in_shardings: ShardingTree | None = None
     out_shardings: ShardingTree | None = None

@@ -20,6 +20,7 @@ from ..core import dtypes
 from ..lax.utils import canonicalize_shape
 from ..numpy.promotion import promote_dtypes_inexact
 from ..pjit.jit import jit
+from ..pjit.jit_call import Inline
 from . import prng
 from .arguments import Shape, check_safe_to_cast, constant_like, floating_dtype, shape_of_result
 from .keys import check_key
@@ -197,7 +198,7 @@ def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dt
     return _triangular(key, left, mode, right, shape, dtype)
 
 
-@functools.partial(jit, static_argnums=(4, 5), inline=True)
+@functools.partial(jit, static_argnums=(4, 5), inline=Inline.JAX_EARLY)
 def _triangular(key: Any, left: Any, mode: Any, right: Any, shape: Shape, dtype: Any) -> Any:
     left = jnp.broadcast_to(lax.convert_element_type(left, dtype), shape)
     right = jnp.broadcast_to(lax.convert_element_type(right, dtype), shape)

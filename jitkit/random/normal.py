@@ -15,6 +15,7 @@ from .. import numpy as jnp
 from ..core import dtypes
 from ..lax.utils import canonicalize_shape
 from ..pjit.jit import jit
+from ..pjit.jit_call import Inline
 from .arguments import Shape, check_safe_to_cast, check_shape, floating_dtype, shape_of_result
 from .keys import check_key, split_typed
 from .uniform import rademacher, uniform
@@ -117,7 +118,7 @@ def lognormal(key: Any, sigma: Any = _ONE, shape: Any = None, dtype: Any = None)
     return _lognormal(key, sigma, shape, dtype)
 
 
-@functools.partial(jit, static_argnums=(2, 3), inline=True)
+@functools.partial(jit, static_argnums=(2, 3), inline=Inline.JAX_EARLY)
 def _lognormal(key: Any, sigma: Any, shape: Shape, dtype: Any) -> Any:
     sigma = lax.convert_element_type(sigma, dtype)
     return lax.exp(normal(key, shape, dtype) * sigma)

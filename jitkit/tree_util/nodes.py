@@ -33,6 +33,9 @@ class SequenceKey:
 
     idx: int
 
+    def __hash__(self) -> int:
+        return hash((SequenceKey, self.idx))
+
     def __str__(self) -> str:
         return f"[{self.idx}]"
 
@@ -42,6 +45,9 @@ class DictKey:
     """To a child of a dict: `['name']`."""
 
     key: Hashable
+
+    def __hash__(self) -> int:
+        return hash((DictKey, self.key))
 
     def __str__(self) -> str:
         return f"[{self.key!r}]"
@@ -53,6 +59,9 @@ class GetAttrKey:
 
     name: str
 
+    def __hash__(self) -> int:
+        return hash((GetAttrKey, self.name))
+
     def __str__(self) -> str:
         return f".{self.name}"
 
@@ -62,6 +71,9 @@ class FlattenedIndexKey:
     """To a child of a node that has no names for its children: by position."""
 
     key: int
+
+    def __hash__(self) -> int:
+        return hash((FlattenedIndexKey, self.key))
 
     def __str__(self) -> str:
         return f"[<flat index {self.key}>]"

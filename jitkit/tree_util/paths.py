@@ -203,30 +203,32 @@ def _equality_errors(
         return
     cls = type(one)
     if cls is not type(two):
-        yield path, str(cls), str(type(two)), "their types are different"
+        yield path, str(cls), str(type(two)), "their Python types differ"
         return
     name = cls.__name__
     if isinstance(one, (tuple, list)) and len(one) != len(two):
         sizes = f"{name} of length {len(one)}", f"{name} of length {len(two)}"
-        yield path, *sizes, "their lengths are different"
+        yield path, *sizes, "the lengths do not match"
         return
     keys, children, data = _open(one)
     other_keys, other_children, other_data = _open(two)
     if len(children) != len(other_children):
-        only = ", ".join(map(repr, map(_simple, _only_in_one(keys, other_keys))))
+        only = _only_in_one(keys, other_keys)
+        named = all(isinstance(key, DictKey | FlattenedIndexKey) for key in only)
+        listed = f", with the symmetric difference of key sets: {{{' '.join(repr(key.key) for key in only)}}}" if named else ""
         counts = f"{cls} with {_count(children)}", f"{cls} with {_count(other_children)}"
-        yield path, *counts, f"their numbers of children are different (only one has {only})"
+        yield path, *counts, f"the numbers of children do not match{listed}"
         return
     if data != other_data:
-        both = f"{cls} with metadata {data}", f"{cls} with metadata {other_data}"
-        yield path, *both, "their metadata are different"
+        both = f"{cls} with pytree metadata {data}", f"{cls} with pytree metadata {other_data}"
+        yield path, *both, "the pytree node metadata does not match"
         return
     for key, child, other_child in zip(keys, children, other_children, strict=True):
         yield from _equality_errors((*path, key), child, other_child, is_leaf)
 
 
 def _count(children: Sequence[Any]) -> str:
-    return f"{len(children)} {'child' if len(children) == 1 else 'children'}"
+    return f"{len(children)} {'children' if len(children) > 1 else 'child'}"
 
 
 # --- two treedefs -------------------------------------------------------------------------------------------

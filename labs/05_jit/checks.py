@@ -578,7 +578,7 @@ def donated(jk, rng):
     "05.6", "With `inline`, the equations themselves are recorded.", against=["inlining is XLA's business"]
 )
 def inlined(jk, rng):
-    inner = jk.jit(lambda x: jk.numpy.sin(x) * 2.0, inline=True)
+    inner = jk.jit(lambda x: jk.numpy.sin(x) * 2.0, inline=jk.Inline.JAX_EARLY)
     return jk.make_jaxpr(lambda x: inner(x) - inner(-x))(floats(rng, 3))
 
 

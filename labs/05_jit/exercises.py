@@ -20,7 +20,7 @@ from jitkit.jaxpr import convert_constvars_jaxpr
 from jitkit.misses.record import CallRecord, Change, TRACES, aval_of, changes, distance, kinds_of_types, latest_first, sharding_of
 from jitkit.pjit import key_reuse
 from jitkit.pjit.compilation_cache import EXACT_LRU_SIZE, Entry, FunctionCache, TracedCall, _caches, _caches_lock
-from jitkit.pjit.jit_call import NestedCall, jit_p
+from jitkit.pjit.jit_call import Inline, NestedCall, jit_p
 from jitkit.pjit.jitted import flat_tree
 from jitkit.pjit.tracing import avals_of
 from jitkit.runtime import OnHost, Placed
@@ -190,7 +190,7 @@ class Jitted:
 
 class NestedCall:
     def __init__(
-        self, traced: TracedCall, donated: tuple[bool, ...], inline: bool, keep_unused: bool, name: str
+        self, traced: TracedCall, donated: tuple[bool, ...], inline: Inline, keep_unused: bool, name: str
     ) -> None:
         """`params` are what the equations of the call will have, in the order of their names; its operands are `outer`, the
         tracers that the function closed over, and then the arguments. When there are such tracers among the constants
@@ -199,5 +199,5 @@ class NestedCall:
         raise NotImplementedError("05.6")
 
     def bind(self, leaves: Sequence[Any]) -> Any:
-        """Record the call on these arguments, or with `inline` what the function does; return the tree of its results."""
+        """Record the call on these arguments, or what the function does; return the tree of its results."""
         raise NotImplementedError("05.6")

@@ -305,8 +305,8 @@ edit(
     "(False,) * len(self.outer) + donated", "(False,) * (len(self.outer) + len(donated))", target="NestedCall.__init__",
 )  # fmt: skip
 edit(
-    "05.6", "inlining is XLA's business", "What was `jit` told by `inline=True`?",
-    "if self.inline:", "if False:", target="NestedCall.bind",
+    "05.6", "inlining is XLA's business", "What was `jit` told by `inline`?",
+    "if self.inline is Inline.JAX_EARLY:", "if False:", target="NestedCall.bind",
 )  # fmt: skip
 edit(
     "05.6", "a call returns a list", "`bind` returns a list. And the function?",

@@ -324,7 +324,7 @@ def different_structures(jk, rng):
             trace_switch(jk, first, second),
             0,
             1.0,
-            parts=["must have the same pytree structure", "branch 1"],
+            parts=["must have the same pytree structure", "branch1"],
         )
         for first, second in [
             (lambda x: (x, x), lambda x: [x, x]),
@@ -355,9 +355,9 @@ def a_later_branch(jk, rng):
     same = [lambda x: x * 2 for _ in range(count - 1)]
     return [
         raised(
-            trace_switch(jk, *same, lambda x: 1), 0, 1.0, parts=["branch 0", f"int32[] in branch {count - 1}"]
+            trace_switch(jk, *same, lambda x: 1), 0, 1.0, parts=["branch 0", f"output of branch{count - 1} has type int32[]"]
         ),
-        raised(trace_switch(jk, *same, lambda x: (x,)), 0, 1.0, parts=["structure", f"branch {count - 1}"]),
+        raised(trace_switch(jk, *same, lambda x: (x,)), 0, 1.0, parts=["structure", f"branch{count - 1}"]),
     ]
 
 

@@ -235,7 +235,7 @@ def other_shape(jk, rng):
     def grow(v):
         return jk.numpy.append(v, 1.0)
 
-    parts = ["equal types", f"float32[{n}]", f"float32[{n + 1}]", "v goes in as"]
+    parts = ["equal types", f"float32[{n}]", f"float32[{n + 1}]", "The input carry v has type"]
     f, start = looped(jk, grow, np.zeros(n, "float32"))
     return raised(f, start, parts=parts)
 
@@ -559,5 +559,5 @@ def names(jk, rng):
     def f(n):
         return jk.lax.fori_loop(0, n, accumulate, row(rng))
 
-    parts = ["equal types", "total goes in as float32[3] and comes out as float32[]"]
+    parts = ["equal types", "carry total has type float32[3]", "component has type float32[]"]
     return raised(jk.make_jaxpr(f), n, parts=parts), raised(jk.lax.fori_loop, 0, n, 3, 1.0)

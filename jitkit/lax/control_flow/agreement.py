@@ -95,8 +95,9 @@ def carry_structure_error(what: str, body: Body, in_tree: PyTreeDef, out_tree: P
     """The error for a carry that comes out as another tree."""
     return TypeError(
         f"{what} function carry input and carry output must have the same pytree structure, but they differ:"
-        f"\n\n{_different_structures(body, in_tree, out_tree)}\n\nReturn the carry with the structure with which it "
-        "comes in, or start the loop from a value with the structure that is returned."
+        f"\n\n{_sentences(_different_structures(body, in_tree, out_tree))}\n"
+        "Revise the function so that the carry output has the same pytree structure as the carry input.\n\n"
+        "Or start the loop from a value with the structure that is returned."
     )
 
 
@@ -105,15 +106,34 @@ def carry_type_error(
 ) -> TypeError:
     """The error for a carry of which a leaf, with this name and these two types, comes out as another type."""
     different = [i for i, (before, after) in enumerate(pairs) if not same_type(before, after)]
-    differences = "\n".join(
-        f"  {names[i] or 'the carry'} goes in as {pairs[i][0].str_short()} and comes out as {pairs[i][1].str_short()}"
-        f"{_made_at(jaxpr, i)}"
+    differences = [
+        f"{_component(names[i])} has type {pairs[i][0].str_short()} but the corresponding output carry component "
+        f"has type {pairs[i][1].str_short()}{_mismatch(*pairs[i])}"
         for i in different
-    )
+    ]
     return TypeError(
         f"{what} function carry input and carry output must have equal types, but they differ:"
-        f"\n\n{differences}\n\n{_mend(*pairs[different[0]])}"
+        f"\n\n{_sentences(differences)}\n"
+        "Revise the function so that all output types match the corresponding input types.\n\n"
+        f"{_made([(names[i] or 'it', jaxpr, i) for i in different])}{_mend(*pairs[different[0]])}"
     )
+
+
+def _component(name: str) -> str:
+    """What JAX calls a part of the carry: `name` is `c`, `c['w'][0]`, or empty."""
+    return "the input carry" + (" component" if name.endswith(("]", ")")) or "." in name else "") + f" {name}".rstrip()
+
+
+def _sentences(differences: Sequence[str]) -> str:
+    """One difference as a sentence, several as a list."""
+    if len(differences) == 1:
+        return f"{differences[0][0].upper()}{differences[0][1:]}.\n"
+    return "".join(f"  * {difference};\n" for difference in differences[:-1]) + f"  * {differences[-1]}.\n"
+
+
+def _mismatch(one: Any, two: Any) -> str:
+    parts = [f"the {part}s do not match" for part in ("dtype", "shape") if getattr(one, part) != getattr(two, part)]
+    return f", so {', and '.join(parts)}" if parts else ""
 
 
 def _mend(before: Any, after: Any) -> str:
@@ -128,34 +148,38 @@ def _mend(before: Any, after: Any) -> str:
     )
 
 
-def _made_at(jaxpr: Jaxpr, output: int) -> str:
-    """` (train.py:31)`: where an output was made, when that is known."""
-    atom = jaxpr.outvars[output]
-    eqn = next((eqn for eqn in jaxpr.eqns if atom in eqn.outvars), None)
-    position = eqn.source_info.position if eqn else None
-    return f" ({os.path.basename(source_info.place(position.file, position.line))})" if position else ""
+def _made(outputs: Sequence[tuple[str, Jaxpr, int]]) -> str:
+    """`v['w'] is made at train.py:31. `: where outputs of jaxprs are made, as far as that is known."""
+    places = []
+    for name, jaxpr, output in outputs:
+        atom = jaxpr.outvars[output]
+        eqn = next((eqn for eqn in jaxpr.eqns if atom in eqn.outvars), None)
+        position = eqn.source_info.position if eqn else None
+        if position:
+            places.append(f"{name} is made at {os.path.basename(source_info.place(position.file, position.line))}. ")
+    return "".join(places)
 
 
-def _different_structures(body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef) -> str:
-    """A line for each place where the carry's structure changes, in terms of the user's parameters."""
+def _different_structures(body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef) -> list[str]:
+    """A clause for each place where the carry's structure changes, in terms of the user's parameters."""
     rest = in_tree.children()[1:]
     before, after = (
         body.view(*map(_with_leaves, (carry, *rest))) for carry in (in_tree.children()[0], out_tree)
     )
     parameters = api_util.argument_names(body.user, Arguments((0,) * len(before), {}, (), len(before)))
-    return "\n".join(
-        f"  {parameters[path[0].idx]}{keystr(path[1:])} is a {first} on the way in and a {second} on the way "
-        f"out: {reason}"
+    return [
+        f"{_component(parameters[path[0].idx] + keystr(path[1:]))} is a {first} but the corresponding component of "
+        f"the carry output is a {second}, so {reason}"
         for path, first, second, reason in equality_errors(before, after)
-    )
+    ]
 
 
-class _ShownAsArray(type):
+class _ShownAsLeaf(type):
     def __repr__(cls) -> str:
-        return "single array"
+        return "pytree leaf"
 
 
-_LEAF = _ShownAsArray("Leaf", (), {})()  # stands for every array in a message about structure
+_LEAF = _ShownAsLeaf("Leaf", (), {})()  # stands for every array in a message about structure
 
 
 # --- branches -----------------------------------------------------------------------------------------------
@@ -182,15 +206,17 @@ def structure_error(
     what: str, i: int, names: Sequence[str], bodies: Sequence[Body], traced: Sequence[Traced]
 ) -> TypeError:
     """The error for the i-th branch, which returns another tree than the first one."""
-    differences = "\n".join(
-        f"  {_output(path)} is a {one} in {names[0]} and a {other} in {names[i]}: {reason}"
-        for path, one, other, reason in equality_errors(
+    one, two = _pair(names, i)
+    differences = [
+        f"{one} output{_at_path(path)} is a {first} but {two} output{_at_path(path)} is a {second}, so {reason}"
+        for path, first, second, reason in equality_errors(
             _with_leaves(traced[0].out_tree), _with_leaves(traced[i].out_tree)
         )
-    )
+    ]
+    text = _sentences(differences) if len(differences) > 1 else f"{differences[0]}.\n"
     return TypeError(
-        f"{what} branch outputs must have the same pytree structure, but they differ:\n\n{differences}\n\n"
-        f"Return the same structure from {_both(names, bodies, i)}."
+        f"{what} branch outputs must have the same pytree structure, but they differ:\n\n{_sources(names, bodies, i)}\n"
+        f"{text}\nRevise {one} and/or {two} so that they have the same pytree structure."
     )
 
 
@@ -199,26 +225,46 @@ def type_error(
 ) -> TypeError:
     """The error for the i-th branch, which returns leaves of other types than the first one."""
     first, other = traced[0].jaxpr, traced[i].jaxpr
+    one, two = _pair(names, i)
     paths = [path for path, _ in tree_flatten_with_path(_with_leaves(traced[0].out_tree))[0]]
-    differences = "\n".join(
-        f"  {_output(path)} is {one.str_short()} in {names[0]}{_made_at(first, k)} "
-        f"and {two.str_short()} in {names[i]}{_made_at(other, k)}"
-        for k, (path, one, two) in enumerate(zip(paths, first.out_avals, other.out_avals, strict=True))
-        if not same_type(one, two)
+    different = [
+        (k, path, a, b)
+        for k, (path, a, b) in enumerate(zip(paths, first.out_avals, other.out_avals, strict=True))
+        if not same_type(a, b)
+    ]
+    differences = [
+        f"the output of {one}{_at_path(path)} has type {a.str_short()} but the corresponding output of {two} has type "
+        f"{b.str_short()}{_mismatch(a, b)}"
+        for _, path, a, b in different
+    ]
+    made = _made(
+        [
+            (f"That of {names[branch]}{_at_path(path)}", jaxpr, k)
+            for k, path, _, _ in different
+            for branch, jaxpr in ((0, first), (i, other))
+        ]
     )
     return TypeError(
-        f"{what} branches must have equal output types but they differ.\n\n{differences}\n\n"
-        f"Return the same types from {_both(names, bodies, i)}, for example with `.astype(...)`."
+        f"{what} branches must have equal output types but they differ.\n\n{_sources(names, bodies, i)}\n"
+        f"{_sentences(differences)}\nRevise {one} and/or {two} so that all output types match.\n\n"
+        f"{made}Convert one of them, for example with `.astype(...)`."
     )
 
 
-def _both(names: Sequence[str], bodies: Sequence[Body], i: int) -> str:
-    """`true_fun (train.py:31) and false_fun (train.py:32)`."""
-    return " and ".join(f"{names[k]} ({api_util.source_of(bodies[k].user)})" for k in (0, i))
+def _pair(names: Sequence[str], i: int) -> tuple[str, str]:
+    """What JAX calls the two branches: of `switch`, "branch 0" and "branch1"."""
+    return names[0], names[i].replace("branch ", "branch")
 
 
-def _output(path: Any) -> str:
-    return f"the output at path {keystr(path)}" if path else "the output"
+def _sources(names: Sequence[str], bodies: Sequence[Body], i: int) -> str:
+    """Which functions the two branches are, a line each."""
+    return "".join(
+        f"{name} is {api_util.source_of(bodies[k].user)}\n" for name, k in zip(_pair(names, i), (0, i), strict=True)
+    )
+
+
+def _at_path(path: Any) -> str:
+    return f" at path {keystr(path)}" if path else ""
 
 
 def _with_leaves(tree: PyTreeDef) -> Any:

@@ -18,6 +18,7 @@ JAX: jax/_src/lax/control_flow/loops.py:scan
 from __future__ import annotations
 
 import builtins
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,6 +27,7 @@ import numpy as np
 from ... import core
 from ...base import config, traceback_util
 from ...base.errors import ConcretizationTypeError
+from ...base.jax_version import since
 from ...base.util import merge_lists, partition_list, split_list
 from ...core import Primitive, ShapedArray
 from ...interpreters.batching import AxisData, Dims, Vals, batch_jaxpr_if, move_to, register_batcher
@@ -39,6 +41,7 @@ from ...jaxpr import (
     keep_outputs,
     move_inputs_to_front,
 )
+from ...jaxpr import printer as jaxpr_printer
 from ...runtime import array
 from ...tree_util import tree_flatten, tree_map, tree_unflatten, treedef_tuple
 from ..reducers import inline_function
@@ -59,7 +62,13 @@ scan_p.effects = lambda params: params["jaxpr"].effects
 
 @scan_p.def_abstract_eval
 def _(
-    *avals: Any, reverse: bool, length: int, jaxpr: Jaxpr, num_consts: int, num_carry: int, unroll: int
+    *avals: Any,
+    reverse: bool,
+    length: int,
+    jaxpr: Jaxpr,
+    num_consts: int,
+    num_carry: int,
+    unroll: int,
 ) -> list[Any]:
     consts, carry, xs = split_list(avals, [num_consts, num_carry])
     check_operands("scan jaxpr", jaxpr.in_avals, [*consts, *carry, *map(element_of, xs)])
@@ -77,6 +86,42 @@ def _(ctx: LoweringContext, *args: str, **params: Any) -> list[str]:
     return inline_function(ctx, lambda *values: scan_as_while(*values, **params), args, ctx.avals_in)
 
 
+# --- as it is printed ---------------------------------------------------------------------------------------
+
+
+# Which outputs a body has left of those that the user's function returns; what is not in the table has all.
+_computed_ys: weakref.WeakKeyDictionary[Jaxpr, tuple[bool, ...]] = weakref.WeakKeyDictionary()
+
+
+class _Words(str):
+    """Text that stands for itself in a tuple that is printed."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+_COMPUTED, _PASSED = _Words("RightsOnly(Right(None))"), _Words("RightsOnly(Left(None))")
+
+
+def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
+    """Up to JAX 0.10 the numbers of constants and of carried values; later two trees with a None for each, in which
+    outputs also say whether they are computed, or are elements of `xs` and not the loop's business.
+    """
+    params = dict(eqn.params)
+    if since(0, 11):
+        consts, carry = params.pop("num_consts"), params.pop("num_carry")
+        xs, ys = len(eqn.invars) - consts - carry, len(eqn.outvars) - carry
+        computed = _computed_ys.get(eqn.params["jaxpr"], (True,) * ys)
+        params["ft_in"] = ((None,) * consts, (None,) * carry, (None,) * xs)
+        params["ft_out"] = ((None,) * carry, tuple(_COMPUTED if c else _PASSED for c in computed))
+    return jaxpr_printer.pp_eqn_plain(eqn, context, settings, dict(sorted(params.items())))
+
+
+jaxpr_printer.pp_eqn_rules[scan_p] = _pp
+
+
 # --- batching -----------------------------------------------------------------------------------------------
 
 
@@ -92,6 +137,8 @@ def batch_scan(
     num_ys = len(jaxpr.outvars) - num_carry
     step, out_is_batch = batch_jaxpr_if(jaxpr, axis, [*consts, *carry, *xs], [*carry, *[False] * num_ys])
     is_batch = [*consts, *carry, *xs]
+    if jaxpr in _computed_ys:
+        _computed_ys[step] = _computed_ys[jaxpr]
     places = [0] * (num_consts + num_carry) + [1] * len(xs)
     operands = [
         move_to(x, dim, to, axis.size) if batch else x
@@ -318,7 +365,10 @@ def bind_scan(
         move = (False,) * len(consts) + tuple(constant) + (False,) * len(xs)
         jaxpr = move_inputs_to_front(jaxpr, move)
     carry, moved = partition_list(constant, init)
-    jaxpr = keep_outputs(jaxpr, (*[True] * len(carry), *(place is None for place in passed)))
+    computed_ys = tuple(place is None for place in passed)
+    jaxpr = keep_outputs(jaxpr, (*[True] * len(carry), *computed_ys))
+    if not all(computed_ys):
+        _computed_ys[jaxpr] = computed_ys
     outs = scan_p.bind(
         *moved,
         *consts,

@@ -17,12 +17,12 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import core
-from .base import traceback_util
-from .core import Primitive, Trace, Tracer
-from .interpreters import mlir, partial_eval
-from .interpreters.ad import DualTrace
-from .interpreters.ad_rules import (
+from .. import core
+from ..base import traceback_util
+from ..core import Primitive, Trace, Tracer
+from ..interpreters import mlir, partial_eval
+from ..interpreters.ad import DualTrace
+from ..interpreters.ad_rules import (
     Zero,
     add_tangents,
     instantiate_zeros,
@@ -31,13 +31,13 @@ from .interpreters.ad_rules import (
     tangent_aval,
     zero_tangent,
 )
-from .interpreters.ad_transpose import backward_pass
-from .interpreters.batching import AxisData, Dims, Vals, batch, batch_jaxpr, move_to, register_batcher
-from .jaxpr import DebugInfo, Jaxpr, JaxprEqn, convert_constvars_jaxpr
-from .jaxpr import printer as jaxpr_printer
-from .lax import stop_gradient
-from .signature import api_util
-from .tree_util import PyTreeDef, tree_flatten, tree_map, tree_unflatten
+from ..interpreters.ad_transpose import backward_pass
+from ..interpreters.batching import AxisData, Dims, Vals, batch, batch_jaxpr, move_to, register_batcher
+from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, convert_constvars_jaxpr
+from ..jaxpr import printer as jaxpr_printer
+from ..lax import stop_gradient
+from ..signature import api_util
+from ..tree_util import PyTreeDef, tree_flatten, tree_map, tree_unflatten
 
 # --- the primitive ---------------------------------------------------------------------------------------------------
 
@@ -167,20 +167,6 @@ def _(ctx: mlir.LoweringContext, *args: str, call_jaxpr: Jaxpr, **params: Any) -
     return ctx.lower_region(call_jaxpr, args)
 
 
-def _jvp(
-    primals: Sequence[Any], tangents: Sequence[Any], *, jvp_jaxpr_fun: JvpRule, num_consts: int, **params: Any
-) -> tuple[list[Any], list[Any]]:
-    """What the rule says of the arguments; of values that the function closed over it knows nothing."""
-    return jvp_jaxpr_fun(primals[num_consts:], tangents[num_consts:])[:2]
-
-
-def _transpose(cts: Sequence[Any], *operands: Any, call_jaxpr: Jaxpr, **params: Any) -> list[Any]:
-    """For a function of tangents that was called in another rule, and is linear."""
-    return backward_pass(call_jaxpr, call_jaxpr.consts, operands, cts)
-
-
-primitive_jvps[custom_jvp_call_p] = _jvp
-primitive_transposes[custom_jvp_call_p] = _transpose
 @register_batcher(custom_jvp_call_p, even_unmapped=True)
 def _(
     axis: AxisData,
@@ -199,6 +185,22 @@ def _(
         *vals, call_jaxpr=on_batches, jvp_jaxpr_fun=rule, num_consts=num_consts, **params
     )
     return outs, out_dims
+
+
+def _jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, jvp_jaxpr_fun: JvpRule, num_consts: int, **params: Any
+) -> tuple[list[Any], list[Any]]:
+    """What the rule says of the arguments; of values that the function closed over it knows nothing."""
+    return jvp_jaxpr_fun(primals[num_consts:], tangents[num_consts:])[:2]
+
+
+def _transpose(cts: Sequence[Any], *operands: Any, call_jaxpr: Jaxpr, **params: Any) -> list[Any]:
+    """For a function of tangents that was called in another rule, and is linear."""
+    return backward_pass(call_jaxpr, call_jaxpr.consts, operands, cts)
+
+
+primitive_jvps[custom_jvp_call_p] = _jvp
+primitive_transposes[custom_jvp_call_p] = _transpose
 
 
 def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
@@ -289,7 +291,7 @@ class custom_jvp:
         if self.jvp is None:
             raise AttributeError(f"No JVP defined for custom_jvp function {name} using defjvp.")
         try:
-            args = _by_position(self.fun, args, kwargs)
+            args = by_position(self.fun, args, kwargs)
         except TypeError as error:
             raise TypeError(
                 f"The input arguments to the custom_jvp-decorated function {name} could not be resolved to "
@@ -354,7 +356,7 @@ def _undifferentiated(x: Any) -> Any:
     return stop_gradient(x) if isinstance(x, Tracer) else x
 
 
-def _by_position(fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+def by_position(fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """The arguments in the order of the parameters, defaults filled in. TypeError where they do not fit, or where one
     that was passed by keyword has no position.
     """

@@ -1,0 +1,488 @@
+"""Functions with a rule for the way back: the decorator `custom_vjp`, and its primitives.
+
+A call under a derivative runs `fwd`, which returns the results and what `bwd` will need, the residuals. What happens to
+tangents is one equation, `custom_lin`, which stands for a linear function that nobody has written down: it can be
+transposed, by `bwd`, and it cannot be computed. So such functions have no derivative in the forward direction.
+
+JAX: jax/_src/custom_derivatives.py:custom_vjp
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+from .. import core, lax
+from ..base import traceback_util
+from ..base.errors import UnexpectedTracerError
+from ..core import Primitive, Tracer
+from ..interpreters import mlir, partial_eval
+from ..interpreters.ad import DualTrace
+from ..interpreters.ad_rules import (
+    Zero,
+    instantiate_zeros,
+    primitive_jvps,
+    primitive_transposes,
+    tangent_aval,
+)
+from ..interpreters.batching import AxisData, Dims, Vals, batch, batch_jaxpr, move_to, register_batcher
+from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, convert_constvars_jaxpr, eval_jaxpr
+from ..jaxpr import printer as jaxpr_printer
+from ..signature import api_util
+from ..tree_util import (
+    Partial,
+    PyTreeDef,
+    broadcast_prefix,
+    keystr,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_leaves,
+    tree_structure,
+    tree_unflatten,
+)
+from .jvp import SymbolicZero, by_position
+
+
+class CustomVJPPrimal(NamedTuple):
+    """What `fwd` gets for an array with `symbolic_zeros`: its value, and whether it changes."""
+
+    value: Any
+    perturbed: bool
+
+
+# --- the rule ---------------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class VjpRule:
+    """The rule of one call, on flat lists. Hashed by identity, as part of equations."""
+
+    name: str  # of the function
+    fwd: Callable[..., Any]
+    bwd: Callable[..., Any]
+    statics: dict[int, Any]  # arguments that are not differentiated, by position
+    in_tree: PyTreeDef
+    in_avals: tuple[Any, ...]
+    symbolic_zeros: bool
+
+    def forward(
+        self, primals: Sequence[Any], perturbed: Sequence[bool]
+    ) -> tuple[list[Any], PyTreeDef, list[Any], PyTreeDef]:
+        """The results and the residuals, each as leaves and tree. TypeError unless `fwd` returns a pair of them."""
+        if self.symbolic_zeros:
+            primals = [CustomVJPPrimal(x, p) for x, p in zip(primals, perturbed, strict=True)]
+        values = iter(self.in_tree.unflatten(primals))
+        count = len(self.statics) + len(self.in_tree.children())
+        pair = self.fwd(*[self.statics[i] if i in self.statics else next(values) for i in range(count)])
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+            fwd = api_util.name_of(self.fwd)
+            raise TypeError(
+                f"Custom VJP fwd rule {fwd} for function {self.name} must produce a pair (list or tuple of length two) where "
+                f"the first element represents the primal output (equal to those of the custom_vjp-decorated function "
+                f"{self.name}) and the second element represents residuals (i.e. values stored from the forward pass for use "
+                f"on the backward pass), but instead of a pair the fwd rule {fwd} produced {pair}."
+            )
+        return *tree_flatten(pair[0]), *tree_flatten(pair[1])
+
+    def backward(self, residuals: Any, cotangents: Any) -> list[Any]:
+        """A cotangent for each leaf of the arguments, some of them Zero: what `bwd` returns, None or zeros included."""
+        found = self.bwd(*self.statics.values(), residuals, cotangents)
+        arguments = self.in_tree.children()
+        if isinstance(found, list) and len(found) == len(arguments):
+            found = tuple(found)
+        dummy = self.in_tree.unflatten(range(self.in_tree.num_leaves))
+        try:
+            if not isinstance(found, tuple):
+                raise ValueError(f"not a tuple: {found}")
+            leaves = broadcast_prefix(found, dummy, lambda x: x is None)
+        except ValueError:
+            raise TypeError(
+                "Custom VJP bwd rule must produce an output with the same container (pytree) structure as the args tuple of "
+                "the primal function, and in particular must produce a tuple of length equal to the number of arguments to "
+                f"the primal function, but got bwd output structure {tree_structure(found)} for primal input structure "
+                f"{self.in_tree}."
+            ) from None
+        paths = [path for path, _ in tree_flatten_with_path(dummy)[0]]
+        return list(map(_checked, leaves, self.in_avals, paths))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class BatchedVjpRule(VjpRule):
+    """A rule for batches: `inner` is asked for one element of them. Residuals keep where their axes are."""
+
+    inner: VjpRule
+    axis: AxisData
+    dims: Dims  # of the arguments
+    out_dims: Dims
+
+    def forward(
+        self, primals: Sequence[Any], perturbed: Sequence[bool]
+    ) -> tuple[list[Any], PyTreeDef, list[Any], PyTreeDef]:
+        """Results with their axes at `out_dims`, and residuals that say where theirs are."""
+        made: list[Any] = []
+
+        def on_elements(*leaves: Any) -> list[Any]:
+            outs, out_tree, residuals, res_tree = self.inner.forward(leaves, perturbed)
+            made[:] = out_tree, res_tree
+            return [*outs, *residuals]
+
+        vals, found = batch(on_elements, self.axis, primals, self.dims)
+        count, (out_tree, res_tree) = len(self.out_dims), made
+        outs = [
+            x if to is None else move_to(x, dim, to, self.axis.size)
+            for x, dim, to in zip(vals, found, self.out_dims, strict=False)
+        ]
+        residuals = Partial(_ResidualsOfBatch(tuple(found[count:]), res_tree), *vals[count:])
+        return outs, out_tree, *tree_flatten(residuals)
+
+    def backward(self, residuals: Any, cotangents: Any) -> list[Any]:
+        """Cotangents with the axes of the arguments; for one without an axis, the sum."""
+        kept: _ResidualsOfBatch = residuals.func
+        cts, tree = tree_flatten(cotangents)
+        nonzero: list[bool] = []
+
+        def on_elements(*leaves: Any) -> list[Any]:
+            count = len(kept.dims)
+            given = tree_unflatten(kept.tree, leaves[:count]), tree_unflatten(tree, leaves[count:])
+            found = self.inner.backward(*given)
+            nonzero[:] = [type(ct) is not Zero for ct in found]
+            return [ct for ct in found if type(ct) is not Zero]
+
+        ct_dims = [
+            None if type(ct) is SymbolicZero else dim for ct, dim in zip(cts, self.out_dims, strict=True)
+        ]
+        vals, found = batch(on_elements, self.axis, [*residuals.args, *cts], [*kept.dims, *ct_dims])
+        made = iter(zip(vals, found, strict=True))
+        return [
+            self._gathered(*next(made), to) if nz else Zero(tangent_aval(aval))
+            for nz, to, aval in zip(nonzero, self.dims, self.in_avals, strict=True)
+        ]
+
+    def _gathered(self, ct: Any, dim: Any, to: Any) -> Any:
+        if to is not None:
+            return move_to(ct, dim, to, self.axis.size)
+        return ct if dim is None else lax.reduce_sum(ct, [dim])
+
+
+@dataclasses.dataclass(frozen=True)
+class _ResidualsOfBatch:
+    """Where the batch axes of residuals are, and their tree."""
+
+    dims: tuple[Any, ...]
+    tree: PyTreeDef
+
+    def __call__(self, *residuals: Any) -> Any:
+        return tree_unflatten(self.tree, residuals)
+
+
+def _checked(ct: Any, aval: Any, path: Any) -> Any:
+    """A cotangent that `bwd` returned for an argument of this type. ValueError for one of another shape."""
+    expected = tangent_aval(aval)
+    if ct is None or type(ct) is SymbolicZero or expected.dtype == core.dtypes.float0:
+        return Zero(expected)
+    given = core.typeof(ct)
+    if given.shape != expected.shape:
+        raise ValueError(
+            "Custom VJP bwd rule must produce an output with the same type as the args tuple of the primal function, but at "
+            f"output{keystr(path)} the bwd rule produced an output of type {given.str_short()} corresponding to an input of "
+            f"type {aval.str_short()}"
+        )
+    return ct
+
+
+# --- the primitives ---------------------------------------------------------------------------------------------------
+
+custom_vjp_call_p = Primitive("custom_vjp_call", multiple_results=True, pure_shape_rule=False)
+custom_vjp_call_p.effects = lambda params: params["call_jaxpr"].effects
+custom_lin_p = Primitive("custom_lin", multiple_results=True, pure_shape_rule=False)
+
+
+@custom_vjp_call_p.def_abstract_eval
+def _(*avals: Any, call_jaxpr: Jaxpr, **params: Any) -> list[Any]:
+    return call_jaxpr.out_avals
+
+
+@mlir.register_lowering(custom_vjp_call_p)
+def _(ctx: mlir.LoweringContext, *args: str, call_jaxpr: Jaxpr, **params: Any) -> list[str]:
+    return ctx.lower_region(call_jaxpr, args)
+
+
+@custom_lin_p.def_abstract_eval
+def _(*avals: Any, out_avals: Sequence[Any], **params: Any) -> Sequence[Any]:
+    return out_avals
+
+
+@mlir.register_lowering(custom_lin_p)
+def _(ctx: mlir.LoweringContext, *args: str, **params: Any) -> NoReturn:
+    raise TypeError("can't apply forward-mode autodiff (jvp) to a custom_vjp function.")
+
+
+def _jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, rule: VjpRule, num_consts: int, **params: Any
+) -> tuple[list[Any], list[Any]]:
+    if any(type(t) is not Zero for t in tangents[:num_consts]):
+        raise NotImplementedError(
+            "Detected differentiation of a custom_vjp function with respect to a closed-over value. That isn't supported "
+            "because the custom VJP rule only specifies how to differentiate the custom_vjp function with respect to explicit "
+            "input parameters. Try passing the closed-over value into the custom_vjp function as an argument, and adapting "
+            "the custom_vjp fwd and bwd rules."
+        )
+    return _by_rule(rule, primals[num_consts:], tangents[num_consts:])[:2]
+
+
+def _by_rule(
+    rule: VjpRule, primals: Sequence[Any], tangents: Sequence[Any]
+) -> tuple[list[Any], list[Any], PyTreeDef]:
+    """The results, their tangents by an equation that can be transposed, and the tree of either."""
+    zeros = [type(t) is Zero for t in tangents]
+    outs, out_tree, residuals, res_tree = rule.forward(primals, [not z for z in zeros])
+    out_tangents = custom_lin_p.bind(
+        *residuals,
+        *(t for t in tangents if type(t) is not Zero),
+        num_res=len(residuals),
+        bwd=_Backward(rule, res_tree, out_tree),
+        out_avals=tuple(tangent_aval(core.typeof(x)) for x in outs),
+        symbolic_zeros=rule.symbolic_zeros,
+        in_zeros=tuple(zeros),
+    )
+    return outs, out_tangents, out_tree
+
+
+class _Backward(NamedTuple):
+    """`bwd` and the trees of what it gets."""
+
+    rule: VjpRule
+    res_tree: PyTreeDef
+    out_tree: PyTreeDef
+
+    def __str__(self) -> str:
+        return api_util.name_of(self.rule.bwd)
+
+
+def _transpose(
+    cts: Sequence[Any], *operands: Any, num_res: int, bwd: _Backward, in_zeros: Sequence[bool], **params: Any
+) -> list[Any]:
+    show = SymbolicZero.show if bwd.rule.symbolic_zeros else instantiate_zeros
+    residuals = tree_unflatten(bwd.res_tree, operands[:num_res])
+    found = bwd.rule.backward(residuals, tree_unflatten(bwd.out_tree, list(map(show, cts))))
+    return [None] * num_res + [ct for ct, zero in zip(found, in_zeros, strict=True) if not zero]
+
+
+@register_batcher(custom_vjp_call_p, even_unmapped=True)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, call_jaxpr: Jaxpr, rule: VjpRule, num_consts: int) -> Any:
+    on_batches, out_dims = batch_jaxpr(call_jaxpr, axis, dims)
+    on_elements = {field.name: getattr(rule, field.name) for field in dataclasses.fields(VjpRule)}
+    in_avals = tuple(on_batches.in_avals[num_consts:])
+    batched = BatchedVjpRule(
+        **on_elements | {"in_avals": in_avals},
+        inner=rule,
+        axis=axis,
+        dims=tuple(dims[num_consts:]),
+        out_dims=out_dims,
+    )
+    outs = custom_vjp_call_p.bind(*vals, call_jaxpr=on_batches, rule=batched, num_consts=num_consts)
+    return outs, out_dims
+
+
+@register_batcher(custom_lin_p)
+def _(axis: AxisData, vals: Vals, dims: Dims, **params: Any) -> NoReturn:
+    raise TypeError("can't apply forward-mode autodiff (jvp) to a custom_vjp function.")
+
+
+primitive_jvps[custom_vjp_call_p] = _jvp
+primitive_transposes[custom_lin_p] = _transpose
+
+
+def _pp_call(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
+    """The function's name first, and its rule by names only."""
+    rule: VjpRule = eqn.params["rule"]
+    params = {"name": eqn.params["call_jaxpr"].debug_info.func_name, "bwd": api_util.name_of(rule.bwd)}
+    params |= {"call_jaxpr": eqn.params["call_jaxpr"], "fwd": api_util.name_of(rule.fwd)}
+    if eqn.params["num_consts"]:
+        params["num_consts"] = eqn.params["num_consts"]
+    return jaxpr_printer.pp_eqn_plain(
+        eqn, context, settings, params | {"symbolic_zeros": rule.symbolic_zeros}
+    )
+
+
+def _pp_linear(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
+    params = {name: eqn.params[name] for name in ("bwd", "in_zeros", "num_res", "symbolic_zeros")}
+    return jaxpr_printer.pp_eqn_plain(
+        eqn, context, settings, params | {"bwd": str(params["bwd"]), "in_zeros": list(params["in_zeros"])}
+    )
+
+
+jaxpr_printer.pp_eqn_rules[custom_vjp_call_p] = _pp_call
+jaxpr_printer.pp_eqn_rules[custom_lin_p] = _pp_linear
+
+
+# --- the decorator ----------------------------------------------------------------------------------------------------
+
+
+class custom_vjp:
+    """Give a function a rule for the way back: how much its arguments count, if its results count so much.
+
+        @custom_vjp
+        def f(x, y):
+            return jnp.sin(x) * y
+
+        def f_fwd(x, y):
+            return f(x, y), (jnp.cos(x), jnp.sin(x), y)
+
+        def f_bwd(residuals, g):
+            cos_x, sin_x, y = residuals
+            return cos_x * g * y, sin_x * g
+
+        f.defvjp(f_fwd, f_bwd)
+
+    Args:
+      fun: the function. Keyword arguments of a call are passed on by position.
+      nondiff_argnums: arguments that are not differentiated: any Python values, and no tracers. `fwd` gets them in their
+        places, `bwd` before its other arguments.
+    """
+
+    __name__: str
+
+    def __init__(self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> None:
+        functools.update_wrapper(self, fun)
+        self.fun = fun
+        self.nondiff_argnums = tuple(sorted(nondiff_argnums))
+        self.fwd: Callable[..., Any] | None = None
+        self.bwd: Callable[..., Any] | None = None
+        self.symbolic_zeros = False
+
+    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any], symbolic_zeros: bool = False) -> None:
+        """Set the rule.
+
+        Args:
+          fwd: takes the arguments of the function, returns a pair: its result, and a tree of arrays for `bwd`.
+          bwd: takes that tree and a tree like the result, of cotangents; returns a tuple with a cotangent for each
+            argument, a tree like it, or None where there is none.
+          symbolic_zeros: `fwd` gets pairs with the fields `value` and `perturbed`, and `bwd` objects of the class
+            `SymbolicZero` for cotangents that are known to be zero.
+        """
+        self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, symbolic_zeros
+
+    @traceback_util.api_boundary
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function; under a derivative, its rule.
+
+        AttributeError where there is no rule yet; TypeError for arguments that do not fit; UnexpectedTracerError for a
+        tracer as an argument that is not differentiated.
+        """
+        name = api_util.name_of(self.fun)
+        if self.fwd is None or self.bwd is None:
+            raise AttributeError(f"No VJP defined for custom_vjp function {name} using defvjp.")
+        try:
+            args = by_position(self.fun, args, kwargs)
+        except TypeError as error:
+            raise TypeError(
+                f"The input arguments to the custom_vjp-decorated function {name} could not be resolved to positional-only "
+                f"arguments. Binding failed with the error:\n{error}"
+            ) from error
+        statics = {i: args[i] for i in self.nondiff_argnums if i < len(args)}
+        if any(isinstance(x, Tracer) for x in tree_leaves(tuple(statics.values()))):
+            raise UnexpectedTracerError(
+                "Found a JAX Tracer object passed as an argument to a custom_vjp function in a position indicated by "
+                "nondiff_argnums as non-differentiable. Tracers cannot be passed as non-differentiable arguments to custom_vjp "
+                "functions; instead, nondiff_argnums should only be used for arguments that can't be or contain JAX tracers, "
+                "e.g. function-valued arguments. In particular, array-valued arguments should typically not be indicated as "
+                "nondiff_argnums."
+            )
+        leaves, in_tree = tree_flatten(tuple(x for i, x in enumerate(args) if i not in statics))
+        avals = tuple(core.typeof(x) for x in leaves)
+        rule = VjpRule(name, self.fwd, self.bwd, statics, in_tree, avals, self.symbolic_zeros)
+        return self._call(rule, args, leaves)
+
+    def _call(self, rule: VjpRule, args: tuple[Any, ...], leaves: Sequence[Any]) -> Any:
+        trace = core.current_trace()
+        if trace is None:
+            outs, out_tree = tree_flatten(self.fun(*args))
+            return tree_unflatten(out_tree, outs)
+        if not isinstance(trace, DualTrace):
+            return self._bind(rule, args, leaves)
+        primals, tangents = trace.pairs(leaves)
+        if all(type(t) is Zero for t in tangents):
+            with core.set_current_trace(trace.parent):
+                return self._call(rule, args, leaves)
+        trees: list[PyTreeDef] = []
+
+        def flat_rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+            outs, out_tangents, out_tree = _by_rule(rule, primals, tangents)
+            trees.append(out_tree)
+            return outs, out_tangents
+
+        found = trace.by_rule(flat_rule, True, primals, tangents, {})
+        return tree_unflatten(trees[0], map(trace.with_tangent, *found))
+
+    def _bind(self, rule: VjpRule, args: tuple[Any, ...], leaves: Sequence[Any]) -> Any:
+        """A call under another trace: one equation."""
+        out_trees: list[PyTreeDef] = []
+
+        def flat_fun(*leaves: Any) -> list[Any]:
+            values = iter(tree_unflatten(rule.in_tree, leaves))
+            out = self.fun(
+                *[rule.statics[i] if i in rule.statics else next(values) for i in range(len(args))]
+            )
+            outs, out_tree = tree_flatten(out)
+            out_trees.append(out_tree)
+            return outs
+
+        info = DebugInfo("custom_vjp fun", api_util.source_of(self.fun))
+        jaxpr = partial_eval.trace_to_jaxpr(flat_fun, rule.in_avals, info)
+        outs = custom_vjp_call_p.bind(
+            *jaxpr.consts,
+            *leaves,
+            call_jaxpr=convert_constvars_jaxpr(jaxpr),
+            rule=rule,
+            num_consts=len(jaxpr.consts),
+        )
+        return tree_unflatten(out_trees[0], outs)
+
+
+# --- custom_gradient --------------------------------------------------------------------------------------------------
+
+
+def custom_gradient(fun: Callable[..., Any]) -> custom_vjp:
+    """Give a function a rule in one piece: `fun` returns its result, and a function from cotangents of the result to
+    cotangents of the arguments, which may close over values on the way.
+
+        @custom_gradient
+        def f(x):
+            return x**2, lambda g: g * x
+    """
+
+    def wrapped_fun(*args: Any) -> Any:
+        return fun(*args)[0]
+
+    def fwd(*args: Any) -> tuple[Any, Any]:
+        out, rule = fun(*args)
+        leaves, out_tree = tree_flatten(out)
+        rule_trees: list[PyTreeDef] = []
+
+        def flat_rule(*cts: Any) -> list[Any]:
+            found, tree = tree_flatten(rule(tree_unflatten(out_tree, cts)))
+            rule_trees.append(tree)
+            return found
+
+        avals = [tangent_aval(core.typeof(x)) for x in leaves]
+        info = DebugInfo("custom_gradient fwd", api_util.source_of(rule))
+        jaxpr = partial_eval.trace_to_jaxpr(flat_rule, avals, info)
+        consts = jaxpr.consts
+        return out, Partial(
+            functools.partial(_run_rule, convert_constvars_jaxpr(jaxpr), rule_trees[0]), consts
+        )
+
+    def bwd(rule: Callable[..., Any], cotangent: Any) -> tuple[Any, ...]:
+        found = rule(cotangent)
+        return found if isinstance(found, tuple) else (found,)
+
+    wrapped = custom_vjp(wrapped_fun)
+    wrapped.defvjp(fwd, bwd)
+    return wrapped
+
+
+def _run_rule(jaxpr: Jaxpr, tree: PyTreeDef, consts: list[Any], cotangent: Any) -> Any:
+    return tree_unflatten(tree, eval_jaxpr(jaxpr, [], *consts, *tree_leaves(cotangent)))

@@ -1,0 +1,245 @@
+"""function -> the same function, which remembers less
+
+`checkpoint`, also called `remat`: under a derivative in the reverse direction, what the function computes on the way is not
+kept for the way back, but computed again from its arguments. Memory is paid for with time.
+
+A call is one equation, `remat2`, which holds the function as a jaxpr. Linearised, its results are computed as they are,
+and the linear program is again such an equation: it takes the arguments beside the tangents, and computes anew what it
+multiplies these by. A policy says of which operations the results are kept all the same.
+
+JAX: jax/_src/ad_checkpoint.py:checkpoint
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from itertools import compress
+from typing import Any
+
+from .. import core, lax
+from ..base import traceback_util
+from ..base.util import merge_lists
+from ..core import Primitive
+from ..interpreters import ad
+from ..interpreters.ad_linearize import PartialTrace, partial_eval_rules
+from ..interpreters.ad_rules import Zero, is_undefined, primitive_jvps, primitive_transposes
+from ..interpreters.ad_transpose import transpose_jaxpr
+from ..interpreters.batching import AxisData, Dims, Vals, batch_jaxpr, register_batcher
+from ..interpreters.mlir import LoweringContext, register_lowering, type_of
+from ..interpreters.partial_eval import trace_to_jaxpr
+from ..jaxpr import (
+    DebugInfo,
+    Jaxpr,
+    JaxprEqn,
+    Var,
+    convert_constvars_jaxpr,
+    dce_jaxpr,
+    dce_rules,
+    eval_jaxpr,
+    known_outputs,
+    remembered,
+)
+from ..signature import api_util
+from ..tree_util import PyTreeDef, tree_flatten, tree_unflatten
+
+# Says of an operation, by its primitive, the types of its operands and its parameters, whether its results are kept.
+Policy = Callable[..., bool]
+
+remat_p = Primitive("remat2", multiple_results=True, pure_shape_rule=False)
+remat_p.effects = lambda params: params["jaxpr"].effects
+
+
+@remat_p.def_abstract_eval
+def _(*avals: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
+    return jaxpr.out_avals
+
+
+@register_lowering(remat_p)
+def _(
+    ctx: LoweringContext, *args: str, jaxpr: Jaxpr, prevent_cse: bool, differentiated: bool, policy: Any
+) -> list[str]:
+    """What is computed again must not be found to be computed already: a barrier hides where it comes from."""
+    names = list(args)
+    if differentiated and prevent_cse and args:
+        types = ", ".join(map(type_of, ctx.avals_in))
+        found = ctx.emit_text(f"stablehlo.optimization_barrier {', '.join(args)} : {types}", len(args))
+        names = [found] if len(args) == 1 else [f"{found}#{i}" for i in range(len(args))]
+    return ctx.lower_region(jaxpr, names)
+
+
+@register_batcher(remat_p, even_unmapped=True)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, jaxpr: Jaxpr, **params: Any) -> Any:
+    on_batches, out_dims = batch_jaxpr(jaxpr, axis, dims)
+    outs = remat_p.bind(*on_batches.consts, *vals, jaxpr=convert_constvars_jaxpr(on_batches), **params)
+    return outs, out_dims
+
+
+def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
+    if not any(used_results) and not eqn.effects:
+        return [False] * len(eqn.invars), None
+    jaxpr, used = dce_jaxpr(eqn.params["jaxpr"], used_results)
+    left = eqn.replace(
+        invars=list(compress(eqn.invars, used)),
+        outvars=list(compress(eqn.outvars, used_results)),
+        params=eqn.params | {"jaxpr": jaxpr},
+        effects=jaxpr.effects,
+    )
+    return used, left
+
+
+dce_rules[remat_p] = _dce
+
+# --- derivatives ------------------------------------------------------------------------------------------------------
+
+
+def _jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: Jaxpr, **params: Any
+) -> tuple[list[Any], list[Any]]:
+    nonzero = tuple(type(t) is not Zero for t in tangents)
+    pairs, nonzero_out = ad.jvp_jaxpr(jaxpr, nonzero, False)
+    outs = remat_p.bind(
+        *primals, *compress(tangents, nonzero), jaxpr=convert_constvars_jaxpr(pairs), **params
+    )
+    count = len(jaxpr.outvars)
+    return outs[:count], ad.with_zeros(outs[count:], nonzero_out, jaxpr.out_avals)
+
+
+def _partial_eval(
+    trace: PartialTrace, *operands: Any, jaxpr: Jaxpr, policy: Policy | None, **params: Any
+) -> list[Any]:
+    """The results are computed now; what tangents need, later, from the operands and from what the policy keeps."""
+    known = tuple(not trace.is_tangent(x) for x in operands)
+    first, second, known_out = split_for_later(jaxpr, known, policy)
+    with core.set_current_trace(trace.parent):
+        values = eval_jaxpr(first, [], *compress(operands, known))
+    count = sum(known_out)
+    with core.set_current_trace(trace.tangents):
+        later = remat_p.bind(
+            *values[count:], *operands, jaxpr=second, policy=policy, **params | {"differentiated": True}
+        )
+    return merge_lists([not k for k in known_out], values[:count], later)
+
+
+@remembered
+def split_for_later(
+    jaxpr: Jaxpr, known: tuple[bool, ...], policy: Policy | None
+) -> tuple[Jaxpr, Jaxpr, list[bool]]:
+    """Two jaxprs, and which outputs are known. The first takes the known inputs, and returns the known outputs and what
+    is kept; the second takes what is kept, and all inputs, and returns the other outputs.
+    """
+    known_out = known_outputs(jaxpr, known)
+    alive = set(compress(jaxpr.invars, known))
+    kept: list[Var] = []
+    for eqn in jaxpr.eqns:
+        operands = [x for x in eqn.invars if isinstance(x, Var)]
+        if all(x in alive for x in operands):
+            alive.update(eqn.outvars)
+            if policy is not None and policy(eqn.primitive, *[x.aval for x in eqn.invars], **eqn.params):
+                kept += eqn.outvars
+    wanted = [*compress(jaxpr.outvars, known_out), *kept]
+    later = list(compress(jaxpr.outvars, [not k for k in known_out]))
+    first, _ = dce_jaxpr(jaxpr.replace(outvars=wanted), True, instantiate=known)
+    rest = [eqn for eqn in jaxpr.eqns if not kept or not set(eqn.outvars) <= set(kept)]
+    second = jaxpr.replace(invars=[*kept, *jaxpr.invars], outvars=later, eqns=rest)
+    return first, dce_jaxpr(second, True, instantiate=True)[0], known_out
+
+
+def _transpose(cts: Sequence[Any], *operands: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
+    linear = tuple(map(is_undefined, operands))
+    known = [x for x in operands if not is_undefined(x)]
+    avals = (*map(core.get_aval, known), *(None if type(ct) is Zero else core.get_aval(ct) for ct in cts))
+    transposed, nonzero = transpose_jaxpr(jaxpr, linear, avals)
+    args = [*transposed.consts, *known, *(ct for ct in cts if type(ct) is not Zero)]
+    made = remat_p.bind(*args, jaxpr=convert_constvars_jaxpr(transposed), **params)
+    found = iter(ad.with_zeros(made, nonzero, list(compress(jaxpr.in_avals, linear))))
+    return [next(found) if is_linear else None for is_linear in linear]
+
+
+primitive_jvps[remat_p] = _jvp
+partial_eval_rules[remat_p] = _partial_eval
+primitive_transposes[remat_p] = _transpose
+
+# --- the function -----------------------------------------------------------------------------------------------------
+
+
+@traceback_util.api_boundary
+def checkpoint(
+    fun: Callable[..., Any],
+    *,
+    prevent_cse: bool = True,
+    policy: Policy | None = None,
+    static_argnums: int | Sequence[int] = (),
+) -> Callable[..., Any]:
+    """The function, of which a gradient keeps the arguments, and computes the rest again on the way back.
+
+    Args:
+      fun: a function of trees of arrays.
+      prevent_cse: keep XLA from noticing that it is computed twice. False makes better code where the call stands in the
+        body of a scan.
+      policy: what is kept besides, one of `checkpoint_policies`; without one, nothing.
+      static_argnums: arguments that are Python values.
+    """
+    api_util.check_callable(fun)
+    positions = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+
+    @functools.wraps(fun)
+    @traceback_util.api_boundary
+    def call(*args: Any, **kwargs: Any) -> Any:
+        statics = {i % len(args): args[i] for i in positions}
+        dynamic = tuple(x for i, x in enumerate(args) if i not in statics)
+        leaves, in_tree = tree_flatten((dynamic, kwargs))
+        out_trees: list[PyTreeDef] = []
+
+        def flat_fun(*leaves: Any) -> list[Any]:
+            given, keywords = tree_unflatten(in_tree, leaves)
+            values = iter(given)
+            merged = [statics[i] if i in statics else next(values) for i in range(len(args))]
+            outs, out_tree = tree_flatten(fun(*merged, **keywords))
+            out_trees.append(out_tree)
+            return outs
+
+        info = DebugInfo("checkpoint / remat", api_util.source_of(fun))
+        jaxpr = trace_to_jaxpr(flat_fun, [core.typeof(x) for x in leaves], info)
+        outs = remat_p.bind(
+            *jaxpr.consts,
+            *leaves,
+            jaxpr=convert_constvars_jaxpr(jaxpr),
+            prevent_cse=prevent_cse,
+            differentiated=False,
+            policy=policy,
+        )
+        return tree_unflatten(out_trees[0], outs)
+
+    return call
+
+
+remat = checkpoint
+
+
+class checkpoint_policies:
+    """What a function made by `checkpoint` keeps for the way back."""
+
+    @staticmethod
+    def everything_saveable(*avals: Any, **params: Any) -> bool:
+        """All that it computes: as without `checkpoint`."""
+        return True
+
+    @staticmethod
+    def nothing_saveable(*avals: Any, **params: Any) -> bool:
+        """Nothing but its arguments."""
+        return False
+
+    @staticmethod
+    def dots_saveable(primitive: Primitive, *avals: Any, **params: Any) -> bool:
+        """The products of matrices, and convolutions."""
+        return primitive in (lax.dot_general_p, lax.conv_general_dilated_p)
+
+    checkpoint_dots = dots_saveable
+
+    @staticmethod
+    def dots_with_no_batch_dims_saveable(primitive: Primitive, *avals: Any, **params: Any) -> bool:
+        """The products of matrices without batch axes: those with parameters, in a network."""
+        return primitive is lax.dot_general_p and not any(params["dimension_numbers"][1])
+
+    checkpoint_dots_with_no_batch_dims = dots_with_no_batch_dims_saveable

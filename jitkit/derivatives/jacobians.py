@@ -1,0 +1,162 @@
+"""function -> all its derivatives
+
+A matrix of derivatives, one for each element of the result by each of the arguments: column by column, by tangents
+(`jacfwd`), or row by row, by cotangents (`jacrev`), all columns or rows at once, as a batch (`vmap`). The second
+derivatives (`hessian`) are those, forward, of those, in reverse.
+
+JAX: jax/_src/api.py:jacrev
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import core, lax
+from ..base import traceback_util
+from ..core import dtypes
+from ..pjit.mapping import vmap
+from ..signature import api_util
+from ..tree_util import tree_flatten, tree_leaves, tree_map, tree_structure, tree_transpose, tree_unflatten
+from .gradients import Argnums, as_argnums, check_input, check_output, fix_others, jvp, vjp
+
+
+@traceback_util.api_boundary
+def jacfwd(
+    fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[..., Any]:
+    """A function that takes the arguments of `fun` and returns its Jacobian, which is computed forward: best for few
+    arguments and many results.
+
+    Args:
+      fun: a function of trees of floats.
+      argnums: the argument to differentiate by, or a sequence of them.
+      has_aux: `fun` returns a pair: what is differentiated, and other data, which is returned beside the Jacobian.
+      holomorphic: `fun` is a holomorphic function of complex numbers.
+
+    Returns:
+      A function that returns a tree like the result, of trees like the argument: arrays with the axes of the result
+      first, then those of the argument.
+
+    Raises (when the function is called):
+      TypeError: for arguments and results of other types.
+    """
+    api_util.check_callable(fun)
+    numbers = as_argnums(argnums)
+
+    @functools.wraps(fun)
+    @traceback_util.api_boundary
+    def jacobian_of_call(*args: Any, **kwargs: Any) -> Any:
+        fun_of_some, some = fix_others(fun, numbers, argnums, args, kwargs)
+        primals = tuple(some)
+        for x in tree_leaves(primals):
+            _check_forward_input(x, holomorphic)
+
+        def push(*tangents: Any) -> tuple[Any, ...]:
+            return jvp(fun_of_some, primals, tangents, has_aux)
+
+        out_axes = (None, -1, None) if has_aux else (None, -1)
+        y, columns, *aux = vmap(push, out_axes=out_axes)(*basis_of(primals))
+        if holomorphic:
+            check_output("jacfwd", y, holomorphic)
+        example = primals if isinstance(numbers, tuple) else primals[0]
+        jacobian_tree = tree_map(lambda out, block: split_like(example, -1, block, out), y, columns)
+        return (jacobian_tree, *aux) if has_aux else jacobian_tree
+
+    return jacobian_of_call
+
+
+def _check_forward_input(x: Any, holomorphic: bool) -> None:
+    dtype = core.typeof(x).dtype
+    if isinstance(dtype, dtypes.ExtendedDType):
+        raise TypeError(f"jacfwd with input element type {dtype.name}")
+    if holomorphic:
+        check_input("jacfwd", x, holomorphic, False)
+    elif not dtypes.issubdtype(dtype, np.floating):
+        raise TypeError(
+            f"jacfwd requires real-valued inputs (input dtype that is a sub-dtype of np.floating), but got {dtype.name}. For "
+            "holomorphic differentiation, pass holomorphic=True. For differentiation of non-holomorphic functions involving "
+            "complex inputs or integer inputs, use jax.jvp directly."
+        )
+
+
+@traceback_util.api_boundary
+def jacrev(
+    fun: Callable[..., Any],
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]:
+    """Like `jacfwd`, computed in reverse: best for few results and many arguments. `allow_int` is as for `grad`."""
+    api_util.check_callable(fun)
+    numbers = as_argnums(argnums)
+
+    @functools.wraps(fun)
+    @traceback_util.api_boundary
+    def jacobian_of_call(*args: Any, **kwargs: Any) -> Any:
+        fun_of_some, some = fix_others(fun, numbers, argnums, args, kwargs)
+        for x in tree_leaves(some):
+            check_input("jacrev", x, holomorphic, allow_int)
+        y, pullback, *aux = vjp(fun_of_some, *some, has_aux=has_aux)
+        check_output("jacrev", y, holomorphic)
+        rows = vmap(pullback)(basis_of(y))
+        example = tuple(some) if isinstance(numbers, tuple) else some[0]
+        rows = rows if isinstance(numbers, tuple) else rows[0]
+        by_argument = tree_map(lambda x, block: split_like(y, 0, block, x), example, rows)
+        jacobian_tree = tree_transpose(tree_structure(example), tree_structure(y), by_argument)
+        return (jacobian_tree, *aux) if has_aux else jacobian_tree
+
+    return jacobian_of_call
+
+
+jacobian = jacrev
+
+
+def hessian(
+    fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[..., Any]:
+    """A function that takes the arguments of `fun` and returns all second derivatives: a tree like the result, of trees
+    like the argument, of trees like the argument. Arguments are those of `jacfwd`.
+    """
+    rows = jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic)
+    return jacfwd(rows, argnums, has_aux=has_aux, holomorphic=holomorphic)
+
+
+def basis_of(tree: Any) -> Any:
+    """A batch of trees like this one: in each, one element is 1, and all others are 0."""
+    leaves, _ = tree_flatten(tree)
+    count = sum(map(np.size, leaves))
+    return split_like(tree, 1, _identity(count, dtypes.result_type(*leaves)), None)
+
+
+def _identity(count: int, dtype: Any) -> Any:
+    rows, columns = (lax.broadcasted_iota(np.int32, (count, count), axis) for axis in (0, 1))
+    return lax.convert_element_type(lax.eq(rows, columns), dtype)
+
+
+def split_like(tree: Any, axis: int, x: Any, example: Any) -> Any:
+    """x taken apart along an axis to the leaves of a tree, whose axes come in its place; of the type of `example`, or else
+    of the leaves.
+    """
+    leaves, treedef = tree_flatten(tree)
+    axis %= x.ndim
+    sizes = [int(np.size(leaf)) for leaf in leaves]
+    parts = lax.split(x, sizes, axis) if len(leaves) != 1 else [x]
+    made = []
+    for part, leaf in zip(parts, leaves, strict=True):
+        block = lax.reshape(part, (*x.shape[:axis], *np.shape(leaf), *x.shape[axis + 1 :]))
+        made.append(_of_type(block, leaf if example is None else example))
+    return tree_unflatten(treedef, made)
+
+
+def _of_type(x: Any, example: Any) -> Any:
+    aval = core.get_aval(example)
+    if dtypes.issubdtype(x.dtype, np.complexfloating) and not dtypes.issubdtype(
+        aval.dtype, np.complexfloating
+    ):
+        x = lax.real(x)
+    return lax._convert_element_type(x, aval.dtype, aval.weak_type)

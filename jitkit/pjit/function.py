@@ -1,0 +1,39 @@
+"""dispatcher -> what `jit` returns: the dispatcher under a name that shows what it is
+
+A dispatcher is a plain Python function, and prints like one; JAX says `<PjitFunction of <function f at 0x...>>`, and so do we.
+A class of our own with `__call__` costs 0.2 us a call, a tenth of a warm one, since Python enters a second frame.
+`functools.partial` calls from C: 0.02 us to 0.04 us. Methods would pay 0.3 us more, for being bound in Python, so a
+class keeps the bare dispatcher as its method.
+
+JAX: jax/_src/pjit.py:_cpp_pjit
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+
+class PjitFunction(functools.partial[Any]):
+    """A jitted function. Attributes of the dispatcher, such as `lower`, are its own, too."""
+
+    def __init__(self, dispatch: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, dispatch)
+        self.__wrapped__: Any = vars(dispatch)["__wrapped__"]  # what the user wrote
+
+    def __repr__(self) -> str:
+        try:
+            return f"<PjitFunction of {self.__wrapped__!r}>"
+        except Exception:  # of the function's own `__repr__`, which may do anything
+            return "<PjitFunction>"
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        setattr(owner, name, self.func)
+
+    def __reduce__(self) -> str:
+        return str(vars(self)["__qualname__"])  # pickled by name, as functions are
