@@ -15,6 +15,8 @@ for _name in [name for name in os.environ if name.startswith(("JITKIT_", "JAX_")
     if _name != "JITKIT_FUZZ_EXAMPLES":  # the workers of pytest-xdist inherit it from here
         del os.environ[_name]
 os.environ["JAX_PLATFORMS"] = "cpu"
+# Or each of the processes that tests start would compile jitkit anew: half a second.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 from importlib.metadata import version
 
