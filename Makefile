@@ -24,7 +24,7 @@ NBGRADER := .venv/.installed-for-nbgrader
 help:
 	@echo "make tour    one function through every stage of the JIT, on this machine (under a minute; first sets up .venv)"
 	@echo "make test    the tests, against real JAX (about six minutes on two cores)"
-	@echo "make test-all  every test: the tails of tables and random programs, too, and compiled as users do (make test-tails: only those)"
+	@echo "make test-all  every test: the tails of tables, hundreds of random programs, compiled as users do (make test-tails: only those)"
 	@echo "make compilers  those for H100, TPU v5e and TPU v6e, for 'jitkit targets' (Linux; 435 MB to download, 1.3 GB on disk)"
 	@echo "make test-targets  every primitive compiled for these chips (with the compilers; about five minutes)"
 	@echo "make test-nbgrader  a course of nbgrader's, built, released, taken and graded (installs Jupyter; a few minutes)"
@@ -44,7 +44,7 @@ test-all: $(TEST)
 	@$(BIN)/python -m pytest $(ON_ALL_CORES) -m '' $(PYTEST_ARGS)
 
 test-tails: $(TEST)
-	@$(BIN)/python -m pytest $(ON_ALL_CORES) -m tail $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest $(ON_ALL_CORES) -m 'tail or hypothesis' $(PYTEST_ARGS)
 
 test-targets: $(TARGETS)
 	@$(BIN)/python -m pytest tests/targets $(PYTEST_ARGS)

@@ -27,7 +27,9 @@ from . import flatten_util as flatten_util
 from . import lax as lax
 from . import nn as nn
 from . import numpy as numpy
+from . import ops as ops
 from . import random as random
+from . import scipy as scipy
 from . import sharding as sharding
 from . import test_util as test_util
 from . import tree as tree
@@ -105,8 +107,9 @@ _NOT_YET = (
 _README = 'jitkit has no `{}`, or not yet: see "What is not here yet" in its README.'
 missing_names.explain("", sys.modules[__name__], {name: _README.format(name) for name in _NOT_YET})
 for _name, _module in {
-    "debug": debug, "errors": errors, "flatten_util": flatten_util, "lax": lax, "nn": nn, "nn.initializers": nn.initializers,
-    "numpy": numpy, "numpy.linalg": numpy.linalg, "random": random, "sharding": sharding, "stages": stages, "tree": tree,
-    "tree_util": tree_util,
+    "debug": debug, "errors": errors, "flatten_util": flatten_util, "lax": lax, "lax.linalg": lax.linalg, "nn": nn,
+    "nn.initializers": nn.initializers, "numpy": numpy, "numpy.linalg": numpy.linalg, "ops": ops, "random": random,
+    "scipy": scipy, "scipy.special": scipy.special, "scipy.stats": scipy.stats, "scipy.stats.norm": scipy.stats.norm,
+    "sharding": sharding, "stages": stages, "tree": tree, "tree_util": tree_util,
 }.items():  # fmt: skip
     missing_names.explain(_name, _module)

@@ -83,18 +83,20 @@ def pytest_terminal_summary(terminalreporter, config):
 
 
 @pytest.hookimpl(trylast=True)  # after hypothesis has marked its tests
-def pytest_collection_modifyitems(items):
-    """Refuse names of tests that hold an address, on which processes differ; let `make fuzz` have its number."""
+def pytest_collection_modifyitems(config, items):
+    """Refuse names of tests that hold an address, on which processes differ; draw as many random examples as are wanted."""
     names = [item.nodeid for item in items if " at 0x" in item.nodeid]
     if names:
         raise pytest.UsageError(f"names of tests must be the same in every process: {names}")
     for item in items:
-        if FUZZ_EXAMPLES and item.get_closest_marker("hypothesis"):
-            # A number of examples that a test names itself is meant for `make test`.
+        if item.get_closest_marker("hypothesis"):
             usual = item.obj._hypothesis_internal_use_settings
-            item.obj._hypothesis_internal_use_settings = hypothesis.settings(
-                usual, max_examples=int(FUZZ_EXAMPLES)
-            )
+            count = usual.max_examples  # a number that a test names itself is meant for `make test-all`
+            if FUZZ_EXAMPLES:
+                count = int(FUZZ_EXAMPLES)
+            elif config.option.markexpr == WITHOUT_TAILS:
+                count = max(25, count // 5)
+            item.obj._hypothesis_internal_use_settings = hypothesis.settings(usual, max_examples=count)
 
 
 @pytest.hookimpl(hookwrapper=True)

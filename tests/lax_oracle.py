@@ -12,6 +12,7 @@ import warnings
 import jax
 import ml_dtypes
 import numpy as np
+from tails import keeping
 
 import jitkit
 from jitkit.base import config
@@ -91,8 +92,12 @@ _KINDS = re.compile(r"(?<=subtypes of )[\w, ]+(?=\.)")
 
 def first_line(error):
     """An error's class and first line. JAX lists the kinds of dtype in the order of a set: here they are sorted."""
-    line = str(error).split("\n")[0]
-    return f"{type(error).__name__}: {_KINDS.sub(lambda m: ', '.join(sorted(m[0].split(', '))), line)}"
+    return f"{type(error).__name__}: {with_sorted_kinds(str(error).split(chr(10))[0])}"
+
+
+def with_sorted_kinds(line):
+    """A line of an error, in which the kinds of dtype are in the order of the alphabet."""
+    return _KINDS.sub(lambda m: ", ".join(sorted(m[0].split(", "))), line)
 
 
 def error_of(function, *args):
@@ -124,6 +129,8 @@ DTYPES = [
 ]  # fmt: skip
 DTYPES_X64 = ["int64", "uint64", "float64", "complex128"]
 NARROW_DTYPES = ["int4", "uint4", "float8_e4m3fn", "float8_e5m2"]
+EACH_DTYPE = keeping(DTYPES, "bool", "int8", "uint32", "bfloat16", "float32", "complex64")
+EACH_DTYPE_X64 = keeping(DTYPES_X64, "uint64", "float64")
 
 
 def dtype_of(name):

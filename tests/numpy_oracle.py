@@ -40,7 +40,7 @@ DIFFERENT_IN_0_12 = (
     (r"sinc\b|polyval", "by polynomials"),
     (r"frexp|ldexp", "an operation for frexp"),
     (r"nonzero|flatnonzero|positions where|tri[lu]_indices|triangles of|unique|union1d", "an operation for nonzero"),
-    (r"histogram|interp|searchsorted|isin (binary_search|sort)", "an operation for searchsorted"),
+    (r"histogram|interp|digitize(?! without bins)|search(sorted|ing)|isin (binary_search|sort)", "an operation for searchsorted"),
 )
 OTHER_VALUES_IN_0_12 = {"sinc", "hypot"}  # by more than rounding, at the edges
 REWORDED_IN_0_12 = {"a slice that ends at a traced place"}

@@ -25,15 +25,20 @@ from typing import Any
 
 import jax
 import jax.flatten_util
+import jax.ops
+import jax.scipy.special
+import jax.scipy.stats
 import ml_dtypes
 import numpy as np
 import parity_samples
+from jax._src.interpreters import ad as jax_ad
+from jax._src.interpreters import batching as jax_batching
 from lax_oracle import first_line
 from twin import difference, plain, words
 
 import jitkit
 from jitkit.base import names_of_jax
-from jitkit.interpreters import ad_linearize, ad_rules, batching, mlir
+from jitkit.interpreters import ad_rules, batching, mlir
 
 PATH = pathlib.Path(__file__).resolve().parent.parent / "docs" / "parity.md"
 VERSION = "0.10.2"  # the version of JAX that the table is about
@@ -65,9 +70,11 @@ REASONS: tuple[tuple[str, str], ...] = (
         _OTHER_SENTENCE,
     ),
     (
-        r"((?!None|0-d|weak|a list).*: )?lax\.map\(lambda a: a\.sum\(\), x, batch_size",
-        "batches are mapped one by one, for want of vmap",
+        r"(.*: )?jnp\.linalg\.(solve|inv|tensorinv|tensorsolve)",
+        "JAX solves by custom_linear_solve, which has a derivative of its own",
     ),
+    (r"complex64: special\.(gamma|loggamma)\(", "complex numbers are refused"),
+    (r"(.*: )?jnp\.linalg\.slogdet", "JAX takes the diagonal in another way for one of its compilers"),
 )
 
 # What differs from JAX 0.12 only: there jitkit records the equations of 0.10. Pattern of a sample, of any kind of operand,
@@ -98,6 +105,10 @@ MODULES = {
     "jnp": ("numpy", "jitkit.numpy"),
     "jnp.linalg": ("numpy.linalg", "jitkit.numpy.linalg"),
     "lax": ("lax", "jitkit.lax"),
+    "lax.linalg": ("lax.linalg", "jitkit.lax.linalg"),
+    "special": ("scipy.special", "jitkit.scipy.special"),
+    "norm": ("scipy.stats.norm", "jitkit.scipy.stats.norm"),
+    "ops": ("ops", "jitkit.ops"),
     "random": ("random", "jitkit.random"),
     "nn": ("nn", "jitkit.nn"),
     "nn.initializers": ("nn.initializers", "jitkit.nn.initializers"),
@@ -463,17 +474,38 @@ def render_section(heading: str, rows: list[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
+# The tables of rules of a transformation: ours, and JAX's.
+RULES = {
+    "jvp": (ad_rules.primitive_jvps, jax_ad.primitive_jvps),
+    "transpose": (ad_rules.primitive_transposes, jax_ad.primitive_transposes | jax_ad.fancy_transposes),
+    "batching": (batching.primitive_batchers, jax_batching.fancy_primitive_batchers),
+}
+# Why a primitive has no rule that it has in JAX, or has one that it has not there.
+RULE_REASONS = {
+    **{(kind, "eval_jaxpr"): "only in lowerings" for kind in RULES},
+    ("jvp", "custom_jvp_call"): "by its own rule", ("jvp", "jit"): "by its jaxpr",
+    ("batching", "custom_jvp_call"): "by its jaxpr", ("batching", "empty"): "no operands",
+}  # fmt: skip
+
+
 def render_primitives() -> str:
-    """The names of primitives, and which rules each has."""
+    """The names of primitives, and which rules they have."""
     ours = {name: str(getattr(jitkit.lax, name)) for name in dir(jitkit.lax) if name.endswith("_p")}
     same = [f"`{name}`" for name, printed in ours.items() if printed == str(getattr(jax.lax, name, None))]
-    named = f"## Primitives\n\nPrinted with the same name as in JAX: {', '.join(same)}.\n"
-    return f"{named}\n{RULES}\n" + "\n".join(map(rules_of, sorted(all_primitives(), key=str))) + "\n"
+    names = sorted({primitive.name for primitive in mlir._rules})
+    lines = [
+        f"## Primitives\n\nPrinted with the same name as in JAX: {', '.join(same)}.\n",
+        RULES_TEXT,
+        f"| | {' | '.join(RULES)} |",
+        "|---|" + "---|" * len(RULES),
+        *(f"| `{name}` | {' | '.join(rule_of(name, kind) for kind in RULES)} |" for name in names),
+    ]
+    return "\n".join(lines) + "\n"
 
 
-RULES = """A derivative is taken by a rule for values with tangents (*jvp*); in reverse besides by one for cotangents of what
-is linear (*transpose*), which other operations do not need: theirs are made of linear ones.
-No rule: the call is refused, by name.
+RULES_TEXT = """\
+Rules of transformations: *rule* where it has one, as in JAX, *none* where JAX has none either, because there is nothing to
+derive, nothing linear, or no operand that could be a batch.
 
 Jaxprs of derivatives are printed as JAX prints them (`tests/test_ad_*.py`), with these exceptions. `jacfwd`, `jacrev` and
 `hessian` make their basis of fewer operations (JAX's `eye` adds 0, splits what has one part, and converts to the same
@@ -481,29 +513,17 @@ dtype). What `checkpoint` keeps by a policy is used as it is (JAX puts a `reduce
 other names in print. Of equal jaxprs some are shared that JAX prints twice: those of updates in gradients of `scatter`,
 and of one jitted function in two others. A call of a `custom_vjp` function in the body of a scan leaves no empty call in front
 of the loop. A jitted program does not return arrays of dtype float0: `jit(grad(f, allow_int=True))` is refused.
-
-| | jvp | transpose | batching |
-|---|---|---|---|"""
-
-# Why a primitive has no rule, for those that are asked for one.
-NO_RULE = {
-    "bessel_i1e": "needs a primitive that is not here", "reduce": "of a general reduction", "random_gamma": "implicit",
-    "nextafter": "none in JAX", "zeta": "none in JAX", "pmax": "none in JAX", "pmin": "none in JAX",
-    "all_gather": "its transpose is a primitive that is not here", "custom_lin": "it is one",
-}  # fmt: skip
+"""
 
 
-def all_primitives() -> set[Any]:
-    """Every primitive that can be lowered, or that a rule is of."""
-    return {*mlir._rules, *ad_rules.primitive_jvps, *ad_rules.primitive_transposes}
-
-
-def rules_of(primitive: Any) -> str:
-    """A row of the table."""
-    jvp = primitive in ad_rules.primitive_jvps or primitive in ad_linearize.linearize_rules
-    why = NO_RULE.get(primitive.name, "no floats")
-    cells = "yes" if jvp else why, "yes" if primitive in ad_rules.primitive_transposes else ""
-    return f"| `{primitive}` | {' | '.join(cells)} | {'yes' if primitive in batching.primitive_batchers else ''} |"
+def rule_of(name: str, kind: str) -> str:
+    """What the table says of a primitive's rule."""
+    ours, theirs = (any(str(primitive) == name for primitive in table) for table in RULES[kind])
+    if (kind, name) in RULE_REASONS:
+        return RULE_REASONS[kind, name]
+    if ours == theirs:
+        return "rule" if ours else "none"
+    return "rule; JAX has none" if ours else "not yet"
 
 
 def render_later() -> str:

@@ -13,6 +13,7 @@ import numpy as np
 import test_lax_elementwise
 import test_nn
 import test_numpy_elementwise
+import test_scipy
 
 OPERANDS = {
     "x": np.float32([[0.5, 0.25, 0.75], [1.5, -0.5, 2.0]]),
@@ -35,8 +36,9 @@ ONE_OPERAND = {
     "jnp": test_numpy_elementwise.UNARY,
     "lax": test_lax_elementwise.UNARY,
     "nn": test_nn.ACTIVATIONS + test_nn.OVER_AXES,
+    "special": [name for name in test_scipy.ONE_OPERAND.split() if "softmax" not in name and "ndtr" not in name],
 }
-TWO_OPERANDS = {"jnp": test_numpy_elementwise.BINARY, "lax": test_lax_elementwise.BINARY}
+TWO_OPERANDS = {"jnp": test_numpy_elementwise.BINARY, "lax": test_lax_elementwise.BINARY, "special": test_scipy.TWO_OPERANDS.split()}
 FORMS = {
     1: ("{}(x)", "{}(i)", "{}(jnp.concatenate([x, x], 1))"),
     2: ("{}(x, y)", "{}(i, i)", "{}(x, j)", "{}(n, x)"),
@@ -245,6 +247,7 @@ PROGRAMS = {
         jnp.unravel_index(i, (2, 2))
         jnp.unstack(x)
         jnp.var(x, axis=1)
+        jnp.vectorize(lambda a, b: a * b.sum(), signature="(n),(n)->(n)")(x, v)
         jnp.vdot(v, w)
         jnp.vecdot(x, y)
         jnp.vsplit(x, 2)
@@ -289,6 +292,65 @@ PROGRAMS = {
         jnp.linalg.tensordot(x, y, axes=((1,), (1,)))
         jnp.linalg.trace(q)
         jnp.linalg.vecdot(x, y)
+        jnp.linalg.cholesky(q)
+        jnp.linalg.cond(q)
+        jnp.linalg.det(q)
+        jnp.linalg.eig(q)
+        jnp.linalg.eigh(q)
+        jnp.linalg.eigvals(q)
+        jnp.linalg.eigvalsh(q)
+        jnp.linalg.inv(q)
+        jnp.linalg.lstsq(q, v)
+        jnp.linalg.matrix_power(q, 3)
+        jnp.linalg.matrix_rank(q)
+        jnp.linalg.multi_dot([q, q])
+        jnp.linalg.norm(x, ord="nuc")
+        jnp.linalg.pinv(x)
+        jnp.linalg.qr(x)
+        jnp.linalg.slogdet(q)
+        jnp.linalg.solve(q, v)
+        jnp.linalg.svd(x)
+        jnp.linalg.svdvals(x)
+        jnp.linalg.tensorinv(q, 1)
+        jnp.linalg.tensorsolve(q, v)
+    """,
+    "lax.linalg": """
+        lax.linalg.cholesky(q)
+        lax.linalg.eig(q)
+        lax.linalg.eigh(q)
+        lax.linalg.householder_product(q, v)
+        lax.linalg.lu(q)
+        lax.linalg.lu_pivots_to_permutation(i, 4)
+        lax.linalg.qr(q)
+        lax.linalg.svd(q)
+        lax.linalg.triangular_solve(q, x)
+    """,
+    "special": """
+        special.polygamma(i, v)
+        special.multigammaln(y, 2)
+        special.logsumexp(x, axis=1)
+        special.softmax(x, axis=1)
+        special.log_softmax(x, axis=1)
+        special.log_ndtr(x)
+        special.ndtr(x)
+        special.ndtri(x)
+    """,
+    "norm": """
+        norm.cdf(x)
+        norm.isf(x, 0.5, y)
+        norm.logcdf(x)
+        norm.logpdf(x, 0.5, y)
+        norm.logsf(x)
+        norm.pdf(x)
+        norm.ppf(x, 0.5, y)
+        norm.sf(x)
+    """,
+    "ops": """
+        ops.segment_max(v, i, 3)
+        ops.segment_min(v, i, 3)
+        ops.segment_prod(v, i, 3)
+        ops.segment_sum(v, i, 3)
+        ops.segment_sum(v, i, 3, bucket_size=2)
     """,
     "lax": """
         after_all: [lax.after_all(lax.create_token()), x][1]
@@ -313,6 +375,8 @@ PROGRAMS = {
         lax.conv_with_general_padding(img, ker, (1, 1), ((1, 1), (0, 0)), (1, 1), (1, 1))
         lax.convert_element_type(x, "int32")
         [lax.create_token(), x][1]
+        lax.reduce_window(x, 0.0, lax.add, (1, 2), (1, 1), "SAME")
+        lax.reduce_window(x, 1.0, mul, (2, 2))
         lax.cumlogsumexp(x, 1)
         lax.cummax(x, 1)
         lax.cummin(x, 0, reverse=True)
@@ -338,6 +402,15 @@ PROGRAMS = {
         lax.iota("int32", 4)
         lax.map(lambda a: a * 2, x)
         lax.map(lambda a: a.sum(), x, batch_size=2)
+        all_gather: jax.vmap(lambda a: lax.all_gather(a, "i", axis=1), axis_name="i")(q)
+        axis_index: jax.vmap(lambda a: a * lax.axis_index("i"), axis_name="i")(x)
+        axis_size: jax.vmap(lambda a: a * lax.axis_size("i"), axis_name="i")(x)
+        pmax: jax.vmap(lambda a: a - lax.pmax(a, "i"), axis_name="i")(x)
+        pmean: jax.vmap(lambda a: lax.pmean(a, "i"), axis_name="i")(x)
+        pmin: jax.vmap(lambda a: lax.pmin(a, "i"), axis_name="i", in_axes=-1)(x)
+        ppermute: jax.vmap(lambda a: lax.ppermute(a, "i", [(0, 1), (1, 0)]), axis_name="i")(x)
+        pshuffle: jax.vmap(lambda a: lax.pshuffle(a, "i", [1, 0]), axis_name="i")(x)
+        psum: jax.vmap(lambda a: lax.psum(a, "i"), axis_name="i")(x)
         lax.optimization_barrier((x, y))
         lax.pad(x, 0.0, ((1, 0, 1), (0, 1, 0)))
         lax.reduce(x, 0.0, lax.add, (0,))
@@ -380,6 +453,7 @@ PROGRAMS = {
         lax.while_loop(lambda a: a < 10, lambda a: a * 2, s)
     """,
     "nn": """
+        nn.dot_product_attention(img[0], img[0], img[0], is_causal=True)
         nn.one_hot(i, 4)
     """,
     "nn.initializers": """
@@ -456,6 +530,15 @@ PROGRAMS = {
         [f := jax.custom_jvp(lambda a: jnp.sin(a)), f.defjvp(lambda p, t: (p[0], t[0])), f(x)][2]
         within(jax.named_scope("scope"), lambda: x + 1)
         jax.pure_callback(np.sin, jax.ShapeDtypeStruct((3,), "float32"), v)
+        jax.grad(lambda a: (a * a).sum())(x)
+        jax.jvp(lambda a: a * a, (v,), (w,))
+        jax.linear_transpose(lambda a: a * 2, v)(w)
+        jax.linearize(lambda a: a * a, v)[1](w)
+        jax.value_and_grad(lambda a: (a * a).sum())(x)
+        jax.vjp(lambda a: a * a, v)[1](w)
+        jax.vmap(lambda a: a * 2 + a.sum())(x)
+        jax.vmap(lambda a, b: a @ b, in_axes=(0, None), out_axes=-1)(x, v)
+        jax.vmap(lambda a: jax.vmap(lambda b: a[b])(i), 1)(y)
         jax.block_until_ready(x)
     """,
     "debug": """
@@ -563,6 +646,11 @@ PROGRAMS = {
 
 # What is answered at once, in plain data or by an error: there is no program.
 ANSWERS = {
+    "lax.linalg": """
+        lax.linalg.EigImplementation.LAPACK.value
+        lax.linalg.EighImplementation.QR.value
+        lax.linalg.SvdAlgorithm.QR.value
+    """,
     "jnp": """
         jnp.argwhere(jnp.arange(3))
         jnp.broadcast_shapes((2, 1), (3,))
@@ -626,6 +714,7 @@ ANSWERS = {
         jnp.unsignedinteger
     """,
     "lax": """
+        lax.reduce_window_shape_tuple((5, 6), (2, 2), (1, 2), ((0, 0), (1, 1)))
         lax.Precision.HIGHEST
         list(lax.RoundingMethod)
         [m.name for m in lax.GatherScatterMode]

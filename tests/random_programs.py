@@ -48,7 +48,7 @@ def unpack(layout: Layout, tree: Any) -> list[Any]:
 
 
 class Instruction(NamedTuple):
-    """`op` applied to values by number; `params` are Python values; `body` is the program of a nested jit, or of the body of
+    """`op` applied to values by number; `params` are Python values; `body` is the program of a nested jit, of what is mapped, of the body of
     a loop, or of a branch, and `other` that of another branch, or of what a scan collects; `layout` is the tree in which a
     nested function takes its operands."""
 
@@ -206,6 +206,28 @@ def apply_jit(setting: Setting, instruction: Instruction, xs: list[Any]) -> Any:
     return (jitted(tree, n) if by_position else jitted(tree, n=n))["result"]
 
 
+def apply_vmap(setting: Setting, instruction: Instruction, xs: list[Any]) -> Any:
+    """Map a program over an axis of the first value, and of others that have one of this size.
+
+    `params` are the axis, where it goes in the result, whether others are mapped over, and whether the elements' results are
+    summed up over the named axis. A first value without axes is the same for three elements.
+    """
+    axis, out_axis, others_too, summed = instruction.params
+    jnp, lib = setting.jnp, setting.lib
+    size = jnp.shape(xs[0])[axis] if jnp.ndim(xs[0]) else 3
+
+    def is_mapped(i: int, x: Any) -> bool:
+        return (i == 0 or others_too) and bool(jnp.ndim(x)) and jnp.shape(x)[axis] == size
+
+    def element(*values: Any) -> Any:
+        setting.log.append("vmap")
+        (result,) = run(setting, instruction.body, values)
+        return lib.lax.psum(result, "i") if summed else result
+
+    in_axes = tuple(axis if is_mapped(i, x) else None for i, x in enumerate(xs))
+    return lib.vmap(element, in_axes, out_axis, axis_name="i", axis_size=size)(*xs)
+
+
 def apply_static(setting: Setting, op: str, x: Any) -> Any:
     """What a static number is for: counts, shapes, and decisions of Python."""
     n = setting.n
@@ -226,6 +248,8 @@ def apply(setting: Setting, instruction: Instruction, values: list[Any]) -> Any:
     x = xs[0]
     if op == "jit":
         return apply_jit(setting, instruction, xs)
+    if op == "vmap":
+        return apply_vmap(setting, instruction, xs)
     if op in CONTROL_FLOW:
         return apply_control_flow(setting, instruction, xs)
     if op in STATIC:

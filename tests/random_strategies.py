@@ -48,7 +48,7 @@ def instructions(draw: Any, known: int, depth: int) -> Instruction:
         (0, -1, slice(None, None, 2), slice(1, None), (Ellipsis, 0), None, slice(None, None, -1), [0, 1, 0])
     )
     kinds = ["unary"] * 4 + ["binary"] * 5 + ["operator"] * 6 + ["reduction"] * 2 + ["static"] + ["other"] * 6
-    kind = draw(st.sampled_from(kinds + ["jit"] * 3 + ["control flow"] * 5 if depth > 0 else kinds))
+    kind = draw(st.sampled_from(kinds + ["jit"] * 3 + ["vmap"] * 3 + ["control flow"] * 5 if depth > 0 else kinds))
     if kind == "control flow":
         op = draw(st.sampled_from(CONTROL_FLOW))
         operands = tuple(draw(value) for _ in range(2 if op == "scan" else draw(st.integers(1, 3))))
@@ -63,6 +63,10 @@ def instructions(draw: Any, known: int, depth: int) -> Instruction:
         params = draw(st.booleans()), draw(st.booleans())
         body = draw(programs(arity, depth - 1, single=True))
         return Instruction("jit", operands, params, body, layout=draw(layouts(arity)))
+    if kind == "vmap":
+        operands = tuple(draw(value) for _ in range(draw(st.integers(1, 3))))
+        params = (*(draw(st.sampled_from((0, -1))) for _ in range(2)), draw(st.booleans()), draw(st.integers(0, 3)) == 0)
+        return Instruction("vmap", operands, params, draw(programs(len(operands), depth - 1, single=True)))
     if kind == "static":
         return Instruction(draw(st.sampled_from(STATIC)), (draw(value),))
     if kind == "unary":
@@ -129,7 +133,7 @@ def instructions(draw: Any, known: int, depth: int) -> Instruction:
 
 @st.composite
 def programs(draw: Any, arity: int, depth: int = 2, single: bool = False) -> Program:
-    """A program over `arity` arguments, with jits, conditionals and loops inside of each other up to `depth`."""
+    """A program over `arity` arguments, with jits, batches, conditionals and loops inside of each other up to `depth`."""
     written: list[Instruction] = []
     for _ in range(draw(st.integers(1, 4 if single else 8))):
         written.append(draw(instructions(arity + len(written), depth)))

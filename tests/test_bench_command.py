@@ -44,7 +44,7 @@ def test_a_name_is_for_pitfalls_only(capsys):
     assert "takes no name" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("what", ["seeds", "pitfalls", "scaling"])
+@pytest.mark.parametrize("what", ["seeds", "eager", "pitfalls", "scaling"])
 def test_a_word_that_no_row_contains_lists_the_rows(what, capsys):
     assert run(what, "--only", "warp drive") == cli.FAILED
     assert "no row is called 'warp drive'; there are: " in capsys.readouterr().err
@@ -161,7 +161,7 @@ class Text(list):
 
 
 @pytest.mark.parametrize("width", [40, 60, 80])
-@pytest.mark.parametrize("what", ["seeds", "peers", "pitfalls", "scaling"])
+@pytest.mark.parametrize("what", ["seeds", "peers", "eager", "pitfalls", "scaling"])
 def test_the_head_fits_narrow_terminals_in_ascii_and_without_colour(what, width):
     stream = Text()
     screen = Screen(stream, width=width, interactive=False, color=False, unicode=False)
@@ -172,7 +172,10 @@ def test_the_head_fits_narrow_terminals_in_ascii_and_without_colour(what, width)
     shown.encode("ascii")
     assert "\x1b" not in shown
     rank_0 = 2 + sum(column.width + 2 for column in made.columns if not column.rank) - 2
-    assert max(map(len, shown.splitlines())) <= max(width, rank_0)
+    lines = [
+        line for line in shown.splitlines() if not line.startswith("https://")
+    ]  # a broken address is none
+    assert max(map(len, lines)) <= max(width, rank_0)
 
 
 COLUMNS = (Column("name", 6, "<"), Column("time", 5), Column("spread", 8, ">", 1), Column("more", 8, ">", 2))

@@ -10,6 +10,7 @@ import jax
 import numpy as np
 import pytest
 from figures import cut_off, overlaps, words_of
+from tails import one_in
 
 import jitkit
 import jitkit.numpy as jnp
@@ -112,7 +113,7 @@ def shown_by_each():
     }
 
 
-@pytest.mark.parametrize("ground", ["light", "dark"])
+@pytest.mark.parametrize("ground", one_in(2, ["light", "dark"]))
 def test_each_has_a_figure_for_both_grounds(ground):
     for name, shown in shown_by_each().items():
         figure = shown.figure(ground)

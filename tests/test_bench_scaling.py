@@ -6,12 +6,13 @@ import sys
 
 import numpy as np
 import pytest
-from figures import cut_off, overlaps, words_of
+from figures import cut_off, overlaps
+from tails import one_in
 
 import jitkit
 from jitkit import lax
 from jitkit.bench import growth
-from jitkit.bench.growth import Axis, Effort, Result, Slope, fit, measure_axis
+from jitkit.bench.growth import Axis, Effort, Result, Slope, fit, fit_growth, measure_axis
 from jitkit.bench.plotting import DARK, LIGHT
 from jitkit.bench.scaling import AXES, Scaling
 
@@ -40,14 +41,55 @@ def test_what_scatters_has_an_uncertain_slope():
     ("slope", "words"),
     [
         (Slope(0.1, 0.0), "constant"),
-        (Slope(0.5, 0.0), "sublinear"),
+        (Slope(0.5, 0.1), "sublinear"),
+        (Slope(0.5, 0.2), "unclear"),
+        (Slope(0.8, 0.1), "unclear"),
         (Slope(1.1, 0.0), "linear"),
         (Slope(1.5, 0.3), "linear"),
         (Slope(1.5, 0.1), "superlinear"),
+        (Slope(float("nan"), float("nan"), 4e-6), "hidden"),
     ],
 )
 def test_growth_is_named_as_far_as_it_can_be_told(slope, words):
     assert slope.words == words
+
+
+SIZES = (10, 100, 1000, 10_000, 100_000)
+
+
+def grown(law, sizes=SIZES, noise=0.03):
+    rng = np.random.default_rng(0)
+    return {n: [law(n) * float(rng.lognormal(sigma=noise)) for _ in range(9)] for n in sizes}
+
+
+def test_what_a_call_costs_anyway_does_not_make_a_linear_cost_sublinear():
+    """A loop of n turns: microseconds for the call, nanoseconds a turn."""
+    slope = fit_growth(grown(lambda n: 4e-6 + 6e-9 * n, SIZES[:4]))
+    assert fit([(n, 4e-6 + 6e-9 * n) for n in SIZES[1:4]]).words == "sublinear"
+    assert slope.words == "linear"
+    assert slope.value == pytest.approx(1.0, abs=0.15)
+    assert slope.constant == pytest.approx(4e-6, rel=0.1)
+
+
+def test_growth_below_what_a_call_costs_is_hidden_and_not_given_a_number():
+    slope = fit_growth(grown(lambda n: 4e-6 + 6e-9 * n, (10, 100, 300, 1000), noise=0.005))
+    assert slope.words == "hidden"
+    assert slope.constant == pytest.approx(4e-6, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("law", "words"),
+    [
+        (lambda n: 3e-6 * n**0.5, "sublinear"),
+        (lambda n: 3e-6, "constant"),
+        (lambda n: 3e-6 * n, "linear"),
+        (lambda n: 3e-6 * n**1.5, "superlinear"),
+        (lambda n: 3e-6 + 1e-9 * n**1.5, "superlinear"),
+    ],
+)
+def test_growth_without_a_bend_is_what_it_is(law, words):
+    slope = fit_growth(grown(law))
+    assert (slope.words, slope.constant) == (words, 0.0)
 
 
 # --- our own code, counted: calls of functions, in Python and in C, do not depend on the clock ----------------
@@ -87,13 +129,13 @@ def leaves(n):
 @pytest.mark.parametrize("stage", ["trace", "lower"])
 def test_the_work_of_tracing_and_lowering_is_linear(make, stage):
     counts = []
-    for n in (10, 10, 100, 400):
+    for n in (10, 10, 10, 100, 400):
         jitted, arguments = make(n)
         traced = []
         counts.append(calls_in(lambda f=jitted, a=arguments, to=traced: to.append(f.trace(*a))))
         if stage == "lower":
             counts[-1] = calls_in(traced[0].lower)
-    _, small, middle, large = counts  # what is remembered of the first one is not counted
+    *_, small, middle, large = counts  # what is found out about the first two, and remembered, is not counted
     assert middle > small
     assert (large - middle) / 300 <= 1.2 * (middle - small) / 90
 
@@ -199,7 +241,7 @@ def synthetic(axis):
     return Result(axis, points, slopes, ())
 
 
-@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
+@pytest.mark.parametrize("theme", one_in(2, [LIGHT, DARK]), ids=lambda theme: theme.name)
 def test_the_figures_have_a_panel_an_axis_and_a_line_a_quantity_with_its_slope(theme):
     results = [synthetic(axis) for axis in AXES]
     drawn = {name: drawing.figure(theme) for name, drawing in Scaling().drawings(results).items()}
@@ -209,11 +251,34 @@ def test_the_figures_have_a_panel_an_axis_and_a_line_a_quantity_with_its_slope(t
         panels = [axes for axes in figure.axes if axes.lines]
         assert [axes.get_title(loc="left") for axes in panels] == [axis.name for axis in AXES]
         for axes, axis in zip(panels, AXES, strict=True):
-            assert [line.get_label().split(":")[0] for line in axes.lines] == list(quantities)
+            assert [line.get_label() for line in axes.lines] == list(quantities)
             assert all(list(line.get_xdata()) == list(axis.sizes) for line in axes.lines)
-        assert "trace: slope 1.00 ± 0.00" in words_of(figure) or name == "scaling-memory"
+            assert axes.get_legend() is None  # it would cover the lines
+            assert len(axes.texts) == len(quantities)
+        (free,) = [axes for axes in figure.axes if not axes.lines]
+        assert [text.get_text() for text in free.get_legend().get_texts()] == list(quantities)
+        assert "1.00" in [text.get_text() for text in panels[0].texts]
         assert overlaps(figure) == []
         assert cut_off(figure) == []
+
+
+def test_one_axis_has_its_legend_outside_and_what_is_hidden_is_said_to_be():
+    result = synthetic(AXES[2])
+    slopes = result.slopes | {
+        "run": Slope(1.0, 0.1, 4e-6),
+        "compile": Slope(float("nan"), float("nan"), 4e-6),
+    }
+    figure = Scaling().drawings([result._replace(slopes=slopes)])["scaling"].figure()
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == list(growth.SECONDS)
+    assert {"1.00+", "hidden"} <= {text.get_text() for text in figure.axes[0].texts}
+    assert overlaps(figure) == []
+    assert cut_off(figure) == []
+    lines = {line.cells[0]: line for line in Scaling().lines(result._replace(slopes=slopes))}
+    assert lines["run"].notes == ("beyond a constant part of 4.00 µs",)
+    assert lines["compile"].cells[4:] == ("-", "hidden")
+    assert lines["compile"].notes == ("hidden by a constant part of 4.00 µs",)
+    row = Scaling().row_data(result._replace(slopes=slopes))
+    assert row["slopes"]["compile"] == {"value": None, "error": None, "constant": 4e-6, "growth": "hidden"}
 
 
 def test_the_table_shows_both_ends_and_the_slope():

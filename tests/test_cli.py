@@ -132,7 +132,7 @@ def test_bench_prints_plain_json_on_request():
     (row,) = data["rows"]
     assert row["name"] == "one array"
     assert row["ratio"]["low"] <= row["ratio"]["median"] <= row["ratio"]["high"]
-    assert row["met"] == (round(row["ratio"]["median"], 2) <= row["target"])
+    assert row["verdict"] in ("met", "missed", "not resolved")
     assert data["machine"]["jitkit"] == jitkit.__version__
 
 

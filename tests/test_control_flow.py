@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from jax._src.interpreters import partial_eval as jax_partial_eval
 from lax_oracle import JAX_VERSION, x64
+from tails import one_in
 from twin import OURS, THEIRS, both_with, difference, outcome, plain, raised, same_as_jax
 
 import jitkit
@@ -242,7 +243,7 @@ def cumulative(jax, jnp, xs, **options):
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.parametrize("unroll", [1, 2, 3, 4, 7, 0, True, False])
+@pytest.mark.parametrize("unroll", one_in(2, [1, 2, 3, 4, 0, 7, True, False]))
 @pytest.mark.parametrize("length", [0, 1, 4, 6])
 def test_every_way_to_unroll_agrees(length, unroll, reverse):
     xs = np.arange(length * 3, dtype=np.float32).reshape(length, 3)

@@ -363,12 +363,24 @@ def test_a_hit_makes_a_file_young(folder):
     assert path.stat().st_mtime > time.time() - 60
 
 
-def test_the_newest_file_stays_even_when_it_is_too_large(folder):
+def test_a_program_larger_than_the_whole_folder_may_be_is_not_written(folder):
     with config.override(compilation_cache_max_size=10):
-        compile_one(1)
-        assert len(files(folder)) == 1
-        compile_one(2)
-        assert len(files(folder)) == 1
+        with pytest.warns(UserWarning, match=r"leaves out a program of \d+ bytes: all of them may take 10 \(JITKIT_CACHE_MAX"):
+            compile_one(1)
+        assert not folder.exists()
+
+
+def test_the_folder_never_holds_more_than_it_may(folder, monkeypatch):
+    compile_one(1)
+    size = files(folder)[0].stat().st_size
+    held = []
+    write = disk_cache._write_whole
+    monkeypatch.setattr(disk_cache, "_write_whole", lambda *args: (write(*args), held.append(len(files(folder)))))
+    with config.override(compilation_cache_max_size=int(size * 1.5)):
+        for i in (2, 3):
+            compile_one(i)
+            assert sum(path.stat().st_size for path in files(folder)) <= size * 1.5
+    assert held == [1, 1], "room is made before the new one comes"
 
 
 def test_leftovers_of_dead_writers_are_removed(folder):

@@ -84,6 +84,39 @@ def test_start_does_not_take_a_file_for_a_folder(learner):
     assert "is a file" in learner("start", learner.lists, status=1)
 
 
+def test_start_writes_into_a_folder_with_other_things_only_when_told_to(learner, tmp_path):
+    root = tmp_path / "a thesis"
+    root.mkdir()
+    (root / ".git").mkdir()
+    notes = root / "README.md"
+    notes.write_text("my own", encoding="utf-8")
+    before = sorted(tmp_path.rglob("*"))
+    shown = " ".join(learner("start", root, status=1).split())
+    assert "a thesis has other things in it. Choose a new folder, or an empty one;" in shown
+    assert f'`jitkit start --into-existing "{root}"`.' in shown
+    assert sorted(tmp_path.rglob("*")) == before
+    learner("start", "--into-existing", root)
+    assert notes.read_text(encoding="utf-8") == "my own"
+    assert (root / "90_lists" / "exercises.py").is_file()
+    assert "up to date" in learner("start", root), "it is a workspace now"
+
+
+@pytest.mark.parametrize("inside", [[], [".git"]])
+def test_start_takes_an_empty_folder(learner, tmp_path, inside):
+    root = tmp_path / "empty"
+    root.mkdir()
+    for name in inside:
+        (root / name).mkdir()
+    assert "2 labs" in learner("start", root)
+
+
+def test_start_without_a_folder_looks_before_it_writes_too(learner, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "jitkit-labs").mkdir()
+    (tmp_path / "jitkit-labs" / "mine.txt").write_text("mine", encoding="utf-8")
+    assert "start --into-existing jitkit-labs" in " ".join(learner("start", status=1).split())
+
+
 # --- outside, and wrong words -----------------------------------------------------------------------------------
 
 

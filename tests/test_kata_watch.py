@@ -13,8 +13,10 @@ import types
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+from figures import cut_off, overlaps, words_of
 from kata_workspace import LABS, LISTS, MERGE, PARTITION, SPLIT, SWAPPED, learner
 
+from jitkit.bench.plotting import THEMES
 from jitkit.kata import notebook
 from jitkit.kata.engine.manifest import all_labs
 from jitkit.kata.engine.running import Job, LearnerSource, Spare, Stop, Stopped, run
@@ -326,6 +328,12 @@ def test_the_benchmark_saves_right_answers_that_differ_and_counts_the_late_ones(
     assert bench.lines(late)[0].is_good is False
     assert bench.summary([late, felt._replace(limit=1e9)]) == ["1 of 2 rows are as fast as promised."]
     assert bench.row_data(late)["seconds"] == [0.1, 9.0]
-    drawings = save_to_verdict_figure.drawings([late], "here")
-    (paths) = drawings["kata"].save(tmp_path, "kata")
+    drawings = save_to_verdict_figure.drawings([felt._replace(seconds=(0.19, 0.55), limit=0.4)], "here")
+    for theme in THEMES:
+        figure = drawings["kata"].figure(theme)
+        assert {"200 ms", "500 ms", "within what is promised", "later"} <= set(words_of(figure).splitlines())
+        assert "times" not in words_of(figure)  # as in 2 times ten to the power of -1
+        assert overlaps(figure) == []
+        assert cut_off(figure) == []
+    paths = drawings["kata"].save(tmp_path, "kata")
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in paths)

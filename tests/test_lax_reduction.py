@@ -11,8 +11,8 @@ import jax
 import numpy as np
 import pytest
 from lax_oracle import (
-    DTYPES,
-    DTYPES_X64,
+    EACH_DTYPE,
+    EACH_DTYPE_X64,
     accepted_by_jax,
     assert_same,
     assert_same_error,
@@ -57,14 +57,14 @@ def numbers(shape, dtype=np.float32):
 # --- plain reductions ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", EACH_DTYPE)
 def test_reductions_agree_on_edge_values_of_each_dtype(dtype):
     values = edge_values(dtype)
     check_all(REDUCTIONS, values, (0,))
     check_all(REDUCTIONS, np.stack([values, values[::-1]]), (0,))
 
 
-@pytest.mark.parametrize("dtype", DTYPES_X64)
+@pytest.mark.parametrize("dtype", EACH_DTYPE_X64)
 def test_reductions_agree_in_64_bits(dtype):
     with x64():
         check_all(REDUCTIONS, edge_values(dtype), (0,))
@@ -110,7 +110,7 @@ def test_reduced_nans_and_infinities_agree():
 # --- argmin, argmax -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", DTYPES[:-1])
+@pytest.mark.parametrize("dtype", EACH_DTYPE[:-1])
 def test_positions_of_extremes_agree_on_edge_values_of_each_dtype(dtype):
     values = edge_values(dtype)
     assert_same(lambda lax_, x: [lax_.argmin(x, 0, np.int32), lax_.argmax(x, 0, np.int32)], values)
@@ -148,7 +148,7 @@ def test_positions_along_an_axis_of_an_empty_array_agree():
 # --- cumulative reductions ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", EACH_DTYPE)
 def test_cumulative_reductions_agree_in_each_dtype(dtype):
     values = edge_values(dtype)[:6]
     names = CUMULATIVE if "float" in dtype or dtype == "bool" else CUMULATIVE[:4]

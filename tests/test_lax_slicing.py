@@ -7,7 +7,7 @@ from __future__ import annotations
 import jax
 import numpy as np
 import pytest
-from lax_oracle import DTYPES, assert_same, assert_same_error, edge_values, error_of, x64
+from lax_oracle import EACH_DTYPE, assert_same, assert_same_error, edge_values, error_of, x64
 
 import jitkit
 from jitkit import lax
@@ -49,7 +49,7 @@ def test_slices_of_a_table_agree(program):
     assert_same(program, TABLE)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", EACH_DTYPE)
 def test_slices_keep_every_dtype(dtype):
     values = edge_values(dtype)
     assert_same(
@@ -267,7 +267,7 @@ def test_gathers_agree_in_every_mode_in_and_out_of_bounds(name, mode):
     )
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", EACH_DTYPE)
 def test_what_stands_for_rows_out_of_bounds_depends_on_the_dtype(dtype):
     values = edge_values(dtype)[:2]
     assert_same(
@@ -397,7 +397,7 @@ def test_scatters_agree_in_every_mode_in_and_out_of_bounds(name, mode):
         assert_same(program, operand, np.array(indices, np.int32), numbers(update_shape))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", EACH_DTYPE)
 def test_scatters_combine_edge_values_of_each_dtype(dtype):
     values = edge_values(dtype)
     names = SCATTER_FUNCTIONS if dtype != "bool" else ["scatter", "scatter_min", "scatter_max"]

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lax_oracle import DTYPES, DTYPES_X64, NARROW_DTYPES, assert_same, assert_same_error, edge_values, x64
+from lax_oracle import (
+    EACH_DTYPE,
+    EACH_DTYPE_X64,
+    NARROW_DTYPES,
+    assert_same,
+    assert_same_error,
+    edge_values,
+    x64,
+)
 
 
 def shuffled(values, seed=0):
@@ -18,12 +26,12 @@ def numbers(shape, dtype=np.float32, below=5):
 # --- sort ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", DTYPES + NARROW_DTYPES)
+@pytest.mark.parametrize("dtype", EACH_DTYPE + NARROW_DTYPES)
 def test_edge_values_of_each_dtype_are_sorted_into_one_order(dtype):
     assert_same(lambda lax_, x: lax_.sort(x), shuffled(edge_values(dtype)))
 
 
-@pytest.mark.parametrize("dtype", DTYPES_X64)
+@pytest.mark.parametrize("dtype", EACH_DTYPE_X64)
 def test_edge_values_of_64_bits_are_sorted_into_one_order(dtype):
     with x64():
         assert_same(lambda lax_, x: lax_.sort(x), shuffled(edge_values(dtype)))
@@ -96,7 +104,7 @@ def test_sort_refuses_what_does_not_fit(name):
 # --- top_k --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", DTYPES[:-1])
+@pytest.mark.parametrize("dtype", EACH_DTYPE[:-1])
 def test_the_greatest_edge_values_of_each_dtype_are_found(dtype):
     values = shuffled(edge_values(dtype))
     assert_same(lambda lax_, x: lax_.top_k(x, 2), values)

@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from numpy_oracle import check
+from tails import one_in
 
 import jitkit
 import jitkit.numpy as jnp
@@ -72,7 +73,7 @@ IN_THREE = {
 }
 
 
-@pytest.mark.parametrize("index", [*STATIC, *ARRAYS])
+@pytest.mark.parametrize("index", one_in(2, [*STATIC, *ARRAYS]))
 def test_reading_and_updating_by_a_known_index_agrees_with_jax(index):
     known = {**STATIC, **ARRAYS}[index]
     check(

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import jax
+import jax.numpy
 import numpy as np
 import pytest
 from lax_oracle import x64
 from numpy_oracle import check, nn_of
+
+import jitkit
+import jitkit.numpy
 
 FLOATS = np.array([0.1, 0.5, 0.9, 0.25])
 INTS = np.array([3, -4, 0, 7])
@@ -105,3 +110,47 @@ def test_creation_and_indexing_agree_with_jax_in_x64_mode():
                 ("leaky_relu", lambda jnp, x: (nn_of(jnp).leaky_relu(x), nn_of(jnp).selu(x)), FLOATS),
             ]
         )
+
+
+# --- arrays of 64 bits that outlive their block of x64 mode -------------------------------------------------------------
+
+NARROWED = [
+    "sum", "prod", "max", "min", "mean", "std", "var", "ptp", "median", "average", "cumsum", "cumprod", "trace",
+    "nansum", "nanprod", "nanmax", "nanmin", "nanmean", "nanstd", "nanvar", "nancumsum", "all", "any", "count_nonzero",
+]  # fmt: skip
+KEPT = [
+    "sort", "unique", "negative", "square", "sqrt", "sin", "cos", "log1p", "deg2rad", "radians", "trunc", "isreal",
+    "logical_not", "flip", "transpose", "abs", "argsort", "diff",
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:Explicitly requested dtype")  # by both of them, in other places
+@pytest.mark.parametrize("dtype", ["float64", "int64", "uint64", "complex128"])
+def test_arrays_that_outlive_their_block_have_the_types_that_jax_gives_them(dtype):
+    found = []
+    for lib, np_ in ((jitkit, jitkit.numpy), (jax, jax.numpy)):
+        with lib.enable_x64(True):
+            x = np_.asarray(np.arange(1, 13).reshape(3, 4), dtype)
+        assert x.dtype == dtype
+        found.append({name: result_type(lib, getattr(np_, name), x) for name in NARROWED + KEPT})
+    ours, theirs = found
+    assert ours == theirs
+
+
+def result_type(lib, function, x):
+    """The types that a function would give, or the class of its error."""
+    try:
+        result = function(x) if function.__name__ == "unique" else lib.eval_shape(function, x)
+        return str(result.dtype), result.shape
+    except (TypeError, ValueError) as error:
+        return type(error).__name__
+
+
+@pytest.mark.filterwarnings("ignore:Explicitly requested dtype")
+def test_their_values_are_those_of_jax_too():
+    results = []
+    for lib, np_ in ((jitkit, jitkit.numpy), (jax, jax.numpy)):
+        with lib.enable_x64(True):
+            x = np_.asarray([[1.0, 1e-9, -0.0], [2.5, float("nan"), 1e300]])
+        results.append([np.asarray(f(x)).tobytes() for f in (np_.nansum, np_.sort, np_.deg2rad, np_.cumsum)])
+    assert results[0] == results[1]

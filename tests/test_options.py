@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import typing
@@ -96,6 +97,100 @@ def test_an_unknown_option_is_refused(jax, jnp):
 def test_the_options_are_listed_where_one_is_unknown():
     with pytest.raises(AttributeError, match=r"(?s)nope\n.*enable_x64"):
         config.update("nope", 1)
+
+
+@pytest.mark.parametrize("name", ["enable_x64", "jax_enable_x64", "jit_cache_size"])
+def test_an_option_that_is_assigned_to_is_an_error_and_stays_as_it_was(name):
+    before = getattr(config, name)
+    with pytest.raises(AttributeError) as caught:
+        setattr(jitkit.config, name, True)
+    assert getattr(config, name) == before
+    assert str(caught.value) == (
+        "property of 'Config' object has no setter\n"
+        f"Write `config.update({name!r}, True)`, or, for a while, `with config.override(...):`."
+    )
+
+
+def test_jax_refuses_to_assign_to_an_option_too():
+    with pytest.raises(AttributeError, match="has no setter"):
+        jax.config.jax_enable_x64 = True
+
+
+def test_what_is_no_option_cannot_be_assigned_either():
+    with pytest.raises(AttributeError, match=r"^Unrecognized config option: enable_x46\nThe options are "):
+        jitkit.config.enable_x46 = True
+
+
+GOOD = {
+    "enable_x64": [True, 0, 1, "on", "False", np.True_],
+    "jit_cache_size": [1, "64", np.int64(3), 0],
+    "compilation_cache_max_size": [0, 10**9, "1 GiB", "512M"],
+    "compilation_cache_dir": ["/tmp/x", None, ""],
+    "numpy_rank_promotion": ["warn"],
+    "traceback_filtering": ["off"],
+    "default_matmul_precision": ["highest", None],
+    "platforms": ["cpu", None],
+}
+BAD = {
+    "enable_x64": ["maybe", 2, None, [], [1], 0.5],
+    "debug_nans": ["maybe"],
+    "jit_cache_size": [-1, "-1", "many", 1.5, None, True, ""],
+    "compilation_cache_max_size": [-1, "1 parsec", True, 1e9, None],
+    "compilation_cache_dir": [3, True],
+    "numpy_rank_promotion": ["sometimes", None, 1],
+    "traceback_filtering": [True, "quiet"],
+    "default_matmul_precision": [32],
+    "platforms": [["cpu"]],
+    "default_prng_impl": ["rbg"],
+    "threefry_partitionable": [False],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, v) for name, values in GOOD.items() for v in values])
+def test_a_value_that_an_option_takes_is_kept(name, value):
+    with config.override(**{name: value}):
+        config.describe()
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, v) for name, values in BAD.items() for v in values])
+def test_a_value_that_an_option_does_not_take_is_refused_with_a_sentence(name, value):
+    before = config.value(name)
+    with pytest.raises(ValueError, match=rf"^option {name}: (expected|only) ") as caught:
+        config.update(name, value)
+    assert repr(value) in str(caught.value)
+    assert config.value(name) == before
+
+
+def test_every_option_has_values_that_are_refused():
+    booleans = {name for name, option in config._OPTIONS.items() if option.parse is config._boolean}
+    assert set(config._OPTIONS) - booleans <= set(BAD)
+
+
+def imported_with(**variables):
+    """What is printed when jitkit is imported with some variables in the environment."""
+    program = "import jitkit; from jitkit.base import config; print(config.value('jit_cache_size'))"
+    env = {**os.environ, **variables}
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, env=env)
+
+
+def test_a_variable_that_is_none_of_ours_is_warned_of_once_with_the_nearest():
+    done = imported_with(
+        JITKIT_NONSENSE="1", JITKIT_ENABLE_X46="1", JITKIT_COMPILATION_CACHE_DIR="x", JITKIT_LABS="x"
+    )
+    warnings = [line.partition("Warning: ")[2] for line in done.stderr.splitlines() if "Warning: " in line]
+    assert [text.split(" There are")[0] for text in warnings] == [
+        "jitkit knows no environment variable JITKIT_COMPILATION_CACHE_DIR; did you mean JITKIT_CACHE_DIR?",
+        "jitkit knows no environment variable JITKIT_ENABLE_X46; did you mean JITKIT_ENABLE_X64?",
+        "jitkit knows no environment variable JITKIT_NONSENSE;",
+    ]
+    assert done.stdout == "4096\n"
+
+
+def test_a_variable_with_a_bad_value_stops_the_import_with_a_sentence():
+    done = imported_with(JITKIT_JIT_CACHE_SIZE="-1")
+    sentence = "environment variable JITKIT_JIT_CACHE_SIZE: expected a whole number, 0 or more, got '-1'"
+    assert done.stderr.splitlines()[-1] == f"ValueError: {sentence}"
+    assert imported_with(JITKIT_JIT_CACHE_SIZE="7").stdout == "7\n"
 
 
 def test_platforms_are_chosen_before_the_first_device_is_asked_for():

@@ -29,8 +29,8 @@ ROOMS = (
     # primitives, and functions with derivatives of their own
     "lax", "derivatives", "custom_derivatives",
     # the user's vocabulary
-    "numpy", "random", "nn", "debug", "experimental", "tree", "sharding", "flatten_util", "test_util", "typing", "errors",
-    "dtypes", "stages",
+    "numpy", "random", "nn", "scipy", "ops", "debug", "experimental", "tree", "sharding",
+    "flatten_util", "test_util", "typing", "errors", "dtypes", "stages",
     # `jitkit` itself, and what is built on it
     "__init__", "bench", "kata",
 )  # fmt: skip
@@ -54,6 +54,8 @@ GATE_MODULES = {
     "jax._src.core", "jax._src.interpreters.pxla", "jax._src.dtypes",
     # which accelerators there are, and the tables of what JAX starts
     "jax._src.hardware_utils", "jax._src.xla_bridge",
+    # LAPACK's routines, which programs call by name
+    "jaxlib.lapack",
     # a parser for the text of programs with callbacks, which jaxlib does not take as text
     "jaxlib.mlir.ir", "jaxlib.mlir._mlir_libs._jax_mlir_ext", "jaxlib.mlir.dialects.stablehlo",
     "jaxlib.mlir.dialects.chlo", "jaxlib.mlir.dialects.sdy",
@@ -108,7 +110,8 @@ def imports(name: str) -> list[tuple[int, str]]:
         elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
             called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             if called in ("import_module", "__import__", "find_spec"):
-                found.append((node.lineno, str(node.args[0].value)))
+                target = str(node.args[0].value)
+                found.append((node.lineno, ".".join(package) + target if target.startswith(".") else target))
     return found
 
 

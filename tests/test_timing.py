@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import gc
 import itertools
 
@@ -23,6 +24,7 @@ def clock(monkeypatch):
 
     made = Clock()
     monkeypatch.setattr(timing.time, "perf_counter", lambda: made.now)
+    monkeypatch.setattr(timing.time, "monotonic", lambda: made.now)
     return made
 
 
@@ -55,7 +57,8 @@ def test_what_is_measured_is_the_time_of_a_call(clock):
     assert seconds["fast"] == pytest.approx([1e-3] * 4)
 
 
-def test_everyone_has_a_turn_in_every_round_and_the_first_one_changes(clock):
+def recorded(clock, rounds, names="abc", **options):
+    """Who had a turn in each round: an action takes a second, so that a turn is one call."""
     turns = []
 
     def action(name):
@@ -65,8 +68,53 @@ def test_everyone_has_a_turn_in_every_round_and_the_first_one_changes(clock):
 
         return act
 
-    timing.measure({name: action(name) for name in "abc"}, rounds=3, batch=0.1)
-    assert "".join(turns[-9:]) == "abcbcacab"
+    timing.measure({name: action(name) for name in names}, rounds=rounds, batch=0.1, **options)
+    played = turns[4 * len(names) :]  # the first call, and three to find out how long it takes
+    return ["".join(played[i : i + len(names)]) for i in range(0, len(played), len(names))]
+
+
+def test_everyone_has_a_turn_in_every_round_and_the_order_is_the_same_in_every_run(clock):
+    rounds = recorded(clock, 20)
+    assert all(sorted(turns) == ["a", "b", "c"] for turns in rounds)
+    assert len(rounds) == 20
+    assert rounds == recorded(clock, 20)
+
+
+def test_no_one_comes_after_the_same_neighbour_or_first_more_often_than_others():
+    """In an order that goes round, b always comes after a, and meets the caches as a has left them."""
+    orders = list(timing.orders("abcd", 600))
+    follows = collections.Counter(itertools.chain.from_iterable(itertools.pairwise(o) for o in orders))
+    assert len(follows) == 12
+    assert all(100 <= count <= 200 for count in follows.values())  # 150 each, if it is fair
+    assert all(120 <= count <= 180 for count in collections.Counter(o[0] for o in orders).values())
+
+
+def test_whoever_leaves_the_caches_cold_slows_both_sides_of_a_ratio_alike(clock):
+    """ "jitkit" and "jax" cost the same; whoever comes after "numpy" pays double. One behind the other in a fixed order
+    it is always the same who does.
+    """
+    before = [""]
+
+    def action(name):
+        def act():
+            clock.sleep(2.0 if before[0] == "numpy" else 1.0)
+            before[0] = name
+
+        return act
+
+    names = ("jitkit", "jax", "numpy")
+    measured = timing.measure({name: action(name) for name in names}, rounds=301, batch=0.1)
+    assert timing.ratio(measured["jitkit"], measured["jax"]).median == 1.0
+    assert sum(measured["jitkit"]) == pytest.approx(sum(measured["jax"]), rel=0.08)
+
+
+def test_what_takes_long_ends_when_the_limit_is_over_but_not_before_there_are_quartiles(clock):
+    assert len(recorded(clock, 100, limit=60.0)) == 21  # 3 seconds a round
+    assert len(recorded(clock, 100, limit=1.0)) == timing.LEAST_ROUNDS
+    taken = timing.measure_once({"a": lambda: clock.sleep(1.0) or 1.0}, 100, limit=30.0)
+    assert len(taken["a"]) == 31
+    taken = timing.measure_once({"a": lambda: clock.sleep(1.0) or 1.0}, 100, limit=1.0)
+    assert len(taken["a"]) == timing.LEAST_ONCE
 
 
 def test_waiting_for_the_result_is_inside_of_the_measured_time(clock):

@@ -10,6 +10,9 @@ An option has a global value (environment variable, then `config.update`) and ma
 by a context manager. Options that change what a trace records or what is compiled are part of `Options`, the
 interned tuple in every key; the others only change what is reported.
 
+Nothing that is said to an option is silently nothing: an assignment, a name or a value that it does not know is an
+error, and a variable of the environment that looks like one of ours and is none, a warning.
+
 JAX: jax/_src/config.py:Config
 """
 
@@ -17,9 +20,14 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import importlib
+import operator
 import os
 import re
+import sys
 import threading
+import types
+import warnings
 import weakref
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
@@ -57,12 +65,26 @@ def _boolean(value: Any) -> bool:
             return True
         if value.lower() in ("0", "false", "off", "no", "n", "f", ""):
             return False
-        raise ValueError(f"expected a boolean such as 1 or 0, got {value!r}")
-    return bool(value)
+    elif value in (0, 1):  # also False, and numpy's
+        return bool(value)
+    raise ValueError(f"expected a boolean such as 1 or 0, got {value!r}")
 
 
 def _optional_text(value: Any) -> str | None:
+    if value is not None and not isinstance(value, (str, os.PathLike)):
+        raise ValueError(f"expected text or None, got {value!r}")
     return None if value in (None, "") else str(value)
+
+
+def _count(value: Any) -> int:
+    """A whole number that is not negative: an int, or text."""
+    try:
+        number = int(value) if isinstance(value, str) else operator.index(value)
+    except (TypeError, ValueError):
+        number = -1
+    if number < 0 or isinstance(value, bool):
+        raise ValueError(f"expected a whole number, 0 or more, got {value!r}")
+    return number
 
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -125,7 +147,7 @@ _OPTIONS = {
         ),
         _Option("compilation_cache_max_size", 1 << 30, _bytes, "bytes that the folder may hold"),
         _Option("platforms", None, _optional_text, "platforms to look for devices on, read at the first use of one"),
-        _Option("jit_cache_size", 4096, int, "signatures that one function keeps compiled"),
+        _Option("jit_cache_size", 4096, _count, "signatures that one function keeps compiled; one, at least"),
         _Option(
             "default_prng_impl",
             "threefry2x32",
@@ -149,8 +171,27 @@ _ENVIRONMENT = {
 }
 
 
+_OF_OTHERS = ("JITKIT_LABS", "JITKIT_FUZZ_EXAMPLES")  # what the course and the tests read
+
+
+def _variable_of(name: str) -> str:
+    return _ENVIRONMENT.get(name, "JITKIT_" + name.upper())
+
+
+def _warn_of_unknown_variables() -> None:
+    """Warn of variables of the environment that begin like ours, once a process: when this is imported."""
+    known = [*map(_variable_of, _OPTIONS), *_OF_OTHERS]
+    for variable in sorted(name for name in os.environ if name.startswith("JITKIT_") and name not in known):
+        by_option = {"JITKIT_" + name.upper(): _variable_of(name) for name in _OPTIONS}
+        # Imported for the few who need it: it takes as long as all of this module.
+        matches = importlib.import_module("difflib").get_close_matches(variable, [*by_option, *known], 1, 0.7)
+        near = [by_option.get(name, name) for name in matches]
+        hint = f"did you mean {near[0]}?" if near else f"There are: {', '.join(known)}."
+        warnings.warn(f"jitkit knows no environment variable {variable}; {hint}", stacklevel=2)
+
+
 def _from_environment(option: _Option) -> Any:
-    variable = _ENVIRONMENT.get(option.name, "JITKIT_" + option.name.upper())
+    variable = _variable_of(option.name)
     text = os.environ.get(variable)
     if text is None:
         return option.default
@@ -160,6 +201,7 @@ def _from_environment(option: _Option) -> Any:
         raise ValueError(f"environment variable {variable}: {error}") from None
 
 
+_warn_of_unknown_variables()
 _globals: dict[str, Any] = {option.name: _from_environment(option) for option in _OPTIONS.values()}
 _interned: dict[tuple[Any, ...], Options] = {}
 _states: weakref.WeakSet[ThreadState] = weakref.WeakSet()
@@ -297,3 +339,19 @@ def __getattr__(name: str) -> Any:
 def describe() -> str:
     """Every option with its value and what it does, a line each."""
     return "\n".join(f"{name} = {value(name)!r}  # {option.doc}" for name, option in _OPTIONS.items())
+
+
+class _Config(types.ModuleType):
+    """This module, to which nothing new can be assigned: `config.enable_x64 = True` would be an attribute, and no option."""
+
+    def __setattr__(self, name: str, new_value: Any) -> None:
+        if name not in vars(self) and not name.startswith("__"):
+            _canonical_name(name)
+            raise AttributeError(
+                "property of 'Config' object has no setter\n"
+                f"Write `config.update({name!r}, {new_value!r})`, or, for a while, `with config.override(...):`."
+            )
+        super().__setattr__(name, new_value)
+
+
+sys.modules[__name__].__class__ = _Config

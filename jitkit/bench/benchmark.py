@@ -7,11 +7,12 @@ while it is measured, and what an interruption leaves is a smaller table, not no
 from __future__ import annotations
 
 import abc
+import functools
 import importlib
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from .machine import machine
+from .machine import busy, machine
 from .tables import Column, Line
 
 
@@ -47,6 +48,13 @@ class Benchmark(abc.ABC):
         self.quick = quick
         self.only = only
 
+    @functools.cached_property
+    def machine(self) -> dict[str, Any]:
+        """What it is measured on, and how busy that was when somebody first asked: ask before measuring, which makes
+        it busy.
+        """
+        return machine()
+
     @abc.abstractmethod
     def all_steps(self) -> list[Step]:
         """What can be measured, in order."""
@@ -71,6 +79,10 @@ class Benchmark(abc.ABC):
         """A second table, where there is more to be said."""
         return None
 
+    def footnotes(self) -> list[str]:
+        """What stands below everything else: sources, say."""
+        return []
+
     def effort(self) -> dict[str, Any]:
         """How long was measured, as plain data."""
         return {}
@@ -79,7 +91,7 @@ class Benchmark(abc.ABC):
         """All the results as plain data. `complete` says whether every step was measured."""
         return {
             "benchmark": self.name,
-            "machine": machine(),
+            "machine": self.machine,
             "effort": self.effort(),
             "complete": len(results) == len(self.steps()),
             "rows": [self.row_data(result) for result in results],
@@ -91,11 +103,13 @@ class Benchmark(abc.ABC):
         Raises:
           ModuleNotFoundError: matplotlib is not installed.
         """
-        known = machine()
+        known = self.machine
         where = (
             f"{known['processor']}, {known['cores']} cores · jitkit {known['jitkit']}, jax {known['jax']}, "
             f"Python {known['python']} · {known['date']}"
         )
+        if busy(known):
+            where += f"\n{busy(known)}"
         module = importlib.import_module(self.figure_module)
         made: dict[str, Any] = module.drawings(results, where)
         return made

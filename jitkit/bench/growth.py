@@ -2,7 +2,9 @@
 
 On logarithmic scales a power law is a straight line, and its slope is the exponent: 0 is a constant, 1 is linear, 2 is
 quadratic. The slope is fitted by least squares to the measurements of the larger half of the sizes, since at small
-sizes a constant covers everything; what is added to it is its standard error.
+sizes a constant covers everything; what is added to it is its standard error. Where the constant, what a call costs
+whatever it is given, covers the larger half as well, the line bends, and a straight one through it would say "sublinear": then
+the constant is fitted, too, and the slope is that of the rest.
 
 Here the garbage collector runs as it does for users: what it costs grows with what is alive.
 """
@@ -15,7 +17,7 @@ import math
 import statistics
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jitkit
@@ -32,19 +34,29 @@ CPU_CLOCK = time.thread_time if time.get_clock_info("thread_time").resolution < 
 
 
 class Slope(NamedTuple):
-    """An exponent and its standard error."""
+    """An exponent and its standard error, of what is beyond a constant part. It is not a number where there is too little
+    beyond it.
+    """
 
     value: float
     error: float
+    constant: float = 0.0
 
     @property
     def words(self) -> str:
-        """`constant`, `sublinear`, `linear` or `superlinear`, as far as it can be told."""
+        """`constant`, `sublinear`, `linear` or `superlinear`, or `unclear` where the error leaves room for one of the first and
+        for one of the others; `hidden` is hidden by the constant part.
+        """
+        if math.isnan(self.value):
+            return "hidden"
         if self.value - 2 * self.error > 1.15:
             return "superlinear"
         if self.value > 0.85:
             return "linear"
-        return "sublinear" if self.value > 0.15 else "constant"
+        if self.value <= 0.15:
+            return "constant"
+        is_clear = self.value - 2 * self.error > 0.15 and self.value + 2 * self.error <= 0.85
+        return "sublinear" if is_clear else "unclear"
 
 
 def fit(points: Sequence[tuple[float, float]]) -> Slope:
@@ -54,6 +66,32 @@ def fit(points: Sequence[tuple[float, float]]) -> Slope:
     residual = sum((y - slope * x - intercept) ** 2 for x, y in zip(xs, ys, strict=True))
     spread = sum((x - statistics.fmean(xs)) ** 2 for x in xs)
     return Slope(slope, math.sqrt(residual / max(len(xs) - 2, 1) / spread))
+
+
+def fit_growth(values: Mapping[int, Sequence[float]]) -> Slope:
+    """The slope of positive measurements by size, for at least three sizes. (What it is of: see above.)"""
+    larger = list(values)[-max(3, math.ceil(len(values) / 2)) :]
+    slope = fit([(n, value) for n in larger for value in values[n]])
+    if slope.words not in ("sublinear", "unclear"):
+        return slope
+    medians = {n: statistics.median(given) for n, given in values.items()}
+    constants = [0.02 * i * min(medians.values()) for i in range(50)]
+    best = min(constants, key=lambda constant: _misfit(medians, constant))
+    if _misfit(medians, best) > _misfit(medians, 0.0) / 2:
+        return slope  # a power law says as much with one number less
+    beyond = [n for n in values if medians[n] > 2 * best]
+    if len(beyond) < 2:
+        return Slope(math.nan, math.nan, best)
+    rest = fit([(n, value - best) for n in beyond for value in values[n] if value > best])
+    return rest._replace(constant=best)
+
+
+def _misfit(medians: Mapping[int, float], constant: float) -> float:
+    """How far `constant + b * n**p` is from the medians at best: the sum of the squares of the logarithms of the ratios."""
+    xs = [math.log(n) for n in medians]
+    slope, intercept = statistics.linear_regression(xs, [math.log(y - constant) for y in medians.values()])
+    fitted = [constant + math.exp(intercept + slope * x) for x in xs]
+    return sum(math.log(y / f) ** 2 for y, f in zip(medians.values(), fitted, strict=True))
 
 
 class Effort(NamedTuple):
@@ -193,10 +231,10 @@ def measure_axis(axis: Axis, sizes: Sequence[int], effort: Effort) -> Result:
         points[n] = axis.measure(n, effort, compiles)
     slopes = {}
     for quantity in (*SECONDS, *BYTES):
-        known = [n for n in sizes if any(value > 0 for value in points[n].get(quantity, ()))]
+        measured = {n: [value for value in points[n].get(quantity, ()) if value > 0] for n in sizes}
+        known = {n: given for n, given in measured.items() if given}
         if len(known) >= 3:
-            larger = known[-max(3, math.ceil(len(known) / 2)) :]
-            slopes[quantity] = fit([(n, value) for n in larger for value in points[n][quantity] if value > 0])
+            slopes[quantity] = fit_growth(known)
     return Result(axis, points, slopes, tuple(uncompiled))
 
 

@@ -7,32 +7,39 @@ from typing import Any, NamedTuple
 import jitkit
 import jitkit.lax
 import jitkit.numpy
+import jitkit.tree_util
 from jitkit import runtime
 
 jax = runtime.gate().jax  # and not by `import`: plugins for accelerators that are not here stay silent
 
 
 class Library(NamedTuple):
-    """What a program needs of a library: `jit`, its numpy, its lax."""
+    """What a program needs of a library: `jit`, its numpy, its lax, its trees; and what forgets all that is compiled."""
 
     name: str
     jit: Any
     np: Any
     lax: Any
+    trees: Any
+    clear_caches: Any
 
     def array(self, x: Any) -> Any:
         """A value as an array of this library, on the device."""
         return self.np.asarray(x).block_until_ready()
 
 
-OURS = Library("jitkit", jitkit.jit, jitkit.numpy, jitkit.lax)
-THEIRS = Library("jax", jax.jit, jax.numpy, jax.lax)
+OURS = Library("jitkit", jitkit.jit, jitkit.numpy, jitkit.lax, jitkit.tree_util, jitkit.clear_caches)
+THEIRS = Library("jax", jax.jit, jax.numpy, jax.lax, jax.tree_util, jax.clear_caches)
 LIBRARIES = (OURS, THEIRS)
 
 
 def wait(result: Any) -> Any:
-    """Wait for an array, or for the arrays in a dict; what is not asynchronous, numpy's say, is there already."""
-    for array in result.values() if isinstance(result, dict) else (result,):
+    """Wait for an array, or for the arrays in a dict or a list; what is not asynchronous, numpy's say, is there
+    already.
+    """
+    for array in (
+        result.values() if isinstance(result, dict) else result if type(result) is list else (result,)
+    ):
         if hasattr(array, "block_until_ready"):
             array.block_until_ready()
     return result

@@ -36,10 +36,14 @@ def in_words(known: dict[str, Any]) -> list[str]:
         f"{known['processor']}, {known['cores']} cores, {known['system']}, device {known['device']}",
         f"Python {known['python']}, {versions}, {known['date']}",
     ]
-    if known["load"] is not None and known["load"] > known["cores"]:
-        busy = f"(load {known['load']} on {known['cores']} cores)"
-        lines.append(f"The machine is busy {busy}: what follows is rough.")
-    return lines
+    return [*lines, busy(known)] if busy(known) else lines
+
+
+def busy(known: dict[str, Any]) -> str:
+    """What to say of a machine that has more to do than it has cores, when nothing is measured yet; else nothing."""
+    if known["load"] is None or known["load"] <= known["cores"]:
+        return ""
+    return f"The machine was busy (load {known['load']} on {known['cores']} cores): these figures are rough."
 
 
 def _load() -> float | None:

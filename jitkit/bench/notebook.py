@@ -48,9 +48,9 @@ class Shown(abc.ABC):
     def rows(self) -> list[dict[str, Any]]:
         """The rows as plain data, seconds throughout."""
 
+    @abc.abstractmethod
     def drawing(self) -> Any:
         """The figure before it is drawn, a `plotting.Drawing`. ModuleNotFoundError without matplotlib."""
-        return importlib.import_module(".notebook_figures", __package__).drawing(self)
 
     def figure(self, ground: str = "light") -> Any:
         """The figure, on a "light" or "dark" ground.
@@ -114,6 +114,10 @@ class Timing(Shown):
         """One row: seconds of the first call, of its stages, of the warm one."""
         return [{"name": self.name, "first": self.first, **self.stages, "warm": self.warm._asdict()}]
 
+    def drawing(self) -> Any:
+        """A point for the first call, each of its stages, and the warm call."""
+        return _figures().timing(self.title, self.first, self.stages, self.warm)
+
 
 class Comparison(Shown):
     """Warm calls of several functions, measured in turns; ratios are those within rounds, over the first one."""
@@ -140,6 +144,10 @@ class Comparison(Shown):
             {"name": name, "seconds": spread._asdict(), "ratio": self.ratios[name]._asdict()}
             for name, spread in self.spreads.items()
         ]
+
+    def drawing(self) -> Any:
+        """A point for each function."""
+        return _figures().comparison(self.title, self.spreads, self.ratios)
 
 
 class Misses(Shown):
@@ -191,6 +199,10 @@ class Misses(Shown):
             }
             for call in self.calls.calls
         ]
+
+    def drawing(self) -> Any:
+        """Call time against call number."""
+        return _figures().misses(self.title, self.name, self.calls)
 
 
 def timed(function: Callable[..., Any], *args: Any, rounds: int = 51, **kwargs: Any) -> Timing:
@@ -256,6 +268,10 @@ def misses(program: Callable[..., Any] | Iterator[Any], inputs: Iterable[Any] = 
     if seen.error is not None:
         raise seen.error
     return Misses(_name(program), seen)
+
+
+def _figures() -> Any:
+    return importlib.import_module(".notebook_figures", __package__)
 
 
 def _measure(

@@ -12,6 +12,12 @@ from typing import Any
 
 import numpy as np
 
+BLAS = (
+    "its matrix products are calls of the same BLAS as numpy's"  # why some programs are not written for numba
+)
+
+MISSING = "it is not installed (`pip install numba`), or does not go with this numpy"
+
 
 def find_njit() -> Any:
     """numba's compiler; None where numba is not installed, or does not go with this numpy."""
@@ -55,3 +61,41 @@ def logistic_loop(x: Any, turns: int) -> Any:
     for _ in range(turns):
         x = rate * x * (one - x)
     return x
+
+
+def stencil(u: Any) -> Any:
+    """`programs.stencil` of a matrix."""
+    out = np.empty((u.shape[0] - 2, u.shape[1] - 2), u.dtype)
+    for i in range(1, u.shape[0] - 1):
+        for j in range(1, u.shape[1] - 1):
+            around = u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1]
+            out[i - 1, j - 1] = u[i, j] + np.float32(0.1) * (around - np.float32(4.0) * u[i, j])
+    return out
+
+
+def deviation(x: Any) -> Any:
+    """`programs.deviation` of a vector; the sums are of float64, since one loop adds up a rounding error at each turn."""
+    total = 0.0
+    for v in x:
+        total += v
+    mean = total / x.shape[0]
+    squares = 0.0
+    for v in x:
+        squares += (v - mean) ** 2
+    return np.float32(math.sqrt(squares / x.shape[0]))
+
+
+def n_body(positions: Any, masses: Any) -> Any:
+    """`programs.n_body`."""
+    out = np.zeros_like(positions)
+    for i in range(positions.shape[0]):
+        for j in range(positions.shape[0]):
+            x = positions[j, 0] - positions[i, 0]
+            y = positions[j, 1] - positions[i, 1]
+            z = positions[j, 2] - positions[i, 2]
+            square = x * x + y * y + z * z + np.float32(1e-2)
+            weight = masses[j] / (square * np.sqrt(square))
+            out[i, 0] += weight * x
+            out[i, 1] += weight * y
+            out[i, 2] += weight * z
+    return out

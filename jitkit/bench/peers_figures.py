@@ -7,7 +7,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from .peers import Result
+from .peers import OTHERS, Result
 from .peers_rows import Row
 from .plotting import Drawing, Theme, bare, in_seconds, signed
 from .words import duration
@@ -27,21 +27,25 @@ def drawings(results: Sequence[Result], where: str) -> dict[str, Drawing]:
 
 def _draw_ratios(figure: Figure, theme: Theme, results: Sequence[Result], where: str) -> None:
     axes: Any = figure.subplots()
-    widest = min(max(max(r.ratio.high, r.row.target) for r in results), 2.5)  # beyond it is noise
+    medians = max(max(r.ratio.median, r.row.target) for r in results)
+    widest = max(medians, min(max(r.ratio.high for r in results), 2.5))  # a quartile beyond it is noise
     for i, result in enumerate(results):
         ratio = result.ratio
-        color = theme.blue if result.met else theme.vermilion
+        color = {"met": theme.blue, "missed": theme.vermilion}.get(result.verdict, theme.grey)
         axes.barh(i, ratio.median, height=0.62, color=color)
         axes.plot([ratio.low, min(ratio.high, widest)], [i, i], color=theme.ink, linewidth=1.5)
         axes.plot([result.row.target] * 2, [i - 0.42, i + 0.42], color=theme.ink, linewidth=2.5)
-        text = f"{ratio.median:.2f}  {'met' if result.met else 'missed'}"
-        end = min(max(ratio.high, result.row.target), widest)
+        text = f"{ratio.median:.2f}  {result.verdict}"
+        end = min(max(ratio.high, ratio.median, result.row.target), widest)
         axes.annotate(text, (end, i), xytext=(8, 0), textcoords="offset points", va="center")
     axes.axvline(1.0, color=theme.grey, linestyle="--", linewidth=1)
     axes.set_yticks(range(len(results)), [_label(result.row) for result in results])
     axes.set_ylim(len(results) - 0.4, -0.6)
     axes.set_xlim(0, widest * 1.15)
-    axes.set_xlabel("time of jitkit / time of JAX (less is better; thick mark: target; thin line: quartiles)")
+    axes.set_xlabel(
+        "time of jitkit / time of JAX (less is better; thick mark: target; thin line: quartiles)\n"
+        "not resolved: the target is between the quartiles"
+    )
     axes.set_title("jitkit beside JAX, in one process")
     bare(axes)
     signed(figure, theme, "", where)
@@ -53,15 +57,18 @@ def _label(row: Row) -> str:
 
 def _draw_programs(figure: Figure, theme: Theme, results: Sequence[Result], where: str) -> None:
     axes: Any = figure.subplots()
-    names = ["jitkit", "jax", *[n for n in ("numpy", "numba") if any(n in r.others for r in results)]]
-    colors = dict(zip(names, (theme.blue, theme.orange, theme.grey, theme.green), strict=False))
-    step = 0.8 / len(names)
+    colors = dict(
+        zip(
+            ("jitkit", "jax", *OTHERS),
+            (*theme.series[:2], theme.grey, theme.purple, theme.green),
+            strict=True,
+        )
+    )
     for i, result in enumerate(results):
         spreads = {"jitkit": result.ours, "jax": result.theirs, **result.others}
-        for j, name in enumerate(names):
-            if name not in spreads:
-                continue
-            spread, y = spreads[name], i + (j - (len(names) - 1) / 2) * step
+        step = 0.8 / max(len(r.others) + 2 for r in results)
+        for j, (name, spread) in enumerate(spreads.items()):
+            y = i + (j - (len(spreads) - 1) / 2) * step
             axes.plot([spread.low, spread.high], [y, y], color=colors[name], linewidth=5, alpha=0.35)
             axes.plot(spread.median, y, "o", color=colors[name], markersize=9)
             text = f"{name}  {duration(spread.median)}"

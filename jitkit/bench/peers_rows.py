@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import operator
 import time
@@ -16,8 +17,8 @@ from .timing import Action
 
 
 class Effort(NamedTuple):
-    """How long to measure: rounds of batches of so many seconds, rounds of what is done once a round, and fresh
-    processes for each library.
+    """How long to measure: rounds of batches of so many seconds, rounds of what is done once a round, fresh processes for
+    each library, and after how many seconds a row has had enough.
 
     Many short batches are better than few long ones: on a machine that has other things to do, most of the short
     ones are not interrupted, and the median is one of these.
@@ -27,10 +28,11 @@ class Effort(NamedTuple):
     batch: float
     once: int
     processes: int
+    seconds: float
 
 
-FULL = Effort(rounds=501, batch=0.0004, once=31, processes=11)
-QUICK = Effort(rounds=101, batch=0.0004, once=9, processes=3)
+FULL = Effort(rounds=501, batch=0.0004, once=31, processes=11, seconds=10.0)
+QUICK = Effort(rounds=101, batch=0.0004, once=5, processes=3, seconds=1.0)
 
 Measured = dict[str, list[float]]  # by library, one number of seconds a round
 
@@ -61,7 +63,9 @@ def _repeated(
         if each_waits:
             actions = {library.name: _and_wait(actions[library.name]) for library in LIBRARIES}
         actions |= others()
-        return timing.measure(actions, rounds=effort.rounds, batch=effort.batch, wait=wait)
+        return timing.measure(
+            actions, rounds=effort.rounds, batch=effort.batch, wait=wait, limit=effort.seconds
+        )
 
     return measure
 
@@ -69,6 +73,8 @@ def _repeated(
 def _and_wait(action: Action) -> Action:
     return lambda: wait(action())
 
+
+# --- warm calls of add_one and its like, by what is passed ----------------------------------------------------
 
 _SMALL = np.arange(8, dtype=np.float32)
 
@@ -98,6 +104,90 @@ def _call_float(library: Library) -> Action:
 
 def _call_jax_array(library: Library) -> Action:
     return functools.partial(library.jit(programs.add_one(library.np)), THEIRS.array(_SMALL))
+
+
+# --- warm calls, by the form of the call: each adds a number to an array, or two arrays ---------------------------
+
+
+def _call_ahead_of_time(library: Library) -> Action:
+    x = library.array(_SMALL)
+    return functools.partial(library.jit(programs.add_one(library.np)).lower(x).compile(), x)
+
+
+def _add_number(x: Any, number: float) -> Any:
+    return x + number
+
+
+def _call_static_position(library: Library) -> Action:
+    return functools.partial(library.jit(_add_number, static_argnums=1), library.array(_SMALL), 3)
+
+
+def _call_static_name(library: Library) -> Action:
+    jitted = library.jit(_add_number, static_argnames="number")
+    return functools.partial(jitted, library.array(_SMALL), number=3)
+
+
+def _call_method(library: Library) -> Action:
+    class Layer:
+        @functools.partial(library.jit, static_argnums=0)
+        def apply(self, x: Any) -> Any:
+            return x + 1.0
+
+    layer, x = Layer(), library.array(_SMALL)
+    return lambda: layer.apply(x)  # finding the method is part of calling it
+
+
+def _add_fields(pair: Any) -> Any:
+    return pair.x + pair.y
+
+
+def _call_dataclass(library: Library) -> Action:
+    @library.trees.register_dataclass
+    @dataclasses.dataclass
+    class Pair:
+        x: Any
+        y: Any
+
+    pair = Pair(library.array(_SMALL), library.array(_SMALL + 1))
+    return functools.partial(library.jit(_add_fields), pair)
+
+
+class _Pair(NamedTuple):
+    x: Any
+    y: Any
+
+
+def _call_namedtuple(library: Library) -> Action:
+    pair = _Pair(library.array(_SMALL), library.array(_SMALL + 1))
+    return functools.partial(library.jit(_add_fields), pair)
+
+
+def _call_keyword(library: Library) -> Action:
+    return functools.partial(library.jit(programs.add_one(library.np)), x=library.array(_SMALL))
+
+
+def _call_numpy_scalar(library: Library) -> Action:
+    return functools.partial(library.jit(programs.add_one(library.np)), np.float32(2.5))
+
+
+def _call_without_argument(library: Library) -> Action:
+    return functools.partial(library.jit(lambda: library.np.arange(8.0)))
+
+
+# --- what is done with arrays and trees besides -----------------------------------------------------------------
+
+
+def _map_tree(library: Library) -> Action:
+    params = {name: library.array(_SMALL) for name in ("w", "b", "scale")}
+    return functools.partial(library.trees.tree_map, lambda leaf: leaf, params)  # the map, and nothing else
+
+
+def _iterate(library: Library) -> Action:
+    return functools.partial(list, library.array(_SMALL))
+
+
+def _as_numpy(library: Library) -> Action:
+    return functools.partial(np.asarray, library.array(_SMALL))
 
 
 def _eager_add(library: Library) -> Action:
@@ -139,12 +229,12 @@ def _run_loop(library: Library) -> Action:
 
 
 def _others(
-    program: Callable[..., Any], compiled: Callable[..., Any] | None, *arguments: Any
+    name: str, program: Callable[..., Any], compiled: Callable[..., Any] | None, *arguments: Any
 ) -> Callable[[], Mapping[str, Action]]:
-    """The program in numpy, and as numba compiles `compiled`, where it is installed."""
+    """The program in numpy, or in Python, and as numba compiles `compiled`, where it is installed."""
 
     def make() -> Mapping[str, Action]:
-        actions: dict[str, Action] = {"numpy": functools.partial(program, *arguments)}
+        actions: dict[str, Action] = {name: functools.partial(program, *arguments)}
         njit = numba_programs.find_njit()
         if compiled is not None and njit is not None:
             actions["numba"] = functools.partial(njit(compiled), *arguments)
@@ -153,22 +243,21 @@ def _others(
     return make
 
 
-_SELU = _others(programs.selu(np), numba_programs.selu, _normal(1_000_000))
-_NETWORK = _others(programs.network(np), None, *programs.network_data(512, 512, 512, 512))
-_SOFTMAX = _others(programs.softmax(np), numba_programs.softmax, _normal(500, 1000))
-_LOOP = _others(numba_programs.logistic_loop, numba_programs.logistic_loop, np.float32(0.3), 10_000)
+_SELU = _others("numpy", programs.selu(np), numba_programs.selu, _normal(1_000_000))
+_NETWORK = _others("numpy", programs.network(np), None, *programs.network_data(512, 512, 512, 512))
+_SOFTMAX = _others("numpy", programs.softmax(np), numba_programs.softmax, _normal(500, 1000))
+_LOOP = _others("Python", numba_programs.logistic_loop, numba_programs.logistic_loop, np.float32(0.3), 10_000)
 
 
 # --- rows that do a thing once ------------------------------------------------------------------------------
 
 
-def _once_a_round(act: Callable[[Library], float], rounds: int) -> Measured:
+def _once_a_round(act: Callable[[Library], float], rounds: int, limit: float) -> Measured:
     """Let each library have its turn, round by round. `act` returns the seconds; the first turn is for
     warming up.
     """
-    return timing.measure_once(
-        {library.name: functools.partial(act, library) for library in LIBRARIES}, rounds
-    )
+    acts = {library.name: functools.partial(act, library) for library in LIBRARIES}
+    return timing.measure_once(acts, rounds, limit)
 
 
 def _clocked(action: Action) -> tuple[Any, float]:
@@ -192,7 +281,7 @@ def _trace_per_equation(effort: Effort) -> Measured:
         _, equations, seconds = _trace(library)
         return seconds / equations
 
-    return _once_a_round(act, effort.once)
+    return _once_a_round(act, effort.once, effort.seconds)
 
 
 def _lower_per_equation(effort: Effort) -> Measured:
@@ -201,7 +290,7 @@ def _lower_per_equation(effort: Effort) -> Measured:
         _, seconds = _clocked(traced.lower)
         return seconds / equations
 
-    return _once_a_round(act, effort.once)
+    return _once_a_round(act, effort.once, effort.seconds)
 
 
 def _first_call_in_a_warm_process(effort: Effort) -> Measured:
@@ -211,34 +300,56 @@ def _first_call_in_a_warm_process(effort: Effort) -> Measured:
         jitted = library.jit(programs.network(library.np))
         return _clocked(lambda: wait(jitted(arrays, batch)))[1]
 
-    return _once_a_round(act, effort.once)
+    return _once_a_round(act, effort.once, effort.seconds)
 
 
 def _first_call_in_a_fresh_process(effort: Effort) -> Measured:
-    return _once_a_round(lambda library: fresh.first_call_seconds(library.name), effort.processes)
+    return _once_a_round(
+        lambda library: fresh.first_call_seconds(library.name), effort.processes, effort.seconds
+    )
 
 
 def _import(effort: Effort) -> Measured:
-    return _once_a_round(lambda library: fresh.import_seconds(library.name), effort.processes)
+    return _once_a_round(lambda library: fresh.import_seconds(library.name), effort.processes, effort.seconds)
 
+
+_PASSED = "warm call of a compiled function"
+_FORMS = "warm call, in other forms"
+_EAGER = "eager operation on small arrays"
+_BESIDES = "with arrays and trees"
+_EQUATION = "per equation, of 1,500"
+_FIRST = "first call of two dense layers"
+_RUN = "run of a compiled program"
 
 ROWS = (
-    Row("warm call of a compiled function", "one array", 1.15, _repeated(_call_one_array)),
-    Row("warm call of a compiled function", "eight arrays", 1.15, _repeated(_call_eight_arrays)),
-    Row("warm call of a compiled function", "dict of 20, in and out", 1.15, _repeated(_call_dict)),
-    Row("warm call of a compiled function", "numpy array", 1.30, _repeated(_call_numpy)),
-    Row("warm call of a compiled function", "Python float", 1.30, _repeated(_call_float)),
-    Row("warm call of a compiled function", "jax.Array", 1.30, _repeated(_call_jax_array)),
-    Row("eager operation on small arrays", "x + y", 1.00, _repeated(_eager_add)),
-    Row("eager operation on small arrays", "x * 2.0", 1.00, _repeated(_eager_scale)),
-    Row("eager operation on small arrays", "jnp.sin(x)", 1.00, _repeated(_eager_sin)),
-    Row("per equation, of 1,500", "trace", 0.25, _trace_per_equation),
-    Row("per equation, of 1,500", "lower", 0.25, _lower_per_equation),
-    Row("first call of two dense layers", "in a fresh process", 0.90, _first_call_in_a_fresh_process),
-    Row("first call of two dense layers", "in a warm process", 0.90, _first_call_in_a_warm_process),
-    Row("run of a compiled program", "selu, 1,000,000 numbers", 1.02, _repeated(_run_selu, True, _SELU)),
-    Row("run of a compiled program", "two layers, 1 MB each", 1.02, _repeated(_run_network, True, _NETWORK)),
-    Row("run of a compiled program", "softmax, 500 by 1,000", 1.02, _repeated(_run_softmax, True, _SOFTMAX)),
-    Row("run of a compiled program", "loop of 10,000 turns", 1.02, _repeated(_run_loop, True, _LOOP)),
-    Row("whole process", "import", 0.35, _import),
+    Row(_PASSED, "one array", 1.05, _repeated(_call_one_array)),
+    Row(_PASSED, "eight arrays", 1.05, _repeated(_call_eight_arrays)),
+    Row(_PASSED, "dict of 20, in and out", 1.05, _repeated(_call_dict)),
+    Row(_PASSED, "numpy array", 1.10, _repeated(_call_numpy)),
+    Row(_PASSED, "Python float", 1.10, _repeated(_call_float)),
+    Row(_PASSED, "jax.Array", 1.10, _repeated(_call_jax_array)),
+    Row(_FORMS, "ahead of time", 1.25, _repeated(_call_ahead_of_time)),
+    Row(_FORMS, "static, by position", 1.25, _repeated(_call_static_position)),
+    Row(_FORMS, "static, by name", 1.25, _repeated(_call_static_name)),
+    Row(_FORMS, "method, self static", 1.25, _repeated(_call_method)),
+    Row(_FORMS, "registered dataclass", 1.25, _repeated(_call_dataclass)),
+    Row(_FORMS, "namedtuple", 1.25, _repeated(_call_namedtuple)),
+    Row(_FORMS, "keyword", 1.25, _repeated(_call_keyword)),
+    Row(_FORMS, "np.float32", 1.25, _repeated(_call_numpy_scalar)),
+    Row(_FORMS, "no argument", 1.25, _repeated(_call_without_argument)),
+    Row(_EAGER, "x + y", 0.85, _repeated(_eager_add)),
+    Row(_EAGER, "x * 2.0", 0.85, _repeated(_eager_scale)),
+    Row(_EAGER, "jnp.sin(x)", 0.85, _repeated(_eager_sin)),
+    Row(_BESIDES, "tree.map, dict of 3", 1.25, _repeated(_map_tree)),
+    Row(_BESIDES, "list(x) of 8 numbers", 1.25, _repeated(_iterate)),
+    Row(_BESIDES, "np.asarray(x)", 1.25, _repeated(_as_numpy)),
+    Row(_EQUATION, "trace", 0.15, _trace_per_equation),
+    Row(_EQUATION, "lower", 0.20, _lower_per_equation),
+    Row(_FIRST, "in a fresh process", 0.90, _first_call_in_a_fresh_process),
+    Row(_FIRST, "in a warm process", 0.90, _first_call_in_a_warm_process),
+    Row(_RUN, "selu, 1,000,000 numbers", 1.02, _repeated(_run_selu, True, _SELU)),
+    Row(_RUN, "two layers, 1 MB each", 1.02, _repeated(_run_network, True, _NETWORK)),
+    Row(_RUN, "softmax, 500 by 1,000", 1.02, _repeated(_run_softmax, True, _SOFTMAX)),
+    Row(_RUN, "loop of 10,000 turns", 1.02, _repeated(_run_loop, True, _LOOP)),
+    Row("whole process", "import", 0.25, _import),
 )

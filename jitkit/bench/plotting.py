@@ -7,7 +7,8 @@ or its label. On the dark ground their sky blue stands in for their blue, which 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -139,19 +140,34 @@ def bare(axes: Any) -> None:
     axes.grid(visible=False, axis="y")
 
 
-def signed(made: Figure, theme: Theme, title: str, where: str) -> None:
-    """Put a title over a figure of several parts, and below it on what machine it was measured."""
+def signed(made: Figure, theme: Theme, title: str, where: str, notes: Sequence[str] = ()) -> None:
+    """Put a title over a figure of several parts, and below it what is to be noted, and on what machine it was
+    measured.
+    """
     if title:
         made.suptitle(title, fontsize=20, fontweight="bold", x=0.02, ha="left")
-    made.supxlabel(where, fontsize=10, color=theme.grey, x=0.98, ha="right")
+    below = "\n".join([*notes, where])
+    x, side = (0.02, "left") if notes else (0.98, "right")
+    made.supxlabel(below, fontsize=10, color=theme.grey, x=x, ha=side, linespacing=1.4)
 
 
 def in_seconds(axis: Any) -> None:
-    """Label a logarithmic axis of seconds as people say it: 1 µs, 10 ms."""
-    axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda x, _: _power_of_ten(x)))
+    """Label a logarithmic axis of seconds as people say it: 1 µs, 10 ms; 20 and 50 ms, too, where few powers of ten
+    are in view.
+    """
+    axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda x, _: _spoken(x)))
+    axis.set_minor_locator(matplotlib.ticker.LogLocator(subs=(2.0, 5.0)))
+    axis.set_minor_formatter(
+        matplotlib.ticker.FuncFormatter(lambda x, _: _spoken(x) if _is_short(axis) else "")
+    )
 
 
-def _power_of_ten(seconds: float) -> str:
+def _is_short(axis: Any) -> bool:
+    low, high = sorted(axis.get_view_interval())
+    return math.floor(math.log10(high)) - math.ceil(math.log10(low)) < 2
+
+
+def _spoken(seconds: float) -> str:
     for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= 0.999 * scale:
             return f"{seconds / scale:g} {unit}"

@@ -89,6 +89,51 @@ def logistic_loop(lax: Any, turns: int) -> Callable[[Any], Any]:
     return logistic_loop
 
 
+def logistic_steps(np: Any, turns: int) -> Callable[[Any], Any]:
+    """`logistic_loop` as one writes it where the turns are Python's."""
+
+    def logistic_steps(x: Any) -> Any:
+        for _ in range(turns):
+            x = 3.7 * x * (1.0 - x)
+        return x
+
+    return logistic_steps
+
+
+def stencil(jnp: Any) -> Callable[[Any], Any]:
+    """A step of heat through a plate: each inner point moves towards the mean of its four neighbours."""
+
+    def stencil(u: Any) -> Any:
+        inner = u[1:-1, 1:-1]
+        return inner + 0.1 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - 4.0 * inner)
+
+    return stencil
+
+
+def deviation(jnp: Any) -> Callable[[Any], Any]:
+    """The standard deviation: two reductions, with a pass over the numbers in between."""
+
+    def deviation(x: Any) -> Any:
+        centred = x - jnp.mean(x)
+        return jnp.sqrt(jnp.mean(centred * centred))
+
+    return deviation
+
+
+SOFTENING = 1e-2  # of gravity at small distances, so that a body does not attract itself
+
+
+def n_body(jnp: Any) -> Callable[[Any, Any], Any]:
+    """The acceleration of each body by all of them: (n, 3) positions and (n,) masses to (n, 3)."""
+
+    def n_body(positions: Any, masses: Any) -> Any:
+        apart = positions[None, :, :] - positions[:, None, :]
+        squares = jnp.sum(apart * apart, axis=-1) + SOFTENING
+        return jnp.sum(apart * (masses / (squares * jnp.sqrt(squares)))[:, :, None], axis=1)
+
+    return n_body
+
+
 def network_data(
     rows: int, inputs: int, hidden: int, outputs: int
 ) -> tuple[dict[str, np.ndarray[Any, Any]], np.ndarray[Any, Any]]:

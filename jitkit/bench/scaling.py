@@ -7,6 +7,7 @@ What grows worse than linearly in the stages that are ours (trace, lower, a hit 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ from .growth import (
     Effort,
     Point,
     Result,
+    Slope,
     clocked,
     measure_axis,
     measure_stages,
@@ -145,8 +147,9 @@ class Scaling(Benchmark):
     title = "How the cost of each stage grows"
     how = (
         "A slope is the exponent of growth, fitted to the larger half of the sizes, with its standard error: 0 is "
-        "constant, 1 linear. trace and lower are jitkit's own, in processor time; compile and run are XLA's; run of the "
-        "tree leaves and of the cache is a whole call of jit. Python memory is the most that tracing and lowering take "
+        "constant, 1 linear. Where what a call costs in any case bends the line, that is fitted, too, and the slope is of what "
+        "is beyond it (`hidden`: too little is). trace and lower are jitkit's own, in processor time; compile and run are "
+        "XLA's; run of the tree leaves and of the cache is a whole call of jit. Python memory is the most that tracing and lowering take "
         "(tracemalloc), program memory is arguments, results and temporaries as XLA counts them."
     )
     columns = (
@@ -184,17 +187,21 @@ class Scaling(Benchmark):
             values, slope = result.values(quantity), result.slopes[quantity]
             first, last = (Spread.of(values[n]) for n in (min(values), max(values)))
             shown = duration if quantity in SECONDS else size
-            note = f"up to {max(values):,} only" if max(values) < sizes[-1] else ""
+            notes = [f"up to {max(values):,} only"] if max(values) < sizes[-1] else []
+            if slope.constant:
+                notes.append(
+                    f"{'hidden by' if slope.words == 'hidden' else 'beyond'} a constant part of {shown(slope.constant)}"
+                )
             cells = (
                 quantity,
                 shown(first.median),
                 shown(last.median),
                 quartiles(last) if quantity in SECONDS else "",
-                f"{slope.value:.2f} ± {slope.error:.2f}",
+                "-" if slope.words == "hidden" else f"{slope.value:.2f} ± {slope.error:.2f}",
                 slope.words,
             )
             is_good = slope.words != "superlinear" if quantity in OURS else None
-            lines.append(Line(group, cells, (note,) if note else (), is_good))
+            lines.append(Line(group, cells, tuple(notes), is_good))
         return lines
 
     def summary(self, results: Sequence[Result]) -> list[str]:
@@ -221,10 +228,17 @@ class Scaling(Benchmark):
             "axis": result.axis.name,
             "unit": result.axis.unit,
             "points": {str(n): point for n, point in result.points.items()},
-            "slopes": {quantity: slope._asdict() for quantity, slope in result.slopes.items()},
+            "slopes": {quantity: _slope_data(slope) for quantity, slope in result.slopes.items()},
             "not compiled": list(result.uncompiled),
         }
 
     def effort(self) -> dict[str, Any]:
         """Rounds and seconds."""
         return self._effort._asdict()
+
+
+def _slope_data(slope: Slope) -> dict[str, Any]:
+    """JSON has no nan."""
+    return {name: None if math.isnan(value) else value for name, value in slope._asdict().items()} | {
+        "growth": slope.words
+    }

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import matplotlib.ticker
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from .growth import BYTES, SECONDS, Result
+from .growth import BYTES, SECONDS, Result, Slope
 from .plotting import MARKERS, Drawing, Theme, in_seconds, signed
 from .timing import Spread
 from .words import size
+
+HOW = (
+    "At the end of a line its slope, the exponent of growth:\n0 is constant, 1 is linear; + beyond what a call costs anyway;\n"
+    "hidden: that covers it."
+)
 
 
 def drawings(results: Sequence[Result], where: str) -> dict[str, Drawing]:
@@ -42,14 +50,27 @@ def _drawing(
             _draw_axis(axes, theme, results[i], quantities)
             if i % columns == 0:
                 axes.set_ylabel(ylabel)
-        signed(figure, theme, title, where)
+        handles = [
+            Line2D([], [], color=color, marker=marker, markersize=8, linewidth=2, label=quantity)
+            for quantity, color, marker in zip(quantities, theme.series, MARKERS, strict=False)
+            if any(quantity in result.slopes for result in results)
+        ]
+        if rows * columns > len(results):  # there is a panel with nothing in it
+            free = panels.flat[-1]
+            free.legend(
+                handles=handles, loc="upper left", fontsize=14, title=HOW, title_fontsize=12, alignment="left"
+            )
+        else:
+            figure.legend(handles=handles, loc="outside upper right", ncols=len(handles), handletextpad=0.4)
+        signed(figure, theme, title, where, [] if rows * columns > len(results) else [HOW.replace("\n", " ")])
 
-    return Drawing(draw, width=max(7.0, 5.4 * columns), height=1.2 + 4.4 * rows)
+    return Drawing(draw, width=max(12.0, 5.6 * columns), height=1.6 + 4.4 * rows)
 
 
 def _draw_axis(axes: Any, theme: Theme, result: Result, quantities: Sequence[str]) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
+    ends: list[tuple[float, str, str]] = []  # where a line ends, what is said of it, its colour
     everything: list[float] = []
     for quantity, color, marker in zip(quantities, theme.series, MARKERS, strict=False):
         if quantity not in result.slopes:
@@ -59,22 +80,43 @@ def _draw_axis(axes: Any, theme: Theme, result: Result, quantities: Sequence[str
         spreads = [Spread.of(given) for given in values.values()]
         medians = [spread.median for spread in spreads]
         low, high = [spread.low for spread in spreads], [spread.high for spread in spreads]
-        slope = result.slopes[quantity]
-        label = f"{quantity}: slope {slope.value:.2f} ± {slope.error:.2f}"
         axes.fill_between(list(values), low, high, color=color, alpha=0.2, linewidth=0)
-        axes.plot(list(values), medians, marker=marker, markersize=7, linewidth=2, color=color, label=label)
+        axes.plot(
+            list(values), medians, marker=marker, markersize=7, linewidth=2, color=color, label=quantity
+        )
         everything += [*low, *high]
+        ends.append((medians[-1], _said(result.slopes[quantity]), color))
     sizes = list(result.points)
+    bottom, top = min(everything) / 1.6, max(everything) * 1.6
     axes.set_xlim(sizes[0] / 1.4, sizes[-1] * 1.4)
-    axes.set_ylim(min(everything) / 1.6, max(everything) * (max(everything) / min(everything)) ** 0.55 * 2)
+    axes.set_ylim(bottom, top)
+    heights = [math.log(y / bottom) / math.log(top / bottom) for y, _, _ in ends]
+    for y, (_, words, color) in zip(_apart(heights), ends, strict=True):
+        axes.text(1.02, y, words, transform=axes.transAxes, color=color, va="center", fontsize=12)
     axes.set_title(result.axis.name, fontsize=14)
     axes.set_xlabel(result.axis.unit)
-    axes.legend(loc="upper left", fontsize=11, handlelength=1.6, borderaxespad=0.2)
     axes.xaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda x, _: _count(x)))
     if quantities is SECONDS:
         in_seconds(axes.yaxis)
     else:
         axes.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda y, _: size(y)))
+
+
+def _said(slope: Slope) -> str:
+    """The slope; with a + where a constant part was taken off."""
+    if slope.words == "hidden":
+        return "hidden"
+    return f"{slope.value:.2f}{'+' if slope.constant else ''}"
+
+
+def _apart(heights: Sequence[float], gap: float = 0.085) -> list[float]:
+    """Heights between 0 and 1, moved until no two are closer than a line of text, in their order."""
+    order = sorted(range(len(heights)), key=heights.__getitem__)
+    moved = list(heights)
+    for previous, here in itertools.pairwise(order):
+        moved[here] = max(moved[here], moved[previous] + gap)
+    down = max(0.0, moved[order[-1]] - 1.0)
+    return [height - down for height in moved]
 
 
 def _count(x: float) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from .claims import SOURCES
 from .libraries import OURS, THEIRS
 from .plotting import Drawing, Theme, bare, in_seconds, signed
 from .seeds import Measured
@@ -16,7 +17,7 @@ from .words import times
 def drawings(results: Sequence[Measured], where: str) -> dict[str, Drawing]:
     """`seeds`: a row a way of doing it, in groups of claims, with the factors at the right."""
     rows = sum(len(result.claim.sides) + 0.9 for result in results)
-    return {"seeds": Drawing(lambda f, t: _draw(f, t, results, where), width=14.0, height=2.2 + 0.36 * rows)}
+    return {"seeds": Drawing(lambda f, t: _draw(f, t, results, where), width=14.0, height=3.6 + 0.36 * rows)}
 
 
 def _draw(figure: Figure, theme: Theme, results: Sequence[Measured], where: str) -> None:
@@ -31,7 +32,7 @@ def _draw(figure: Figure, theme: Theme, results: Sequence[Measured], where: str)
     left, right = min(everything) / 1.8, max(everything) * 1.8
     y, ticks, names = 0.0, [], []
     for result in results:
-        axes.text(left * 1.05, y, result.claim.name, fontweight="bold", va="center", ha="left")
+        axes.text(left * 1.05, y, result.claim.title, fontweight="bold", va="center", ha="left")
         axes.text(
             right * 1.15, y + 0.95, _factors(result), va="top", ha="left", fontsize=11, linespacing=1.35
         )
@@ -73,11 +74,19 @@ def _draw(figure: Figure, theme: Theme, results: Sequence[Measured], where: str)
     axes.set_xlabel("time (less is better; pale: quartiles)")
     bare(axes)
     axes.legend(loc="upper right", bbox_to_anchor=(1.0, 1.09), ncols=3, columnspacing=1.2, handletextpad=0.2)
-    signed(figure, theme, "What tutorials measured, and what is measured here", where)
+    signed(figure, theme, "What tutorials measured, and what is measured here", where, _notes())
 
 
 def _factors(result: Measured) -> str:
     factor = result.claim.factor
     published = "" if factor is None else f"published {times(factor)}, "
-    ours, theirs = (result.factors[library.name].median for library in (OURS, THEIRS))
-    return f"{published}jitkit {times(ours)}, JAX {times(theirs)}\n{result.verdict(OURS)}"
+    ours, theirs = (times(result.factor(library)) for library in (OURS, THEIRS))
+    return f"{published}jitkit {ours}, JAX {theirs}\n{result.verdict(OURS)}"
+
+
+def _notes() -> list[str]:
+    sources = [
+        f"[{i}] {source.author}, {source.title}  {source.address}" for i, source in enumerate(SOURCES, 1)
+    ]
+    rule = "A claim holds where the factor of the medians is at least the square root of the published one."
+    return [rule, *sources]

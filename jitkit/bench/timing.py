@@ -5,6 +5,9 @@ measured in turns, a batch of one, a batch of the other, many rounds, and what i
 the rounds and the spread (the quartiles). A ratio is the median of the ratios *within* rounds: what slows
 both down in the same moment leaves it alone.
 
+Whoever comes after somebody that has just filled the caches with other data is slower for it, so no order is fair
+to all. Each round has an order of its own, drawn by chance, from a seed that is always the same.
+
 A batch is long enough for the clock, the loop around the calls costs the same for everybody, and the garbage
 collector waits. Computing is asynchronous, so whoever is measured must wait for the result: `wait` is called
 on the last result of each batch, inside of the measured time.
@@ -15,9 +18,11 @@ from __future__ import annotations
 import contextlib
 import gc
 import itertools
+import math
+import random
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 Action = Callable[[], Any]
@@ -83,16 +88,40 @@ def loops_for(action: Action, seconds: float, wait: Callable[[Any], Any] = no_wa
         loops = max(loops * 2, min(loops * 100, int(loops * seconds / max(took, 1e-9))))
 
 
+LEAST_ROUNDS = (
+    15  # whatever the clock says: with fewer, chance alone takes both quartiles to one side now and then
+)
+
+LEAST_ONCE = 5  # the same for what takes so long that it is done once a turn
+
+
+def orders(names: Iterable[Key], rounds: int) -> Iterator[list[Key]]:
+    """Who has a turn when: for each round all the names, in an order drawn by chance. Over many rounds everyone comes
+    after everyone else, and first, about equally often.
+    """
+    chance = random.Random(20_180_101)
+    order = list(names)
+    for _ in range(rounds):
+        chance.shuffle(order)
+        yield list(order)
+
+
 def measure(
-    actions: Mapping[str, Action], *, rounds: int, batch: float, wait: Callable[[Any], Any] = no_wait
+    actions: Mapping[str, Action],
+    *,
+    rounds: int,
+    batch: float,
+    wait: Callable[[Any], Any] = no_wait,
+    limit: float = math.inf,
 ) -> dict[str, list[float]]:
     """Seconds per call of several actions, measured in turns: one value a round for each.
 
     Args:
       actions: what to measure, by name. Each is called without arguments; the first calls are not measured.
-      rounds: how many times everyone has a turn; who begins changes from round to round.
+      rounds: how many times everyone has a turn, at most; the order is another one in every round.
       batch: about how many seconds one turn takes; an action that takes longer is called once a turn.
       wait: called on the last result of a turn, inside of the measured time: `block_until_ready`, say.
+      limit: after how many seconds no other round is begun, once there are a few.
     """
     for action in actions.values():
         wait(action())
@@ -101,27 +130,32 @@ def measure(
             name: max(loops_for(action, batch, wait) for _ in range(3)) for name, action in actions.items()
         }
         seconds: dict[str, list[float]] = {name: [] for name in actions}
-        names = list(actions)
-        for i in range(rounds):
-            first = i % len(names)
-            for name in names[first:] + names[:first]:
+        start = time.monotonic()
+        for i, order in enumerate(orders(actions, rounds)):
+            if i >= LEAST_ROUNDS and time.monotonic() - start > limit:
+                break
+            for name in order:
                 seconds[name].append(batch_seconds(actions[name], loops[name], wait))
             if i % 50 == 49:
                 gc.collect()
     return seconds
 
 
-def measure_once(acts: Mapping[Key, Callable[[], float]], rounds: int) -> dict[Key, list[float]]:
+def measure_once(
+    acts: Mapping[Key, Callable[[], float]], rounds: int, limit: float = math.inf
+) -> dict[Key, list[float]]:
     """Seconds of acts that take their own time, in turns: one value a round for each. The first turn is for warming
-    up.
+    up; the limit is that of `measure`.
     """
     measured: dict[Key, list[float]] = {name: [] for name in acts}
     for act in acts.values():
         act()
-    names = list(acts)
     with quiet_collector():
-        for i in range(rounds):
-            for name in names if i % 2 else names[::-1]:
+        start = time.monotonic()
+        for i, order in enumerate(orders(acts, rounds)):
+            if i >= LEAST_ONCE and time.monotonic() - start > limit:
+                break
+            for name in order:
                 measured[name].append(acts[name]())
             gc.collect()
     return measured

@@ -4,8 +4,8 @@ With `JITKIT_CACHE_DIR` (or `config.update("compilation_cache_dir", ...)`) set, 
 to that folder and found again by the next process, 30 to 80 times faster than compiling. The key is a hash of
 everything that the machine code depends on: the StableHLO text, the options, jaxlib's version, the platform
 and the processor's features. A file is written beside its name and then renamed, so a reader never sees half
-of one; a damaged or foreign file is ignored with a warning. When the folder outgrows `JITKIT_CACHE_MAX_SIZE`
-bytes, the files that were not used for longest go.
+of one; a damaged or foreign file is ignored with a warning. The folder holds at most `JITKIT_CACHE_MAX_SIZE` bytes: the
+files that were not used for longest go before a new one comes, and one that is larger than all that is not written.
 
 Loading an executable runs native code from the folder: it must be as trusted as the program itself.
 
@@ -69,9 +69,19 @@ def store(
     path = _path(text, owners, options)
     folder = os.path.dirname(path)
     try:
+        content = _pack(runtime.serialize(loaded))
+        limit = config.value("compilation_cache_max_size")
+        if len(content) > limit:
+            warnings.warn(
+                f"jitkit's disk cache leaves out a program of {len(content)} bytes: all of them may take {limit} "
+                "(JITKIT_CACHE_MAX_SIZE)",
+                stacklevel=2,
+            )
+            return
         os.makedirs(folder, exist_ok=True)
-        _write_whole(path, _pack(runtime.serialize(loaded)))
-        _make_room(folder, keep=path)
+        _make_room(folder, limit - len(content))
+        _write_whole(path, content)
+        _make_room(folder, limit)  # for what other processes wrote meanwhile
     except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: PJRT cannot serialise on every platform
         warnings.warn(f"jitkit's disk cache cannot write to {folder}: {error}", stacklevel=2)
 
@@ -114,25 +124,24 @@ def _unpack(content: bytes) -> bytes:
     return data
 
 
-def _make_room(folder: str, keep: str) -> None:
-    """Delete the files that were not used for longest until the folder is within its limit; leftovers of dead
-    writers, too.
+def _make_room(folder: str, limit: int) -> None:
+    """Delete the files that were not used for longest until the others have no more bytes than that; leftovers of
+    dead writers, too.
     """
-    limit = config.value("compilation_cache_max_size")
-    files = []
+    files, total = [], 0
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
         with contextlib.suppress(OSError):
             status = os.stat(path)
             if name.endswith(".tmp") and time.time() - status.st_mtime > 3600:
                 os.unlink(path)
-            elif name.endswith(_SUFFIX):
-                files.append((status.st_mtime, status.st_size, path))
-    total = sum(size for _, size, _ in files)
+            elif name.endswith((_SUFFIX, ".tmp")):
+                total += status.st_size
+            if name.endswith(_SUFFIX):
+                files.append((status.st_mtime_ns, status.st_size, path))
     for _, size, path in sorted(files):
         if total <= limit:
             break
-        if path != keep:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(path)
-            total -= size
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        total -= size

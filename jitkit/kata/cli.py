@@ -61,6 +61,7 @@ def _tour_arguments(parser: argparse.ArgumentParser) -> None:
 BENCHMARKS = {
     "seeds": "what five tutorials on jit claim, measured again",
     "peers": "jitkit beside JAX, in one process",
+    "eager": "six programs op by op and jitted, with numpy and numba",
     "pitfalls": "what recompiles and why, each beside its mend",
     "scaling": "cost against size, with fitted slopes",
     "kata": "from a save to the verdict",
@@ -125,6 +126,11 @@ def _start_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="?",
         help="where (default: the workspace we are in, or jitkit-labs)",
+    )
+    parser.add_argument(
+        "--into-existing",
+        action="store_true",
+        help="also into a folder that has other things in it: the labs come beside them, and nothing is overwritten",
     )
 
 

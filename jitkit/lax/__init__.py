@@ -12,6 +12,7 @@ from ..core.dtypes import dtype as dtype
 from . import convolution_derivatives as convolution_derivatives
 from . import elementwise_derivatives as elementwise_derivatives
 from . import extended as extended
+from . import linalg as linalg
 from . import reduction_derivatives as reduction_derivatives
 from . import scatter_derivatives as scatter_derivatives
 from .control_flow import associative_scan as associative_scan
@@ -329,3 +330,9 @@ from .sorting import sort_p as sort_p
 from .sorting import top_k as top_k
 from .sorting import top_k_p as top_k_p
 from .utils import broadcast_shapes as broadcast_shapes
+from .windows import reduce_window as reduce_window
+from .windows import reduce_window_max_p as reduce_window_max_p
+from .windows import reduce_window_min_p as reduce_window_min_p
+from .windows import reduce_window_p as reduce_window_p
+from .windows import reduce_window_shape_tuple as reduce_window_shape_tuple
+from .windows import reduce_window_sum_p as reduce_window_sum_p

@@ -119,6 +119,13 @@ def empty(shape: Sequence[int], dtype: Any) -> Any:
     return empty_p.bind(shape=tuple(shape), dtype=dtype, out_sharding=None)
 
 
+def empty_like(x: Any, dtype: Any = None, shape: Any = None) -> Any:
+    """An array whose values are not to be relied on, of the dtype, weak type and shape of x, where these are not given."""
+    weak_type = dtype is None and dtypes.is_weakly_typed(x)
+    new = empty(np.shape(x) if shape is None else canonicalize_shape(shape), dtypes.dtype(x if dtype is None else dtype))
+    return _convert_element_type(new, weak_type=True) if weak_type else new
+
+
 class MemorySpace(enum.Enum):
     """Where an array is: there is one place."""
 
@@ -144,11 +151,6 @@ def _(ctx: LoweringContext, *, dtype: Any, memory_space: MemorySpace) -> str:
 def empty_like_aval(aval: ShapedArray) -> Any:
     """An array of this type that nobody is going to read."""
     return broadcast(empty2_p.bind(dtype=aval.dtype, memory_space=MemorySpace.Device), aval.shape)
-def empty_like(x: Any, dtype: Any = None, shape: Any = None) -> Any:
-    """An array whose values are not to be relied on, of the dtype, weak type and shape of x, where these are not given."""
-    weak_type = dtype is None and dtypes.is_weakly_typed(x)
-    new = empty(np.shape(x) if shape is None else canonicalize_shape(shape), dtypes.dtype(x if dtype is None else dtype))
-    return _convert_element_type(new, weak_type=True) if weak_type else new
 
 
 def shape_as_value(shape: Any) -> Any:

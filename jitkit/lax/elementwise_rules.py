@@ -17,10 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Primitive, ShapedArray
+from ..base import config
+from ..core import Primitive, ShapedArray, dtypes
 from ..core.dtypes import extended
 from ..interpreters import batching, mlir
 from ..interpreters.mlir import LoweringContext, LoweringRule
+from ..runtime.array import as_array
 from .utils import broadcast_equal_ranks, check_same_dtypes, is_a
 
 Kinds = tuple[type, ...]
@@ -220,10 +222,37 @@ def binary(
     primitive = nary_primitive(name, (accepts, accepts), lowering, result)
 
     def function(x: Any, y: Any) -> Any:
-        return primitive.bind(x, y)
+        try:
+            return primitive.bind(x, y)
+        except TypeError:
+            wide = with_its_width(x, y), with_its_width(y, x)
+            if all(kept is None for kept in wide):
+                raise
+        return primitive.bind(*(given if kept is None else kept for kept, given in zip(wide, (x, y), strict=True)))
 
     problems = "other dtypes, for different ones, and for shapes that do not fit"
     return _documented(function, called or name, f"{doc} Scalars broadcast.", accepts, problems), primitive
+
+
+def with_its_width(x: Any, other: Any) -> Any:
+    """A scalar of numpy's of 64 bits as an Array of them, beside a value of this dtype; None for anything else.
+
+    Without x64 mode a numpy value counts as one of 32 bits. But a value that was made in a block of x64 mode keeps its
+    type, and what the library itself computes with it are constants of that very type.
+    """
+    if not isinstance(x, np.generic) or dtypes.canonicalize_dtype(x.dtype) == x.dtype:
+        return None
+    if getattr(other, "dtype", None) != x.dtype:
+        return None
+    with config.override(enable_x64=True):
+        return as_array(x)
+
+
+def scalar_like(x: Any, value: Any) -> Any:
+    """A constant of the very dtype of x, for operations that take operands of one dtype only."""
+    scalar = x.dtype.type(value)
+    kept = with_its_width(scalar, x)
+    return scalar if kept is None else kept
 
 
 def nary_primitive(

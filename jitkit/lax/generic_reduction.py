@@ -150,7 +150,7 @@ def reduce(
         return _convert_element_type(plain(flat_operands[0], dimensions), weak_type=weak)
     avals = tuple(core.get_aval(init) for init in flat_inits)
     jaxpr, out_tree = remembered(
-        computation, (avals, init_tree), lambda: _trace_reducer(computation, avals, init_tree)
+        computation, (avals, init_tree), lambda: trace_reducer(computation, avals, init_tree)
     )
     outs = reduce_p.bind(
         *flat_operands, *flat_inits, computation=computation, jaxpr=jaxpr, dimensions=tuple(dimensions)
@@ -158,7 +158,7 @@ def reduce(
     return tree_util.tree_unflatten(out_tree, outs)
 
 
-def _trace_reducer(
+def trace_reducer(
     computation: Callable[[Any, Any], Any], avals: Sequence[Any], tree: Any
 ) -> tuple[Jaxpr, Any]:
     """The jaxpr of a function of two trees of scalars, and the tree that it returns."""

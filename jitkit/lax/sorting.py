@@ -22,6 +22,7 @@ from ..interpreters.mlir import LoweringContext, register_lowering, type_of
 from ..jaxpr.printer import pp_eqn_rules, show_params_since
 from .creation import broadcasted_iota
 from .elementwise import bitwise_and, bitwise_or, eq, eq_to, imag, lt_to, ne, real
+from .elementwise_rules import scalar_like
 from .gather import GatherDimensionNumbers, gather
 from .reducers import inline_function
 from .selection import select
@@ -62,7 +63,7 @@ def _parts(x: Any, y: Any) -> list[tuple[Any, Any]]:
 
 def _canonical(x: Any) -> Any:
     """A float with one zero and one nan instead of many: the total order tells those apart."""
-    zero, nan = x.dtype.type(0), x.dtype.type(np.nan)
+    zero, nan = (scalar_like(x, value) for value in (0, np.nan))
     return select(ne(x, x), nan, select(eq(x, zero), zero, x))
 
 

@@ -183,7 +183,7 @@ class MissLog:
             return _Story("cleared", _CLEARED.format(before), before)
         if before is not None:
             size = config.value("jit_cache_size")
-            kept = "only the signature used last is kept" if size == 1 else _KEPT_SIGNATURES.format(size)
+            kept = "only the signature used last is kept" if size <= 1 else _KEPT_SIGNATURES.format(size)
             return _Story("evicted", f"It was cached in #{before}, and dropped since: {kept} (jit_cache_size).", before)
         if nearest is None and self._cleared_at:
             return _Story("cleared", _FIRST_SINCE)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ..numpy import tanh as tanh
 from . import initializers as initializers
+from .attention import dot_product_attention as dot_product_attention
 from .functions import celu as celu
 from .functions import elu as elu
 from .functions import gelu as gelu

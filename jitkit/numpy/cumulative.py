@@ -40,7 +40,7 @@ def _cumulative(
         a = where_(lax.ne(a, a), a.dtype.type(nan_as), a)
     if dtype is None:
         widens = promote_integers or a.dtype == np.bool_
-        computed = result = promote_integer_dtype(a.dtype) if widens else a.dtype
+        computed = result = dtypes.canonicalize_dtype(promote_integer_dtype(a.dtype) if widens else a.dtype)
     else:
         computed = result = dtypes.check_and_canonicalize_user_dtype(dtype, name)
         if result == np.bool_:

@@ -110,7 +110,7 @@ def nanmean(
     if not dtypes.issubdtype(a.dtype, np.inexact):
         return statistics.mean(a, axis, dtype, out, keepdims, where=where)
     dtype = (
-        dtypes.to_inexact_dtype(a.dtype)
+        dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(a.dtype))
         if dtype is None
         else dtypes.check_and_canonicalize_user_dtype(dtype, "mean")
     )

@@ -15,7 +15,7 @@ from ..base import errors
 from ..core import dtypes
 from ..pjit.jit import jit
 from . import reductions
-from .creation import asarray
+from .creation import asarray, empty_like
 from .joining import repeat
 from .promotion import broadcast_to, convert
 from .quantiles import median
@@ -128,7 +128,7 @@ def _pad(
             array = _surround(
                 array,
                 axis,
-                *[lax.full_like(array, 0, shape=_with_size(array, axis, int(n))) for n in (before, after)],
+                *[empty_like(array, shape=_with_size(array, axis, int(n))) for n in (before, after)],
             )
         else:
             lengths = None if stat_length is None else stat_length[axis]

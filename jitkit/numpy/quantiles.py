@@ -64,7 +64,7 @@ def quantile(
     result = _quantile(a, q, axis, method, keepdims)
     if keepdims and kept_shape is not None:
         result = result.reshape([*q.shape, *kept_shape])
-    return convert(result, a.dtype)
+    return convert(result, dtypes.canonicalize_dtype(a.dtype))
 
 
 def _merge_axes(a: Any, axes: tuple[int, ...]) -> tuple[Any, int]:

@@ -177,7 +177,7 @@ def _reduction_dtypes(kind: _Kind, given: Any, asked: Any, promote_integers: boo
     if asked is not None:
         result = dtypes.check_and_canonicalize_user_dtype(asked, kind.name)
         return result, result
-    result = promote_integer_dtype(given) if promote_integers else given
+    result = dtypes.canonicalize_dtype(promote_integer_dtype(given) if promote_integers else given)
     return upcast_f16(result) if kind.widens else result, result
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from .. import core, lax
 from ..base import errors
 from ..core import dtypes
+from ..lax.elementwise_rules import scalar_like
 from ..lax.utils import canonicalize_axis
 from ..pjit.jit import jit
 from . import reductions
@@ -29,7 +30,6 @@ from .searching import searchsorted
 from .selection import nonzero, where
 from .shaping import diff, moveaxis
 from .sorting import lexsort
-from .ufuncs import constant
 from .util import ensure_arraylike, ensure_arraylikes
 
 _SIZE_HINT = (
@@ -103,7 +103,7 @@ def _unique_sorted_mask(ar: Any, axis: int, equal_nan: bool) -> tuple[Any, Any, 
     """The slices in order, which of them are the first of their kind, and where they were."""
     aux = moveaxis(ar, axis, 0)
     if dtypes.issubdtype(aux.dtype, np.complexfloating):  # with a nan in one part, sorted like all nans
-        aux = where(isnan(aux), constant(aux, np.nan), aux)
+        aux = where(isnan(aux), scalar_like(aux, np.nan), aux)
     size, *rest = aux.shape
     if math.prod(rest) == 0:
         size = 1

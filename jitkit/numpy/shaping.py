@@ -259,9 +259,9 @@ def _roll_dynamic(a: Any, shift: Any, axis: Sequence[int]) -> Any:
     if len(shape) != 1:
         raise ValueError("'shift' and 'axis' arguments to roll must be scalars or 1D arrays")
     shifts = broadcast_to(shift, shape)
-    for number, i in enumerate(np.broadcast_to(axis, shape)):
+    for i, distance in zip(np.broadcast_to(axis, shape), shifts, strict=True):
         size = np.int32(a.shape[i])
-        x = lax.convert_element_type(lax.index_in_dim(shifts, number, keepdims=False), np.dtype("int32"))
+        x = lax.convert_element_type(distance, np.dtype("int32"))
         x = x % lax.max(size, np.int32(1))
         a = lax.dynamic_slice_in_dim(lax.concatenate((a, a), i), size - x, a.shape[i], axis=i)
     return a

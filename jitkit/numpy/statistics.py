@@ -53,7 +53,7 @@ def _mean(
     where = check_where("mean", where)
     refuse_out("mean", out)
     result = (
-        dtypes.to_inexact_dtype(a.dtype)
+        dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(a.dtype))
         if dtype is None
         else dtypes.check_and_canonicalize_user_dtype(dtype, "mean")
     )
@@ -182,6 +182,7 @@ def squared_size(x: Any) -> Any:
 
 def variance_dtypes(given: Any, dtype: Any) -> tuple[Any, Any]:
     """The dtypes to compute the variance in, and to return it in."""
+    given = dtypes.canonicalize_dtype(given)  # it may be from a block of x64 mode
     if dtype is not None:
         if not dtypes.issubdtype(dtype, np.complexfloating) and dtypes.issubdtype(given, np.complexfloating):
             raise ValueError(

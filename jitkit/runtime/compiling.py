@@ -5,9 +5,13 @@ JAX: jax/_src/compiler.py:backend_compile_and_load
 
 from __future__ import annotations
 
+import atexit
 import functools
 import importlib
+import os
 import re
+import sys
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -27,8 +31,9 @@ def compile_text(text: str, owners: Sequence[Device], options: tuple[tuple[str, 
     """
     g = gate()
     compile_options = _compile_options(owners, options)
+    _prepare_lapack("@lapack_" in text)
     try:
-        return owners[0].client.compile_and_load(text, list(owners), compile_options)
+        return _waited_for(lambda: owners[0].client.compile_and_load(text, list(owners), compile_options))
     except g.runtime_error as error:
         raise errors.JaxRuntimeError(_with_source_line(str(error), text)) from None
 
@@ -44,14 +49,77 @@ def compile_with_callbacks(
     The executable keeps them alive. For such a program jaxlib wants a parsed module instead of text.
     """
     g = gate()
+    _prepare_lapack("@lapack_" in text)
     parsed = importlib.import_module("jaxlib.mlir.ir").Module.parse(text, mlir_context())
     devices_of_program = g.xla_client.DeviceList(tuple(owners))
     try:
-        return owners[0].client.compile_and_load(
-            parsed, devices_of_program, _compile_options(owners, options), list(callbacks)
+        compile_options = _compile_options(owners, options)
+        return _waited_for(
+            lambda: owners[0].client.compile_and_load(parsed, devices_of_program, compile_options, list(callbacks))
         )
     except g.runtime_error as error:
         raise errors.JaxRuntimeError(_with_source_line(str(error), text)) from None
+
+
+def _waited_for(compile_: Callable[[], Any]) -> Any:
+    """`compile_()`, which Ctrl-C may leave at once, and which has an end all the same before Python has.
+
+    XLA compiles in threads of its own. Left by Ctrl-C, it goes on, and when Python takes devices and compiler away below
+    it, the process dies with a segmentation fault. So the main thread, which Ctrl-C interrupts, hands the call to another
+    one, whose end is waited for at exit. That costs some 50 us, where compiling takes 10 ms and more.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return compile_()
+    done = threading.Event()  # a thread whose `join` was interrupted takes itself for ended, in Python 3.11
+    results: list[Any] = []
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            results.append(compile_())
+        except BaseException as error:
+            failures.append(error)
+        finally:
+            _compiling.discard(done)
+            done.set()
+
+    _wait_at_exit()
+    _compiling.add(done)
+    threading.Thread(target=work, name="jitkit compiles", daemon=True).start()
+    while not done.wait(0.5):  # not for ever, which Ctrl-C does not interrupt on Windows
+        pass
+    if failures:
+        raise failures[0]
+    return results[0]
+
+
+_compiling: set[threading.Event] = set()
+
+
+@functools.cache
+def _wait_at_exit() -> None:
+    # At the first compilation, when jax is imported: what is registered later is called earlier, while devices still live.
+    atexit.register(_wait_for_compilers)
+
+
+def _wait_for_compilers() -> None:
+    try:
+        for done in list(_compiling):
+            if not done.wait(1.0):
+                print(
+                    "jitkit waits for XLA, which cannot be stopped while it compiles. Ctrl-C again ends it the hard way.",
+                    file=sys.stderr,
+                )
+                done.wait()
+    except KeyboardInterrupt:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(130)  # as a shell counts for Ctrl-C; nothing is taken down, so nothing breaks
+def _prepare_lapack(is_called: bool) -> None:
+    """Before a program that calls LAPACK runs: let jaxlib find the routines, which are scipy's."""
+    if is_called:
+        gate()  # jax registers the names under which programs call them
+        importlib.import_module("jaxlib.lapack")._lapack.initialize()
 
 
 def mlir_context() -> Any:
@@ -102,6 +170,7 @@ def serialize(executable: Any) -> bytes:
 
 def deserialize(data: bytes, owners: Sequence[Device], options: tuple[tuple[str, Any], ...] = ()) -> Any:
     """Load an executable that was serialised. Damaged data raises."""
+    _prepare_lapack(b"lapack_" in data)
     return owners[0].client.deserialize_executable(data, list(owners), _compile_options(owners, options))
 
 

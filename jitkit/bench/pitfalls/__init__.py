@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import identity, loops, purity, shapes, statics, trees, types, waiting
+from . import identity, loops, purity, settings, shapes, statics, trees, types, waiting
 from .pair import Pitfall as Pitfall
 
 THEMES = {
@@ -11,6 +11,7 @@ THEMES = {
     "a new type": types.PITFALLS,
     "a new tree": trees.PITFALLS,
     "a new static value": statics.PITFALLS,
+    "another option, another place": settings.PITFALLS,
     "read once, done once": purity.PITFALLS,
     "loops": loops.PITFALLS,
     "waiting and copying": waiting.PITFALLS,

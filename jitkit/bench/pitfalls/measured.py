@@ -55,18 +55,45 @@ class Result(NamedTuple):
             self.pitfall.mended_counts,
         )
 
+    @property
+    def is_warm(self) -> bool:
+        """Whether the clock started when everything was compiled."""
+        return self.slow.prepared is not None
+
+    @property
+    def grows(self) -> bool:
+        """Whether the slow program compiles at every call: then the ratio is as large as one likes, with enough calls."""
+        return bool(self.slow.calls) and all(call.compiles for call in self.slow.calls)
+
+    @property
+    def cost(self) -> str:
+        """What it costs in a word: `grows`, `wrong`, `error`, or a factor."""
+        if self.pitfall.is_wrong:
+            return "wrong"
+        if self.slow.error is not None:
+            return "error"
+        return "grows" if self.grows else times(self.ratio.median)
+
 
 def explanation(calls: Calls) -> tuple[str, ...]:
     """What `explain` says of the last miss of a program, or why it has nothing to say."""
     misses = calls.misses
     if calls.error is not None:
-        return (f"{type(calls.error).__name__}: {str(calls.error).splitlines()[0]}",)
+        first, *others = str(calls.error).splitlines()
+        cause = others[:1] if first.endswith(":") else []
+        more = [line for line in others[len(cause) :] if line][
+            :1
+        ]  # what is ours of it: what it means, and the mend
+        return (_sentence(f"{type(calls.error).__name__}: {' '.join([first, *cause])}"), *more)
     if not misses:
         return ("No jitted function was called, so that there was no miss.",)
     if all(miss.reason == "first call" for miss in misses):
         return ("Only first calls missed the cache: nothing was compiled again.",)
-    lines = [_HERE.sub("", line.strip()) for line in misses[-1].lines()]
-    return tuple(line if line.endswith((".", ":")) else f"{line}." for line in lines)
+    return tuple(_sentence(_HERE.sub("", line.strip())) for line in misses[-1].lines())
+
+
+def _sentence(line: str) -> str:
+    return line if line.endswith((".", ":")) else f"{line}."
 
 
 def counts(calls: Calls) -> Counts:
@@ -100,12 +127,13 @@ class Pitfalls(Benchmark):
     """All pitfalls, or those that are named."""
 
     name = "pitfalls"
-    title = f"Pitfalls of jit, and how to mend them: programs of {CALLS} calls, from empty caches"
+    title = f"Pitfalls of jit, and how to mend them: programs of {CALLS} calls"
     how = (
         "Traces are those of the program's own functions; compilations include eager operations. Times are those of "
-        "a whole program, medians over rounds in turns, every result waited for; the first round, whose calls are "
-        "plotted, is slower. What is marked `wrong` is not slow: it gives the wrong result. `jitkit bench pitfalls NAME` "
-        "shows the programs of one."
+        "a whole program from empty caches, or where a `w` follows its name (for warm) of calls after everything was compiled; "
+        "medians over rounds in turns, every result waited for; the first round, whose calls are plotted, is slower. `grows`: "
+        f"the slow one compiles at every call, so that its ratio grows with the number of calls, here {CALLS}. `wrong`: it "
+        "gives or measures something wrong. `error`: it ends with that. `jitkit bench pitfalls NAME` shows the programs of one."
     )
     columns = (
         Column("pitfall", 17, "<"),
@@ -137,16 +165,15 @@ class Pitfalls(Benchmark):
         """Counts and times, slow against mended, then the lesson and the sentence of `explain`."""
         pitfall, slow, mended = result.pitfall, result.slow, result.mended
         group = next(theme for theme, pitfalls in THEMES.items() if pitfall in pitfalls)
-        what = "wrong" if pitfall.is_wrong else "error" if slow.error else times(result.ratio.median)
         cells = (
-            pitfall.name,
+            f"{pitfall.name} w" if result.is_warm else pitfall.name,
             f"{slow.traces} -> {mended.traces}",
             f"{slow.compiles} -> {mended.compiles}",
             "error" if slow.error else duration(result.slow_seconds.median),
             "" if slow.error else quartiles(result.slow_seconds),
             duration(result.mended_seconds.median),
             quartiles(result.mended_seconds),
-            what,
+            result.cost,
         )
         lesson = f"{pitfall.title[0].upper()}{pitfall.title[1:]}. {pitfall.lesson}"
         return [Line(group, cells, (lesson, f"explain: {' '.join(explanation(slow))}"))]
@@ -157,7 +184,9 @@ class Pitfalls(Benchmark):
             "name": result.pitfall.name,
             "title": result.pitfall.title,
             "lesson": result.pitfall.lesson,
-            "wrong": result.pitfall.is_wrong,
+            "wrong from call": result.pitfall.wrong_from,
+            "compiled beforehand": result.is_warm,
+            "grows with the number of calls": result.grows,
             "explain": list(explanation(result.slow)),
             "slow": _program_data(result.slow, result.slow_seconds),
             "mended": _program_data(result.mended, result.mended_seconds),
@@ -165,15 +194,19 @@ class Pitfalls(Benchmark):
         }
 
     def summary(self, results: Sequence[Result]) -> list[str]:
-        """The dearest one, and whatever counted differently than it should."""
-        slow = [r for r in results if not r.pitfall.is_wrong and r.slow.error is None]
+        """What grows, the dearest of the others, and whatever counted differently than it should."""
         sentences = []
-        if len(slow) > 1:
-            worst = max(slow, key=lambda r: r.ratio.median)
-            sentences.append(
-                f"{len(results)} pitfalls. The dearest: {worst.pitfall.title}, "
-                f"{times(worst.ratio.median)} the time of what mends it."
-            )
+        if len(results) > 1:
+            growing = sum(result.grows for result in results)
+            sentences.append(f"{len(results)} pitfalls; {growing} of them compile at every call.")
+        for is_warm, what in ((False, "from empty caches"), (True, "once everything is compiled")):
+            others = [r for r in results if r.is_warm == is_warm and r.cost.endswith("x")]
+            if len(others) > 1:
+                worst = max(others, key=lambda r: r.ratio.median)
+                sentences.append(
+                    f"The dearest of the others, {what}: {worst.pitfall.title}, {times(worst.ratio.median)} the time of what "
+                    "mends it."
+                )
         odd = [r.pitfall.name for r in results if not r.as_expected]
         if odd:
             sentences.append(f"Counted otherwise than declared, which is a bug of ours: {', '.join(odd)}.")

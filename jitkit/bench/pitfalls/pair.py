@@ -2,7 +2,7 @@
 
 A program is a generator. Each `yield` ends one call, whose time is taken (the result is waited for); a `float`
 that it yields is its own stopwatch's reading, and stands in place of ours. With a bare `yield` it is ready: what
-came before is not part of a call.
+came before, compiling above all, is not part of a call.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Counts(NamedTuple):
 class Pitfall(NamedTuple):
     """A pair of programs, `slow` and `mended`, what each must count, and what is to be learned.
 
-    `raises` is the error that the slow one ends with; with `is_wrong` its fault is not its speed but what it
-    gives.
+    `raises` is the error that the slow one ends with. Where its fault is not its speed but what it gives, `wrong_from` is
+    the number of the first call, counted from 1, whose result or reading is wrong; else 0.
     """
 
     name: str
@@ -37,4 +37,9 @@ class Pitfall(NamedTuple):
     mended_counts: Counts
     lesson: str
     raises: type[Exception] | None = None
-    is_wrong: bool = False
+    wrong_from: int = 0
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the slow program gives something else than the mended one."""
+        return self.wrong_from > 0

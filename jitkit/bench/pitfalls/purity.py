@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import jitkit as jax
+from jitkit.errors import UnexpectedTracerError
 
 from .pair import CALLS, Counts, Pitfall
 
-X = np.ones(4, np.float32)
+X = np.linspace(1.0, 2.5, 4, dtype=np.float32)
 settings = {"rate": 1.0}
 
 
@@ -70,25 +74,110 @@ def counting_mended() -> Iterator[Any]:
 
 
 def printing_slow() -> Iterator[Any]:
-    lines = []
+    printed = io.StringIO()
 
     @jax.jit
     def double(x: Any) -> Any:
-        lines.append(f"x = {x}")  # as print(x) would: a tracer, once
+        print("x =", x)  # while tracing: once, and a tracer
         return 2.0 * x
 
-    for _ in range(CALLS):
-        y = double(X)
-        yield y, np.int32(len(lines))
+    for i in range(CALLS):
+        with contextlib.redirect_stdout(printed):
+            y = double(X + i)
+        yield y, np.int32(printed.getvalue().count("x ="))
 
 
 def printing_mended() -> Iterator[Any]:
-    lines = []
+    printed = io.StringIO()
+
+    @jax.jit
+    def double(x: Any) -> Any:
+        jax.debug.print("x = {}", x)  # part of the program: at every call, and the values
+        return 2.0 * x
+
+    for i in range(CALLS):
+        with contextlib.redirect_stdout(printed):
+            y = double(X + i)
+            jax.effects_barrier()  # printed it is when the program has run
+        yield y, np.int32(printed.getvalue().count("x ="))
+
+
+# --- an array of numpy, captured and then changed -----------------------------------------------------------------
+
+
+def table_slow() -> Iterator[Any]:
+    table = np.zeros(4, np.float32)
+
+    @jax.jit
+    def looked_up(x: Any) -> Any:
+        return x + table  # copied into the program while tracing
+
+    for i in range(CALLS):
+        table[0] = 10.0 * i
+        yield looked_up(X)
+
+
+@jax.jit
+def added_to(x: Any, table: Any) -> Any:
+    return x + table
+
+
+def table_mended() -> Iterator[Any]:
+    table = np.zeros(4, np.float32)
+    for i in range(CALLS):
+        table[0] = 10.0 * i
+        yield added_to(X, table)
+
+
+# --- an attribute that changes under a static self ----------------------------------------------------------------
+
+
+class Layer:
+    def __init__(self) -> None:
+        self.scale = 1.0
+
+    @partial(jax.jit, static_argnums=0)
+    def apply(self, x: Any) -> Any:
+        return self.scale * x  # self is the same object still, so the cache is hit
+
+
+def attribute_slow() -> Iterator[Any]:
+    layer = Layer()
+    for i in range(CALLS):
+        layer.scale = 1.0 + i
+        yield layer.apply(X)
+
+
+def attribute_mended() -> Iterator[Any]:
+    layer = Layer()
+    for i in range(CALLS):
+        layer.scale = 1.0 + i
+        yield scaled(X, layer.scale)
+
+
+# --- a tracer that outlives its trace -----------------------------------------------------------------------------
+
+
+def leaked_slow() -> Iterator[Any]:
+    kept = []
+
+    @jax.jit
+    def double(x: Any) -> Any:
+        y = 2.0 * x
+        kept.append(y)  # a tracer: it stands for a value, and has none
+        return y
+
+    for _ in range(CALLS):
+        double(X)
+        yield kept[-1] + 1.0
+
+
+def leaked_mended() -> Iterator[Any]:
+    kept = []
     double = jax.jit(lambda x: 2.0 * x)
     for _ in range(CALLS):
-        y = double(X)
-        lines.append(f"y = {y}")  # outside of the jitted function there are values
-        yield y, np.int32(len(lines))
+        kept.append(double(X))  # what is returned has a value
+        yield kept[-1] + 1.0
 
 
 PITFALLS = (
@@ -100,7 +189,7 @@ PITFALLS = (
         Counts(1, 1),
         Counts(1, 1),
         "Fast and wrong: the program has the value of the first call in it. What changes is an argument.",
-        is_wrong=True,
+        wrong_from=2,
     ),
     Pitfall(
         "side-effect",
@@ -110,7 +199,7 @@ PITFALLS = (
         Counts(1, 1),
         Counts(1, 1),
         "The function runs once, on tracers; later calls run the program. State goes in as an argument and comes out as a result.",
-        is_wrong=True,
+        wrong_from=2,
     ),
     Pitfall(
         "printing",
@@ -119,7 +208,39 @@ PITFALLS = (
         printing_mended,
         Counts(1, 1),
         Counts(1, 1),
-        "It prints once, while tracing, and a tracer. Print what the function returns.",
-        is_wrong=True,
+        "It prints once, while tracing, and a tracer. `jax.debug.print` is part of the program: it prints at every call, and the "
+        "values.",
+        wrong_from=2,
+    ),
+    Pitfall(
+        "stale-array",
+        "a numpy array captured, and changed later",
+        table_slow,
+        table_mended,
+        Counts(1, 1),
+        Counts(1, 1),
+        "Fast and wrong: the program has a copy of the array as it was. An array that changes is an argument.",
+        wrong_from=2,
+    ),
+    Pitfall(
+        "mutated-self",
+        "an attribute changed under a static self",
+        attribute_slow,
+        attribute_mended,
+        Counts(1, 1),
+        Counts(1, 1),
+        "Fast and wrong: a static object is looked for by hash and equality, and by those it has not changed. Pass what "
+        "changes, or make the object frozen.",
+        wrong_from=2,
+    ),
+    Pitfall(
+        "leaked-tracer",
+        "a tracer kept, and used after the trace",
+        leaked_slow,
+        leaked_mended,
+        Counts(0, 0),
+        Counts(1, 2),
+        "Inside of a jitted function there are no values yet: what is needed outside is returned.",
+        raises=UnexpectedTracerError,
     ),
 )

@@ -14,7 +14,7 @@ import jitkit.numpy as jnp
 
 from .pair import CALLS, Counts, Pitfall
 
-X = np.ones(8, np.float32)
+X = np.linspace(0.1, 0.9, 8, dtype=np.float32)
 
 
 # --- a static argument that changes ---------------------------------------------------------------------------

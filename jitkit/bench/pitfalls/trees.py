@@ -13,7 +13,9 @@ import jitkit.numpy as jnp
 
 from .pair import CALLS, Counts, Pitfall
 
-ONE = np.ones(4, np.float32)
+W = np.linspace(1.0, 2.0, 4, dtype=np.float32)
+B = np.linspace(-1.0, 0.5, 4, dtype=np.float32)
+ROWS = np.arange(4.0 * CALLS, dtype=np.float32).reshape(CALLS, 4)
 
 
 # --- a list of varying length ---------------------------------------------------------------------------------
@@ -26,7 +28,7 @@ def total(arrays: Any) -> Any:
 
 def lists_slow() -> Iterator[Any]:
     for i in range(CALLS):
-        yield total([ONE] * (i + 1))
+        yield total(list(ROWS[: i + 1]))
 
 
 @jax.jit
@@ -38,11 +40,14 @@ def total_of_rows(rows: Any, count: Any) -> Any:
 def lists_mended() -> Iterator[Any]:
     rows = np.zeros((CALLS, 4), np.float32)
     for i in range(CALLS):
-        rows[i] = ONE
+        rows[i] = ROWS[i]
         yield total_of_rows(rows, i + 1)
 
 
 # --- the order of the keys ------------------------------------------------------------------------------------
+
+
+PARAMS = {"w": W, "b": B}
 
 
 @jax.jit
@@ -53,13 +58,13 @@ def difference(params: Any) -> Any:
 def order_slow() -> Iterator[Any]:
     for i in range(CALLS):
         names = ("w", "b") if i % 2 else ("b", "w")
-        yield difference(OrderedDict((name, ONE) for name in names))  # its order is part of the tree
+        yield difference(OrderedDict((name, PARAMS[name]) for name in names))  # its order is part of the tree
 
 
 def order_mended() -> Iterator[Any]:
     for i in range(CALLS):
         names = ("w", "b") if i % 2 else ("b", "w")
-        yield difference({name: ONE for name in names})  # the keys of a dict are sorted first
+        yield difference({name: PARAMS[name] for name in names})  # the keys of a dict are sorted first
 
 
 # --- a key that comes and goes --------------------------------------------------------------------------------
@@ -73,12 +78,13 @@ def loss(batch: Any) -> Any:
 
 def optional_slow() -> Iterator[Any]:
     for i in range(CALLS):
-        yield loss({"x": ONE, "weights": ONE} if i % 3 else {"x": ONE})
+        yield loss({"x": B, "weights": W} if i % 3 else {"x": B})
 
 
 def optional_mended() -> Iterator[Any]:
-    for _ in range(CALLS):
-        yield loss({"x": ONE, "weights": ONE})  # weights of one, where there are none
+    for i in range(CALLS):
+        weights = W if i % 3 else np.ones_like(W)  # weights of one, where there are none
+        yield loss({"x": B, "weights": weights})
 
 
 # --- a list or a tuple ----------------------------------------------------------------------------------------
@@ -91,12 +97,35 @@ def added(pair: Any) -> Any:
 
 def kinds_slow() -> Iterator[Any]:
     for i in range(CALLS):
-        yield added([ONE, ONE] if i % 2 else (ONE, ONE))
+        yield added([W, B] if i % 2 else (W, B))
 
 
 def kinds_mended() -> Iterator[Any]:
     for _ in range(CALLS):
-        yield added((ONE, ONE))
+        yield added((W, B))
+
+
+# --- one call, written in several ways ----------------------------------------------------------------------------
+
+
+@jax.jit
+def scaled(x: Any, by: Any = 2.0) -> Any:
+    return x * by
+
+
+def forms_slow() -> Iterator[Any]:
+    for i in range(CALLS):
+        if i % 3 == 0:
+            yield scaled(W)  # a default that is left out is not an argument: its value is compiled in
+        elif i % 3 == 1:
+            yield scaled(W, 2.0)
+        else:
+            yield scaled(W, by=2.0)  # positional and keyword arguments are two trees
+
+
+def forms_mended() -> Iterator[Any]:
+    for _ in range(CALLS):
+        yield scaled(W, 2.0)
 
 
 PITFALLS = (
@@ -135,5 +164,14 @@ PITFALLS = (
         Counts(2, 2),
         Counts(1, 1),
         "The kind of a container is structure, too.",
+    ),
+    Pitfall(
+        "call-forms",
+        "one call, written in several ways",
+        forms_slow,
+        forms_mended,
+        Counts(3, 3),
+        Counts(1, 1),
+        "By position, by keyword, and left to its default are three signatures. Write a call one way.",
     ),
 )

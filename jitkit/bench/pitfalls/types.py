@@ -22,13 +22,13 @@ def halved(x: Any) -> Any:
 
 def weak_slow() -> Iterator[Any]:
     for i in range(CALLS):
-        x = 1.0 if i % 4 == 0 else jnp.float32(1.0)  # a Python float is weakly typed, an Array is not
+        x = float(i) if i % 4 == 0 else jnp.float32(i)  # a Python float is weakly typed, an Array is not
         yield halved(x)
 
 
 def weak_mended() -> Iterator[Any]:
-    for _ in range(CALLS):
-        yield halved(jnp.float32(1.0))
+    for i in range(CALLS):
+        yield halved(jnp.float32(i))
 
 
 # --- weak types that stick ------------------------------------------------------------------------------------
@@ -65,12 +65,12 @@ def tripled(x: Any) -> Any:
 
 def numbers_slow() -> Iterator[Any]:
     for i in range(CALLS):
-        yield tripled(1 if i % 2 else 0.5)  # an int, a float
+        yield tripled(i if i % 2 else i + 0.5)  # an int, a float
 
 
 def numbers_mended() -> Iterator[Any]:
     for i in range(CALLS):
-        yield tripled(1.0 if i % 2 else 0.5)
+        yield tripled(float(i) if i % 2 else i + 0.5)
 
 
 # --- what numpy makes of a list -------------------------------------------------------------------------------

@@ -13,8 +13,8 @@ import jitkit as jax
 
 from .pair import CALLS, Counts, Pitfall
 
-MATRIX = np.full((600, 600), 1e-3, np.float32)
-VECTOR = np.ones(4_000_000, np.float32)
+MATRIX = np.random.default_rng(0).standard_normal((600, 600), dtype=np.float32) / 25.0
+VECTOR = np.linspace(0.0, 1.0, 4_000_000, dtype=np.float32)
 
 
 # --- a stopwatch that does not wait ---------------------------------------------------------------------------
@@ -49,17 +49,25 @@ def stopwatch_mended() -> Iterator[Any]:
 # --- a stopwatch that includes the compiler -------------------------------------------------------------------
 
 
+@jax.jit
+def squared_less(m: Any) -> Any:
+    return m @ m - m
+
+
 def first_call_slow() -> Iterator[Any]:
-    f = jax.jit(lambda m: m @ m - m)
     for _ in range(CALLS):
-        yield f(MATRIX)  # the first call is trace, lower, compile and run: do not count it as a run
+        start = time.perf_counter()
+        squared_less(MATRIX).block_until_ready()
+        yield time.perf_counter() - start  # the first time it is trace, lower, compile and run: no run
 
 
 def first_call_mended() -> Iterator[Any]:
-    f = jax.jit(lambda m: m @ m - m).lower(MATRIX).compile()
+    run = squared_less.lower(MATRIX).compile()
     yield  # ready: the clock starts now
     for _ in range(CALLS):
-        yield f(MATRIX)
+        start = time.perf_counter()
+        run(MATRIX).block_until_ready()
+        yield time.perf_counter() - start
 
 
 # --- a donation missed ----------------------------------------------------------------------------------------
@@ -89,6 +97,35 @@ def donation_mended() -> Iterator[Any]:
     for _ in range(CALLS):
         x = updated_in_place(x)
         yield x
+
+
+# --- a donated array used again -----------------------------------------------------------------------------------
+
+
+@partial(jax.jit, donate_argnums=0)
+def decayed(x: Any) -> Any:
+    return 0.9 * x
+
+
+def reused_slow() -> Iterator[Any]:
+    x: Any = jax.device_put(VECTOR[:1000])
+    for _ in range(CALLS):
+        y = decayed(x)
+        yield np.asarray(y) - np.asarray(x)  # the memory of x is that of y now
+        x = y
+
+
+@partial(jax.jit, donate_argnums=0)
+def decayed_with_change(x: Any) -> Any:
+    y = 0.9 * x
+    return y, y - x  # what needs the old value is computed before it is given away
+
+
+def reused_mended() -> Iterator[Any]:
+    x: Any = jax.device_put(VECTOR[:1000])
+    for _ in range(CALLS):
+        x, change = decayed_with_change(x)
+        yield change
 
 
 # --- element by element ---------------------------------------------------------------------------------------
@@ -157,7 +194,7 @@ PITFALLS = (
         Counts(1, 1),
         "A call returns when the work has been handed over: the short time is wrong, the long one is right. "
         "Call `block_until_ready()` before the clock stops.",
-        is_wrong=True,
+        wrong_from=1,
     ),
     Pitfall(
         "first-call",
@@ -166,7 +203,9 @@ PITFALLS = (
         first_call_mended,
         Counts(1, 1),
         Counts(1, 1),
-        "The first call traces and compiles. Compile ahead of time, `jit(f).lower(x).compile()`, or warm up.",
+        "The first reading is wrong: that call traces and compiles. Compile ahead of time, `jit(f).lower(x).compile()`, or "
+        "warm up; that takes as long, but is not taken for a run.",
+        wrong_from=1,
     ),
     Pitfall(
         "donation",
@@ -177,6 +216,16 @@ PITFALLS = (
         Counts(1, 1),
         "Old and new live side by side, and fresh memory is touched every time. With donate_argnums=0 the result takes "
         "the place of the argument.",
+    ),
+    Pitfall(
+        "donated-reused",
+        "an array used again after it was donated",
+        reused_slow,
+        reused_mended,
+        Counts(0, 0),
+        Counts(1, 1),
+        "What is donated is gone. Compute in the same call what needs it, copy it before, or do not donate it.",
+        raises=RuntimeError,
     ),
     Pitfall(
         "elements",

@@ -14,7 +14,8 @@ from typing import Any
 
 from jitkit.bench import tables
 from jitkit.bench.benchmark import Benchmark
-from jitkit.bench.machine import in_words, machine
+from jitkit.bench.eager import Eager
+from jitkit.bench.machine import busy, in_words
 from jitkit.bench.peers import Peers
 from jitkit.bench.pitfalls import BY_NAME
 from jitkit.bench.pitfalls.measured import Pitfalls
@@ -37,6 +38,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.save is not None:
         prepare(arguments.save)
     progress, screen = Screen.of(sys.stderr), Screen.of(sys.stdout)
+    remark = busy(benchmark.machine)
+    if remark and arguments.json:
+        progress.line(remark, "yellow")
     if not arguments.json:
         if arguments.name is not None:
             show_sources(screen, arguments.name)
@@ -77,6 +81,7 @@ def make_benchmark(arguments: argparse.Namespace) -> Benchmark:
     kinds: dict[str, type[Benchmark]] = {
         "seeds": Seeds,
         "peers": Peers,
+        "eager": Eager,
         "scaling": Scaling,
         "kata": SaveToVerdict,
     }
@@ -136,7 +141,7 @@ def show_head(screen: Screen, benchmark: Benchmark) -> None:
     """The title, the machine, and the names of the columns."""
     screen.line()
     screen.text(benchmark.title, 0, "bold")
-    for i, line in enumerate(in_words(machine())):
+    for i, line in enumerate(in_words(benchmark.machine)):
         screen.text(line, 0, *(("yellow",) if i == 2 else ()))
     screen.line()
     kept = tables.fitting(benchmark.columns, screen.width - 1)
@@ -174,6 +179,8 @@ def show_summary(screen: Screen, benchmark: Benchmark, results: Sequence[Any], s
     if left_out:
         screen.text("Columns that did not fit are in the JSON (--json).")
     screen.text(f"{benchmark.how} Measured in {seconds:.0f} s, on this machine only.")
+    for footnote in benchmark.footnotes():
+        screen.text(footnote, 0, "dim")
 
 
 # --- in files -------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from jitkit.bench.plotting import Drawing, Theme, in_seconds, signed
+from jitkit.bench.plotting import Drawing, Theme, bare, in_seconds, signed
 
 from .save_to_verdict import Felt
 
@@ -15,18 +15,29 @@ from .save_to_verdict import Felt
 def drawings(results: Sequence[Felt], where: str) -> dict[str, Drawing]:
     """`kata`: a row an exercise and way."""
     return {
-        "kata": Drawing(lambda f, t: _draw(f, t, results, where), width=12.0, height=2.5 + 0.6 * len(results))
+        "kata": Drawing(lambda f, t: _draw(f, t, results, where), width=12.0, height=3.0 + 0.6 * len(results))
     }
 
 
 def _draw(figure: Figure, theme: Theme, results: Sequence[Felt], where: str) -> None:
     axes: Any = figure.subplots()
     for row, result in enumerate(results):
-        axes.plot(result.seconds, [row] * len(result.seconds), "o", alpha=0.5)
-        axes.plot([result.limit] * 2, [row - 0.4, row + 0.4], "k-", linewidth=2)
-    axes.set_yticks(range(len(results)), [f"{r.exercise} {r.way}" for r in results])
-    axes.invert_yaxis()
+        for is_late, color, marker in ((False, theme.blue, "o"), (True, theme.vermilion, "s")):
+            seconds = [value for value in result.seconds if (value > result.limit) == is_late]
+            axes.plot(seconds, [row] * len(seconds), marker, color=color, markersize=8, alpha=0.6)
+        axes.plot([result.limit] * 2, [row - 0.4, row + 0.4], color=theme.ink, linewidth=2.5)
+    for label, color, marker in (
+        ("within what is promised", theme.blue, "o"),
+        ("later", theme.vermilion, "s"),
+        ("promised, for 95 of 100", theme.ink, "|"),
+    ):
+        axes.plot([], [], marker, color=color, markersize=10, markeredgewidth=2, label=label)
+    names = {"save": "after a save", "cold": "from a cold start"}
+    axes.set_yticks(range(len(results)), [f"{r.exercise}, {names[r.way]}" for r in results])
+    axes.set_ylim(len(results) - 0.4, -0.6)
     axes.set_xscale("log")
     in_seconds(axes.xaxis)
-    axes.set_xlabel("from the save, or the start, to the verdict (line: what is promised)")
+    axes.set_xlabel("from the save, or the start, to the verdict: a point each time")
+    bare(axes)
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside upper right", ncols=3, handletextpad=0.3)
     signed(figure, theme, "From a save to the verdict", where)

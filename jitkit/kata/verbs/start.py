@@ -21,6 +21,7 @@ from ..workspace.workspace import KEPT, Workspace
 
 _DEFAULT = "jitkit-labs"
 _LEFT_TO_OTHERS = ("lab.toml", "checks.py", "mutants.py", "experiment.py")  # what only the commands read
+_NOTHING = (".git", ".DS_Store")  # in a folder that counts as empty
 _IGNORED = "# what jitkit can make again\nexpected/\nlast/\nlock\n*.part\n"
 
 
@@ -34,7 +35,7 @@ class Change(NamedTuple):
 def run(arguments: argparse.Namespace) -> int:
     """Make a workspace, or bring one up to date."""
     screen = Screen.of(sys.stdout)
-    root, is_new = _root(arguments.folder)
+    root, is_new = _root(arguments.folder, arguments.into_existing)
     try:
         (root / KEPT).mkdir(parents=True, exist_ok=True)
         workspace = Workspace(root)
@@ -62,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def _root(folder: pathlib.Path | None) -> tuple[pathlib.Path, bool]:
+def _root(folder: pathlib.Path | None, into_existing: bool) -> tuple[pathlib.Path, bool]:
     """The workspace's folder, and whether it is to be made."""
     if folder is None:
         here = pathlib.Path.cwd()
@@ -73,7 +74,20 @@ def _root(folder: pathlib.Path | None) -> tuple[pathlib.Path, bool]:
     root = folder.expanduser().absolute()
     if root.exists() and not root.is_dir():
         raise Problem(f"{root} is a file. Choose a folder.")
-    return root, not (root / KEPT).is_dir()
+    is_new = not (root / KEPT).is_dir()
+    if is_new and not into_existing and _has_other_things(root):
+        raise Problem(
+            f"{root} has other things in it. Choose a new folder, or an empty one; or, to have the labs beside what is "
+            f"there, `jitkit start --into-existing {_quoted(folder)}`."
+        )
+    return root, is_new
+
+
+def _has_other_things(root: pathlib.Path) -> bool:
+    try:
+        return root.is_dir() and any(path.name not in _NOTHING for path in root.iterdir())
+    except OSError as error:
+        raise Problem(f"{root} cannot be read: {error.strerror}. Choose another folder.") from None
 
 
 def _quoted(path: pathlib.Path) -> str:

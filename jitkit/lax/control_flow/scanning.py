@@ -86,31 +86,6 @@ def _(ctx: LoweringContext, *args: str, **params: Any) -> list[str]:
     return inline_function(ctx, lambda *values: scan_as_while(*values, **params), args, ctx.avals_in)
 
 
-# --- batching -----------------------------------------------------------------------------------------------
-
-
-@register_batcher(scan_p, even_unmapped=True)
-def batch_scan(
-    axis: AxisData, vals: Vals, dims: Dims, *, jaxpr: Jaxpr, num_consts: int, num_carry: int, **params: Any
-) -> Any:
-    """A scan of batches: the step is batched, and all elements take it together. The batch axis of constants and carry is
-    the first, that of what is scanned over the second.
-    """
-    consts, carry, xs = split_list([dim is not None for dim in dims], [num_consts, num_carry])
-    carry = batched_carry(jaxpr, axis, consts, carry, xs)
-    num_ys = len(jaxpr.outvars) - num_carry
-    step, out_is_batch = batch_jaxpr_if(jaxpr, axis, [*consts, *carry, *xs], [*carry, *[False] * num_ys])
-    is_batch = [*consts, *carry, *xs]
-    places = [0] * (num_consts + num_carry) + [1] * len(xs)
-    operands = [
-        move_to(x, dim, to, axis.size) if batch else x
-        for x, dim, to, batch in zip(vals, dims, places, is_batch, strict=True)
-    ]
-    outs = scan_p.bind(*operands, jaxpr=step, num_consts=num_consts, num_carry=num_carry, **params)
-    places = [0] * num_carry + [1] * num_ys
-    return outs, [to if batch else None for to, batch in zip(places, out_is_batch, strict=True)]
-
-
 # --- as it is printed ---------------------------------------------------------------------------------------
 
 
@@ -145,6 +120,33 @@ def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
 
 
 jaxpr_printer.pp_eqn_rules[scan_p] = _pp
+
+
+# --- batching -----------------------------------------------------------------------------------------------
+
+
+@register_batcher(scan_p, even_unmapped=True)
+def batch_scan(
+    axis: AxisData, vals: Vals, dims: Dims, *, jaxpr: Jaxpr, num_consts: int, num_carry: int, **params: Any
+) -> Any:
+    """A scan of batches: the step is batched, and all elements take it together. The batch axis of constants and carry is
+    the first, that of what is scanned over the second.
+    """
+    consts, carry, xs = split_list([dim is not None for dim in dims], [num_consts, num_carry])
+    carry = batched_carry(jaxpr, axis, consts, carry, xs)
+    num_ys = len(jaxpr.outvars) - num_carry
+    step, out_is_batch = batch_jaxpr_if(jaxpr, axis, [*consts, *carry, *xs], [*carry, *[False] * num_ys])
+    is_batch = [*consts, *carry, *xs]
+    if jaxpr in _computed_ys:
+        _computed_ys[step] = _computed_ys[jaxpr]
+    places = [0] * (num_consts + num_carry) + [1] * len(xs)
+    operands = [
+        move_to(x, dim, to, axis.size) if batch else x
+        for x, dim, to, batch in zip(vals, dims, places, is_batch, strict=True)
+    ]
+    outs = scan_p.bind(*operands, jaxpr=step, num_consts=num_consts, num_carry=num_carry, **params)
+    places = [0] * num_carry + [1] * num_ys
+    return outs, [to if batch else None for to, batch in zip(places, out_is_batch, strict=True)]
 
 
 # --- dead code ----------------------------------------------------------------------------------------------

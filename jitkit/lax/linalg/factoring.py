@@ -1,0 +1,261 @@
+"""Matrices as products: Cholesky's of a triangle with itself, LU of two triangles, QR of a rotation and a triangle.
+
+JAX: jax/_src/lax/linalg.py:lu
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...interpreters.mlir import LoweringContext, register_lowering, type_of
+from ..control_flow import fori_loop
+from ..convert import convert_element_type
+from ..creation import broadcasted_iota, full
+from ..dynamic_slicing import dynamic_index_in_dim
+from ..elementwise import eq, sub
+from ..joining import pad
+from ..reducers import inline_function
+from ..reduction import reduce_sum
+from ..selection import select
+from ..shaping import broadcast_in_dim
+from ..slicing import slice
+from ..utils import Shape
+from . import lapack
+from .lapack import linalg_primitive
+
+# --- cholesky: A = L L^H for a positive matrix, where L is a lower triangle ---------------------------------------------------
+
+
+def _square(shape: Shape) -> list[Shape]:
+    if shape[0] != shape[1]:
+        raise ValueError(f"The input to cholesky must be a square matrix. Got shape {shape}.")
+    return [shape]
+
+
+cholesky_p = linalg_primitive("cholesky", (2,), _square)
+
+
+@register_lowering(cholesky_p)
+def _(ctx: LoweringContext, x: str) -> str:
+    [aval] = ctx.avals_in
+    if ctx.module.platform != "cpu":
+        return ctx.emit_text(f"stablehlo.cholesky {x}, lower = true : {type_of(aval)}")
+    info = lapack.info_of(aval)
+    result, failed = lapack.call(ctx, "potrf", [x], [aval], [aval, info], {0: 0}, {"uplo": "L"})
+    return lapack.nan_where_failed(ctx, failed, info, [(result, aval)])[0]
+
+
+def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
+    """The lower triangles L for which L @ L^H is x: Hermitian matrices with positive eigenvalues. For others, nan.
+
+    With `symmetrize_input`, x is first replaced by the mean of itself and its adjoint; otherwise only its lower triangle is read.
+    """
+    return lapack.lower_triangle(cholesky_p.bind(lapack.symmetrize(x) if symmetrize_input else x))
+
+
+# --- lu: rows of A in another order = L U -------------------------------------------------------------------------------------
+
+lu_p = linalg_primitive(
+    "lu",
+    (2,),
+    lambda shape: [shape, (min(shape),), shape[:1]],
+    lambda dtype: [dtype, np.int32, np.int32],
+    multiple_results=True,
+)
+
+
+@register_lowering(lu_p)
+def _(ctx: LoweringContext, x: str) -> list[str]:
+    [aval], [out, pivots_aval, _] = ctx.avals_in, ctx.avals_out
+    info, rows = lapack.info_of(aval), aval.shape[-2]
+    factors, pivots, failed = lapack.call(ctx, "getrf", [x], [aval], [out, pivots_aval, info], {0: 0})
+    pivots = ctx.emit_text(
+        f"stablehlo.subtract {pivots}, {ctx.splat(1, pivots_aval)} : {type_of(pivots_aval)}"
+    )  # Fortran counts from 1
+    [factors] = lapack.nan_where_failed(ctx, failed, info, [(factors, out)], "GE")
+    [permutation] = inline_function(ctx, lambda swaps: [_swapped(swaps, rows)], [pivots], [pivots_aval])
+    return [factors, pivots, permutation]
+
+
+def lu(x: Any) -> tuple[Any, Any, Any]:
+    """P A = L U: the rows of a matrix in another order, as the product of a lower and an upper triangle.
+
+    Returns `(lu, pivots, permutation)`: both triangles in one matrix, where the diagonal is U's and L's is 1; with which row
+    each row changed places, in turn; and the order of the rows that comes of it.
+    """
+    factors, pivots, permutation = lu_p.bind(x)
+    return factors, pivots, permutation
+
+
+def _not_shorter(shape: Shape, permutation_size: int) -> list[Shape]:
+    if permutation_size < shape[0]:
+        raise ValueError(
+            f"Output permutation size {permutation_size} has to exceed the trailing dimension of the pivots. Got pivots size "
+            f"{shape[0]}"
+        )
+    return [(permutation_size,)]
+
+
+lu_pivots_to_permutation_p = linalg_primitive(
+    "lu_pivots_to_permutation", (1,), _not_shorter, accepts=[(np.int32,)]
+)
+
+
+@register_lowering(lu_pivots_to_permutation_p)
+def _(ctx: LoweringContext, pivots: str, *, permutation_size: int) -> str:
+    return inline_function(ctx, lambda swaps: [_swapped(swaps, permutation_size)], [pivots], ctx.avals_in)[0]
+
+
+def _swapped(swaps: Any, size: int) -> Any:
+    """The numbers from 0 after row i has changed places with row `swaps[i]`, for each i in turn."""
+    axis, shape = swaps.ndim - 1, (*swaps.shape[:-1], size)
+    places = broadcasted_iota(np.int32, shape, axis)
+    if not swaps.shape[-1] or not size:
+        return places
+
+    def along(x: Any) -> Any:
+        return broadcast_in_dim(x, shape, range(axis))
+
+    def swap(i: Any, order: Any) -> Any:
+        i = convert_element_type(i, np.int32)
+        here, there = eq(places, i), eq(places, along(dynamic_index_in_dim(swaps, i, axis, keepdims=False)))
+        ours, theirs = (
+            along(reduce_sum(select(mask, order, full(shape, 0, np.int32)), [axis])) for mask in (here, there)
+        )
+        return select(there, ours, select(here, theirs, order))
+
+    return fori_loop(np.int32(0), np.int32(swaps.shape[-1]), swap, places)
+
+
+def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
+    """The order of rows that comes of the swaps that `lu` made."""
+    return lu_pivots_to_permutation_p.bind(pivots, permutation_size=permutation_size)
+
+
+# --- geqrf, geqp3: the reflections that make a matrix triangular; householder_product: their product --------------------------
+
+geqrf_p = linalg_primitive("geqrf", (2,), lambda shape: [shape, (min(shape),)], multiple_results=True)
+geqp3_p = linalg_primitive(
+    "geqp3",
+    (2, 1),
+    lambda a, jpvt, **_: [a, jpvt, (min(a),)],
+    lambda dtype, **_: [dtype, np.int32, dtype],
+    multiple_results=True,
+    accepts=[(np.floating, np.complexfloating), (np.integer,)],
+    one_dtype=False,
+)
+
+
+@register_lowering(geqrf_p)
+def _(ctx: LoweringContext, a: str) -> list[str]:
+    if ctx.module.platform != "cpu":
+        types = ", ".join(map(type_of, ctx.avals_out))
+        found = ctx.emit_text(f"stablehlo.custom_call @Qr({a}) : ({type_of(ctx.avals_in[0])}) -> ({types})", 2)
+        return [f"{found}#0", f"{found}#1"]
+    return lapack.call(ctx, "geqrf", [a], ctx.avals_in, ctx.avals_out, {0: 0})
+
+
+@register_lowering(geqp3_p)
+def _(ctx: LoweringContext, a: str, jpvt: str, *, use_magma: None) -> list[str]:
+    return lapack.call(ctx, "geqp3", [a, jpvt], ctx.avals_in, ctx.avals_out, {0: 0, 1: 1})
+
+
+def geqrf(a: Any) -> tuple[Any, Any]:
+    """QR as LAPACK keeps it: R in the upper triangle, below it and in a second array the reflections whose product is Q."""
+    reflections, taus = geqrf_p.bind(a)
+    return reflections, taus
+
+
+def _taller(a: Shape, taus: Shape) -> list[Shape]:
+    if a[0] < a[1]:
+        raise ValueError(
+            f"The first argument to householder_product must have at least as many rows as columns, got shape {a}"
+        )
+    if taus[0] > min(a):
+        raise ValueError(
+            "The second argument to householder_product must not have more rows than the minimum of the first argument's "
+            "rows and columns."
+        )
+    return [a]
+
+
+householder_product_p = linalg_primitive("householder_product", (2, 1), _taller)
+
+
+@register_lowering(householder_product_p)
+def _(ctx: LoweringContext, a: str, taus: str) -> str:
+    if ctx.module.platform != "cpu":
+        text = f"stablehlo.custom_call @ProductOfElementaryHouseholderReflectors({a}, {taus})"
+        return ctx.emit_op(text, ctx.avals_in, ctx.avals_out[0])
+    routine = "ungqr" if ctx.avals_in[0].dtype.kind == "c" else "orgqr"
+    return lapack.call(ctx, routine, [a, taus], ctx.avals_in, ctx.avals_out, {0: 0})[0]
+
+
+def householder_product(a: Any, taus: Any) -> Any:
+    """The product of reflections, as `geqrf` gives them."""
+    return householder_product_p.bind(a, taus)
+
+
+# --- qr -----------------------------------------------------------------------------------------------------------------------
+
+
+def _qr_shapes(shape: Shape, pivoting: bool, full_matrices: bool, **_: Any) -> list[Shape]:
+    m, n = shape
+    k = m if full_matrices else min(m, n)
+    return [(m, k), (k, n), (n,)] if pivoting else [(m, k), (k, n)]
+
+
+qr_p = linalg_primitive(
+    "qr",
+    (2,),
+    _qr_shapes,
+    lambda dtype, pivoting, **_: [dtype, dtype, np.int32] if pivoting else [dtype, dtype],
+    multiple_results=True,
+)
+
+
+@register_lowering(qr_p)
+def _(ctx: LoweringContext, a: str, *, pivoting: bool, full_matrices: bool, use_magma: None) -> list[str]:
+    def compute(a: Any) -> list[Any]:
+        return _qr(a, pivoting, full_matrices)
+
+    return inline_function(ctx, compute, [a], ctx.avals_in)
+
+
+def _qr(a: Any, pivoting: bool, full_matrices: bool) -> list[Any]:
+    *batch, m, n = a.shape
+    if m == 0 or n == 0:
+        [(_, k), _, *_] = _qr_shapes((m, n), pivoting, full_matrices)
+        ones = eq(*(broadcasted_iota(np.int32, (*batch, m, k), len(batch) + i) for i in range(2)))
+        order = [full((*batch, n), 0, np.int32)] * pivoting
+        return [convert_element_type(ones, a.dtype), full((*batch, k, n), 0, a.dtype), *order]
+    order = []
+    if pivoting:
+        r, places, taus = geqp3_p.bind(a, full((*batch, n), 0, np.int32), use_magma=None)
+        order = [sub(places, np.int32(1))]  # Fortran counts from 1
+    else:
+        r, taus = geqrf(a)
+    if m < n:
+        q = householder_product(_corner(r, m, m), taus)
+    elif full_matrices:
+        sides = [(0, 0, 0)] * (len(batch) + 1)
+        q = householder_product(pad(r, r.dtype.type(0), [*sides, (0, m - n, 0)]), taus)
+    else:
+        q, r = householder_product(r, taus), _corner(r, n, n)
+    return [q, lapack.upper_triangle(r), *order]
+
+
+def _corner(x: Any, rows: int, columns: int) -> Any:
+    """The first rows and columns of matrices."""
+    return slice(x, [0] * x.ndim, (*x.shape[:-2], rows, columns))
+
+
+def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma: None = None) -> tuple[Any, ...]:
+    """`(q, r)`, whose product is x: a matrix whose columns are orthogonal and of length 1, and an upper triangle.
+
+    Without `full_matrices`, q has no more columns than x has rows or columns. With `pivoting`, the columns of x are put in an
+    order in which the diagonal of r descends, which is a third result.
+    """
+    return tuple(qr_p.bind(x, pivoting=pivoting, full_matrices=full_matrices, use_magma=use_magma))

@@ -1,0 +1,202 @@
+"""What the primitives on matrices have in common: their shape rule, and the call of a LAPACK routine.
+
+jaxlib brings LAPACK's routines as functions that an executable may call by name (`lapack_spotrf_ffi`: s is float32).
+LAPACK wants columns one after the other in memory, and overwrites its operands; both is said to XLA in the attributes
+of the call. A routine does not raise: it returns a number, `info`, and where that says that it failed, the result is nan.
+
+JAX: jax/_src/lax/linalg.py:linalg_primitive
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core import Primitive, ShapedArray, dtypes
+from ...interpreters.batching import AxisData, Dims, Vals, bdim_at_front, register_batcher
+from ...interpreters.mlir import LoweringContext, type_of
+from ..creation import broadcasted_iota, full_like
+from ..elementwise import add, conj, ge
+from ..elementwise_rules import INEXACT, check_operands
+from ..selection import select
+from ..shaping import broadcast, transpose
+from ..utils import Shape, check_same_dtypes, is_a
+
+# --- the shape rule ---------------------------------------------------------------------------------------------------------
+
+
+def linalg_primitive(
+    name: str,
+    ranks: Sequence[int],
+    shapes: Callable[..., Sequence[Shape]],
+    result_dtypes: Callable[..., Sequence[Any]] | None = None,
+    multiple_results: bool = False,
+    accepts: Sequence[tuple[type, ...]] | None = None,
+    one_dtype: bool = True,
+) -> Primitive:
+    """A primitive on batches of arrays.
+
+    Args:
+      ranks: of each operand, how many of its last axes belong to one element of the batch; those before are the batch's,
+        and there must be as many in all operands.
+      shapes: from the operands' shapes without the batch (and the parameters) to those of the results.
+      result_dtypes: from the first operand's dtype (and the parameters) to those of the results; by default they are the same.
+      accepts: the kinds of dtype of each operand: floats and complex numbers, if not said.
+      one_dtype: whether the operands must be of one dtype.
+    """
+    primitive = Primitive(name, multiple_results=multiple_results)
+    kinds = tuple(accepts or [INEXACT] * len(ranks))
+
+    @primitive.def_abstract_eval
+    def _(*avals: ShapedArray, **params: Any) -> Any:
+        for i, (rank, aval) in enumerate(zip(ranks, avals, strict=True)):
+            if aval.ndim < rank:
+                raise TypeError(f"Input {i} to {name} must have rank at least {rank}, but got shape={aval.shape}")
+        batches = [aval.shape[: aval.ndim - rank] for rank, aval in zip(ranks, avals, strict=True)]
+        if len({len(batch) for batch in batches}) > 1:
+            raise TypeError(
+                f"All inputs to {name} must have the same number of batch dimensions, but got "
+                f"{[len(batch) for batch in batches]} batch dimensions for the inputs."
+            )
+        if len(set(batches)) > 1:
+            raise TypeError(f"All inputs to {name} must have the same batch dimensions, but got {batches}.")
+        parts = [aval.shape[aval.ndim - rank :] for rank, aval in zip(ranks, avals, strict=True)]
+        found = [(*batches[0], *shape) for shape in shapes(*parts, **params)]
+        check_operands(name, kinds, *avals)
+        if one_dtype:
+            check_same_dtypes(name, *avals)
+        weak = all(aval.weak_type for aval in avals)
+        types = result_dtypes(avals[0].dtype, **params) if result_dtypes else [avals[0].dtype] * len(found)
+        outs = [ShapedArray(shape, dtype, weak) for shape, dtype in zip(found, types, strict=True)]
+        return outs if multiple_results else outs[0]
+
+    @register_batcher(primitive)
+    def rule(axis: AxisData, vals: Vals, dims: Dims, **params: Any) -> Any:
+        """One batch axis more, in front."""
+        out = primitive.bind(*[bdim_at_front(x, d, axis.size) for x, d in zip(vals, dims, strict=True)], **params)
+        return (out, [0] * len(out)) if multiple_results else (out, 0)
+
+    return primitive
+
+
+# --- calling LAPACK ---------------------------------------------------------------------------------------------------------
+
+_LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
+
+
+def has_routines(dtype: Any) -> bool:
+    """Whether LAPACK computes with this dtype."""
+    return dtype.name in _LETTERS
+
+
+def call(
+    ctx: LoweringContext,
+    routine: str,
+    operands: Sequence[str],
+    avals_in: Sequence[ShapedArray],
+    avals_out: Sequence[ShapedArray],
+    overwrites: Mapping[int, int],
+    characters: Mapping[str, str | int] | None = None,
+) -> list[str]:
+    """Write the call of a routine, such as `potrf`; the names of its results.
+
+    Args:
+      overwrites: which operand's memory becomes which result's.
+      characters: the routine's options, which are characters, or numbers of one byte.
+
+    Raises:
+      NotImplementedError: LAPACK does not know the dtype, or does not run where the program is to run.
+    """
+    dtype = avals_in[0].dtype
+    if ctx.module.platform != "cpu":
+        raise NotImplementedError(
+            f"primitive {ctx.primitive} is LAPACK's, and runs on CPUs; the program is lowered for {ctx.module.platform}."
+        )
+    if not has_routines(dtype):
+        raise NotImplementedError(f"Unsupported dtype {dtype}.")
+    rank = max(aval.ndim for aval in avals_in)
+    options = ", ".join(
+        f"{name} = {value if isinstance(value, int) else ord(value)} : ui8" for name, value in (characters or {}).items()
+    )
+    aliases = ", ".join(
+        "#stablehlo.output_operand_alias<output_tuple_indices = "
+        f"{[result] if len(avals_out) > 1 else []}, operand_index = {operand}, operand_tuple_indices = []>"
+        for operand, result in overwrites.items()
+    )
+    attributes = (
+        f"api_version = 4 : i32, backend_config = {{{options}}}, "
+        f'mhlo.frontend_attributes = {{num_batch_dims = "{rank - 2}"}}, '
+        f"operand_layouts = [{', '.join(_layout(aval.ndim, rank) for aval in avals_in)}], "
+        f"output_operand_aliases = [{aliases}], "
+        f"result_layouts = [{', '.join(_layout(aval.ndim, rank) for aval in avals_out)}]"
+    )
+    types_in, types_out = (", ".join(map(type_of, avals)) for avals in (avals_in, avals_out))
+    name = ctx.emit_text(
+        f"stablehlo.custom_call @lapack_{_LETTERS[dtype.name]}{routine}_ffi({', '.join(operands)}) {{{attributes}}} : "
+        f"({types_in}) -> {types_out if len(avals_out) == 1 else f'({types_out})'}",
+        len(avals_out),
+    )
+    return [name] if len(avals_out) == 1 else [f"{name}#{i}" for i in range(len(avals_out))]
+
+
+def _layout(ndim: int, matrix_rank: int) -> str:
+    """The order of an array's axes in memory, the fastest first. Of matrices, rows come before columns."""
+    order = list(reversed(range(ndim)))
+    if ndim == matrix_rank:
+        order[:2] = order[1], order[0]
+    return f"dense<{order if ndim > 1 else '0' if ndim else ''}> : tensor<{ndim}xindex>"
+
+
+def info_of(aval: ShapedArray) -> ShapedArray:
+    """The type of the numbers that say whether a routine failed: one a matrix."""
+    return ShapedArray(aval.shape[:-2], np.int32)
+
+
+def nan_where_failed(
+    ctx: LoweringContext, info: str, info_aval: ShapedArray, results: Sequence[tuple[str, ShapedArray]], good: str = "EQ"
+) -> list[str]:
+    """Write what makes results nan where not `info good 0`."""
+    flag = ShapedArray(info_aval.shape, np.bool_)
+    kind = type_of(info_aval)
+    zero = ctx.splat(0, info_aval)
+    ok = ctx.emit_text(f"stablehlo.compare {good}, {info}, {zero}, SIGNED : ({kind}, {kind}) -> {type_of(flag)}")
+    selected = []
+    for name, aval in results:
+        which = ctx.broadcast_in_dim(ok, flag, aval.shape, range(flag.ndim))
+        nan = ctx.splat(complex(math.nan, math.nan) if is_a(aval.dtype, np.complexfloating) else math.nan, aval)
+        types = f"{type_of(ShapedArray(aval.shape, np.bool_))}, {type_of(aval)}"
+        selected.append(ctx.emit_text(f"stablehlo.select {which}, {name}, {nan} : {types}"))
+    return selected
+
+
+# --- parts of matrices ------------------------------------------------------------------------------------------------------
+
+
+def adjoint(x: Any) -> Any:
+    """Rows for columns, and conjugate."""
+    turned = transpose(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+    return conj(turned) if is_a(x.dtype, np.complexfloating) else turned
+
+
+def symmetrize(x: Any) -> Any:
+    """The mean of matrices and their adjoints."""
+    return (x + adjoint(x)) / 2
+
+
+def lower_triangle(x: Any, k: int = 0) -> Any:
+    """Zeros above the k-th diagonal."""
+    return select(_not_above(x, k), x, full_like(x, 0))
+
+
+def upper_triangle(x: Any, k: int = 0) -> Any:
+    """Zeros below the k-th diagonal."""
+    return select(_not_above(x, k - 1), full_like(x, 0), x)
+
+
+def _not_above(x: Any, k: int) -> Any:
+    counted, shape = dtypes.default_int_dtype(), x.shape[-2:]
+    rows = add(broadcasted_iota(counted, shape, 0), counted.type(k))
+    return broadcast(ge(rows, broadcasted_iota(counted, shape, 1)), x.shape[:-2])

@@ -1,0 +1,256 @@
+"""Matrices as a diagonal in other coordinates: eigenvalues, and singular values.
+
+JAX: jax/_src/lax/linalg.py:eigh
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import numpy as np
+
+from ...core import ShapedArray
+from ...interpreters.mlir import LoweringContext, register_lowering, type_of
+from ..convert import convert_element_type
+from ..creation import broadcasted_iota, full
+from ..elementwise import eq
+from ..reducers import inline_function
+from ..utils import Shape
+from . import lapack
+from .lapack import linalg_primitive
+
+
+class EigImplementation(enum.Enum):
+    """What computes eigenvalues of any matrix: here LAPACK does."""
+
+    CUSOLVER = "cusolver"
+    MAGMA = "magma"
+    LAPACK = "lapack"
+
+
+class EighImplementation(enum.Enum):
+    """What computes eigenvalues of Hermitian matrices: here QR does."""
+
+    QR = "qr"
+    JACOBI = "jacobi"
+    QDWH = "qdwh"
+
+
+class SvdAlgorithm(enum.Enum):
+    """What computes singular values: here DIVIDE_AND_CONQUER, which is the default, or QR."""
+
+    DEFAULT = "default"
+    QR = "QR"
+    JACOBI = "Jacobi"
+    POLAR = "polar"
+    DIVIDE_AND_CONQUER = "divide_and_conquer"
+
+
+def _real(dtype: Any) -> Any:
+    return np.zeros((), dtype).real.dtype
+
+
+# --- eigh: A = V diag(w) V^H, for a Hermitian matrix ---------------------------------------------------------------------------
+
+
+def _eigh_shapes(shape: Shape, subset_by_index: tuple[int, int] | None, **_: Any) -> list[Shape]:
+    if shape[0] != shape[1]:
+        raise ValueError(f"Argument to symmetric eigendecomposition must have shape [..., n, n], got shape {shape}")
+    n = shape[0]
+    count = n if subset_by_index is None else subset_by_index[1] - subset_by_index[0]
+    return [(n, count), (count,)]
+
+
+eigh_p = linalg_primitive("eigh", (2,), _eigh_shapes, lambda dtype, **_: [dtype, _real(dtype)], multiple_results=True)
+
+
+@register_lowering(eigh_p)
+def _(
+    ctx: LoweringContext,
+    x: str,
+    *,
+    lower: bool,
+    sort_eigenvalues: bool,
+    subset_by_index: tuple[int, int] | None,
+    algorithm: EighImplementation | None,
+) -> list[str]:
+    [aval], info = ctx.avals_in, lapack.info_of(ctx.avals_in[0])
+    if subset_by_index not in (None, (0, aval.shape[-1])):
+        raise NotImplementedError("subset_by_index not supported on CPU and GPU")
+    if algorithm not in (None, EighImplementation.QR):
+        raise NotImplementedError(f"{algorithm} is not supported on CPU")
+    routine = "heevd" if aval.dtype.kind == "c" else "syevd"
+    characters = {"mode": "V", "uplo": "L" if lower else "U"}
+    v, w, failed = lapack.call(ctx, routine, [x], [aval], [*ctx.avals_out, info], {0: 0}, characters)
+    return lapack.nan_where_failed(ctx, failed, info, list(zip((v, w), ctx.avals_out, strict=True)))
+
+
+def eigh(
+    x: Any,
+    *,
+    lower: bool = True,
+    symmetrize_input: bool = True,
+    sort_eigenvalues: bool = True,
+    subset_by_index: tuple[int, int] | None = None,
+    implementation: EighImplementation | None = None,
+) -> tuple[Any, Any]:
+    """The eigenvectors of Hermitian matrices, as columns of length 1, and their eigenvalues, in ascending order.
+
+    With `symmetrize_input`, x is first replaced by the mean of itself and its adjoint; otherwise the triangle that `lower` says
+    is read.
+    """
+    v, w = eigh_p.bind(
+        lapack.symmetrize(x) if symmetrize_input else x,
+        lower=lower,
+        sort_eigenvalues=sort_eigenvalues,
+        subset_by_index=subset_by_index,
+        algorithm=implementation,
+    )
+    return v, w
+
+
+# --- eig: A V = V diag(w), for any square matrix; all are complex ---------------------------------------------------------------
+
+
+def _eig_shapes(
+    shape: Shape, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **_: Any
+) -> list[Shape]:
+    if shape[0] != shape[1]:
+        raise ValueError(f"The input to eig must be a square matrix. Got shape {shape}.")
+    return [shape[:1]] + [shape] * (compute_left_eigenvectors + compute_right_eigenvectors)
+
+
+def _eig_dtypes(
+    dtype: Any, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **_: Any
+) -> list[Any]:
+    return [np.result_type(dtype, np.complex64)] * (1 + compute_left_eigenvectors + compute_right_eigenvectors)
+
+
+eig_p = linalg_primitive("eig", (2,), _eig_shapes, _eig_dtypes, multiple_results=True)
+
+
+@register_lowering(eig_p)
+def _(
+    ctx: LoweringContext,
+    x: str,
+    *,
+    compute_left_eigenvectors: bool,
+    compute_right_eigenvectors: bool,
+    enable_eigvec_derivs: bool,
+    implementation: EigImplementation | None,
+) -> list[str]:
+    [aval], w_aval, info = ctx.avals_in, ctx.avals_out[0], lapack.info_of(ctx.avals_in[0])
+    if implementation not in (None, EigImplementation.LAPACK):
+        raise ValueError("Only the lapack implementation is supported on CPU.")
+    is_real = aval.dtype.kind != "c"
+    part = ShapedArray(aval.shape[:-1], aval.dtype)
+    vectors = ShapedArray(aval.shape, w_aval.dtype)
+    results = [part] * (1 + is_real) + [vectors, vectors, info]
+    wanted = {"compute_left": compute_left_eigenvectors, "compute_right": compute_right_eigenvectors}
+    modes = {name: "V" if value else "N" for name, value in wanted.items()}
+    *w, left, right, failed = lapack.call(ctx, "geev", [x], [aval], results, {}, modes)
+    if is_real:
+        w = [ctx.emit_text(f"stablehlo.complex {', '.join(w)} : {type_of(w_aval)}")]
+    found = [(w[0], w_aval)] + [(left, vectors)] * compute_left_eigenvectors + [(right, vectors)] * compute_right_eigenvectors
+    return lapack.nan_where_failed(ctx, failed, info, found)
+
+
+def eig(
+    x: Any,
+    *,
+    compute_left_eigenvectors: bool = True,
+    compute_right_eigenvectors: bool = True,
+    enable_eigvec_derivs: bool = False,
+    implementation: EigImplementation | None = None,
+) -> list[Any]:
+    """The eigenvalues of square matrices, in no order; then the left eigenvectors and the right ones, as columns, if wanted."""
+    found: list[Any] = eig_p.bind(
+        x,
+        compute_left_eigenvectors=compute_left_eigenvectors,
+        compute_right_eigenvectors=compute_right_eigenvectors,
+        enable_eigvec_derivs=enable_eigvec_derivs,
+        implementation=implementation,
+    )
+    return found
+
+
+# --- svd: A = U diag(s) V^H -----------------------------------------------------------------------------------------------------
+
+
+def _svd_shapes(
+    shape: Shape, full_matrices: bool, compute_uv: bool, subset_by_index: tuple[int, int] | None, **_: Any
+) -> list[Shape]:
+    m, n = shape
+    rank = min(m, n)
+    if subset_by_index is not None:
+        if full_matrices and subset_by_index != (0, rank):
+            raise ValueError("full_matrices and subset_by_index cannot both be set")
+        rank = min(rank, subset_by_index[1] - subset_by_index[0])
+    vectors = [(m, m if full_matrices else rank), (n if full_matrices else rank, n)]
+    return [(rank,), *vectors] if compute_uv else [(rank,)]
+
+
+svd_p = linalg_primitive(
+    "svd",
+    (2,),
+    _svd_shapes,
+    lambda dtype, compute_uv, **_: [_real(dtype), dtype, dtype] if compute_uv else [_real(dtype)],
+    multiple_results=True,
+)
+
+
+@register_lowering(svd_p)
+def _(
+    ctx: LoweringContext,
+    x: str,
+    *,
+    full_matrices: bool,
+    compute_uv: bool,
+    subset_by_index: tuple[int, int] | None,
+    algorithm: SvdAlgorithm | None,
+) -> list[str]:
+    [aval], info = ctx.avals_in, lapack.info_of(ctx.avals_in[0])
+    m, n = aval.shape[-2:]
+    if subset_by_index not in (None, (0, min(m, n))):
+        raise NotImplementedError("subset_by_index not implemented for CPU and GPU")
+    if algorithm in (SvdAlgorithm.JACOBI, SvdAlgorithm.POLAR):
+        raise NotImplementedError("The SVD Jacobi and Polar algorithms are not implemented on CPU.")
+    if m == 0 or n == 0:
+        avals = ctx.avals_out
+        return inline_function(ctx, lambda _: [_ones_on_the_diagonal(out) for out in avals], [x], [aval])
+    batch, dtype = aval.shape[:-2], aval.dtype
+    shapes = _svd_shapes((m, n), bool(full_matrices), True, None)
+    s, u, vt = (
+        ShapedArray((*batch, *shape), kind) for shape, kind in zip(shapes, (_real(dtype), dtype, dtype), strict=True)
+    )
+    routine = "gesvd" if algorithm is SvdAlgorithm.QR else "gesdd"
+    mode = ("A" if full_matrices else "S") if compute_uv else "N"
+    _, *found, failed = lapack.call(ctx, routine, [x], [aval], [aval, s, u, vt, info], {0: 0}, {"mode": mode})
+    results = list(zip(found, (s, u, vt), strict=True))
+    return lapack.nan_where_failed(ctx, failed, info, results if compute_uv else results[:1])
+
+
+def _ones_on_the_diagonal(aval: ShapedArray) -> Any:
+    """What there is in place of the vectors of a matrix without elements; of its singular values, nothing."""
+    if aval.size == 0:
+        return full(aval.shape, 0, aval.dtype)
+    ones = eq(*(broadcasted_iota(np.int32, aval.shape, aval.ndim - 2 + i) for i in range(2)))
+    return convert_element_type(ones, aval.dtype)
+
+
+def svd(
+    x: Any,
+    *,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    subset_by_index: tuple[int, int] | None = None,
+    algorithm: SvdAlgorithm | None = None,
+) -> Any:
+    """`(u, s, vh)`, whose product u @ diag(s) @ vh is x: two rotations, and the singular values, which descend. With
+    `compute_uv=False` the latter alone. Without `full_matrices`, the rotations have no more vectors than there are values.
+    """
+    s, *vectors = svd_p.bind(
+        x, full_matrices=full_matrices, compute_uv=compute_uv, subset_by_index=subset_by_index, algorithm=algorithm
+    )
+    return (vectors[0], s, vectors[1]) if compute_uv else s

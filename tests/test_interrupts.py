@@ -1,0 +1,108 @@
+"""Ctrl-C while XLA compiles: it is heard at once, and the process ends by it and not by a fault.
+
+The programs of these tests run in processes of their own, and interrupt themselves.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="a process cannot send itself Ctrl-C here")
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+START = """
+import os, signal, sys, threading, time
+import numpy as np
+import jitkit as jk
+from jitkit import lax
+from jitkit.runtime import compiling
+
+def interrupt(*seconds):
+    for s in seconds:
+        timer = threading.Timer(s, os.kill, (os.getpid(), signal.SIGINT))
+        timer.daemon = True
+        timer.start()
+"""
+
+
+def run(program: str) -> subprocess.CompletedProcess[str]:
+    """Run a program in a fresh Python; its status is that of the shell, which adds 128 to a signal's number."""
+    done = subprocess.run(
+        [sys.executable, "-c", START + textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
+    done.returncode = 128 - done.returncode if done.returncode < 0 else done.returncode
+    return done
+
+
+@pytest.mark.parametrize("seconds", [0.02, 0.15])
+def test_a_compilation_that_is_interrupted_ends_before_the_process_does(seconds):
+    done = run(
+        f"""
+        def f(x):
+            for i in range(12):
+                x = lax.sort(lax.sin(x) @ x) * np.float32(i)
+            return x
+
+        lowered = jk.jit(f).lower(np.ones((30, 30), np.float32))
+        jk.devices()
+        interrupt({seconds})
+        try:
+            lowered.compile()
+            time.sleep(60)  # on a machine that compiles in no time
+        except KeyboardInterrupt:
+            print("interrupted")
+            raise
+        """
+    )
+    assert (done.returncode, done.stdout) == (130, "interrupted\n"), done.stderr
+
+
+SLOW = """
+def slow():
+    time.sleep({})
+    print("compiled")
+
+start = time.perf_counter()
+try:
+    interrupt({})
+    compiling._waited_for(slow)
+except KeyboardInterrupt:
+    print("interrupted after", round(time.perf_counter() - start))
+"""
+
+
+def test_the_wait_at_exit_is_for_what_was_left_and_says_so_when_it_is_long():
+    done = run(SLOW.format(2, 0.1))
+    assert done.stdout == "interrupted after 0\ncompiled\n"
+    assert "jitkit waits for XLA" in done.stderr
+    assert done.returncode == 0
+
+
+def test_a_second_interrupt_ends_the_wait():
+    done = run(SLOW.format(600, "0.1, 2.0"))
+    assert (done.returncode, done.stdout) == (130, "interrupted after 0\n")
+
+
+def test_what_the_compiler_raises_comes_back_from_the_thread():
+    done = run(
+        """
+        def fails():
+            raise jk.errors.JaxRuntimeError(threading.current_thread().name)
+
+        try:
+            compiling._waited_for(fails)
+        except jk.errors.JaxRuntimeError as error:
+            print(error)
+        print(compiling._waited_for(lambda: 3), len(compiling._compiling))
+        """
+    )
+    assert done.stdout == "jitkit compiles\n3 0\n"

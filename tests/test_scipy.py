@@ -1,0 +1,220 @@
+"""`jitkit.scipy`, `jitkit.ops`, windows and attention against JAX: the same jaxprs, the same types, the same bits."""
+
+from __future__ import annotations
+
+import jax
+import jax.ops
+import jax.scipy
+import numpy as np
+import pytest
+from lax_oracle import JAX_VERSION, describe, error_of
+
+import jitkit
+
+X = np.array(
+    [-25, -12, -8.5, -3, -1.5, -1, -0.5, -0.0, 0, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 5.5, 9, np.inf, -np.inf, np.nan], "f"
+)
+INTS = np.arange(-3, 5)
+RANDOM = np.random.RandomState(0)
+MATRIX = RANDOM.randn(5, 6).astype("f")
+QUERY, KEY = RANDOM.randn(2, 5, 4, 8).astype("f"), RANDOM.randn(2, 6, 4, 8).astype("f")
+IDS = np.array([0, 1, 1, -1, 3])
+
+ONE_OPERAND = (
+    "erf erfc erfinv expit logit i1e i1 gammaln loggamma gammasgn gamma factorial digamma entr ndtr ndtri log_ndtr logsumexp "
+    "softmax log_softmax"
+)
+TWO_OPERANDS = "xlogy xlog1py rel_entr kl_div"
+DISTRIBUTIONS = {
+    "norm": "pdf logpdf cdf logcdf sf logsf ppf isf",
+    "expon": "pdf logpdf cdf logcdf sf logsf ppf",
+    "uniform": "pdf logpdf cdf ppf",
+}
+
+# name: (program of the library and of operands, operands)
+SPECIAL = {
+    f"{name} of {kind}": (lambda lib, x, name=name: getattr(lib.scipy.special, name)(x), (x,))
+    for name in ONE_OPERAND.split()
+    for kind, x in {"floats": X, "ints": INTS, "halves": X.astype("e"), "a float": 0.5}.items()
+}
+SPECIAL |= {
+    f"{name} of {kind}": (lambda lib, x, y, name=name: getattr(lib.scipy.special, name)(x, y), xs)
+    for name in TWO_OPERANDS.split()
+    for kind, xs in {"floats": (X[:, None], X), "ints": (INTS, INTS), "a float": (0.5, X)}.items()
+}
+SPECIAL |= {
+    "polygamma": (lambda lib, n, x: lib.scipy.special.polygamma(n, x), (np.arange(8), np.abs(X[:8]) + 1)),
+    "multigammaln": (lambda lib, x: lib.scipy.special.multigammaln(x, 3), (X,)),
+    "log_ndtr, more exactly": (lambda lib, x: lib.scipy.special.log_ndtr(x, 7), (X,)),
+    "softmax along an axis": (lambda lib, x: lib.scipy.special.softmax(x, axis=0), (MATRIX,)),
+}
+STATISTICS = {
+    f"{family}.{name} of {kind}": (
+        lambda lib, *xs, family=family, name=name: getattr(getattr(lib.scipy.stats, family), name)(*xs),
+        xs,
+    )
+    for family, names in DISTRIBUTIONS.items()
+    for name in names.split()
+    for kind, xs in {"floats": (X,), "parameters": (X, 0.5, 2), "ints": (INTS,)}.items()
+}
+SEGMENTS = {
+    f"segment_{name} of {kind}, {options}": (
+        lambda lib, x, name=name, options=options: getattr(lib.ops, f"segment_{name}")(x, IDS, **options),
+        (x,),
+    )
+    for name in ("sum", "prod", "max", "min")
+    for kind, x in {"floats": MATRIX, "ints": MATRIX.astype(int), "bools": MATRIX > 0}.items()
+    for options in ({"num_segments": 4}, {"num_segments": 3, "bucket_size": 2})
+}
+WINDOWS = {
+    f"{name} in {options}": (
+        lambda lib, x, name=name, start=start, options=options: lib.lax.reduce_window(
+            x, start, getattr(lib.lax, name), **options
+        ),
+        (MATRIX,),
+    )
+    for name, start in {"add": 0.0, "max": -np.inf, "min": np.inf, "mul": 1.0}.items()
+    for options in (
+        {"window_dimensions": (2, 2)},
+        {"window_dimensions": (2, 3), "window_strides": (2, 1), "padding": "SAME"},
+        {
+            "window_dimensions": (1, 2),
+            "padding": ((1, 2), (0, 3)),
+            "window_dilation": (1, 2),
+            "base_dilation": (2, 1),
+        },
+    )
+}
+WINDOWS |= {
+    "ints": (lambda lib, x: lib.lax.reduce_window(x, 0, lib.lax.add, (2, 2)), (MATRIX.astype(int),)),
+    "a tree": (
+        lambda lib, x: lib.lax.reduce_window(
+            (x, x), (0.0, 1.0), lambda p, q: (p[0] + q[0], p[1] * q[1]), (2, 2)
+        ),
+        (MATRIX,),
+    ),
+    "a program in Python": (
+        lambda lib, x: lib.lax.reduce_window(x, 0.0, lambda p, q: p + 2 * q, (2, 2)),
+        (MATRIX,),
+    ),
+}
+ATTENTION = {
+    "plain": (lambda lib, q, k: lib.nn.dot_product_attention(q, k, k), (QUERY, KEY)),
+    "without a batch": (lambda lib, q, k: lib.nn.dot_product_attention(q, k, k), (QUERY[0], KEY[0])),
+    "groups of heads": (
+        lambda lib, q, k: lib.nn.dot_product_attention(q, k, k, is_causal=True),
+        (QUERY, KEY[:, :, :2]),
+    ),
+    "bias and mask": (
+        lambda lib, q, k, bias: lib.nn.dot_product_attention(q, k, k, bias, bias > 0, scale=0.5),
+        (QUERY, KEY, RANDOM.randn(1, 4, 5, 6).astype("f")),
+    ),
+    "lengths and windows": (
+        lambda lib, q, k: lib.nn.dot_product_attention(
+            q,
+            k,
+            k,
+            query_seq_lengths=np.int32([3, 5]),
+            key_value_seq_lengths=np.int32([3, 5]),
+            local_window_size=2,
+            return_residual=True,
+        ),
+        (QUERY, KEY),
+    ),
+    "values of another shape": (lambda lib, q, k: lib.nn.dot_product_attention(q, k, k[:, :3]), (QUERY, KEY)),
+    "heads that make no groups": (
+        lambda lib, q, k: lib.nn.dot_product_attention(q[:, :, :3], k, k),
+        (QUERY, KEY[:, :, :2]),
+    ),
+    "a mask of floats": (
+        lambda lib, q, k: lib.nn.dot_product_attention(q, k, k, mask=np.ones((2, 1, 5, 6))),
+        (QUERY, KEY),
+    ),
+}
+BATCHES = {
+    program: (
+        lambda lib, a, program=program: eval(program, {"jax": lib, "a": a, "np": np}),
+        (RANDOM.randn(3, 4, 4).astype("f"),),
+    )
+    for program in (
+        "jax.vmap(lambda b: jax.lax.linalg.triangular_solve(a[0], b, left_side=True))(a)",
+        "jax.vmap(lambda b: jax.lax.linalg.triangular_solve(a[0], b), in_axes=1, out_axes=2)(a)",
+        "jax.vmap(jax.numpy.linalg.svd)(a)",
+        "jax.vmap(lambda b: jax.lax.reduce_window(b, 0.0, jax.lax.add, (2, 2)), in_axes=1)(a)",
+        "jax.vmap(lambda b: jax.lax.reduce_window(b, 0.0, lambda p, q: p + q, (2, 2)), in_axes=1)(a)",
+        "jax.vmap(lambda b: jax.ops.segment_sum(b, np.array([0, 1, 1, 2]), 3))(a)",
+    )
+}
+TABLES = {
+    "attention": ATTENTION, "batches": BATCHES, "special": SPECIAL, "statistics": STATISTICS, "segments": SEGMENTS,
+    "windows": WINDOWS,
+}  # fmt: skip
+
+
+def traced(library, row):
+    """The jaxpr, or the error."""
+    program, operands = row
+    make = library.make_jaxpr(lambda *xs: program(library, *xs))
+    error = error_of(make, *operands)
+    return (None, error) if error else (make(*operands), None)
+
+
+@pytest.mark.skipif(JAX_VERSION >= (0, 11), reason="these bits are those of JAX 0.10")
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast")  # softmax of integers, in both
+@pytest.mark.parametrize("table", TABLES)
+def test_programs_and_results_are_those_of_jax(table):
+    good = {}
+    for name, row in TABLES[table].items():
+        (ours, our_error), (theirs, their_error) = traced(jitkit, row), traced(jax, row)
+        assert our_error == their_error, name
+        if ours is not None:
+            good[name] = row
+            if JAX_VERSION < (0, 11):
+                assert str(ours) == str(theirs), name
+    operands = [xs for _, xs in good.values()]
+
+    def everything(library):
+        return lambda values: [
+            program(library, *xs) for (program, _), xs in zip(good.values(), values, strict=True)
+        ]
+
+    ours, theirs = (library.jit(everything(library))(operands) for library in (jitkit, jax))
+    for name, a, b in zip(good, ours, theirs, strict=True):
+        for x, y in zip(jitkit.tree.leaves(a), jax.tree.leaves(b), strict=True):
+            assert describe(x) == describe(y), name
+            np.testing.assert_array_equal(
+                np.asarray(x).astype("f"), np.asarray(y).astype("f"), err_msg=name
+            )
+
+
+ERRORS = {
+    "complex entropy": lambda lib: lib.scipy.special.entr(X.astype("F")),
+    "complex sign of gamma": lambda lib: lib.scipy.special.gammasgn(X.astype("F")),
+    "polygamma of a float": lambda lib: lib.scipy.special.polygamma(X, X),
+    "ndtr of halves": lambda lib: lib.scipy.special.ndtr(X.astype("e")),
+    "log_ndtr of halves": lambda lib: lib.scipy.special.log_ndtr(X.astype("e")),
+    "too many terms": lambda lib: lib.scipy.special.log_ndtr(X, 31),
+    "no number of terms": lambda lib: lib.scipy.special.log_ndtr(X, 0.5),
+    "exact factorial": lambda lib: lib.scipy.special.factorial(3, exact=True),
+    "no number of segments": lambda lib: lib.jit(lambda i: lib.ops.segment_sum(MATRIX, i))(IDS),
+    "negative number of segments": lambda lib: lib.ops.segment_sum(MATRIX, IDS, -1),
+    "window of another rank": lambda lib: lib.lax.reduce_window(MATRIX, 0.0, lib.lax.add, (2,)),
+    "strides of another rank": lambda lib: lib.lax.reduce_window(MATRIX, 0.0, lib.lax.add, (2, 2), (1,)),
+    "window of nothing": lambda lib: lib.lax.reduce_window(MATRIX, 0.0, lib.lax.add, (0, 2)),
+    "unknown padding": lambda lib: lib.lax.reduce_window(MATRIX, 0.0, lib.lax.add, (2, 2), (1, 1), "x"),
+    "start of another type": lambda lib: lib.lax.reduce_window(IDS, 0.0, lambda p, q: p + q, (2,)),
+    "start of another tree": lambda lib: lib.lax.reduce_window(IDS, (0,), lib.lax.add, (2,)),
+    "sum of bools": lambda lib: lib.lax.reduce_window(MATRIX > 0, False, lib.lax.add, (2, 2)),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_what_jax_refuses_is_refused_in_its_words(name):
+    theirs, ours = (error_of(ERRORS[name], library) for library in (jax, jitkit))
+    assert theirs is not None
+    assert ours == theirs
+
+
+def test_the_number_of_segments_is_counted_where_it_is_known():
+    ours, theirs = (library.ops.segment_sum(library.numpy.asarray(MATRIX), IDS) for library in (jitkit, jax))
+    np.testing.assert_array_equal(ours, theirs)
