@@ -14,7 +14,7 @@ from jitkit.lax import add, convert_element_type
 from jitkit.lax.control_flow.agreement import carry_structure_error, carry_type_error, check_carry, promote_weak_inputs, same_type
 from jitkit.lax.control_flow.common import Body, Traced, avals_of
 from jitkit.lax.control_flow.derived import below_upper, count_by_scan, count_by_while, dtype_of_bounds, known_trips
-from jitkit.lax.control_flow.loops import _any, _where, bind_while, run_while, trace_both, write_while
+from jitkit.lax.control_flow.loops import bind_while, run_while, trace_both, write_while
 from jitkit.tree_util import PyTreeDef, tree_flatten, tree_unflatten, treedef_tuple
 
 
@@ -205,30 +205,18 @@ def lower_while(
     a name and its type. `ctx.lower_region(jaxpr, names, scope)` writes the equations of a jaxpr and
     returns the names of its outputs; the scopes are `while/cond` and `while/body`. The inputs of `cond_jaxpr` are
     its constants and the carry, those of `body_jaxpr` its own constants and the carry.
-
-    In a batch of loops, the answer of the condition is an array. The loop goes on while any of it is true
-    (`_any(ctx, name, aval)` writes that, and gives a scalar back as it came), and the body then asks for the carry as it
-    came, in the scope `while/body_pred`, which elements go on. The others keep it: `_where(ctx, goes_on, aval, after,
-    before, type of both)` writes the choice.
     """
     sizes = [cond_nconsts, body_nconsts]
-    [answer] = cond_jaxpr.out_avals
 
     def condition(*names: str) -> list[tuple[str, Any]]:
         cond_consts, _, carry = split_list(names, sizes)
         outs = ctx.lower_region(cond_jaxpr, cond_consts + carry, "while/cond")
-        return [(_any(ctx, outs[0], answer), answer.update(shape=()))]
+        return list(zip(outs, cond_jaxpr.out_avals, strict=True))
 
     def body(*names: str) -> list[tuple[str, Any]]:
         cond_consts, body_consts, carry = split_list(names, sizes)
-        after = ctx.lower_region(body_jaxpr, body_consts + carry, "while/body")
-        if answer.shape:
-            [goes_on] = ctx.lower_region(cond_jaxpr, cond_consts + carry, "while/body_pred")
-            after = [
-                _where(ctx, goes_on, answer, *each)
-                for each in zip(after, carry, cond_jaxpr.in_avals[cond_nconsts:], strict=True)
-            ]
-        return list(zip(cond_consts + body_consts + after, ctx.avals_in, strict=True))
+        carry = ctx.lower_region(body_jaxpr, body_consts + carry, "while/body")
+        return list(zip(cond_consts + body_consts + carry, ctx.avals_in, strict=True))
 
     outs = write_while(ctx, args, condition, body, body_jaxpr.effects)
     return outs[cond_nconsts + body_nconsts :]

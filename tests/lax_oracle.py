@@ -92,8 +92,12 @@ _KINDS = re.compile(r"(?<=subtypes of )[\w, ]+(?=\.)")
 
 def first_line(error):
     """An error's class and first line. JAX lists the kinds of dtype in the order of a set: here they are sorted."""
-    line = str(error).split("\n")[0]
-    return f"{type(error).__name__}: {_KINDS.sub(lambda m: ', '.join(sorted(m[0].split(', '))), line)}"
+    return f"{type(error).__name__}: {with_sorted_kinds(str(error).split(chr(10))[0])}"
+
+
+def with_sorted_kinds(line):
+    """A line of an error, in which the kinds of dtype are in the order of the alphabet."""
+    return _KINDS.sub(lambda m: ", ".join(sorted(m[0].split(", "))), line)
 
 
 def error_of(function, *args):

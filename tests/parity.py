@@ -506,6 +506,13 @@ def render_primitives() -> str:
 RULES_TEXT = """\
 Rules of transformations: *rule* where it has one, as in JAX, *none* where JAX has none either, because there is nothing to
 derive, nothing linear, or no operand that could be a batch.
+
+Jaxprs of derivatives are printed as JAX prints them (`tests/test_ad_*.py`), with these exceptions. `jacfwd`, `jacrev` and
+`hessian` make their basis of fewer operations (JAX's `eye` adds 0, splits what has one part, and converts to the same
+dtype). What `checkpoint` keeps by a policy is used as it is (JAX puts a `reduce_precision` after it), and policies have
+other names in print. Of equal jaxprs some are shared that JAX prints twice: those of updates in gradients of `scatter`,
+and of one jitted function in two others. A call of a `custom_vjp` function in the body of a scan leaves no empty call in front
+of the loop. A jitted program does not return arrays of dtype float0: `jit(grad(f, allow_int=True))` is refused.
 """
 
 

@@ -148,3 +148,35 @@ def test_an_integer_has_a_gradient_without_bytes():
     )
     assert float(of_x) == 1.0
     assert (of_n.dtype, of_n.shape) == (theirs[1].dtype, theirs[1].shape)
+
+
+def test_check_grads_tells_right_rules_from_wrong_ones():
+    jnp = jitkit.numpy
+    right = {"a": np.float32(0.3), "b": [np.arange(1.0, 4.0, dtype=np.float32)]}
+    jitkit.test_util.check_grads(
+        jitkit.jit(lambda d: jnp.sin(d["a"]) * d["b"][0] ** 2),
+        (right,),
+        1,
+        ("fwd", "rev", "lin"),
+        eps=1e-2,
+        rtol=1e-2,
+    )
+    wrong = jitkit.custom_jvp(lambda x: x * x)
+    wrong.defjvps(lambda t, out, x: t * x)
+    for mode in ("fwd", "rev"):
+        with pytest.raises(AssertionError, match="finite differences"):
+            jitkit.test_util.check_grads(wrong, (2.0,), 1, (mode,), eps=1e-2)
+
+
+@same_as_jax
+def test_callbacks_under_derivatives(jax, jnp):
+    seen = []
+
+    def f(x):
+        jax.debug.callback(lambda y: seen.append(float(y)), x * 2)
+        return x * x
+
+    values = [jax.grad(f)(3.0), jax.jvp(f, (2.0,), (1.0,)), jax.grad(jax.jit(f))(1.0)]
+    jax.effects_barrier()
+    pure = raised(jax.grad(lambda x: jax.pure_callback(np.sin, x, x)), np.float32(1))
+    return values, seen, pure

@@ -86,3 +86,19 @@ def test_jacobians_and_hessians_have_the_values_and_trees_of_jax(jax, jnp):
         raised(jax.hessian(lambda x: x), np.arange(2)),
     ]
     return [shapes_and_values(value, jax) for value in values], refused
+
+
+@same_as_jax
+def test_collectives_have_derivatives(jax, jnp):
+    lax = jax.lax
+
+    def inside(x):
+        return jax.vmap(
+            lambda y: lax.psum(jnp.sin(y), "i") * y + lax.ppermute(y * y, "i", [(0, 1), (1, 2), (2, 0)]),
+            axis_name="i",
+        )(x)
+
+    per_element = jax.vmap(
+        jax.grad(lambda y: lax.psum(jnp.sin(y) * y, "i") * lax.pmean(y, "i")), axis_name="i"
+    )
+    return shapes_and_values([jax.grad(lambda x: inside(x)[0])(X), per_element(X)], jax)

@@ -83,8 +83,8 @@ def test_iteration_is_one_operation_later(following):
 
 
 def test_inline_is_done_while_lowering_later(following):
-    doubled = jitkit.jit(lambda x: x * 2, inline=True)
     following(0, 10)
+    doubled = jitkit.jit(lambda x: x * 2, inline=True)
     assert "jit[" not in str(jitkit.make_jaxpr(doubled)(ROW))
     following(0, 12)
     late = jitkit.jit(lambda x: x * 2, inline=True)

@@ -6,9 +6,10 @@ import jax
 import numpy as np
 import pytest
 from lax_oracle import JAX_VERSION, describe, error_of
-from numpy_oracle import printed
 
 import jitkit
+
+of_this_version = pytest.mark.skipif(JAX_VERSION >= (0, 11), reason="these bits and words are those of JAX 0.10")
 
 RANDOM = np.random.RandomState(0)
 SQUARES = {
@@ -119,7 +120,7 @@ def test_programs_are_printed_as_in_jax(kind):
         ours, theirs = (library.make_jaxpr(run(library, code))(ALL[kind]) for library in (jitkit, jax))
         assert list(map(describe, ours.out_avals)) == list(map(describe, theirs.out_avals)), name
         if not any(word in name for word in known) and JAX_VERSION < (0, 11):
-            assert printed(ours) == printed(theirs), name
+            assert str(ours) == str(theirs), name
 
 
 def assert_same_results(codes, a):
@@ -134,6 +135,7 @@ def assert_same_results(codes, a):
             np.testing.assert_array_equal(np.asarray(a), np.asarray(b), err_msg=name)
 
 
+@of_this_version
 @pytest.mark.parametrize("kind", ["a batch", "complex numbers", "wide", "no columns"])
 def test_results_are_those_of_jax_bit_by_bit(kind):
     assert_same_results(programs_for(kind), ALL[kind])
@@ -181,6 +183,7 @@ ERRORS = programs("""
 """)
 
 
+@of_this_version
 @pytest.mark.parametrize("program", ERRORS)
 def test_what_jax_refuses_is_refused_in_its_words(program):
     a = SQUARES["floats"]

@@ -11,6 +11,7 @@ import jax
 import jax.numpy
 import numpy as np
 from hypothesis import strategies as st
+from lax_oracle import with_sorted_kinds
 from random_programs import Setting, pack, run, unpack, without
 from random_strategies import arguments, layouts, programs
 
@@ -45,7 +46,7 @@ def outcome(library, program, layout, args):
             jitted = lib.jit(f, static_argnums=1)
             outs = [call(args, 2), call(args, n=2), call(args, 1), call([np.asarray(x) for x in args], 2)]
         except Exception as error:
-            return type(error).__name__, str(error).split("\n")[0]
+            return type(error).__name__, with_sorted_kinds(str(error).split("\n")[0])
         traces = list(log)
         jaxpr = str(lib.make_jaxpr(f, static_argnums=1)(pack(layout, iter(args)), 2))
     values = [value for out in outs for value in (*out["all"], *out["last"])]

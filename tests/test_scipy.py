@@ -8,7 +8,6 @@ import jax.scipy
 import numpy as np
 import pytest
 from lax_oracle import JAX_VERSION, describe, error_of
-from numpy_oracle import printed
 
 import jitkit
 
@@ -132,14 +131,11 @@ ATTENTION = {
         (QUERY, KEY),
     ),
 }
-def evaluated(program):
-    """A row for a program that is a text."""
-    code = compile(program, "<program>", "eval")
-    return lambda lib, a: eval(code, {"jax": lib, "a": a, "np": np}), (RANDOM.randn(3, 4, 4).astype("f"),)
-
-
 BATCHES = {
-    program: evaluated(program)
+    program: (
+        lambda lib, a, program=program: eval(program, {"jax": lib, "a": a, "np": np}),
+        (RANDOM.randn(3, 4, 4).astype("f"),),
+    )
     for program in (
         "jax.vmap(lambda b: jax.lax.linalg.triangular_solve(a[0], b, left_side=True))(a)",
         "jax.vmap(lambda b: jax.lax.linalg.triangular_solve(a[0], b), in_axes=1, out_axes=2)(a)",
@@ -163,6 +159,7 @@ def traced(library, row):
     return (None, error) if error else (make(*operands), None)
 
 
+@pytest.mark.skipif(JAX_VERSION >= (0, 11), reason="these bits are those of JAX 0.10")
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast")  # softmax of integers, in both
 @pytest.mark.parametrize("table", TABLES)
 def test_programs_and_results_are_those_of_jax(table):
@@ -173,7 +170,7 @@ def test_programs_and_results_are_those_of_jax(table):
         if ours is not None:
             good[name] = row
             if JAX_VERSION < (0, 11):
-                assert printed(ours) == printed(theirs), name
+                assert str(ours) == str(theirs), name
     operands = [xs for _, xs in good.values()]
 
     def everything(library):

@@ -12,15 +12,14 @@ import re
 
 _TABLE = """\
 : CompilerEffortLevel Device NamedSharding P Ref Shard ad allow_f16_reductions api_util array_garbage_collection_guard
-auto_pcast checkpoint checkpoint_policies closure_convert copy_to_host_async custom_batching custom_gradient
-custom_vjp debug_infs default_prng_impl distributed dlpack ds empty_ref enable_checks enable_custom_prng export ffi
-float0 free_ref freeze fwd_and_bwd get_abstract_mesh get_mesh grad hessian host_count host_id host_ids image jacfwd
-jacobian jacrev jax2tf_associative_scan_reductions jvp legacy_prng_key linear_transpose linearize live_arrays
-make_array_from_callback make_array_from_process_local_data make_array_from_single_device_arrays make_mesh
-make_user_context memory monitoring named_call new_ref no_tracing numpy_dtype_promotion ops pmap
-print_environment_info profiler ref remat remove_size_one_mesh_axis_from_type reshard scipy set_mesh shard_map smap
-softmax_custom_jvp thread_guard threefry_partitionable transfer_guard transfer_guard_device_to_device
-transfer_guard_device_to_host transfer_guard_host_to_device use_abstract_mesh value_and_grad vjp vmap
+auto_pcast copy_to_host_async custom_batching debug_infs default_prng_impl distributed dlpack ds empty_ref
+enable_checks enable_custom_prng export ffi float0 free_ref freeze fwd_and_bwd get_abstract_mesh get_mesh host_count
+host_id host_ids image jax2tf_associative_scan_reductions legacy_prng_key live_arrays make_array_from_callback
+make_array_from_process_local_data make_array_from_single_device_arrays make_mesh make_user_context memory monitoring
+named_call new_ref no_tracing numpy_dtype_promotion pmap print_environment_info profiler ref
+remove_size_one_mesh_axis_from_type reshard set_mesh shard_map smap softmax_custom_jvp thread_guard
+threefry_partitionable transfer_guard transfer_guard_device_to_device transfer_guard_device_to_host
+transfer_guard_host_to_device use_abstract_mesh
 numpy: ComplexWarning apply_along_axis apply_over_axes argpartition array_repr array_str bartlett blackman c_
 character choose compress cumulative_prod delete einsum_path extract fft flexible frombuffer fromfile fromfunction
 fromiter frompyfunc fromstring hamming hanning histogram2d histogramdd i0 insert int1 intersect1d iterable kaiser load
@@ -28,27 +27,21 @@ mask_indices matvec minmax nanmedian nanpercentile nanquantile object_ packbits 
 polyder polydiv polyfit polyint polymul polysub put put_along_axis r_ ravel_multi_index roots save savez setdiff1d
 setxor1d sort_complex top_k trim_zeros ufunc uint1 unique_all unique_counts unique_inverse unique_values unpackbits
 unwrap vander vecmat
-numpy.linalg: cholesky cond det eig eigh eigvals eigvalsh inv lstsq matrix_power matrix_rank multi_dot pinv qr slogdet
-solve svd svdvals tensorinv tensorsolve
+numpy.linalg:
 numpy.fft: fft fft2 fftfreq fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2
 rfftfreq rfftn
 lax: AccuracyMode ConvGeneralDilatedDimensionNumbers FftType PrecisionLike RaggedDotDimensionNumbers RandomAlgorithm
-Tolerance all_gather all_gather_p all_to_all all_to_all_p approx_max_k approx_min_k approx_top_k_p axis_index
-axis_index_p axis_size bessel_i0e bessel_i0e_p betainc composite conv_general_dilated_local
-conv_general_dilated_patches conv_general_shape_tuple conv_transpose_shape_tuple custom_linear_solve custom_root
-dce_sink dce_sink_p device_put_p fft fft_p igamma igamma_grad_a igamma_grad_a_p igamma_p igammac igammac_p index_take
-linalg linear_solve_p one_minus_square one_minus_square_p pbroadcast pcast platform_dependent pmax pmax_p pmean pmin
-pmin_p polynomial polynomial_p ppermute ppermute_p precv psend pshuffle psum psum_p psum_scatter psum_scatter_start
-pswapaxes ragged_all_to_all ragged_all_to_all_p ragged_dot ragged_dot_general random_gamma_grad reduce_window
-reduce_window_max_p reduce_window_min_p reduce_window_p reduce_window_shape_tuple reduce_window_sum_p
-regularized_incomplete_beta_p rng_bit_generator rng_bit_generator_p rng_uniform rng_uniform_p scaled_dot
-select_and_gather_add_p select_and_scatter_add_p select_and_scatter_p sharding_constraint_p with_sharding_constraint
-lax.linalg: EigImplementation EighImplementation SvdAlgorithm cholesky cholesky_p cholesky_update cholesky_update_p
-eig eig_p eigh eigh_p hessenberg hessenberg_p householder_product householder_product_p lu lu_p
-lu_pivots_to_permutation lu_pivots_to_permutation_p ormqr ormqr_p qdwh qr qr_p schur schur_p svd svd_p
-symmetric_product symmetric_product_p triangular_solve triangular_solve_p tridiagonal tridiagonal_p tridiagonal_solve
-tridiagonal_solve_p
-nn: dot_product_attention get_scaled_dot_general_config scaled_dot_general scaled_matmul
+Tolerance all_to_all all_to_all_p approx_max_k approx_min_k approx_top_k_p bessel_i0e bessel_i0e_p betainc composite
+conv_general_dilated_local conv_general_dilated_patches conv_general_shape_tuple conv_transpose_shape_tuple
+custom_linear_solve custom_root dce_sink dce_sink_p device_put_p fft fft_p igamma igamma_grad_a igamma_grad_a_p
+igamma_p igammac igammac_p index_take linear_solve_p one_minus_square one_minus_square_p pbroadcast pcast
+platform_dependent polynomial polynomial_p precv psend psum_scatter psum_scatter_start pswapaxes ragged_all_to_all
+ragged_all_to_all_p ragged_dot ragged_dot_general random_gamma_grad regularized_incomplete_beta_p rng_bit_generator
+rng_bit_generator_p rng_uniform rng_uniform_p scaled_dot select_and_gather_add_p select_and_scatter_add_p
+select_and_scatter_p sharding_constraint_p with_sharding_constraint
+lax.linalg: cholesky_update cholesky_update_p hessenberg hessenberg_p ormqr ormqr_p qdwh schur schur_p
+symmetric_product symmetric_product_p tridiagonal tridiagonal_p tridiagonal_solve tridiagonal_solve_p
+nn: get_scaled_dot_general_config scaled_dot_general scaled_matmul
 nn.initializers:
 random: Key binomial dirichlet multinomial multivariate_normal orthogonal random_gamma_p
 tree_util:
@@ -56,20 +49,18 @@ tree:
 debug: DebugEffect OrderedDebugEffect breakpoint inspect_array_sharding log visualize_array_sharding
 visualize_sharding
 errors: InconclusiveDimensionOperation
-ops: segment_max segment_min segment_prod segment_sum
-scipy: cluster fft integrate interpolate linalg ndimage signal sparse special stats
-scipy.special: bernoulli bessel_jn beta betainc betaln boxcox boxcox1p comb dawsn digamma entr erf erfc erfcinv erfcx
-erfinv exp1 expi expit expn factorial fresnel gamma gammainc gammaincc gammaln gammasgn hyp1f1 hyp2f1 i0 i0e i1 i1e
-kl_div log_ndtr log_softmax loggamma logit logsumexp multigammaln ndtr ndtri owens_t poch polygamma rel_entr sici
-softmax spence sph_harm_y wofz xlog1py xlogy zeta
+ops:
+scipy: cluster fft integrate interpolate linalg ndimage signal sparse
+scipy.special: bernoulli bessel_jn beta betainc betaln boxcox boxcox1p comb dawsn erfcinv erfcx exp1 expi expn fresnel
+gammainc gammaincc hyp1f1 hyp2f1 i0 i0e owens_t poch sici spence sph_harm_y wofz zeta
 scipy.linalg: block_diag cho_factor cho_solve cholesky circulant companion convolution_matrix det dft eigh
 eigh_tridiagonal expm expm_frechet fiedler fiedler_companion funm hadamard hankel helmert hessenberg hilbert inv
 invhilbert invpascal leslie lu lu_factor lu_solve pascal polar qr qr_multiply rsf2csf schur solve solve_sylvester
 solve_triangular sqrtm svd toeplitz
-scipy.stats: bernoulli beta betabinom binom cauchy chi2 dirichlet expon gamma gaussian_kde gennorm geom gumbel_l
-gumbel_r laplace logistic mode multinomial multivariate_normal nbinom norm pareto poisson rankdata sem t truncnorm
-uniform vonmises wrapcauchy
-scipy.stats.norm: cdf isf logcdf logpdf logsf pdf ppf sf
+scipy.stats: bernoulli beta betabinom binom cauchy chi2 dirichlet gamma gaussian_kde gennorm geom gumbel_l gumbel_r
+laplace logistic mode multinomial multivariate_normal nbinom pareto poisson rankdata sem t truncnorm vonmises
+wrapcauchy
+scipy.stats.norm:
 scipy.signal: convolve convolve2d correlate correlate2d csd detrend fftconvolve istft stft welch
 scipy.ndimage: map_coordinates
 scipy.fft: dct dctn idct idctn

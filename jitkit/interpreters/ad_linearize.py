@@ -17,11 +17,22 @@ JAX: jax/_src/interpreters/ad.py:LinearizeTrace
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import compress
 from typing import Any, NamedTuple
 
 from .. import core
 from ..core import Primitive, Trace
-from ..jaxpr import DebugInfo, Jaxpr, convert_constvars_jaxpr, dce_jaxpr, jaxpr_as_fun, remembered
+from ..jaxpr import (
+    DebugInfo,
+    Jaxpr,
+    JaxprEqn,
+    Var,
+    convert_constvars_jaxpr,
+    dce_jaxpr,
+    dce_rules,
+    jaxpr_as_fun,
+    remembered,
+)
 from .ad import DualTrace
 from .ad_rules import JvpRule, Zero, instantiate_zeros, tangent_aval, zero_tangent
 from .partial_eval import DynamicJaxprTrace, DynamicJaxprTracer
@@ -108,7 +119,32 @@ class PartialTrace(Trace):
         if primitive in partial_eval_rules:
             return partial_eval_rules[primitive](self, *args, **params)
         with core.set_current_trace(self.tangents):
-            return primitive.bind(*args, **params)
+            written = primitive.bind(*args, **params)
+        if primitive in dce_rules:
+            return [
+                x if k is None else k
+                for x, k in zip(written, self._known_part(primitive, args, params), strict=True)
+            ]
+        return written
+
+    def _known_part(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> list[Any]:
+        """Those results of an operation with several, such as a loop, that depend on no tangent; None for the others."""
+        invars = [Var(core.get_aval(x)) for x in args]
+        outvars = [Var(aval) for aval in primitive.abstract_eval(*[v.aval for v in invars], **params)]
+        eqn = JaxprEqn(list(invars), outvars, primitive, params)
+        rule, count = dce_rules[primitive], len(outvars)
+        unknown = [self.is_tangent(x) for x in args]
+
+        def needs_tangents(wanted: list[bool]) -> bool:
+            return any(u and needed for u, needed in zip(unknown, rule(wanted, eqn)[0], strict=True))
+
+        known = [not needs_tangents([i == k for k in range(count)]) for i in range(count)]
+        needed, rest = rule(known, eqn)
+        if rest is None:
+            return [None] * count
+        with core.set_current_trace(self.parent):
+            values = iter(rest.primitive.bind(*compress(args, needed), **rest.params))
+        return [next(values) if k else None for k in known]
 
     def note(self, args: Sequence[Any]) -> None:
         """Pass on what the trace around wants to know."""
@@ -209,7 +245,7 @@ def linearize_jaxpr(
         sources = [*jaxpr.consts, *inputs]
         may = (forward,) * len(sources) if isinstance(forward, bool) else forward
         allowed = {id(x): i for i, (x, allowed) in enumerate(zip(sources, may, strict=True)) if allowed}
-        return _two_jaxprs(primal_trace, tangent_trace, outs, tangents, allowed, info)
+        return _two_jaxprs(primal_trace, tangent_trace, outs, tangents, allowed, info, prune=True)
     finally:
         for each in (trace, tangent_trace, primal_trace):
             each.end()
@@ -222,22 +258,27 @@ def _two_jaxprs(
     tangents: Sequence[Any],
     sources: dict[int, int],
     info: DebugInfo,
+    prune: bool,
 ) -> LinearizedJaxpr:
     """What two traces wrote, as jaxprs: the first computes `outs` and what the second closed over, but for what is in
-    `sources`, by `id`.
+    `sources`, by `id`. `prune` says whether what nobody needs is left out of it.
     """
     written, nonzero = _finish(second, tangents, info)
     forwarded = tuple(sources.get(id(x)) for x in written.consts)
     residuals = [x for x, place in zip(written.consts, forwarded, strict=True) if place is None]
     computed = first.to_jaxpr([*outs, *residuals], info.with_unknown_names())
-    primal, _ = dce_jaxpr(computed, True, instantiate=True)
+    primal = dce_jaxpr(computed, True, instantiate=True)[0] if prune else computed
     return LinearizedJaxpr(primal, len(residuals), nonzero, forwarded, convert_constvars_jaxpr(written))
 
 
 @remembered
-def split_jaxpr(jaxpr: Jaxpr, unknown: tuple[bool, ...]) -> LinearizedJaxpr:
+def split_jaxpr(
+    jaxpr: Jaxpr, unknown: tuple[bool, ...], instantiate: tuple[bool, ...] = (), forward: bool = True
+) -> LinearizedJaxpr:
     """Two jaxprs for one of which some inputs are unknown: from the known inputs to the known outputs and residuals, and
     from residuals and unknown inputs to the other outputs, those that are `nonzero`.
+
+    `instantiate` says which outputs count as unknown in any case, `forward` whether inputs may be residuals as they are.
     """
     info = jaxpr.debug_info
     known_trace = DynamicJaxprTrace(core.current_trace(), info)
@@ -250,11 +291,13 @@ def split_jaxpr(jaxpr: Jaxpr, unknown: tuple[bool, ...]) -> LinearizedJaxpr:
         ]
         with core.set_current_trace(trace):
             outs = jaxpr_as_fun(jaxpr)(*inputs)
-        known = [x for x in outs if not trace.is_tangent(x)]
-        later = [x if trace.is_tangent(x) else zero_tangent(x) for x in outs]
+        always = instantiate or (False,) * len(outs)
+        is_later = [inst or trace.is_tangent(x) for x, inst in zip(outs, always, strict=True)]
+        known = [x for x, after in zip(outs, is_later, strict=True) if not after]
+        later = [x if after else zero_tangent(x) for x, after in zip(outs, is_later, strict=True)]
         known_inputs = [x for x in inputs if not trace.is_tangent(x)]
-        sources = {id(x): i for i, x in enumerate([*jaxpr.consts, *known_inputs])}
-        return _two_jaxprs(known_trace, unknown_trace, known, later, sources, info)
+        sources = {id(x): i for i, x in enumerate([*jaxpr.consts, *known_inputs])} if forward else {}
+        return _two_jaxprs(known_trace, unknown_trace, known, later, sources, info, prune=False)
     finally:
         for each in (trace, unknown_trace, known_trace):
             each.end()

@@ -17,9 +17,9 @@ JAX: jax/_src/callback.py:emit_python_callback
 from __future__ import annotations
 
 import dataclasses
-import logging
+import importlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from .. import core, runtime
 from ..base import traceback_util
 from ..core import Primitive, ShapedArray, abstract_token, dtypes
 from ..core.effects import Effect, io_effect, ordered_io_effect
+from ..interpreters.ad_rules import primitive_jvps
 from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher
 from ..interpreters.mlir import FIRST_DEVICE, LoweringContext, register_lowering, type_of
 from ..runtime import array
@@ -35,8 +36,6 @@ from ..tree_util import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_unf
 from .control_flow import map as lax_map
 from .control_flow import scan
 from .shaping import broadcast
-
-logger = logging.getLogger(__name__)
 
 _TARGETS = {"cpu": "cpu", "gpu": "gpu", "cuda": "gpu", "rocm": "gpu"}
 
@@ -140,7 +139,7 @@ def reported(what: str, function: Callable[..., Any], *args: Any) -> Any:
         return function(*args)
     except BaseException as error:
         traceback_util.filter_traceback(error)
-        logger.exception("%s failed", what)
+        importlib.import_module("logging").getLogger(__name__).exception("%s failed", what)
         raise
 
 
@@ -167,8 +166,19 @@ def _result_types(*avals: Any, result_avals: tuple[Any, ...], **params: Any) -> 
     return list(result_avals)
 
 
+def _refuse(message: str) -> Callable[..., NoReturn]:
+    def rule(*_: Any, **params: Any) -> NoReturn:
+        raise ValueError(message)
+
+    return rule
+
+
 pure_callback_p.def_abstract_eval(_result_types)
 io_callback_p.def_abstract_eval(_result_types)
+primitive_jvps[io_callback_p] = _refuse("IO callbacks do not support JVP.")
+primitive_jvps[pure_callback_p] = _refuse(
+    "Pure callbacks do not support JVP. Please use `jax.custom_jvp` to use callbacks while taking gradients."
+)
 
 
 @register_lowering(pure_callback_p)

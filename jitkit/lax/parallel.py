@@ -110,21 +110,21 @@ def _times(x: Any, count: int) -> Any:
 
 
 psum_p = _define_reduction("psum", reduce_sum, _times)
-pmax_p = _define_reduction("pmax", reduce_max, lambda x, count: x)
-pmin_p = _define_reduction("pmin", reduce_min, lambda x, count: x)
 
 
 def _transpose_psum(ct: Any, x: Any, *, axes: Axes, axis_index_groups: None) -> list[Any]:
-    """Each element counts in the sums that all elements get, so all cotangents are summed."""
+    """Each element counts for the sum, which all elements have: so the cotangents of all of them are summed."""
     numbers = [axis for axis in axes if isinstance(axis, int)]
     if numbers:
-        shape = x.aval.shape
-        ct = broadcast_in_dim(ct, shape, tuple(np.delete(np.arange(len(shape)), numbers)))
+        kept = [axis for axis in range(x.aval.ndim) if axis not in numbers]
+        ct = broadcast_in_dim(ct, x.aval.shape, kept)
     names = tuple(axis for axis in axes if not isinstance(axis, int))
-    return [psum_p.bind(ct, axes=names, axis_index_groups=axis_index_groups)]
+    return [psum_p.bind(ct, axes=names, axis_index_groups=axis_index_groups) if names else ct]
 
 
 deflinear(psum_p, _transpose_psum)
+pmax_p = _define_reduction("pmax", reduce_max, lambda x, count: x)
+pmin_p = _define_reduction("pmin", reduce_min, lambda x, count: x)
 
 
 def _reduce_leaf(primitive: Primitive, x: Any, axis_name: Any, axis_index_groups: Any) -> Any:

@@ -20,7 +20,7 @@ from jitkit.lax import add, convert_element_type
 from jitkit.lax.control_flow.agreement import carry_structure_error, carry_type_error, check_carry, promote_weak_inputs, same_type
 from jitkit.lax.control_flow.common import Body, Traced, avals_of
 from jitkit.lax.control_flow.derived import below_upper, count_by_scan, count_by_while, dtype_of_bounds, known_trips
-from jitkit.lax.control_flow.loops import _any, _where, bind_while, run_while, trace_both, write_while
+from jitkit.lax.control_flow.loops import bind_while, run_while, trace_both, write_while
 from jitkit.tree_util import PyTreeDef, tree_flatten, tree_unflatten, treedef_tuple
 
 
@@ -134,11 +134,6 @@ def lower_while(
     a name and its type. `ctx.lower_region(jaxpr, names, scope)` writes the equations of a jaxpr and
     returns the names of its outputs; the scopes are `while/cond` and `while/body`. The inputs of `cond_jaxpr` are
     its constants and the carry, those of `body_jaxpr` its own constants and the carry.
-
-    In a batch of loops, the answer of the condition is an array. The loop goes on while any of it is true
-    (`_any(ctx, name, aval)` writes that, and gives a scalar back as it came), and the body then asks for the carry as it
-    came, in the scope `while/body_pred`, which elements go on. The others keep it: `_where(ctx, goes_on, aval, after,
-    before, type of both)` writes the choice.
     """
     raise NotImplementedError("08.5")
 

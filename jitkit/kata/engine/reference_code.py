@@ -22,7 +22,7 @@ STANDARD_LIBRARY = (
     "ast", "base64", "collections", "concurrent.futures", "contextvars", "copy", "dataclasses", "datetime",
     "decimal", "difflib", "dis", "enum", "fractions", "functools", "getpass", "hashlib", "html",
     "importlib.metadata", "inspect", "itertools", "json", "keyword", "linecache", "logging", "math", "numbers",
-    "operator", "pathlib", "pickle", "pprint", "queue", "random", "shutil", "statistics", "string", "struct",
+    "operator", "pathlib", "pickle", "pprint", "queue", "random", "shutil", "statistics", "string", "struct", "sysconfig",
     "subprocess", "tempfile", "textwrap", "threading", "timeit", "tokenize", "traceback", "types", "typing",
     "unicodedata", "uuid", "warnings", "weakref", "zlib",
 )  # fmt: skip

@@ -122,7 +122,7 @@ class LearnerFile(NamedTuple):
                     chosen.add(i)
                     wanted |= _names_used(node)
                     grew = True
-        return [candidates[i] for i in sorted(chosen)]
+        return [_only(candidates[i], wanted) for i in sorted(chosen)]
 
     def helping_methods(self, target: Target) -> list[Function]:
         """The methods that the learner added to the class of a target."""
@@ -396,6 +396,17 @@ def _functions(body: Sequence[ast.stmt], prefix: str = "") -> Iterator[tuple[str
             yield prefix + node.name, node
         elif isinstance(node, ast.ClassDef):
             yield from _functions(node.body, f"{prefix}{node.name}.")
+
+
+def _only(node: ast.stmt, wanted: set[str]) -> ast.stmt:
+    """An import of nothing but the wanted names; another statement as it is. The module that it goes to may be one that
+    the rest of the names cannot be imported in yet.
+    """
+    if not isinstance(node, ast.Import | ast.ImportFrom):
+        return node
+    reduced = copy.copy(node)
+    reduced.names = [a for a in node.names if (a.asname or a.name.partition(".")[0]) in wanted]
+    return reduced
 
 
 def _may_help(node: ast.stmt) -> bool:

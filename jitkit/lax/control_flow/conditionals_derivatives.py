@@ -12,9 +12,16 @@ from collections.abc import Callable, Sequence
 from itertools import compress
 from typing import Any
 
-from ...core import get_aval
+from ...base.util import merge_lists, partition_list
+from ...core import get_aval, set_current_trace
 from ...interpreters import ad
-from ...interpreters.ad_linearize import linearize_jaxpr, linearize_rules
+from ...interpreters.ad_linearize import (
+    PartialTrace,
+    linearize_jaxpr,
+    linearize_rules,
+    partial_eval_rules,
+    split_jaxpr,
+)
 from ...interpreters.ad_rules import Zero, is_undefined, primitive_jvps, primitive_transposes
 from ...interpreters.ad_transpose import transpose_jaxpr
 from ...interpreters.partial_eval import trace_to_jaxpr
@@ -57,6 +64,29 @@ def _linearize(
         return ad.with_zeros(made, nonzero_out, branches[0].out_avals)
 
     return outs[:count], linear
+
+
+def _partial_eval(
+    trace: PartialTrace, index: Any, *operands: Any, branches: Sequence[Jaxpr], **params: Any
+) -> list[Any]:
+    """What depends on no tangent is chosen between now, the rest later. A result is known if it is in all branches."""
+    if trace.is_tangent(index):
+        with set_current_trace(trace.tangents):
+            return list(cond_p.bind(index, *operands, branches=branches, **params))
+    unknown = tuple(map(trace.is_tangent, operands))
+    later_out = _any([split_jaxpr(branch, unknown, (), False).nonzero for branch in branches])
+    both = [split_jaxpr(branch, unknown, later_out, False) for branch in branches]
+    count = len(later_out) - sum(later_out)
+    avals, places = merge_types([each.primal.out_avals[count:] for each in both])
+    given = tuple(avals)
+    first = [with_outputs(each.primal, count, given, at) for each, at in zip(both, places, strict=True)]
+    second = [with_inputs(each.tangent, given, at) for each, at in zip(both, places, strict=True)]
+    known, rest = partition_list(unknown, operands)
+    with set_current_trace(trace.parent):
+        outs = cond_p.bind(index, *known, branches=tuple(first), **params)
+    with set_current_trace(trace.tangents):
+        made = cond_p.bind(index, *outs[count:], *rest, branches=tuple(second), **params)
+    return merge_lists(later_out, outs[:count], made)
 
 
 def merge_types(per_branch: Sequence[Sequence[Any]]) -> tuple[list[Any], list[tuple[int, ...]]]:
@@ -113,4 +143,5 @@ def _transpose(
 
 primitive_jvps[cond_p] = _jvp
 linearize_rules[cond_p] = _linearize
+partial_eval_rules[cond_p] = _partial_eval
 primitive_transposes[cond_p] = _transpose

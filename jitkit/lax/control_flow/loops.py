@@ -65,7 +65,8 @@ def _(*avals: Any, cond_jaxpr: Jaxpr, body_jaxpr: Jaxpr, cond_nconsts: int, body
 def _(ctx: LoweringContext, *args: str, **params: Any) -> list[str]:
     if ordered_effects(params["cond_jaxpr"].effects):
         return inline_function(ctx, lambda *values: _asked_in_body(*values, **params), args, ctx.avals_in)
-    return lower_while(ctx, *args, **params)
+    lower = lower_batch_of_loops if params["cond_jaxpr"].out_avals[0].shape else lower_while
+    return lower(ctx, *args, **params)
 
 
 def lower_while(
@@ -89,11 +90,33 @@ def lower_while(
     a name and its type. `ctx.lower_region(jaxpr, names, scope)` writes the equations of a jaxpr and
     returns the names of its outputs; the scopes are `while/cond` and `while/body`. The inputs of `cond_jaxpr` are
     its constants and the carry, those of `body_jaxpr` its own constants and the carry.
+    """
+    sizes = [cond_nconsts, body_nconsts]
 
-    In a batch of loops, the answer of the condition is an array. The loop goes on while any of it is true
-    (`_any(ctx, name, aval)` writes that, and gives a scalar back as it came), and the body then asks for the carry as it
-    came, in the scope `while/body_pred`, which elements go on. The others keep it: `_where(ctx, goes_on, aval, after,
-    before, type of both)` writes the choice.
+    def condition(*names: str) -> list[tuple[str, Any]]:
+        cond_consts, _, carry = split_list(names, sizes)
+        outs = ctx.lower_region(cond_jaxpr, cond_consts + carry, "while/cond")
+        return list(zip(outs, cond_jaxpr.out_avals, strict=True))
+
+    def body(*names: str) -> list[tuple[str, Any]]:
+        cond_consts, body_consts, carry = split_list(names, sizes)
+        carry = ctx.lower_region(body_jaxpr, body_consts + carry, "while/body")
+        return list(zip(cond_consts + body_consts + carry, ctx.avals_in, strict=True))
+
+    outs = write_while(ctx, args, condition, body, body_jaxpr.effects)
+    return outs[cond_nconsts + body_nconsts :]
+
+
+def lower_batch_of_loops(
+    ctx: LoweringContext,
+    *args: str,
+    cond_jaxpr: Jaxpr,
+    body_jaxpr: Jaxpr,
+    cond_nconsts: int,
+    body_nconsts: int,
+) -> list[str]:
+    """The same where the answer of the condition is an array: the loop goes on while any element does, and those that do not
+    keep their carry.
     """
     sizes = [cond_nconsts, body_nconsts]
     [answer] = cond_jaxpr.out_avals
@@ -106,13 +129,12 @@ def lower_while(
     def body(*names: str) -> list[tuple[str, Any]]:
         cond_consts, body_consts, carry = split_list(names, sizes)
         after = ctx.lower_region(body_jaxpr, body_consts + carry, "while/body")
-        if answer.shape:
-            [goes_on] = ctx.lower_region(cond_jaxpr, cond_consts + carry, "while/body_pred")
-            after = [
-                _where(ctx, goes_on, answer, *each)
-                for each in zip(after, carry, cond_jaxpr.in_avals[cond_nconsts:], strict=True)
-            ]
-        return list(zip(cond_consts + body_consts + after, ctx.avals_in, strict=True))
+        [goes_on] = ctx.lower_region(cond_jaxpr, cond_consts + carry, "while/body_pred")
+        kept = [
+            _where(ctx, goes_on, answer, *each)
+            for each in zip(after, carry, cond_jaxpr.in_avals[cond_nconsts:], strict=True)
+        ]
+        return list(zip(cond_consts + body_consts + kept, ctx.avals_in, strict=True))
 
     outs = write_while(ctx, args, condition, body, body_jaxpr.effects)
     return outs[cond_nconsts + body_nconsts :]

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 from ... import core
 from ...base.util import merge_lists, split_list
 from ...interpreters import ad
-from ...interpreters.ad_linearize import PartialTrace, partial_eval_rules
+from ...interpreters.ad_linearize import PartialTrace, partial_eval_rules, split_jaxpr
 from ...interpreters.ad_rules import (
     Zero,
     instantiate_zeros,
@@ -25,7 +25,7 @@ from ...interpreters.ad_rules import (
     primitive_transposes,
     tangent_aval,
 )
-from ...jaxpr import Jaxpr, Var, dce_jaxpr, in_order, interleaved, known_outputs, remembered
+from ...jaxpr import Jaxpr, Var, dce_jaxpr, in_order, interleaved, keep_outputs, known_outputs, remembered
 from .loops import while_p
 
 
@@ -85,8 +85,8 @@ def _partial_eval(
     known = [not trace.is_tangent(x) for x in operands]
     cond_known, body_known, carry_known = split_list(known, [cond_nconsts, body_nconsts])
     while True:
-        found = known_outputs(body_jaxpr, [*body_known, *carry_known])
-        found = [before and now for before, now in zip(carry_known, found, strict=True)]
+        body = split_jaxpr(body_jaxpr, tuple(not k for k in (*body_known, *carry_known)))
+        found = [before and not later for before, later in zip(carry_known, body.nonzero, strict=True)]
         if found == carry_known:
             break
         carry_known = found
@@ -97,13 +97,14 @@ def _partial_eval(
     if not any(carry_known) or not known_outputs(cond_jaxpr, [*cond_known, *carry_known])[0]:
         return list(written)
     mask = [*cond_known, *body_known, *carry_known]
+    is_known = [k for k, unknown in zip(carry_known, body.nonzero, strict=True) if not unknown]
     with core.set_current_trace(trace.parent):
         outs = while_p.bind(
             *compress(operands, mask),
             cond_nconsts=sum(cond_known),
             cond_jaxpr=dce_jaxpr(cond_jaxpr, True, instantiate=[*cond_known, *carry_known])[0],
             body_nconsts=sum(body_known),
-            body_jaxpr=dce_jaxpr(body_jaxpr, carry_known, instantiate=[*body_known, *carry_known])[0],
+            body_jaxpr=keep_outputs(body.primal, (*is_known, *[False] * body.num_residuals)),
         )
     unknown = [x for x, is_known in zip(written, carry_known, strict=True) if not is_known]
     return merge_lists(carry_known, unknown, outs)
