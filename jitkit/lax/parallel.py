@@ -116,10 +116,10 @@ def _transpose_psum(ct: Any, x: Any, *, axes: Axes, axis_index_groups: None) -> 
     """Each element counts for the sum, which all elements have: so the cotangents of all of them are summed."""
     numbers = [axis for axis in axes if isinstance(axis, int)]
     if numbers:
-        kept = [axis for axis in range(x.aval.ndim) if axis not in numbers]
+        kept = tuple(np.delete(np.arange(x.aval.ndim), numbers))
         ct = broadcast_in_dim(ct, x.aval.shape, kept)
     names = tuple(axis for axis in axes if not isinstance(axis, int))
-    return [psum_p.bind(ct, axes=names, axis_index_groups=axis_index_groups) if names else ct]
+    return [psum_p.bind(ct, axes=names, axis_index_groups=axis_index_groups)]  # also over no names, as in JAX
 
 
 deflinear(psum_p, _transpose_psum)
