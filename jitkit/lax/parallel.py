@@ -113,13 +113,13 @@ psum_p = _define_reduction("psum", reduce_sum, _times)
 
 
 def _transpose_psum(ct: Any, x: Any, *, axes: Axes, axis_index_groups: None) -> list[Any]:
-    """Each element counts for the sum, which all elements have: so the cotangents of all of them are summed."""
+    """Each element counts in the sums that all elements get, so all cotangents are summed."""
     numbers = [axis for axis in axes if isinstance(axis, int)]
     if numbers:
-        kept = [axis for axis in range(x.aval.ndim) if axis not in numbers]
-        ct = broadcast_in_dim(ct, x.aval.shape, kept)
+        shape = x.aval.shape
+        ct = broadcast_in_dim(ct, shape, tuple(np.delete(np.arange(len(shape)), numbers)))
     names = tuple(axis for axis in axes if not isinstance(axis, int))
-    return [psum_p.bind(ct, axes=names, axis_index_groups=axis_index_groups) if names else ct]
+    return [psum_p.bind(ct, axes=names, axis_index_groups=axis_index_groups)]
 
 
 deflinear(psum_p, _transpose_psum)
