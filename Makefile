@@ -9,6 +9,8 @@ ON_ALL_CORES := -n auto --dist worksteal
 BENCH_ARGS ?=
 FUZZ_EXAMPLES ?= 2000
 
+unexport PYTHONDONTWRITEBYTECODE
+
 BIN := .venv/bin
 JITKIT := $(BIN)/python -m jitkit.kata
 CHOSEN := $(if $(PYTHON),"$(PYTHON)")

@@ -6,12 +6,14 @@ JAX: jax/_src/flatten_util.py:ravel_pytree
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from . import lax
+from .base import missing_names
 from .core import dtypes
 from .lax.convert import _convert_element_type
 from .tree_util import PyTreeDef, tree_flatten, tree_unflatten
@@ -69,3 +71,5 @@ class Unravel:
                 leaf = _convert_element_type(leaf, self.leaf_dtypes[i], warn_on_complex_to_real_cast=False)
             leaves.append(leaf)
         return tree_unflatten(self.treedef, leaves)
+
+missing_names.explain("flatten_util", sys.modules[__name__])

@@ -5,12 +5,14 @@ JAX: jax/_src/ops/scatter.py:segment_sum
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from . import lax
+from .base import missing_names
 from .core import dtypes
 from .core.tracer import concrete_or_error
 from .lax.reduction import max_identity, min_identity
@@ -83,3 +85,5 @@ segment_sum = _segments("segment_sum", lax.scatter_add, lambda dtype: 0, reducti
 segment_prod = _segments("segment_prod", lax.scatter_mul, lambda dtype: 1, reductions.prod, "The products")
 segment_max = _segments("segment_max", lax.scatter_max, _least, reductions.max, "The greatest elements")
 segment_min = _segments("segment_min", lax.scatter_min, _greatest, reductions.min, "The least elements")
+
+missing_names.explain("ops", sys.modules[__name__])

@@ -15,6 +15,8 @@ for _name in [name for name in os.environ if name.startswith(("JITKIT_", "JAX_")
     if _name != "JITKIT_FUZZ_EXAMPLES":  # the workers of pytest-xdist inherit it from here
         del os.environ[_name]
 os.environ["JAX_PLATFORMS"] = "cpu"
+# Or each of the processes that tests start would compile jitkit anew: half a second.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 from importlib.metadata import version
 
@@ -95,7 +97,7 @@ def pytest_collection_modifyitems(config, items):
             if FUZZ_EXAMPLES:
                 count = int(FUZZ_EXAMPLES)
             elif config.option.markexpr == WITHOUT_TAILS:
-                count = max(25, count // 5)
+                count = max(25, count // 8)
             item.obj._hypothesis_internal_use_settings = hypothesis.settings(usual, max_examples=count)
 
 

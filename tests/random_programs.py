@@ -48,9 +48,10 @@ def unpack(layout: Layout, tree: Any) -> list[Any]:
 
 
 class Instruction(NamedTuple):
-    """`op` applied to values by number; `params` are Python values; `body` is the program of a nested jit, of what is mapped, of the body of
-    a loop, or of a branch, and `other` that of another branch, or of what a scan collects; `layout` is the tree in which a
-    nested function takes its operands."""
+    """`op` applied to values by number; `params` are Python values; `body` is the program of a nested jit, of what is
+    mapped, of the body of a loop, or of a branch, and `other` that of another branch, or of what a scan collects;
+    `layout` is the tree in which a nested function takes its operands.
+    """
 
     op: str
     operands: tuple[int, ...]

@@ -13,6 +13,7 @@ from twin import JAX_VERSION, raised, same_as_jax, warned
 
 import jitkit as jk
 import jitkit.numpy as jnp
+from jitkit.signature.argument_spec import resolve_spec
 
 # --- donation -----------------------------------------------------------------------------------------------
 
@@ -508,3 +509,12 @@ def test_a_jax_array_and_an_equal_array_share_an_entry(jax, jnp):
         f({"a": jnp.ones(2)}),
     )
     return len(log), f._cache_size()
+
+
+def test_static_arguments_of_library_functions_are_what_their_signatures_say():
+    """`fused` reads them from the code object: a misspelt name would go unnoticed."""
+    functions = [f._jitted for room in (jnp, jk.lax, jk.nn) for f in vars(room).values() if hasattr(f, "_jitted")]
+    assert sum(not f.staged for f in functions) > 50
+    for f in functions:
+        spec = f.options.spec
+        assert resolve_spec(f.fun, None, spec.static_argnames or None, None, None) == spec or f.staged, f.name

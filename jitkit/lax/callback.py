@@ -17,7 +17,7 @@ JAX: jax/_src/callback.py:emit_python_callback
 from __future__ import annotations
 
 import dataclasses
-import logging
+import importlib
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -36,8 +36,6 @@ from ..tree_util import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_unf
 from .control_flow import map as lax_map
 from .control_flow import scan
 from .shaping import broadcast
-
-logger = logging.getLogger(__name__)
 
 _TARGETS = {"cpu": "cpu", "gpu": "gpu", "cuda": "gpu", "rocm": "gpu"}
 
@@ -141,7 +139,7 @@ def reported(what: str, function: Callable[..., Any], *args: Any) -> Any:
         return function(*args)
     except BaseException as error:
         traceback_util.filter_traceback(error)
-        logger.exception("%s failed", what)
+        importlib.import_module("logging").getLogger(__name__).exception("%s failed", what)
         raise
 
 

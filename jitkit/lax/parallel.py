@@ -114,19 +114,6 @@ pmax_p = _define_reduction("pmax", reduce_max, lambda x, count: x)
 pmin_p = _define_reduction("pmin", reduce_min, lambda x, count: x)
 
 
-def _transpose_psum(ct: Any, x: Any, *, axes: Axes, axis_index_groups: None) -> list[Any]:
-    """Each element counts in the sums that all elements get, so all cotangents are summed."""
-    numbers = [axis for axis in axes if isinstance(axis, int)]
-    if numbers:
-        shape = x.aval.shape
-        ct = broadcast_in_dim(ct, shape, tuple(np.delete(np.arange(len(shape)), numbers)))
-    names = tuple(axis for axis in axes if not isinstance(axis, int))
-    return [psum_p.bind(ct, axes=names, axis_index_groups=axis_index_groups)]
-
-
-deflinear(psum_p, _transpose_psum)
-
-
 def _reduce_leaf(primitive: Primitive, x: Any, axis_name: Any, axis_index_groups: Any) -> Any:
     if axis_index_groups is not None:
         raise NotImplementedError("axis_index_groups not supported in vmap collectives.")

@@ -144,7 +144,7 @@ class MissLog:
         if not origin.is_ours:
             _all_misses.append(miss)
             if config.value("explain_cache_misses"):
-                logger.warning("%s", _log_text(miss))
+                logger().warning("%s", _log_text(miss))
         return record
 
     def _remember(self, record: CallRecord) -> int | None:

@@ -5,6 +5,9 @@ JAX: jax/_src/nn/functions.py:softmax
 
 from __future__ import annotations
 
+import sys
+
+from ..base import missing_names
 from ..numpy import tanh as tanh
 from . import initializers as initializers
 from .attention import dot_product_attention as dot_product_attention
@@ -38,3 +41,6 @@ from .functions import sparse_sigmoid as sparse_sigmoid
 from .functions import squareplus as squareplus
 from .functions import standardize as standardize
 from .functions import swish as swish
+
+missing_names.explain("nn", sys.modules[__name__])
+missing_names.explain("nn.initializers", initializers)

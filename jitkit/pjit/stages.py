@@ -10,10 +10,11 @@ JAX: jax/_src/stages.py:Traced
 from __future__ import annotations
 
 import dataclasses
+import importlib
 from collections.abc import Sequence
-from typing import Any, Protocol, overload
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
-from .. import core, runtime, targets
+from .. import core, runtime
 from ..base import config, traceback_util
 from ..base.rich_display import RichDisplay, entry_first, frame, hlo_lines, plain_text, stablehlo_lines
 from ..compiler.compiler import CompilerOptions, Executable, explain_failure
@@ -35,6 +36,9 @@ from ..tree_util import (
 )
 from .compilation_cache import Entry, Table
 from .lookup import write_look_up
+
+if TYPE_CHECKING:  # imported when somebody compiles for a target
+    from .. import targets
 
 _MOST_KINDS = 64  # of arguments that a compiled program is called with
 
@@ -228,8 +232,9 @@ class Lowered(_Stage):
         """
         options = (*self._program.options, *(compiler_options or {}).items())
         if target is not None:
-            with targets.Compilers(time_limit) as compilers:
-                return self._compile_for(targets.find(target), compilers, options)
+            late = importlib.import_module("jitkit.targets")  # with what it imports, a fifth of `import jitkit`
+            with late.Compilers(time_limit) as compilers:
+                return self._compile_for(late.find(target), compilers, options)
         placement = self._placement or default_placement()
         executable = build_executable(self._program, self._module, self._kept, placement, options)
         return Compiled(self._program, executable, placement)

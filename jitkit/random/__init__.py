@@ -12,6 +12,9 @@ JAX: jax/_src/random/core.py:key
 
 from __future__ import annotations
 
+import sys
+
+from ..base import missing_names
 from .discrete import categorical as categorical
 from .discrete import choice as choice
 from .discrete import permutation as permutation
@@ -54,3 +57,5 @@ from .uniform import bits as bits
 from .uniform import rademacher as rademacher
 from .uniform import randint as randint
 from .uniform import uniform as uniform
+
+missing_names.explain("random", sys.modules[__name__])

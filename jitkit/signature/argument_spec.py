@@ -80,6 +80,8 @@ def _complete(
     argnames: str | Iterable[str] | None,
     kind: str,
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    if argnums is None and argnames is None:
+        return (), ()
     nums = None if argnums is None else _as_positions(argnums, f"{kind}_argnums")
     names = None if argnames is None else _as_names(argnames, f"{kind}_argnames")
     if signature is None:

@@ -13,7 +13,7 @@ JAX: jax/_src/tree_util.py:keystr
 
 from __future__ import annotations
 
-import difflib
+import importlib
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -164,7 +164,7 @@ def _difference_of_nodes(prefix: Any, full: Any) -> tuple[str, str] | None:
         )
         return "different numbers of pytree children", details
     if data != full_data:
-        changes = "\n".join(difflib.ndiff(str(data).splitlines(), str(full_data).splitlines()))
+        changes = "\n".join(importlib.import_module("difflib").ndiff(str(data).splitlines(), str(full_data).splitlines()))
         details = (
             f"There both are a\n    {cls}\nwhose metadata differ, in the prefix (-) and the full tree (+):\n"
             f"{textwrap.indent(changes, '    ')}"
