@@ -110,6 +110,19 @@ def _times(x: Any, count: int) -> Any:
 
 
 psum_p = _define_reduction("psum", reduce_sum, _times)
+
+
+def _transpose_psum(ct: Any, x: Any, *, axes: Axes, axis_index_groups: None) -> list[Any]:
+    """Each element counts for the sum, which all elements have: so the cotangents of all of them are summed."""
+    numbers = [axis for axis in axes if isinstance(axis, int)]
+    if numbers:
+        kept = [axis for axis in range(x.aval.ndim) if axis not in numbers]
+        ct = broadcast_in_dim(ct, x.aval.shape, kept)
+    names = tuple(axis for axis in axes if not isinstance(axis, int))
+    return [psum_p.bind(ct, axes=names, axis_index_groups=axis_index_groups) if names else ct]
+
+
+deflinear(psum_p, _transpose_psum)
 pmax_p = _define_reduction("pmax", reduce_max, lambda x, count: x)
 pmin_p = _define_reduction("pmin", reduce_min, lambda x, count: x)
 
