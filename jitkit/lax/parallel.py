@@ -106,7 +106,7 @@ def _renamed(axes: Axes, axis: AxisData) -> Axes:
 
 
 def _times(x: Any, count: int) -> Any:
-    return dtypes.dtype(x).type(count) * x
+    return count * x
 
 
 psum_p = _define_reduction("psum", reduce_sum, _times)
