@@ -46,7 +46,7 @@ class Options:
     debug_nans: bool
     debug_key_reuse: bool
     no_execution: bool
-    axis_env: tuple[tuple[Hashable, int], ...]  # no option: the named axes around, from the outside in
+    axis_env: tuple[tuple[Hashable, int], ...]  # no option: the named axes around
 
 
 _KEY_OPTIONS = tuple(field.name for field in dataclasses.fields(Options) if field.name != "axis_env")
@@ -305,15 +305,15 @@ def override(**values: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def named_axis(name: Hashable, size: int) -> Iterator[None]:
-    """In the block, `lax.psum` and its kin know an axis of this name and size, besides those of blocks around; no further
-    one, if the name is None.
+    """In the block, `lax.psum` and its kin know an axis of this name and size, besides those of other names around; no
+    further one, if the name is None.
     """
     if name is None:
         yield
         return
     state = local.state
     before = state.axis_env
-    state.axis_env = (*before, (name, size))
+    state.axis_env = (*[axis for axis in before if axis[0] != name], (name, size))
     state.refresh()
     try:
         yield

@@ -48,8 +48,9 @@ class Trace:
         """
         raise NotImplementedError(f"{type(self).__name__} does not say what to do with {primitive}")
 
-    def note(self, args: Sequence[Any]) -> None:
-        """Hear of the arguments of a library function before it runs."""
+    def note(self, args: Sequence[Any]) -> Callable[[Any], Any] | None:
+        """Hear of the arguments of a library function before it runs; and what to make of its result, if anything."""
+        return None
 
     def ancestors(self) -> Iterator[Trace]:
         """The traces around this one, from the inside out."""

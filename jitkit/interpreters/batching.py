@@ -45,10 +45,15 @@ Dims = Sequence[Dim]
 
 
 class AxisData(NamedTuple):
-    """What is known of the axis that a trace maps over: its name, None if it has none, and its size."""
+    """What is known of the axis that a trace maps over: its name, None if it has none, and its size.
+
+    `in_jaxpr` is whether a jaxpr is mapped, or a function of Python. JAX remembers what it makes of nested jaxprs for each
+    of the two apart, which shows where a printed jaxpr names those that it has twice.
+    """
 
     name: Hashable
     size: int
+    in_jaxpr: bool = False
 
 
 class BatchTracer(Tracer):
@@ -93,10 +98,13 @@ class BatchTrace(Trace):
             return x.val, x.batch_dim
         return x, None
 
-    def note(self, args: Sequence[Any]) -> None:
-        """Hand on to the trace outside."""
+    def note(self, args: Sequence[Any]) -> Callable[[Any], Any]:
+        """Hand on to the trace outside. A result that is one of the arguments gets a tracer of its own, as from JAX, where
+        the function is a jitted one: what closes over both of them has two constants then.
+        """
         if self.parent is not None:
             self.parent.note([self.unwrap(x)[0] for x in args])
+        return lambda out: self.wrap(*self.unwrap(out)) if any(out is x for x in args) else out
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Do for all elements what `primitive` does to one, in the trace outside.
@@ -291,6 +299,7 @@ def _batch_jaxpr(
     jaxpr: Jaxpr, axis: AxisData, in_dims: tuple[Dim, ...], out_dims: tuple[Dim, ...] | None, options: Any
 ) -> tuple[Jaxpr, tuple[Dim, ...]]:
     found: list[Dim] = []
+    axis = axis._replace(in_jaxpr=True)
 
     def on_batches(*vals: Any) -> list[Any]:
         outs, dims = batch(functools.partial(eval_jaxpr, jaxpr, jaxpr.consts), axis, vals, in_dims)

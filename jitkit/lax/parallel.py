@@ -34,7 +34,7 @@ from .creation import iota
 from .reducers import inline_function
 from .reduction import reduce_max, reduce_min, reduce_sum
 from .shaping import broadcast_in_dim, reshape
-from .utils import canonicalize_axis
+from .utils import canonicalize_axis, constant_like
 
 Axes = tuple[Any, ...]  # names, and numbers of an element's axes
 
@@ -106,7 +106,7 @@ def _renamed(axes: Axes, axis: AxisData) -> Axes:
 
 
 def _times(x: Any, count: int) -> Any:
-    return count * x
+    return constant_like(x, count) * x
 
 
 psum_p = _define_reduction("psum", reduce_sum, _times)
@@ -116,10 +116,10 @@ def _transpose_psum(ct: Any, x: Any, *, axes: Axes, axis_index_groups: None) -> 
     """Each element counts in the sums that all elements get, so all cotangents are summed."""
     numbers = [axis for axis in axes if isinstance(axis, int)]
     if numbers:
-        shape = x.aval.shape
-        ct = broadcast_in_dim(ct, shape, tuple(np.delete(np.arange(len(shape)), numbers)))
+        kept = tuple(np.delete(np.arange(x.aval.ndim), numbers))
+        ct = broadcast_in_dim(ct, x.aval.shape, kept)
     names = tuple(axis for axis in axes if not isinstance(axis, int))
-    return [psum_p.bind(ct, axes=names, axis_index_groups=axis_index_groups)]
+    return [psum_p.bind(ct, axes=names, axis_index_groups=axis_index_groups)]  # also over no names, as in JAX
 
 
 deflinear(psum_p, _transpose_psum)

@@ -126,9 +126,9 @@ class Jitted(Traceable):
     def run_under_trace(self, *args: Any, **kwargs: Any) -> Any:
         """A call of a `fused` function while another one is traced: its operations are recorded one by one."""
         trace = core.current_trace()
-        if trace is not None:
-            trace.note(args)
-        return self.fun(*args, **kwargs)
+        finish = None if trace is None else trace.note(args)
+        out = self.fun(*args, **kwargs)
+        return out if finish is None else finish(out)
 
     # --- calls ----------------------------------------------------------------------------------------------
 
