@@ -14,7 +14,7 @@ JAX: jax/_src/nn/initializers.py:variance_scaling
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, Protocol, runtime_checkable
 
 import numpy as np
