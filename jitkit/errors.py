@@ -16,3 +16,4 @@ from .base.errors import TracerArrayConversionError as TracerArrayConversionErro
 from .base.errors import TracerBoolConversionError as TracerBoolConversionError
 from .base.errors import TracerIntegerConversionError as TracerIntegerConversionError
 from .base.errors import UnexpectedTracerError as UnexpectedTracerError
+from .base.errors import XlaRuntimeError as XlaRuntimeError

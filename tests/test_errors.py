@@ -151,6 +151,7 @@ def test_a_leak_is_the_class_and_first_line_of_jax_and_says_where_the_tracer_is_
     tracer = FakeTracer()
     tracer._trace = type("DynamicJaxprTrace", (), {})()
     log.extend(["first", tracer])
+    gc.unfreeze()  # what the collection of tests has made is looked through, too
     ours = errors.leaked_tracer_error("jit", [tracer])
     log.clear()
     assert type(ours) is type(caught.value) is Exception

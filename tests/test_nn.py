@@ -99,7 +99,6 @@ def test_one_hot_agrees_with_jax():
 def test_every_function_of_jax_nn_is_there_but_for_those_that_need_a_gpu_or_random_numbers():
     missing = {name for name in dir(jax.nn) if not name.startswith("_")} - set(dir(jitkit.nn))
     assert missing == {
-        "dot_product_attention",
         "get_scaled_dot_general_config",
         "scaled_dot_general",
         "scaled_matmul",

@@ -12,7 +12,6 @@ import warnings
 
 import hypothesis
 import numpy as np
-import pytest
 from hypothesis import strategies as st
 from lax_oracle import JAXPRS_ARE_OURS
 from random_programs import Setting, run
@@ -72,7 +71,6 @@ def derivative(library, program, args, kind):
             return type(error).__name__, str(error).split("\n")[0]
 
 
-@pytest.mark.skipif(not JAXPRS_ARE_OURS, reason="later versions print other jaxprs")
 @hypothesis.seed(7)
 @hypothesis.given(st.data())
 @hypothesis.settings(
@@ -88,4 +86,8 @@ def test_the_derivative_of_a_random_program_is_that_of_jax(data):
     except Exception:
         hypothesis.reject()
     kind = data.draw(st.sampled_from(KINDS))
-    assert derivative(JITKIT, program, args, kind) == derivative(JAX, program, args, kind)
+    ours, theirs = derivative(JITKIT, program, args, kind), derivative(JAX, program, args, kind)
+    if JAXPRS_ARE_OURS:
+        assert ours == theirs
+    else:  # later versions have other equations here and there
+        assert isinstance(ours, tuple) == isinstance(theirs, tuple)

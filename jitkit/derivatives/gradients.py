@@ -373,7 +373,8 @@ def _pull_back(
         )
     for ct, aval in zip(cts, out_avals, strict=True):
         given, expected = core.typeof(ct), tangent_aval(aval)
-        if given.shape != expected.shape or given.dtype not in (expected.dtype, dtypes.float0):
+        agree = given.dtype == expected.dtype or dtypes.float0 in (given.dtype, expected.dtype)  # as JAX has it
+        if given.shape != expected.shape or not agree:
             raise ValueError(
                 "unexpected JAX type (e.g. shape/dtype) for argument to VJP function: got "
                 f"{given.str_short()}, but expected {expected.str_short()} because the corresponding output of the "

@@ -113,7 +113,7 @@ psum_p = _define_reduction("psum", reduce_sum, _times)
 
 
 def _transpose_psum(ct: Any, x: Any, *, axes: Axes, axis_index_groups: None) -> list[Any]:
-    """Each element counts for the sum, which all elements have: so the cotangents of all of them are summed."""
+    """Each element counts in the sums that all elements get, so all cotangents are summed."""
     numbers = [axis for axis in axes if isinstance(axis, int)]
     if numbers:
         kept = tuple(np.delete(np.arange(x.aval.ndim), numbers))

@@ -80,7 +80,7 @@ def origin_of(fun: Callable[..., Any]) -> Origin:
     kind = ""
     inner: Any = fun
     while True:
-        if isinstance(inner, functools.partial):
+        if isinstance(inner, functools.partial) and not hasattr(inner, "_jitted"):  # what `jit` returns is one, too
             kind, inner = kind or "partial", inner.func
         elif isinstance(inner, types.MethodType):
             kind, inner = kind or "method", inner.__func__

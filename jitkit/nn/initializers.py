@@ -14,7 +14,7 @@ JAX: jax/_src/nn/initializers.py:variance_scaling
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, Protocol, runtime_checkable
 
 import numpy as np
@@ -69,13 +69,14 @@ def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
     return init
 
 
-def _scaled_normal(key: Any, shape: Any, dtype: Any, stddev: Any) -> Any:
+def _scaled_normal(key: Any, shape: Any, dtype: Any, stddev: Callable[[], Any]) -> Any:
     """Normal numbers times `stddev`. Since JAX 0.12 that is multiplied with the other factor of real ones first."""
     if not (since(0, 12) and dtypes.issubdtype(dtype, np.floating)):
-        return random.normal(key, shape, dtype) * stddev
+        return random.normal(key, shape, dtype) * stddev()
     above_minus_one = np.nextafter(np.array(-1.0, dtype), np.array(0.0, dtype), dtype=dtype)
+    scale = stddev()
     uniform = random.uniform(key, shape, dtype, above_minus_one, np.array(1.0, dtype))
-    return (jnp.array(np.sqrt(2), dtype) * stddev) * lax.erf_inv(uniform)
+    return (jnp.array(np.sqrt(2), dtype) * scale) * lax.erf_inv(uniform)
 
 
 def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
@@ -83,7 +84,7 @@ def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
 
     def init(key: Any, shape: Any, dtype: Any = dtype) -> Any:
         dtype = _float(dtype)
-        return _scaled_normal(key, shape, dtype, jnp.array(stddev, dtype))
+        return _scaled_normal(key, shape, dtype, lambda: jnp.array(stddev, dtype))
 
     return init
 
@@ -156,7 +157,7 @@ def variance_scaling(
                 return random.truncated_normal(key, -2, 2, shape, dtype) * stddev
             return _complex_truncated_normal(key, 2, shape, dtype) * stddev
         if distribution == "normal":
-            return _scaled_normal(key, shape, dtype, jnp.sqrt(variance))
+            return _scaled_normal(key, shape, dtype, lambda: jnp.sqrt(variance))
         if distribution == "uniform":
             if is_real:
                 return random.uniform(key, shape, dtype, -1) * jnp.sqrt(3 * variance)
