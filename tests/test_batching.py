@@ -126,6 +126,19 @@ def test_the_name_and_the_text_of_a_mapped_function(jax, jnp):
     return g.__name__, g.__doc__.split("\n"), g.__wrapped__ is f, jax.vmap(lambda v: v).__doc__
 
 
+def test_a_miss_says_under_which_transformations_a_function_was_traced():
+    @jitkit.jit
+    def f(v):
+        return v * 2
+
+    jitkit.vmap(f)(ROWS)
+    jitkit.grad(lambda x: jitkit.vmap(f, axis_name="i")(x).sum())(ROWS)
+    first, second = jitkit.explain(f).misses
+    assert (first.inside, first.happened) == ("vmap over 3 elements", "traced under vmap over 3 elements")
+    assert second.inside == "vmap over 3 elements along 'i', grad or linearize"
+    assert [d.sentence for d in second.differences] == ["the named axes around: none before, 'i' of 3 elements now"]
+
+
 def test_a_tracer_shows_the_element_and_the_batch():
     seen = []
     jitkit.vmap(lambda v: seen.append((repr(v), v.shape, v.ndim, v.dtype.name, v.weak_type)) or v, 1)(TABLE)
@@ -287,6 +300,18 @@ def test_a_leaked_tracer_is_met_where_it_is_used(jax, jnp):
         raised(lambda: jax.jit(lambda: leaked[0] + 1)()),
         raised(lambda: jax.vmap(lambda v: v + leaked[0])(jnp.ones(3))),
     ]
+
+
+@same_as_jax
+def test_a_leaked_tracer_is_found_at_the_end_of_its_trace(jax, jnp):
+    leaked = []
+
+    def f(v):
+        leaked.append(v)
+        return v * 2
+
+    with jax.checking_leaks():
+        return raised(jax.vmap(f), ROWS), raised(jax.vmap(jnp.sin), ROWS[0])[0]
 
 
 def test_a_name_for_devices_is_refused():

@@ -52,6 +52,10 @@ class Trace:
         """Hear of the arguments of a library function before it runs; and what to make of its result, if anything."""
         return None
 
+    def in_words(self) -> str:
+        """What the function is transformed by, for reports; empty where it is only traced."""
+        return ""
+
     def ancestors(self) -> Iterator[Trace]:
         """The traces around this one, from the inside out."""
         trace = self.parent

@@ -145,6 +145,10 @@ class JVPTrace(DualTrace):
 
     __slots__ = ()
 
+    def in_words(self) -> str:
+        """The transformation's name."""
+        return "jvp"
+
     def by_rule(
         self,
         rule: JvpRule,

@@ -56,6 +56,10 @@ class LinearizeTrace(DualTrace):
         super().__init__(parent)
         self.tangents = tangents
 
+    def in_words(self) -> str:
+        """The names of the transformations that begin so."""
+        return "grad or linearize"
+
     def new_arg(self, primal: Any, tangent: Any) -> Any:
         """An argument of the function, with a tangent of this type."""
         return self.with_tangent(primal, self.tangents.new_arg(tangent))

@@ -98,6 +98,11 @@ class BatchTrace(Trace):
             return x.val, x.batch_dim
         return x, None
 
+    def in_words(self) -> str:
+        """Over how many elements, and along which named axis."""
+        name = "" if self.axis.name is None else f" along {self.axis.name!r}"
+        return f"vmap over {self.axis.size} elements{name}"
+
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any]:
         """Hand on to the trace outside. A result that is one of the arguments gets a tracer of its own, as from JAX, where
         the function is a jitted one: what closes over both of them has two constants then.
@@ -144,8 +149,11 @@ def batch(
         with core.set_current_trace(trace), config.named_axis(axis.name, axis.size):
             outs = fun(*[trace.wrap(x, dim) for x, dim in zip(vals, dims, strict=True)])
             pairs = [trace.unwrap(x) for x in outs]
+        del outs
     finally:
         trace.end()
+    if config.value("check_tracer_leaks"):
+        partial_eval.check_no_leaks(trace, "vmap")
     return [val for val, _ in pairs], [dim for _, dim in pairs]
 
 

@@ -267,15 +267,20 @@ def check_results(outs: Sequence[Any], debug_info: DebugInfo) -> None:
         )
 
 
-def check_no_leaks(trace: DynamicJaxprTrace) -> None:
-    """With `checking_leaks`: raise when a tracer of the finished trace is still referenced from somewhere."""
-    leaked = [x for x in gc.get_referrers(trace) if type(x) is DynamicJaxprTracer]
-    if not leaked:
+def check_no_leaks(trace: Any, traced_for: str = "") -> None:
+    """With `checking_leaks`: raise when a tracer of the finished trace is still referenced from somewhere. What the trace was
+    made for is in its `debug_info`, if not given.
+    """
+    if not _living_tracers(trace):
         return
     gc.collect()
-    leaked = [x for x in gc.get_referrers(trace) if type(x) is DynamicJaxprTracer]
+    leaked = _living_tracers(trace)
     if leaked:
-        raise errors.leaked_tracer_error(trace.debug_info.traced_for, leaked)
+        raise errors.leaked_tracer_error(traced_for or trace.debug_info.traced_for, leaked)
+
+
+def _living_tracers(trace: Trace) -> list[Tracer]:
+    return [x for x in gc.get_referrers(trace) if isinstance(x, Tracer)]
 
 
 # --- where a tracer comes from, for errors ------------------------------------------------------------------

@@ -104,9 +104,18 @@ def _difference(change: Change, before: str, now: str, advice: str = "", name: s
 
 
 def _option(change: Change, calls: Calls) -> Iterator[Difference]:
+    if change.name == "axis_env":
+        before, now = (_axes_in_words(axes) for axes in (change.before, change.now))
+        advice = "A function may ask for the size of a named axis: it is traced for each. Map over batches of one size."
+        yield _difference(change, before, now, advice, name="the named axes around")
+        return
     advice = "Each value of an option has programs of its own: set it once, before the first call."
     before, now = safe_repr(change.before), safe_repr(change.now)
     yield _difference(change, before, now, advice, name=f"the option {change.name}")
+
+
+def _axes_in_words(axes: Sequence[tuple[Any, int]]) -> str:
+    return ", ".join(f"{safe_repr(name)} of {size} elements" for name, size in axes) or "none"
 
 
 def _jit_options(change: Change, calls: Calls) -> Iterator[Difference]:

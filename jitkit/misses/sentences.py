@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from ..base import config, source_info
 from ..base.report import logger
 from ..base.rich_display import RichDisplay, escape
+from ..core import current_trace
 from .differences import Difference, differences
 from .origin import UNKNOWN, count_another, made_again, origin_of
 from .record import COMPILES, DISPATCHES, SEARCHED, TRACES, CallRecord, closest
@@ -60,11 +61,14 @@ class Miss(NamedTuple):
     closest: int | None = None
     differences: tuple[Difference, ...] = ()
     more: int = 0
+    inside: str = ""  # of which transformations it was called: "vmap over 3 elements, jvp", from the inside out
 
     @property
     def happened(self) -> str:
         """What was done for it, in words."""
         if self.traced:
+            if self.inside and not self.compiled:
+                return f"traced under {self.inside}"
             return "traced and compiled" if self.compiled else "traced only"
         return "compiled only" if self.compiled else "neither traced nor compiled, only a new dispatch entry"
 
@@ -80,6 +84,14 @@ class Miss(NamedTuple):
     def as_dict(self) -> dict[str, Any]:
         """The same as plain data: numbers, strings, lists and dicts."""
         return {**self._asdict(), "differences": [difference._asdict() for difference in self.differences]}
+
+
+def _transformations() -> str:
+    """What the calling function is transformed by, from the inside out; empty in the usual case."""
+    trace = current_trace()
+    if trace is None:
+        return ""
+    return ", ".join(words for each in (trace, *trace.ancestors()) if (words := each.in_words()))
 
 
 class MissLog:
@@ -138,7 +150,8 @@ class MissLog:
                 self._times_made = count_another(self._origin)
         story = self._story(record, known, weight, self._remember(record))
         origin = self._origin
-        miss = Miss(record.number, origin.function, call_site, traced, compiled, seconds, *story)
+        inside = _transformations()
+        miss = Miss(record.number, origin.function, call_site, traced, compiled, seconds, *story, inside=inside)
         with self._lock:
             self._misses.append(miss)
         if not origin.is_ours:
