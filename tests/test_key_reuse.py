@@ -204,6 +204,12 @@ PROGRAMS = [
 ]  # fmt: skip
 
 
+def test_keys_are_unpacked_any_number_of_times():
+    with jitkit.debug_key_reuse(True):
+        for _ in range(3):
+            split_and_use_each(jitkit)
+
+
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 @same_as_jax
 def test_a_key_is_said_to_be_used_twice_where_jax_says_so(jax, jnp, program):

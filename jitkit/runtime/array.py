@@ -261,7 +261,7 @@ class Array(Operators, metaclass=_ArrayMeta):
         aval = self.aval
         if aval in _iterated and config.local.state.trace is None:
             return iter(unstacking.rows(self))
-        if aval.shape[0] <= _MOST_ROWS:
+        if aval.shape[0] <= _MOST_ROWS and not isinstance(aval.dtype, dtypes.ExtendedDType):  # of keys each is its own
             if len(_iterated) >= _MOST_TYPES:
                 _iterated.clear()
             _iterated.add(aval)
