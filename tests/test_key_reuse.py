@@ -205,9 +205,9 @@ PROGRAMS = [
 
 
 def test_keys_are_unpacked_any_number_of_times():
-    with jitkit.debug_key_reuse(True):
+    with jk.debug_key_reuse(True):
         for _ in range(3):
-            split_and_use_each(jitkit)
+            split_and_use_each(jk)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
