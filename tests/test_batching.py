@@ -178,6 +178,9 @@ COLLECTIVES = {
     "psum_scatter tiled": lambda jax, jnp, v: jax.lax.psum_scatter(v, "i", tiled=True),
     "ppermute": lambda jax, jnp, v: jax.lax.ppermute(v, "i", [(0, 1), (1, 2), (2, 0)]),
     "pshuffle": lambda jax, jnp, v: jax.lax.pshuffle(v, "i", [1, 2, 0]),
+    "all_to_all": lambda jax, jnp, v: jax.lax.all_to_all(jnp.stack([v, v + 1], 1), "i", 0, 1),
+    "all_to_all tiled": lambda jax, jnp, v: jax.lax.all_to_all(v[None] * v[:, None], "i", 1, 0, tiled=True),
+    "pswapaxes": lambda jax, jnp, v: jax.lax.pswapaxes(v, "i", 0),
     "in a jit": lambda jax, jnp, v: jax.jit(lambda v: jax.lax.psum(v, "i") * jax.lax.axis_index("i"))(v),
     "in a scan": lambda jax, jnp, v: jax.lax.scan(lambda c, x: (c + jax.lax.psum(x, "i"), x), v[0], v),
     "in a branch": lambda jax, jnp, v: jax.lax.cond(True, lambda v: jax.lax.pmax(v, "i"), lambda v: v, v),
@@ -189,6 +192,8 @@ def test_collectives_are_operations_along_the_batch_axis():
     for name, program in COLLECTIVES.items():
         programs[name] = mapped(program, 0, axis_name="i")
         programs[f"{name} over the second axis"] = mapped(program, 1, axis_name="i")
+        if name.startswith(("all_to_all", "pswapaxes")):  # of which JAX makes another shape then
+            continue
         programs[f"{name} of what is no batch"] = mapped(
             lambda jax, jnp, v, program=program: program(jax, jnp, ROWS[0] + 0 * jnp.float32(1)),
             0,
@@ -222,6 +227,27 @@ def test_a_jit_is_traced_anew_for_another_size_of_a_named_axis(jax, jnp):
 @same_as_jax
 def test_results_that_are_the_same_for_all_may_be_left_without_an_axis(jax, jnp):
     return jax.vmap(lambda v: jax.lax.psum(v, "i"), axis_name="i", out_axes=None)(ROWS)
+
+
+def test_the_value_of_one_element_for_all():
+    """(JAX's own rule fails: it passes a list to `take`.)"""
+    taken = jitkit.vmap(lambda v: lax.pbroadcast(v, "i", 1), axis_name="i")(ROWS)
+    np.testing.assert_array_equal(taken, ROWS[[1, 1, 1]])
+    weights = np.arange(3, dtype=np.float32)
+    gradient = jitkit.grad(
+        lambda x: jitkit.vmap(lambda v, w: (lax.pbroadcast(v, "i", 1) * w).sum(), axis_name="i")(
+            x, weights
+        ).sum()
+    )(ROWS)
+    np.testing.assert_array_equal(gradient, [[0, 0, 0], [3, 3, 3], [0, 0, 0]])
+
+
+def test_all_to_all_over_two_axes_is_one_exchange():
+    x = np.arange(2 * 3 * 6, dtype=np.float32).reshape(2, 3, 6)
+    exchanged = jitkit.vmap(
+        jitkit.vmap(lambda v: lax.all_to_all(v, ("i", "j"), 0, 0, tiled=True), axis_name="j"), axis_name="i"
+    )(x)
+    np.testing.assert_array_equal(exchanged, x.reshape(6, 6).T.reshape(2, 3, 6))
 
 
 def test_a_permutation_has_a_pair_for_each_element():

@@ -214,6 +214,11 @@ from .elementwise import tanh_p as tanh_p
 from .elementwise import xor_p as xor_p
 from .elementwise import zeta as zeta
 from .elementwise import zeta_p as zeta_p
+from .exchange import all_to_all as all_to_all
+from .exchange import all_to_all_p as all_to_all_p
+from .exchange import pbroadcast as pbroadcast
+from .exchange import pbroadcast_p as pbroadcast_p
+from .exchange import pswapaxes as pswapaxes
 from .gather import GatherDimensionNumbers as GatherDimensionNumbers
 from .gather import gather as gather
 from .gather import gather_p as gather_p

@@ -1,0 +1,205 @@
+"""More collectives: what elements of a batch exchange one by one.
+
+`all_to_all` transposes: what was part i of element j becomes part j of element i. The batch axis and an axis of the elements
+change places, and for batches that is all that happens.
+
+JAX: jax/_src/lax/parallel.py:all_to_all
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from ..core import Primitive, ShapedArray
+from ..interpreters.ad_rules import deflinear
+from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher
+from ..tree_util import tree_map
+from .creation import full_like
+from .elementwise import eq
+from .parallel import Axes, _axes, _check_bound, axis_index, axis_size, psum
+from .selection import select
+from .shaping import broadcast, expand_dims, squeeze
+
+# --- all_to_all: part i of element j becomes part j of element i --------------------------------------------
+
+all_to_all_p = Primitive("all_to_all", pure_shape_rule=False)
+
+
+@all_to_all_p.def_abstract_eval
+def _(
+    x: ShapedArray, *, axis_index_groups: None, axis_name: Any, concat_axis: int, split_axis: int, tiled: bool
+) -> ShapedArray:
+    _check_bound(_axes(axis_name), "all_to_all")
+    shape, size = list(x.shape), axis_size(axis_name)
+    shape[split_axis] //= size
+    shape[concat_axis] *= size
+    return x.update(shape=shape, weak_type=False)
+
+
+@register_batcher(all_to_all_p, even_unmapped=True)
+def _(
+    axis: AxisData,
+    vals: Vals,
+    dims: Dims,
+    *,
+    axis_name: Any,
+    concat_axis: int,
+    split_axis: int,
+    **params: Any,
+) -> Any:
+    [x], [dim], names = vals, dims, _axes(axis_name)
+    if axis.name is None or axis.name not in names:
+        if dim is not None:
+            concat_axis, split_axis = concat_axis + (dim <= concat_axis), split_axis + (dim <= split_axis)
+        out = all_to_all_p.bind(
+            x, axis_name=axis_name, concat_axis=concat_axis, split_axis=split_axis, **params
+        )
+        return out, dim
+    if dim is None:
+        x, dim = broadcast(x, (axis.size,)), 0
+    if len(names) > 1:
+        return _along_several(x, dim, axis, names, split_axis, concat_axis, params)
+    if split_axis != concat_axis:
+        joined = _fold(moveaxis(x, dim, concat_axis), concat_axis)
+        return _split(joined, split_axis, axis.size), split_axis
+    at = split_axis + (dim <= split_axis)
+    parts, batch = _split(x, at, axis.size), dim + (at <= dim)
+    order = list(range(parts.ndim))
+    order[at], order[batch] = batch, at
+    return _fold(parts.transpose(order), at), dim
+
+
+def _along_several(
+    x: Any, dim: int, axis: AxisData, names: Axes, split_axis: int, concat_axis: int, params: dict[str, Any]
+) -> Any:
+    """Parts go to elements along all of the axes, of which the last counts fastest. Names before this axis, and behind it,
+    are left to the traces of their axes; chunks from all of them are gathered in three axes in front.
+    """
+    place = names.index(axis.name)
+    before, behind = names[:place], names[place + 1 :]
+    x = expand_dims(moveaxis(x, dim, 0), (0, 2))
+    split_axis, concat_axis = split_axis + 3, concat_axis + 3
+    if before:
+        x = all_to_all_p.bind(x, axis_name=before, split_axis=split_axis, concat_axis=0, **params)
+    x, new_dim = _split(x, split_axis, axis.size), split_axis
+    concat_axis, split_axis = concat_axis + (split_axis <= concat_axis), split_axis + 1
+    if behind:
+        x = all_to_all_p.bind(x, axis_name=behind, split_axis=split_axis, concat_axis=2, **params)
+    x = _fold(_fold(x, 0), 0)
+    return _fold(moveaxis(x, 0, concat_axis - 3), concat_axis - 3), new_dim - 3
+
+
+def _split(x: Any, axis: int, outer: int) -> Any:
+    return x.reshape((*x.shape[:axis], outer, x.shape[axis] // outer, *x.shape[axis + 1 :]))
+
+
+def _fold(x: Any, axis: int) -> Any:
+    return x.reshape((*x.shape[:axis], x.shape[axis] * x.shape[axis + 1], *x.shape[axis + 2 :]))
+
+
+def all_to_all(
+    x: Any,
+    axis_name: Any,
+    split_axis: int,
+    concat_axis: int,
+    *,
+    axis_index_groups: None = None,
+    tiled: bool = False,
+) -> Any:
+    """Part i of element j becomes part j of element i.
+
+    Args:
+      x: an array, or a tree of them.
+      axis_name: the name of an axis, or several.
+      split_axis: along which x is taken apart, a part for each element.
+      concat_axis: along which parts that come from the others are put together.
+      axis_index_groups: not supported.
+      tiled: whether both axes stay, as multiples; otherwise `split_axis` goes, and `concat_axis` is new.
+
+    Raises:
+      NameError: there is no axis of this name around.
+      ValueError: x cannot be taken apart so.
+    """
+    if axis_index_groups is not None:
+        raise NotImplementedError("axis_index_groups not supported in vmap")
+    size = axis_size(axis_name)
+
+    def bind(x: Any, split_axis: int, concat_axis: int) -> Any:
+        return all_to_all_p.bind(
+            x,
+            split_axis=split_axis,
+            concat_axis=concat_axis,
+            axis_name=axis_name,
+            axis_index_groups=None,
+            tiled=tiled,
+        )
+
+    def leaf(x: Any) -> Any:
+        given = x.shape[split_axis]
+        if tiled:
+            if given % size:
+                raise ValueError(
+                    f"The size of all_to_all split_axis ({given}) has to be divisible by the size of the named axis "
+                    f"{axis_name} ({size})"
+                )
+            return bind(x, split_axis, concat_axis)
+        if given != size:
+            raise ValueError(
+                "all_to_all requires the size of the mapped axis axis_name to equal x.shape[split_axis], but they are "
+                f"{size} and {given} respectively."
+            )
+        if split_axis == concat_axis:
+            return bind(x, split_axis, concat_axis)
+        new = concat_axis + (split_axis < concat_axis)
+        old = split_axis + (concat_axis < split_axis)
+        return squeeze(bind(expand_dims(x, (new,)), old, new), (old,))
+
+    return tree_map(leaf, x)
+
+
+def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: None = None) -> Any:
+    """The named axis and an axis of x, of one size, change places; arguments and errors are those of `all_to_all`."""
+    return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
+
+
+def _transpose_all_to_all(ct: Any, x: Any, *, concat_axis: int, split_axis: int, **params: Any) -> list[Any]:
+    return [all_to_all_p.bind(ct, concat_axis=split_axis, split_axis=concat_axis, **params)]
+
+
+deflinear(all_to_all_p, _transpose_all_to_all)
+
+# --- pbroadcast: the value of one element, for all ----------------------------------------------------------
+
+pbroadcast_p = Primitive("pbroadcast", pure_shape_rule=False)
+
+
+@pbroadcast_p.def_abstract_eval
+def _(x: ShapedArray, *, axis_name: Any, source: int) -> ShapedArray:
+    _check_bound(_axes(axis_name), "pbroadcast")
+    return x
+
+
+@register_batcher(pbroadcast_p, even_unmapped=True)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, axis_name: Any, source: int) -> Any:
+    [x], [dim], names = vals, dims, _axes(axis_name)
+    if axis.name is None or axis.name not in names:
+        return pbroadcast_p.bind(x, axis_name=axis_name, source=source), dim
+    if len(names) > 1:
+        raise NotImplementedError("pbroadcast batcher only supports a single axis")
+    return (x, None) if dim is None else (x.take(np.array([source] * axis.size), dim), dim)
+
+
+def pbroadcast(x: Any, axis_name: Hashable, source: int) -> Any:
+    """The value that element number `source` has, for all. NameError: there is no axis of this name around."""
+    return tree_map(lambda leaf: pbroadcast_p.bind(leaf, axis_name=axis_name, source=source), x)
+
+
+def _transpose_pbroadcast(ct: Any, x: Any, *, axis_name: Any, source: int) -> list[Any]:
+    total = psum(ct, axis_name)
+    return [select(eq(axis_index(axis_name), np.int32(source)), total, full_like(ct, 0))]
+
+
+deflinear(pbroadcast_p, _transpose_pbroadcast)
