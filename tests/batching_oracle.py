@@ -10,7 +10,8 @@ import re
 
 import jax
 import jax.numpy
-from lax_oracle import JAXPRS_ARE_OURS
+import numpy as np
+from lax_oracle import JAXPRS_ARE_OURS, describe
 from twin import OURS, THEIRS, difference, plain
 
 import jitkit
@@ -41,8 +42,14 @@ def assert_same_batches(programs, *batches, check_values=True):
             assert printed[0] == printed[1], name
     if check_values:
         ours, theirs = (bound(_all_of(programs), modules) for modules in (OURS, THEIRS))
-        found = difference(plain(jitkit.jit(ours)(*batches)), plain(jax.jit(theirs)(*batches)))
-        assert found is None, found
+        results, expected = jitkit.jit(ours)(*batches), jax.jit(theirs)(*batches)
+        if JAXPRS_ARE_OURS:
+            found = difference(plain(results), plain(expected))
+            assert found is None, found
+        else:  # later versions compute some derivatives in another way
+            assert jax.tree.map(describe, expected) == jitkit.tree.map(describe, results)
+            for x, y in zip(jitkit.tree.leaves(results), jax.tree.leaves(expected), strict=True):
+                np.testing.assert_allclose(np.asarray(x), np.asarray(y), rtol=2e-6, atol=2e-6)
 
 
 def bound(program, modules):

@@ -136,7 +136,9 @@ def test_a_miss_says_under_which_transformations_a_function_was_traced():
     first, second = jitkit.explain(f).misses
     assert (first.inside, first.happened) == ("vmap over 3 elements", "traced under vmap over 3 elements")
     assert second.inside == "vmap over 3 elements along 'i', grad or linearize"
-    assert [d.sentence for d in second.differences] == ["the named axes around: none before, 'i' of 3 elements now"]
+    assert [d.sentence for d in second.differences] == [
+        "the named axes around: none before, 'i' of 3 elements now"
+    ]
 
 
 def test_a_tracer_shows_the_element_and_the_batch():
@@ -172,6 +174,8 @@ COLLECTIVES = {
     "all_gather": lambda jax, jnp, v: jax.lax.all_gather(v, "i"),
     "all_gather behind": lambda jax, jnp, v: jax.lax.all_gather(v, "i", axis=-1),
     "all_gather tiled": lambda jax, jnp, v: jax.lax.all_gather(v, "i", tiled=True),
+    "psum_scatter": lambda jax, jnp, v: jax.lax.psum_scatter(v, "i"),
+    "psum_scatter tiled": lambda jax, jnp, v: jax.lax.psum_scatter(v, "i", tiled=True),
     "ppermute": lambda jax, jnp, v: jax.lax.ppermute(v, "i", [(0, 1), (1, 2), (2, 0)]),
     "pshuffle": lambda jax, jnp, v: jax.lax.pshuffle(v, "i", [1, 2, 0]),
     "in a jit": lambda jax, jnp, v: jax.jit(lambda v: jax.lax.psum(v, "i") * jax.lax.axis_index("i"))(v),
@@ -278,7 +282,9 @@ REFUSED = {
 def test_errors_begin_as_those_of_jax(refused):
     ours, theirs = (raised(refused, modules[0]) for modules in (OURS, THEIRS))
     assert ours[0] == theirs[0]
-    assert ours[1].removesuffix(".") == theirs[1].removesuffix(".")  # which one later JAX has where earlier had none
+    assert ours[1].removesuffix(".") == theirs[1].removesuffix(
+        "."
+    )  # which one later JAX has where earlier had none
 
 
 @pytest.mark.parametrize("name", ["sizes", "sizes of a tree", "sizes and axis_size"])

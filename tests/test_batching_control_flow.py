@@ -272,6 +272,12 @@ DERIVATIVES = {
         lambda x: jax.lax.map(lambda v: v @ v, x, batch_size=2).sum()
     )(x),
     "psum": lambda jax, jnp, x: jax.vmap(jax.grad(lambda v: jax.lax.psum(v, "i").sum()), axis_name="i")(x),
+    "all_gather": lambda jax, jnp, x: jax.vmap(
+        jax.grad(lambda v: (jax.lax.all_gather(v, "i") ** 2).sum()), axis_name="i"
+    )(x),
+    "psum_scatter": lambda jax, jnp, x: jax.vmap(
+        jax.grad(lambda v: (jax.lax.psum_scatter(v, "i") ** 2).sum()), axis_name="i"
+    )(x),
     "of psum": lambda jax, jnp, x: jax.grad(
         lambda x: jax.vmap(lambda v: (v / jax.lax.psum(v, "i")).sum(), axis_name="i")(x).sum()
     )(x),

@@ -258,6 +258,8 @@ from .parallel import ppermute_p as ppermute_p
 from .parallel import pshuffle as pshuffle
 from .parallel import psum as psum
 from .parallel import psum_p as psum_p
+from .parallel import psum_scatter as psum_scatter
+from .parallel import reduce_scatter_p as reduce_scatter_p
 from .powers import integer_pow as integer_pow
 from .powers import integer_pow_p as integer_pow_p
 from .powers import pow as pow

@@ -292,6 +292,112 @@ def all_gather(
     return tree_map(leaf, x)
 
 
+# --- psum_scatter: a part of the sum for each element -------------------------------------------------------
+
+reduce_scatter_p = Primitive("reduce_scatter", pure_shape_rule=False)
+
+
+@reduce_scatter_p.def_abstract_eval
+def _(
+    x: ShapedArray,
+    *,
+    axis_index_groups: None,
+    axis_name: Axes,
+    axis_size: int,
+    scatter_dimension: int,
+    tiled: bool,
+) -> ShapedArray:
+    _check_bound(axis_name, "reduce_scatter")
+    shape, size = list(x.shape), x.shape[scatter_dimension]
+    if tiled and size % axis_size:
+        raise ValueError(
+            f"tiled reduce_scatter operand scatter dimension size {size} must be divisible by shard_count {axis_size}"
+        )
+    if not tiled and size != axis_size:
+        raise ValueError(
+            f"reduce_scatter operand scatter dimension size {size} must match shard count {axis_size}"
+        )
+    shape[scatter_dimension : scatter_dimension + 1] = [size // axis_size] if tiled else []
+    return x.update(shape=shape)
+
+
+@register_batcher(reduce_scatter_p, even_unmapped=True)
+def _(
+    axis: AxisData,
+    vals: Vals,
+    dims: Dims,
+    *,
+    axis_name: Axes,
+    scatter_dimension: int,
+    tiled: bool,
+    **params: Any,
+) -> Any:
+    [x], [dim], at = vals, dims, scatter_dimension
+    if axis.name is None or axis.name not in axis_name:
+        if dim is not None:
+            at, dim = at + (dim <= at), dim - (dim > at and not tiled)
+        return reduce_scatter_p.bind(x, axis_name=axis_name, scatter_dimension=at, tiled=tiled, **params), dim
+    if len(axis_name) > 1:
+        raise NotImplementedError(
+            "psum_scatter along several named axes at once: go along one after the other"
+        )
+    total = x * axis.size if dim is None else reduce_sum(x, (dim,))
+    if tiled:
+        shape = total.shape
+        total = reshape(total, (*shape[:at], axis.size, shape[at] // axis.size, *shape[at + 1 :]))
+    return total, at
+
+
+def psum_scatter(
+    x: Any, axis_name: Any, *, scatter_dimension: int = 0, axis_index_groups: None = None, tiled: bool = False
+) -> Any:
+    """Part i of the sum of all elements' x, for element i.
+
+    Args:
+      x: an array, or a tree of them.
+      axis_name: the name of an axis.
+      scatter_dimension: along which x is taken apart. It has as many entries as there are elements, and goes; or with
+        `tiled` a multiple, and stays.
+      axis_index_groups: not supported.
+      tiled: see above.
+
+    Raises:
+      NameError: there is no axis of this name around.
+      ValueError: x has another size.
+    """
+    if axis_index_groups is not None:
+        raise NotImplementedError("axis_index_groups not supported in vmap")
+    names, size = _axes(axis_name), axis_size(axis_name)
+
+    def leaf(x: Any) -> Any:
+        return reduce_scatter_p.bind(
+            x,
+            axis_name=names,
+            scatter_dimension=scatter_dimension,
+            axis_index_groups=None,
+            axis_size=size,
+            tiled=tiled,
+        )
+
+    return tree_map(leaf, x)
+
+
+def _transpose_all_gather(
+    ct: Any, x: Any, *, all_gather_dimension: int, axis_size: int, **params: Any
+) -> list[Any]:
+    return [reduce_scatter_p.bind(ct, scatter_dimension=all_gather_dimension, axis_size=axis_size, **params)]
+
+
+def _transpose_reduce_scatter(
+    ct: Any, x: Any, *, scatter_dimension: int, axis_size: int, **params: Any
+) -> list[Any]:
+    return [all_gather_p.bind(ct, all_gather_dimension=scatter_dimension, axis_size=axis_size, **params)]
+
+
+deflinear(all_gather_p, _transpose_all_gather)
+deflinear(reduce_scatter_p, _transpose_reduce_scatter)
+
+
 # --- ppermute: the value of another element -----------------------------------------------------------------
 
 ppermute_p = Primitive("ppermute", pure_shape_rule=False)
