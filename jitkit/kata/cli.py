@@ -219,7 +219,7 @@ def make_parser() -> argparse.ArgumentParser:
     """The parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="jitkit",
-        description="jitkit is jax.jit, rebuilt small enough to be read in an afternoon.",
+        description="jitkit is jax.jit, rebuilt in plain Python, to be read and to be written again.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
