@@ -205,9 +205,10 @@ PROGRAMS = [
 
 
 def test_keys_are_unpacked_any_number_of_times():
+    once, again, and_again = [split_and_use_each(jk)[0] for _ in range(3)]
     with jk.debug_key_reuse(True):
-        for _ in range(3):
-            split_and_use_each(jk)
+        checked = [split_and_use_each(jk)[0] for _ in range(3)]
+    assert float(once) == float(again) == float(and_again) == float(checked[0]) == float(checked[2])
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
