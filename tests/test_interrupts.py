@@ -12,7 +12,7 @@ import textwrap
 
 import pytest
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="a process cannot send itself Ctrl-C here")
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs POSIX: a process that sends itself Ctrl-C")
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 START = """

@@ -9,7 +9,7 @@ from lax_oracle import JAX_VERSION, describe, error_of
 
 import jitkit
 
-of_this_version = pytest.mark.skipif(JAX_VERSION >= (0, 11), reason="these bits and words are those of JAX 0.10")
+of_this_version = pytest.mark.skipif(JAX_VERSION >= (0, 11), reason="needs jax < 0.11, whose bits and words these are")
 
 RANDOM = np.random.RandomState(0)
 SQUARES = {

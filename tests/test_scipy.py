@@ -159,7 +159,7 @@ def traced(library, row):
     return (None, error) if error else (make(*operands), None)
 
 
-@pytest.mark.skipif(JAX_VERSION >= (0, 11), reason="these bits are those of JAX 0.10")
+@pytest.mark.skipif(JAX_VERSION >= (0, 11), reason="needs jax < 0.11, whose bits these are")
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast")  # softmax of integers, in both
 @pytest.mark.parametrize("table", TABLES)
 def test_programs_and_results_are_those_of_jax(table):
