@@ -8,7 +8,7 @@ Names, semantics and printed jaxprs are those of `jax.numpy`. Every function her
     reductions, cumulative, statistics,
     nan_reductions, quantiles                       over axes
     shaping, diagonals, joining, padding            rearranging
-    contractions, einsum, linalg, convolving        products of matrices, and of what slides over another
+    contractions, einsums, linalg, convolving       products of matrices, and of what slides over another
     indexing (index_parts, index_plan), taking,
     index_update, selection                         reading and updating parts, choosing
     sorting, searching, sets                        order
@@ -111,7 +111,7 @@ from .diagonals import trace as trace
 from .diagonals import tri as tri
 from .diagonals import tril as tril
 from .diagonals import triu as triu
-from .einsum import einsum as einsum
+from .einsums import einsum as einsum
 from .float_parts import angle as angle
 from .float_parts import copysign as copysign
 from .float_parts import fmax as fmax
