@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..base import config, errors
+from ..base.late_rooms import Slots
 from . import dtypes
 from .avals import ShapedArray
 from .effects import Effects
@@ -236,7 +237,7 @@ def _is_hashable(x: Any) -> bool:
     return True
 
 
-class _Eager:
+class _Eager(Slots):
     """Slot for what `bind` does when there is no trace. `dispatch` fills it."""
 
     apply: Callable[[Primitive, tuple[Any, ...], dict[str, Any]], Any]
