@@ -47,6 +47,15 @@ def get_aval(x: Any) -> Any:
     return find(x)
 
 
+# Types that stand for arrays in a jaxpr, where nobody asks for their values: `shape_struct` enters its own.
+aval_without_value: dict[type, Callable[[Any], Any]] = {}
+
+
+def aval_of_constant(x: Any) -> Any:
+    """The aval of a constant of a jaxpr, which may have no value."""
+    return aval_without_value.get(type(x), get_aval)(x)
+
+
 def typeof(x: Any) -> Any:
     """The aval of a value; TypeError for what is not an array."""
     if not is_array_type(type(x)):

@@ -34,6 +34,7 @@ from ..compiler.compiler import Executable, explain_failure
 from ..compiler.placement import Placement
 from ..compiler.program import Program, compile_program
 from ..core import Tracer
+from ..interpreters import partial_eval
 from ..runtime import array
 from ..runtime.array import Array
 from ..signature import api_util, argument_errors
@@ -325,7 +326,9 @@ class Jitted(Traceable):
         tracers it closed over.
         """
         call, leaves = self.find_nested(args, kwargs)
-        return (call or self.nested_call(args, kwargs)).bind(leaves)
+        if call is None:
+            call, leaves = self.nested_call(args, kwargs), partial_eval.with_stand_ins(leaves)
+        return call.bind(leaves)
 
     def find_nested(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]

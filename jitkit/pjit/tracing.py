@@ -249,6 +249,7 @@ def trace_call(
             info = debug_info._replace(
                 result_paths=tuple(f"result{keystr(path)}" for path, _ in tree_flatten_with_path(result)[0])
             )
+            outs = list(partial_eval.with_stand_ins(outs))
             partial_eval.check_results(outs, info)
         return outs
 
