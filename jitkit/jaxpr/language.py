@@ -233,9 +233,13 @@ class _Printer(Slots):
     jaxpr_to_text: Callable[..., str]
     eqn_to_text: Callable[[JaxprEqn], str]
     jaxpr_to_html: Callable[..., str]
+    pp_call: Callable[..., Any]
 
 
 printing = _Printer()
+# A primitive's own way to be printed, in place of `printer.pp_eqn_plain`: equation, context, settings -> Doc.
+PpEqnRule = Callable[[JaxprEqn, Any, Any], Any]
+pp_eqn_rules: dict[Primitive, PpEqnRule] = {}
 
 
 def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:

@@ -26,8 +26,9 @@ from ..jaxpr import (
     dce_jaxpr,
     dce_rules,
     eval_jaxpr,
+    pp_eqn_rules,
+    printing,
 )
-from ..jaxpr import printer as jaxpr_printer
 from ..tree_util import tree_unflatten
 from .compilation_cache import TracedCall, all_alive
 
@@ -99,10 +100,10 @@ def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
         for k, v in eqn.params.items()
         if k != "inline" and v is not False and not (k == "donated_invars" and not any(v))
     }
-    return jaxpr_printer.pp_call(eqn, context, settings, params)
+    return printing.pp_call(eqn, context, settings, params)
 
 
-jaxpr_printer.pp_eqn_rules[jit_p] = _pp
+pp_eqn_rules[jit_p] = _pp
 
 
 # --- a call -----------------------------------------------------------------------------------------------------------
