@@ -1,6 +1,6 @@
 """Wrong answers to the exercises of lab 11, each with what its author believes."""
 
-from jitkit.kata.mutants import edit, mutant
+from jitkit.kata.mutants import also_right, edit, mutant
 
 # --- 11.1 Rules for pairs -----------------------------------------------------------------------------------------
 
@@ -686,3 +686,356 @@ def remembers_nothing(x, weights):
         return lax.scan(lambda x, w: (jnp.sin(jnp.tanh(w * x) * jnp.exp(-(x**2))), None), x, weights)[0]
 
     return f(x, weights)
+
+
+# --- right answers in other words ---------------------------------------------------------------------------------
+
+
+@also_right("11.1", "with operators and loops", target="jvp_logistic")
+def slope_first(g, y, x):
+    return (y - y * y) * g
+
+
+@also_right("11.1", "with operators and loops", target="jvp_extreme")
+def weights(g, out, x, *, axes):
+    kept = reshape(out, [1 if i in axes else n for i, n in enumerate(x.shape)])
+    weight = convert_element_type(eq(x, kept), x.dtype)
+    return (g * weight).sum(tuple(axes)) / weight.sum(tuple(axes))
+
+
+@also_right("11.1", "with operators and loops", target="sum_of_shares")
+def adds_up(primitive, shares, primals, tangents, **params):
+    out = primitive.bind(*primals, **params)
+    total = zero_tangent(out)
+    for share, tangent in zip(shares, tangents, strict=False):
+        if share is None or isinstance(tangent, Zero):
+            continue
+        total = add_tangents(total, share(tangent, out, *primals, **params))
+    return out, total
+
+
+@also_right("11.1", "with where and mean weights", target="jvp_logistic")
+def expanded(g, y, x):
+    return sub(mul(g, y), mul(mul(g, y), y))
+
+
+@also_right("11.1", "with where and mean weights", target="jvp_extreme")
+def chosen(g, out, x, *, axes):
+    is_extreme = x == jnp.expand_dims(out, tuple(axes))
+    share = jnp.where(is_extreme, 1.0, 0.0) / is_extreme.sum(tuple(axes), keepdims=True)
+    return (g * share.astype(g.dtype)).sum(tuple(axes))
+
+
+@also_right("11.2", "early returns, and pairs one by one", target="DualTrace.process_primitive")
+def one_by_one(self, primitive, args, params):
+    primals, tangents = [], []
+    for x in args:
+        primal, tangent = self.pair(x)
+        primals.append(primal)
+        tangents.append(tangent)
+    if not [t for t in tangents if not isinstance(t, Zero)]:
+        with core.set_current_trace(self.parent):
+            return primitive.bind(*primals, **params)
+    result = self.differentiate(primitive, primals, tangents, params)
+    if not primitive.multiple_results:
+        return self.with_tangent(*result)
+    return list(map(self.with_tangent, *result))
+
+
+@also_right("11.2", "early returns, and pairs one by one", target="jvp")
+def with_a_loop(fun, primals, tangents, aux=None):
+    trace = JVPTrace(core.current_trace())
+    arguments = list(map(trace.with_tangent, primals, tangents))
+    try:
+        with core.set_current_trace(trace):
+            outs = fun(*arguments)
+        for i, x in enumerate(aux or ()):
+            aux[i] = trace.pair(x)[0]
+        pairs = list(map(trace.pair, outs))
+    finally:
+        trace.end()
+    return [x for x, _ in pairs], [t for _, t in pairs]
+
+
+@also_right("11.2", "early returns, and pairs one by one", target="jvp_jaxpr")
+def by_hand(jaxpr, nonzero, instantiate):
+    n, found = len(jaxpr.invars), []
+
+    def both(*values):
+        dots = list(values[n:])
+        tangents = []
+        for aval, nz in zip(jaxpr.in_avals, nonzero, strict=False):
+            tangents.append(dots.pop(0) if nz else Zero(tangent_aval(aval)))
+        outs, made = jvp(jaxpr_as_fun(jaxpr), list(values[:n]), tangents)
+        result = list(outs)
+        for i, t in enumerate(made):
+            wanted = instantiate if instantiate is True or instantiate is False else instantiate[i]
+            t = instantiate_zeros(t) if wanted else t
+            found.append(not isinstance(t, Zero))
+            if found[-1]:
+                result.append(t)
+        return result
+
+    avals = jaxpr.in_avals + [tangent_aval(jaxpr.in_avals[i]) for i in range(n) if nonzero[i]]
+    program = partial_eval.trace_to_jaxpr(both, avals, jaxpr.debug_info.with_unknown_names())
+    return program, tuple(found)
+
+
+@also_right("11.2", "asking the tracer", target="DualTrace.process_primitive")
+def asks_the_tracer(self, primitive, args, params):
+    primals, tangents = self.pairs(args)
+    if any(not isinstance(t, Zero) for t in tangents):
+        out, tangent = self.differentiate(primitive, primals, tangents, params)
+        if primitive.multiple_results:
+            return [self.with_tangent(*pair) for pair in zip(out, tangent, strict=False)]
+        return self.with_tangent(out, tangent)
+    with core.set_current_trace(self.parent):
+        return primitive.bind(*primals, **params)
+
+
+@also_right("11.3", "the other question first", target="PartialTrace.process_primitive")
+def known_first(self, primitive, args, params):
+    unknown = [x for x in args if self.is_tangent(x)]
+    if not unknown:
+        with core.set_current_trace(self.parent):
+            return primitive.bind(*args, **params)
+    return self.write_down(primitive, args, params)
+
+
+@also_right("11.3", "the other question first", target="linearize")
+def step_by_step(fun, primals, debug_info, aux=None):
+    around = core.current_trace()
+    writer = DynamicJaxprTrace(around, debug_info)
+    own = LinearizeTrace(around, writer)
+    types = [tangent_aval(core.get_aval(x)) for x in primals]
+    arguments = list(map(own.new_arg, primals, types))
+    try:
+        with core.set_current_trace(own):
+            results = list(fun(*arguments))
+        if aux is not None:
+            aux[:] = [own.strip(x) for x in aux]
+        outs, tangents = own.pairs(results)
+        program = finish(writer, tangents, debug_info)
+    finally:
+        writer.end()
+        own.end()
+    return outs, program
+
+
+@also_right("11.3", "the function unpacked", target="linearize")
+def unpacked(fun, primals, debug_info, aux=None):
+    parent = core.current_trace()
+    tangent_trace = DynamicJaxprTrace(parent, debug_info)
+    trace = LinearizeTrace(parent, tangent_trace)
+    try:
+        avals = [tangent_aval(core.typeof(x)) for x in primals]
+        with core.set_current_trace(trace):
+            flat = fun(*map(trace.new_arg, primals, avals))
+        pairs = [trace.pair(x) for x in flat]
+        if aux:
+            aux[:] = map(trace.strip, aux)
+        program = finish(tangent_trace, [t for _, t in pairs], debug_info)
+        return [x for x, _ in pairs], program
+    finally:
+        for each in (trace, tangent_trace):
+            each.end()
+
+
+@also_right("11.4", "with lists of what was told", target="backward_pass")
+def lists(jaxpr, consts, inputs, cotangents, before=()):
+    if not jaxpr.effects and all(isinstance(ct, Zero) for ct in cotangents):
+        return [Zero(x.aval) if is_undefined(x) else None for x in inputs]
+    values, linear = linear_equations(jaxpr, consts, inputs)
+    told = {}
+
+    def tell(atoms, cts):
+        for atom, ct in zip(atoms, cts, strict=False):
+            if ct is not None and isinstance(atom, Var) and is_undefined(read(values, atom)):
+                told.setdefault(atom, []).append(ct)
+
+    def sum_of(var):
+        return functools.reduce(add_tangents, told.get(var, ()), Zero(tangent_aval(var.aval)))
+
+    tell([v for v, x in zip(jaxpr.invars, inputs, strict=False) if is_undefined(x)], before)
+    tell(jaxpr.outvars, cotangents)
+    for eqn in linear[::-1]:
+        cts = list(map(sum_of, eqn.outvars))
+        if not eqn.primitive.multiple_results:
+            [cts] = cts
+        rule = transpose_rule(eqn.primitive)
+        tell(eqn.invars, rule(cts, *[read(values, a) for a in eqn.invars], **eqn.params))
+    return [sum_of(v) if is_undefined(x) else None for v, x in zip(jaxpr.invars, inputs, strict=False)]
+
+
+@also_right("11.4", "with lists of what was told", target="unbroadcast")
+def keeps_axes(aval, ct):
+    if aval.shape == ct.shape:
+        return ct
+    if aval.shape == ():
+        return ct.sum()
+    return ct.sum(tuple(i for i in range(ct.ndim) if aval.shape[i] != ct.shape[i]), keepdims=True)
+
+
+@also_right("11.4", "with zeros to begin with", target="backward_pass")
+def zeros_first(jaxpr, consts, inputs, cotangents, before=()):
+    unknown = [is_undefined(x) for x in inputs]
+    if not jaxpr.effects and not [ct for ct in cotangents if type(ct) is not Zero]:
+        return [Zero(x.aval) if u else None for x, u in zip(inputs, unknown, strict=False)]
+    values, linear = linear_equations(jaxpr, consts, inputs)
+    count = {v: Zero(tangent_aval(v.aval)) for v, x in values.items() if is_undefined(x)}
+    first = [v for v, u in zip(jaxpr.invars, unknown, strict=False) if u]
+    count.update(zip(first, before, strict=False))
+    for atom, ct in zip(jaxpr.outvars, cotangents, strict=False):
+        if isinstance(atom, Var) and atom in count:
+            count[atom] = add_tangents(count[atom], ct)
+    while linear:
+        eqn = linear.pop()
+        cts = [count[v] for v in eqn.outvars]
+        operands = [read(values, atom) for atom in eqn.invars]
+        out = transpose_rule(eqn.primitive)(
+            cts if eqn.primitive.multiple_results else cts[0], *operands, **eqn.params
+        )
+        for atom, x, ct in zip(eqn.invars, operands, out, strict=False):
+            if is_undefined(x) and ct is not None:
+                count[atom] = add_tangents(count[atom], ct)
+    return [count[v] if u else None for v, u in zip(jaxpr.invars, unknown, strict=False)]
+
+
+@also_right("11.5", "value_and_grad by hand", target="value_and_grad")
+def by_hand_too(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
+    api_util.check_callable(fun)
+    which = as_argnums(argnums)
+
+    @functools.wraps(fun)
+    def both(*args, **kwargs):
+        f, chosen = fix_others(fun, which, argnums, args, kwargs)
+        for x in chosen:
+            for leaf in tree_leaves(x):
+                check_input("grad", leaf, holomorphic, allow_int)
+        result = vjp(f, *chosen, has_aux=has_aux)
+        value, pull_back = result[0], result[1]
+        check_scalar(value)
+        check_output("grad", value, holomorphic)
+        grads = pull_back(jnp.ones_like(value))
+        if isinstance(which, int):
+            (grads,) = grads
+        if has_aux:
+            return (value, result[2]), grads
+        return value, grads
+
+    return both
+
+
+@also_right("11.5", "value_and_grad by hand", target="grad")
+def without_the_value(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
+    both = value_and_grad(fun, argnums=argnums, has_aux=has_aux, holomorphic=holomorphic, allow_int=allow_int)
+
+    @functools.wraps(fun)
+    def gradient(*args, **kwargs):
+        result, slope = both(*args, **kwargs)
+        if not has_aux:
+            return slope
+        return slope, result[1]
+
+    return gradient
+
+
+@also_right("11.5", "grad by a function of its own", target="grad")
+def with_a_partial(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
+    both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
+
+    def second(*args, **kwargs):
+        out = both(*args, **kwargs)
+        return (out[1], out[0][1]) if has_aux else out[1]
+
+    return functools.wraps(fun)(second)
+
+
+@also_right("11.6", "loops of Python for the bookkeeping", target="transpose_scan")
+def plain_loops(cts, *operands, reverse, jaxpr, num_consts, num_carry, **params):
+    first_x = num_consts + num_carry
+    shared, sums, rows = [], [], []
+    for x in operands[:num_consts]:
+        if is_undefined(x):
+            sums.append(zeros_like_aval(tangent_aval(x.aval)))
+        else:
+            shared.append(x)
+    rows += [x for x in operands[first_x:] if not is_undefined(x)]
+    back = sums + [instantiate_zeros(ct) for ct in cts[:num_carry]]
+    ys = cts[num_carry:]
+    given = [not isinstance(ct, Zero) for ct in ys]
+    over = [ct for ct in ys if not isinstance(ct, Zero)] + rows
+    types = [core.get_aval(x) for x in shared + back] + [element_of(core.get_aval(x)) for x in over]
+    body = transposed_body(jaxpr, len(shared), len(sums), num_carry, len(rows), tuple(given), tuple(types))
+    counts = {"num_consts": len(shared), "num_carry": len(back)}
+    outs = list(scan_p.bind(*shared, *back, *over, jaxpr=body, reverse=not reverse, **counts, **params))
+    result = []
+    for i, x in enumerate(operands):
+        takes_one = is_undefined(x) or num_consts <= i < first_x
+        ct = outs.pop(0) if takes_one else None
+        result.append(ct if is_undefined(x) else None)
+    return result
+
+
+@also_right("11.6", "loops of Python for the bookkeeping", target="transposed_body")
+def plain_body(jaxpr, num_shared, num_sums, num_carry, num_rows, nonzero_ys, avals):
+    def body(*args):
+        args = list(args)
+        shared, args = args[:num_shared], args[num_shared:]
+        sums, args = args[:num_sums], args[num_sums:]
+        carry, args = args[:num_carry], args[num_carry:]
+        ys = [
+            args.pop(0) if nz else Zero(tangent_aval(aval))
+            for nz, aval in zip(nonzero_ys, jaxpr.out_avals[num_carry:], strict=False)
+        ]
+        middle = jaxpr.in_avals[num_shared : len(jaxpr.in_avals) - num_rows]
+        unknown = [UndefinedPrimal(tangent_aval(aval)) for aval in middle]
+        cts = backward_pass(jaxpr, jaxpr.consts, shared + unknown + args, carry + ys, sums)
+        return [instantiate_zeros(ct) for ct in cts[num_shared : num_shared + len(unknown)]]
+
+    return trace_to_jaxpr(body, avals, jaxpr.debug_info.with_unknown_names())
+
+
+@also_right("11.6", "the sums added by hand", target="transposed_body")
+def adds_sums(jaxpr, num_shared, num_sums, num_carry, num_rows, nonzero_ys, avals):
+    def body(*args):
+        sizes = [num_shared, num_sums, num_carry, sum(nonzero_ys)]
+        shared, sums, ct_carry, ct_ys, rows = split_list(args, sizes)
+        linear = jaxpr.in_avals[num_shared : len(jaxpr.invars) - num_rows]
+        inputs = [*shared, *(UndefinedPrimal(tangent_aval(aval)) for aval in linear), *rows]
+        cts = [*ct_carry, *ad.with_zeros(ct_ys, nonzero_ys, jaxpr.out_avals[num_carry:])]
+        found = [ct for ct in backward_pass(jaxpr, jaxpr.consts, inputs, cts) if ct is not None]
+        totals = [add_tangents(total, ct) for total, ct in zip(sums, found, strict=False)]
+        return totals + [instantiate_zeros(ct) for ct in found[num_sums:]]
+
+    return trace_to_jaxpr(body, avals, jaxpr.debug_info.with_unknown_names())
+
+
+@also_right("11.7", "other functions of numpy", target="entropy")
+def safe_logarithm(p):
+    logs = jnp.log(jnp.where(p == 0, 1, p))
+    return jnp.sum(jnp.where(p == 0, 0, -p * logs))
+
+
+@also_right("11.7", "other functions of numpy", target="cube_root")
+def by_scan(a, steps):
+    return lax.scan(lambda x, _: (x - (x**3 - a) / (3 * x**2), None), jnp.ones_like(a), None, length=steps)[0]
+
+
+@also_right("11.7", "other functions of numpy", target="through_layers")
+def checkpointed_step(x, weights):
+    def step(x, w):
+        return jnp.sin(jnp.tanh(w * x) * jnp.exp(-(x**2))), None
+
+    return lax.scan(jax.checkpoint(step), x, weights)[0]
+
+
+@also_right("11.7", "the product of x log x, and one step by hand", target="entropy")
+def by_product(p):
+    safe = jnp.where(p > 0, p, 1.0)
+    return jnp.sum(-safe * jnp.log(safe))
+
+
+@also_right("11.7", "the product of x log x, and one step by hand", target="cube_root")
+def simplified(a, steps):
+    return lax.fori_loop(0, steps, lambda _, x: (2 * x + a / (x * x)) / 3, jnp.ones_like(a))

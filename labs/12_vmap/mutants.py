@@ -1,6 +1,6 @@
 """Wrong answers to the exercises of lab 12, each with what its author believes."""
 
-from jitkit.kata.mutants import edit, mutant
+from jitkit.kata.mutants import also_right, edit, mutant
 
 # --- 12.1 One operation for all elements --------------------------------------------------------------------------
 
@@ -607,3 +607,300 @@ edit(
 )
 def all_or_none(jaxpr, axis, consts, carry, xs=()):
     return [any((*consts, *carry, *xs))] * len(carry)
+
+
+# --- right answers in other words ---------------------------------------------------------------------------------
+
+
+@also_right("12.1", "two lists, and the rule first")
+def two_lists(self, primitive, args, params):
+    vals, dims = [], []
+    for x in args:
+        val, dim = self.unwrap(x)
+        vals.append(val)
+        dims.append(dim)
+    is_needed = primitive in higher_order or any(dim is not None for dim in dims)
+    with core.set_current_trace(self.parent):
+        if not is_needed:
+            return primitive.bind(*vals, **params)
+        if primitive not in primitive_batchers:
+            raise NotImplementedError(f"vmap does not know what to do with {primitive.name}")
+        result = primitive_batchers[primitive](self.axis, vals, dims, **params)
+    if not primitive.multiple_results:
+        return self.wrap(*result)
+    return list(map(self.wrap, *result))
+
+
+@also_right("12.1", "looking at what is a batch")
+def looks_at_tracers(self, primitive, args, params):
+    mine = [self.unwrap(x)[1] is not None for x in args]
+    vals = [x.val if is_batch else x for x, is_batch in zip(args, mine, strict=True)]
+    dims = [x.batch_dim if is_batch else None for x, is_batch in zip(args, mine, strict=True)]
+    with core.set_current_trace(self.parent):
+        if not any(mine) and primitive not in higher_order:
+            return primitive.bind(*args, **params)
+        try:
+            rule = primitive_batchers[primitive]
+        except KeyError:
+            raise NotImplementedError(f"no batching rule: {primitive}") from None
+        out, places = rule(self.axis, vals, dims, **params)
+    if primitive.multiple_results:
+        return [self.wrap(x, place) for x, place in zip(out, places, strict=True)]
+    return self.wrap(out, places)
+
+
+@also_right("12.2", "by reshape, and in two functions", target="broadcast_batcher")
+def by_shapes(primitive, axis, vals, dims, **params):
+    batches = [(x, d) for x, d in zip(vals, dims, strict=True) if d is not None]
+    others = [x for x, d in zip(vals, dims, strict=True) if d is None]
+    place = batches[0][1]
+    alike = {(x.shape, d) for x, d in batches}
+    if len(alike) > 1 or any(np.ndim(x) for x in others):
+        place = 0
+        rank = max([np.ndim(x) for x, _ in batches] + [np.ndim(x) + 1 for x in others if np.ndim(x)])
+        made = []
+        for x, d in zip(vals, dims, strict=True):
+            if d is not None:
+                x = moveaxis(x, d, 0)
+                x = x.reshape(x.shape + (1,) * (rank - x.ndim))
+            elif np.ndim(x):
+                x = x.reshape((1, *x.shape))
+            made.append(x)
+        vals = made
+    out = primitive.bind(*vals, **params)
+    return (out, [place for _ in out]) if primitive.multiple_results else (out, place)
+
+
+@also_right("12.2", "by reshape, and in two functions", target="moveaxis")
+def by_pop(x, source, destination):
+    axes = list(range(np.ndim(x)))
+    axes.insert(destination, axes.pop(source))
+    return x if source == destination else x.transpose(axes)
+
+
+@also_right("12.2", "by reshape, and in two functions", target="move_to")
+def by_cases(x, dim, destination, size):
+    if dim is None:
+        return broadcast(x, size, destination)
+    if dim == destination:
+        return x
+    return moveaxis(x, dim, destination)
+
+
+@also_right("12.2", "axes told one by one", target="moveaxis")
+def told_one_by_one(x, source, destination):
+    if source == destination:
+        return x
+    rest = iter([i for i in range(x.ndim) if i != source])
+    return x.transpose([source if i == destination else next(rest) for i in range(x.ndim)])
+
+
+@also_right("12.3", "from all axes", target="reduction_batcher")
+def from_all_axes(primitive, axis, vals, dims, *, axes, **params):
+    x, dim = vals[0], dims[0]
+    of_element = [i for i in range(x.ndim) if i != dim]
+    reduced = tuple(of_element[i] for i in axes)
+    left = [i for i in range(x.ndim) if i not in reduced]
+    return primitive.bind(x, axes=reduced, **params), left.index(dim)
+
+
+@also_right("12.3", "from all axes", target="shifted")
+def by_condition(axes, dim):
+    return [axis if axis < dim else axis + 1 for axis in axes]
+
+
+@also_right("12.3", "counting", target="reduction_batcher")
+def counts(primitive, axis, vals, dims, *, axes, **params):
+    (x,), (dim,) = vals, dims
+    place = dim
+    for a in axes:
+        if a < dim:
+            place -= 1
+    return primitive.bind(x, axes=tuple(shifted(axes, dim)), **params), place
+
+
+@also_right("12.4", "with lists of all kept axes")
+def lists_of_axes(lhs_ndim, rhs_ndim, lhs_dim, rhs_dim, dimension_numbers):
+    (lc, rc), (lb, rb) = dimension_numbers
+
+    def later(axes, dim):
+        return tuple(axes) if dim is None else tuple(a + 1 if a >= dim else a for a in axes)
+
+    lc, lb, rc, rb = later(lc, lhs_dim), later(lb, lhs_dim), later(rc, rhs_dim), later(rb, rhs_dim)
+    if lhs_dim is not None and rhs_dim is not None:
+        return ((lc, rc), ((lhs_dim, *lb), (rhs_dim, *rb))), 0
+    left = [("l", a) for a in range(lhs_ndim) if a not in lc + lb]
+    right = [("r", a) for a in range(rhs_ndim) if a not in rc + rb]
+    axes = [("b", i) for i in range(len(lb))] + left + right
+    return ((lc, rc), (lb, rb)), axes.index(("l", lhs_dim) if rhs_dim is None else ("r", rhs_dim))
+
+
+@also_right("12.4", "counting kept axes")
+def counts_kept(lhs_ndim, rhs_ndim, lhs_dim, rhs_dim, dimension_numbers):
+    contract, batch = map(list, dimension_numbers)
+    for side, dim in enumerate((lhs_dim, rhs_dim)):
+        if dim is not None:
+            contract[side] = tuple(shifted(contract[side], dim))
+            batch[side] = tuple(shifted(batch[side], dim))
+    if None not in (lhs_dim, rhs_dim):
+        batch = [(dim, *axes) for dim, axes in zip((lhs_dim, rhs_dim), batch, strict=True)]
+        return (tuple(contract), tuple(batch)), 0
+    side, dim = (0, lhs_dim) if rhs_dim is None else (1, rhs_dim)
+    before = dim - sum(a < dim for a in (*contract[side], *batch[side]))
+    if side == 1:
+        before += lhs_ndim - len(contract[0]) - len(batch[0])
+    return (tuple(contract), tuple(batch)), len(batch[0]) + before
+
+
+@also_right("12.5", "with a dict of what is found", target="call_on_batches")
+def with_a_list(fun, args, kwargs, in_axes, out_axes, axis_name=None, axis_size=None):
+    leaves, in_tree = tree_flatten((args, kwargs))
+    dims = axis_of_each_argument(in_tree, in_axes)
+    size = mapped_size(fun, in_tree, leaves, dims, axis_size)
+    positive = []
+    for x, dim in zip(leaves, dims, strict=True):
+        positive.append(dim + len(np.shape(x)) if dim is not None and dim < 0 else dim)
+    found = {}
+
+    def flat(*values):
+        own_args, own_kwargs = tree_unflatten(in_tree, values)
+        result = fun(*own_args, **own_kwargs)
+        outs, found["tree"] = tree_flatten(result)
+        return outs
+
+    data = AxisData(axis_name, size)
+    outs, places = batch(flat, data, leaves, positive)
+    tree = found["tree"]
+    return tree_unflatten(tree, moved(data, outs, places, tree, out_axes))
+
+
+@also_right("12.5", "with a dict of what is found", target="moved")
+def by_ranks(axis, outs, dims, tree, out_axes):
+    results = []
+    places = axis_of_each_leaf("vmap out_axes", out_axes, tree)
+    for i in range(len(outs)):
+        x, dim, to = outs[i], dims[i], places[i]
+        if not core.is_array_value(x):
+            raise TypeError(f"{x!r} is no array")
+        if to is None:
+            if dim is not None:
+                raise not_the_same_for_all(axis, tree, i, dim)
+            results.append(x)
+            continue
+        rank = len(np.shape(x)) + (1 if dim is None else 0)
+        if to < 0:
+            to += rank
+        if to not in range(rank):
+            raise ValueError(f"no axis {places[i]} in a result of {rank} axes")
+        results.append(move_to(x, dim, to, axis.size))
+    return results
+
+
+@also_right("12.5", "the results one by one", target="moved")
+def one_by_one(axis, outs, dims, tree, out_axes):
+    def place(i, x, dim, to):
+        if not core.is_array_value(x):
+            raise TypeError(f"Output {x!r} is not a valid JAX type")
+        if to is None and dim is not None:
+            raise not_the_same_for_all(axis, tree, i, dim)
+        if to is None:
+            return x
+        rank = np.ndim(x) if dim is not None else np.ndim(x) + 1
+        if to >= rank or to < -rank:
+            raise ValueError(f"axis {to} is out of bounds for array of dimension {rank}")
+        return move_to(x, dim, range(rank)[to], axis.size)
+
+    wanted = axis_of_each_leaf("vmap out_axes", out_axes, tree)
+    return [place(*each) for each in zip(range(len(outs)), outs, dims, wanted, strict=True)]
+
+
+@also_right("12.6", "the two cases apart")
+def cases_apart(axis, vals, dims, *, branches):
+    refuse_effects(branches)
+
+    def one_for_all():
+        flags = [dim is not None for dim in dims[1:]]
+        operands = [
+            moveaxis(x, d, 0) if d is not None else x for x, d in zip(vals[1:], dims[1:], strict=True)
+        ]
+        found = [batch_jaxpr_if(branch, axis, flags)[1] for branch in branches]
+        musts = [any(of_branch[i] for of_branch in found) for i in range(len(found[0]))]
+        made = [batch_jaxpr_if(branch, axis, flags, musts)[0] for branch in branches]
+        outs = cond_p.bind(vals[0], *operands, branches=tuple(made))
+        return outs, [0 if must else None for must in musts]
+
+    def one_for_each():
+        front = [bdim_at_front(x, d, axis.size) for x, d in zip(vals, dims, strict=True)]
+        which, operands, outs = front[0], front[1:], None
+        for i in range(len(branches)):
+            program, _ = batch_jaxpr_if(branches[i], axis, [True] * len(operands), True)
+            mine = eq(which, np.int32(i))
+            mine_only = [select_case(mine, stop_gradient(x), x) for x in operands]
+            made = eval_jaxpr(program, program.consts, *mine_only)
+            outs = (
+                made if outs is None else [select_case(mine, a, b) for a, b in zip(outs, made, strict=True)]
+            )
+        return outs, [0] * len(outs)
+
+    return one_for_all() if dims[0] is None else one_for_each()
+
+
+@also_right("12.7", "asking for all in one list", target="batch_scan")
+def one_list(axis, vals, dims, *, jaxpr, num_consts, num_carry, **params):
+    flags = [dim is not None for dim in dims]
+    first_x = num_consts + num_carry
+    flags[num_consts:first_x] = batched_carry(
+        jaxpr, axis, flags[:num_consts], flags[num_consts:first_x], flags[first_x:]
+    )
+    musts = flags[num_consts:first_x] + [False] * (len(jaxpr.outvars) - num_carry)
+    step, made = batch_jaxpr_if(jaxpr, axis, flags, musts)
+    has_ys_of(step, jaxpr)
+    operands = []
+    for i, (x, dim) in enumerate(zip(vals, dims, strict=True)):
+        operands.append(move_to(x, dim, int(i >= first_x), axis.size) if flags[i] else x)
+    sizes = {"num_consts": num_consts, "num_carry": num_carry}
+    outs = scan_p.bind(*operands, jaxpr=step, **sizes, **params)
+    return outs, [int(i >= num_carry) if is_batch else None for i, is_batch in enumerate(made)]
+
+
+@also_right("12.7", "asking for all in one list", target="batched_carry")
+def as_often_as_there_are_parts(jaxpr, axis, consts, carry, xs=()):
+    flags = list(carry)
+    rest = [False] * (len(jaxpr.outvars) - len(flags))
+    for _ in range(len(flags)):
+        found = batch_jaxpr_if(jaxpr, axis, [*consts, *flags, *xs], flags + rest)[1]
+        flags = [a or b for a, b in zip(flags, found[: len(flags)], strict=True)]
+    return flags
+
+
+@also_right("12.7", "by recursion", target="batched_carry")
+def by_recursion(jaxpr, axis, consts, carry, xs=()):
+    musts = list(carry) + [False] * (len(jaxpr.outvars) - len(carry))
+    found = batch_jaxpr_if(jaxpr, axis, [*consts, *carry, *xs], musts)[1][: len(carry)]
+    more = [bool(a) or bool(b) for a, b in zip(carry, found, strict=True)]
+    return more if more == list(carry) else batched_carry(jaxpr, axis, consts, more, xs)
+
+
+@also_right("12.6", "with sets of places", target="")
+def sets_of_places(axis, vals, dims, *, branches):
+    refuse_effects(branches)
+    index, operands = vals[0], list(vals[1:])
+    if dims[0] is not None:
+        index = moveaxis(index, dims[0], 0)
+        operands = [bdim_at_front(x, d, axis.size) for x, d in zip(operands, dims[1:], strict=True)]
+        columns = []
+        for i, branch in enumerate(branches):
+            safe = [select_case(eq(index, np.int32(i)), stop_gradient(x), x) for x in operands]
+            on_batches = batch_jaxpr_if(branch, axis, [True for _ in operands], True)[0]
+            columns.append(eval_jaxpr(on_batches, on_batches.consts, *safe))
+        return [select_case(index, *row) for row in zip(*columns, strict=True)], [0] * len(columns[0])
+    is_batch = [d is not None for d in dims[1:]]
+    operands = [
+        moveaxis(x, d or 0, 0) if b else x for x, d, b in zip(operands, dims[1:], is_batch, strict=True)
+    ]
+    places = set()
+    for branch in branches:
+        places |= {i for i, flag in enumerate(batch_jaxpr_if(branch, axis, is_batch)[1]) if flag}
+    musts = [i in places for i in range(len(branches[0].outvars))]
+    batched = tuple(batch_jaxpr_if(branch, axis, is_batch, musts)[0] for branch in branches)
+    return cond_p.bind(index, *operands, branches=batched), [0 if must else None for must in musts]
