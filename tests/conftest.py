@@ -55,6 +55,7 @@ ACCEPTED_SKIPS = (
 WITHOUT_TAILS = "not tail"
 CHEAP_COMPILES = (
     "--xla_backend_optimization_level=0",
+    "--xla_cpu_parallel_codegen_split_count=1",  # or each program becomes several modules for LLVM: a fifth of its time
     "--xla_llvm_disable_expensive_passes=true",
     *(
         ["--xla_cpu_use_fusion_emitters=false"] if version("jaxlib") < "0.11" else []
@@ -116,6 +117,15 @@ def pytest_runtest_makereport(item, call):
             test_report.longrepr = (
                 f"{item.nodeid} was skipped, and its reason is none of {ACCEPTED_SKIPS}: {reason}"
             )
+
+
+@pytest.fixture
+def nothing_old_to_walk():
+    """Whoever looks for what holds a leaked tracer goes over all objects that there are, several times for each trace: those
+    of before the test are set aside. Without it such a test takes twenty seconds at the end of a long run.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
