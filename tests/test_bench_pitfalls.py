@@ -151,6 +151,7 @@ def test_what_cannot_be_hashed_ends_in_the_error_that_is_told(measured):
             "RuntimeError: Array has been deleted",
             "do not donate an argument that is needed afterwards.",
         ),
+        ("residuals", "MemoryError: 6 MiB are needed, and the device has 4", "computed again on the way back."),
     ],
 )
 def test_an_error_is_told_with_its_mend(name, begins, ends, measured):
@@ -182,6 +183,8 @@ def test_an_error_is_told_with_its_mend(name, begins, ends, measured):
         ("stale-array", r"Only first calls missed the cache"),
         ("mutated-self", r"Only first calls missed the cache"),
         ("unrolled", r"Only first calls missed the cache"),
+        ("grad-lambda", r"wrapper of <lambda> at transforms.py:\d+; .*make it once"),
+        ("jit-in-vmap", r"made by the lambda at transforms.py:\d+; .*define it once"),
         ("eager", r"No jitted function was called"),
     ],
 )  # fmt: skip
