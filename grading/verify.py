@@ -5,6 +5,7 @@ For each exercise:
     fresh       the generated files are what the generator would write now
     stub        the stub, put in place, fails every check, and with its own NotImplementedError
     solution    the reference's function, as a learner's, passes every check, on several seeds
+    right       right answers that are written in another way pass every check, too
     mutants     three or more plausible wrong answers fail, each on a check that is against its misconception
     planted     a `raise` at the start of the solution makes a check fail: the learner's function is what runs
     secret      no line of the solution is in the lab's folder
@@ -31,7 +32,15 @@ from jitkit.kata.engine.reference import reference_function
 from jitkit.kata.engine.running import Forks, LearnerSource
 from jitkit.kata.engine.splice import Function, Target
 from jitkit.kata.engine.verdicts import Assessor, CheckResult, Verdict
-from jitkit.kata.mutants import Mutant, in_its_class, load_mutants, mutant_source
+from jitkit.kata.mutants import (
+    Mutant,
+    RightAnswer,
+    in_its_class,
+    load_mutants,
+    load_right_answers,
+    mutant_source,
+    named_as,
+)
 
 from .generate import ROOT, stale_files
 
@@ -63,11 +72,9 @@ def verify(
     findings = list(staleness(lab))
     exercises = [e for e in lab.exercises if only is None or e.id == only]
     mutants_file = lab.folder / "mutants.py"
-    mutants = (
-        load_mutants(mutants_file.read_text(encoding="utf-8"), str(mutants_file))
-        if mutants_file.is_file()
-        else []
-    )
+    text = mutants_file.read_text(encoding="utf-8") if mutants_file.is_file() else ""
+    mutants = load_mutants(text, str(mutants_file))
+    answers = load_right_answers(text, str(mutants_file))
     with (
         tempfile.TemporaryDirectory() as folder,
         concurrent.futures.ThreadPoolExecutor(workers) as pool,
@@ -82,6 +89,7 @@ def verify(
             proofs.append(pool.submit(prover.stub, exercise))
             proofs.append(pool.submit(prover.planted, exercise))
             proofs += [pool.submit(prover.mutant, exercise, m) for m in of_exercise]
+            proofs += [pool.submit(prover.right, exercise, a) for a in answers if a.exercise == exercise.id]
         for proof in proofs:
             findings += proof.result()
     return findings
@@ -215,6 +223,24 @@ class _Prover:
                         Finding(exercise.id, "solution", f"{text}. Is it meant? Then use `raised`.")
                     )
         return findings
+
+    def right(self, exercise: Exercise, answer: RightAnswer) -> list[Finding]:
+        """A right answer that is not the reference's passes every check."""
+        targets = {target.name: target for target in exercise.targets}
+        if len(targets) == 1:
+            targets[""] = exercise.targets[0]
+        unknown = answer.functions.keys() - targets
+        if unknown:
+            return [Finding(exercise.id, "right", f"{answer.how}: the exercise has no target {min(unknown)!r}")]
+        changed = {targets[name]: named_as(targets[name], source) for name, source in answer.functions.items()}
+        found = self.verdict(exercise, changed)
+        if found.status in (verdicts.BROKEN, verdicts.TODO):
+            return [Finding(exercise.id, "right", f"{answer.how}: {found.sentence}")]
+        return [
+            Finding(exercise.id, "right", f"{answer.how}: {r.check.name} refuses it. {r.sentence} {r.difference}")
+            for r in found.results
+            if r.status != verdicts.PASS
+        ]
 
     def planted(self, exercise: Exercise) -> list[Finding]:
         """A function that raises is noticed: it is what runs."""

@@ -93,6 +93,7 @@ LATER_REASONS: tuple[tuple[str, str, str], ...] = (
     ),
     (_KIND + r"jnp\.(frexp|ldexp)", "`frexp`, `ldexp`", "an operation of its own for `frexp`"),
     (_KIND + r"jnp\.(polyval|sinc)", "`polyval`, `sinc`", "an operation for polynomials; near the zeros of `sinc` other values"),
+    (_KIND + r"(norm\.(isf|ppf)|special\.ndtri)\(", "`norm.isf`, `norm.ppf`", "other equations for polynomials"),
     (_KIND + r"jnp\.hypot", "`hypot`", "scales its operands, a rule for derivatives; other last bits"),
 )
 IS_LATER = jax.__version_info__ >= (0, 11)
