@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import pathlib
 import sys
@@ -10,6 +11,7 @@ import time
 from collections.abc import Sequence
 
 from jitkit.kata.engine.manifest import Lab, ManifestError, all_labs
+from jitkit.kata.engine.running import Forks
 from jitkit.kata.engine.verdicts import Assessor
 
 from . import course
@@ -113,16 +115,15 @@ def _new(name: str) -> int:
 def _verify(names: Sequence[str], workers: int) -> int:
     assessor = Assessor(run_stablehlo=None)
     count = 0
-    for lab, exercise in _chosen(names):
-        start = time.perf_counter()
-        findings = verify(lab, assessor, workers, exercise)
-        count += len(findings)
-        what = exercise or lab.name
-        print(
-            f"{what}: {f'{len(findings)} findings' if findings else 'proven'} ({time.perf_counter() - start:.0f} s)"
-        )
-        for finding in findings:
-            print(f"  {finding}")
+    with contextlib.closing(Forks()) as forks:
+        for lab, exercise in _chosen(names):
+            start = time.perf_counter()
+            findings = verify(lab, assessor, forks, workers, exercise)
+            count += len(findings)
+            said = f"{len(findings)} findings" if findings else "proven"
+            print(f"{exercise or lab.name}: {said} ({time.perf_counter() - start:.0f} s)", flush=True)
+            for finding in findings:
+                print(f"  {finding}", flush=True)
     return 1 if count else 0
 
 
