@@ -45,6 +45,7 @@ from ..jaxpr import (
     dce_rules,
     eval_jaxpr,
     jaxpr_as_fun,
+    keep_outputs,
     known_outputs,
     remembered,
 )
@@ -137,6 +138,13 @@ def split_for_later(
     is kept; the second takes what is kept, and all inputs, and returns the other outputs.
     """
     known_out = known_outputs(jaxpr, known)
+    parts = split_jaxpr(jaxpr, tuple(not k for k in known))
+    if policy is None and sum(parts.nonzero) < known_out.count(False):
+        # A loop of which a part is known: as an equation it is needed whole.
+        known_out = [not later for later in parts.nonzero]
+        first = keep_outputs(parts.primal, (True,) * sum(known_out) + (False,) * parts.num_residuals)
+        later_only = jaxpr.replace(outvars=list(compress(jaxpr.outvars, parts.nonzero)))
+        return first, dce_jaxpr(later_only, True, instantiate=True)[0], known_out
     alive = set(compress(jaxpr.invars, known))
     kept: list[Var] = []
     for eqn in jaxpr.eqns:
