@@ -132,7 +132,7 @@ def other_errors(jk, rng):
         with jk.core.set_current_trace(Refusing(None)):
             try:
                 strange_p.bind(operand)
-            except Exception as other:
+            except (TypeError, ValueError) as other:
                 found.append((other is error, str(other)))
     return found
 
@@ -205,7 +205,6 @@ def weakness(jk, rng):
 @check(
     "01.2",
     "Not every operation wants one dtype; each says which dtypes it takes, and what comes out.",
-    against=["all operands are of one dtype"],
 )
 def rules_of_its_own(jk, rng):
     rules = jk.lax.elementwise_rules
@@ -370,7 +369,6 @@ def lists(jk, rng):
 @check(
     "01.4",
     "What the function raises is raised, with the frames of this library taken out of its traceback.",
-    against=["an operand that does not fit takes no part"],
 )
 def errors_of_the_function(jk, rng):
     operators, seen = jk.core.operators, []
@@ -443,7 +441,7 @@ def equal_arrays(jk, rng):
     atoms = [trace.lift(copies[i]) for i in (0, 1, 0)]
     values = list(trace.consts.values())
     # the object itself is kept: else another one might be given its id
-    return [[a is b for b in atoms] for a in atoms], values, [a is b for a, b in zip(values, copies)]
+    return [[a is b for b in atoms] for a in atoms], values, [a is b for a, b in zip(values, copies, strict=False)]
 
 
 @check(

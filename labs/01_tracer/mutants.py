@@ -355,16 +355,16 @@ def one_receiver(self, *args, **params):
 
 
 @also_right("01.1", "a function for either case")
-def two_functions(self, *operands, **parameters):
+def two_functions(self, *args, **params):
     def attempt():
         if config.local.state.trace:
-            return config.local.state.trace.process_primitive(self, operands, parameters)
-        return eager.apply(self, operands, parameters)
+            return config.local.state.trace.process_primitive(self, args, params)
+        return eager.apply(self, args, params)
 
     try:
         return attempt()
     except TypeError as first:
-        check_arrays(self, operands)
+        check_arrays(self, args)
         raise first from None
 
 

@@ -45,7 +45,6 @@ def the_same_twice(jk, rng):
 @check(
     "02.1",
     "The type of a result is the one that is handed over, whatever the types of the operands.",
-    against=["a result has the type of the first operand"],
 )
 def types_of_results_of(jk, rng):
     x = rng.normal(size=(int(rng.integers(2, 9)), 3)).astype("float32")
@@ -63,7 +62,7 @@ def lists_of(jk, count):
 @check(
     "02.1",
     "A primitive may have several results: then they are a list, also when it is a list of one.",
-    against=["an equation has one result", "a list of one is that one"],
+    against=["an equation has one result"],
 )
 def several_results(jk, rng):
     found = []
@@ -211,7 +210,6 @@ def runs_once(jk, rng):
 @check(
     "02.3",
     "The new trace is inside of the current one, and names of scopes begin anew in it; afterwards all is as before.",
-    against=["a trace stands for itself", "nothing was traced before"],
 )
 def inside_and_afterwards(jk, rng):
     trace_to_jaxpr, aval = jk.interpreters.partial_eval.trace_to_jaxpr, jk.core.get_aval(1.0)
@@ -350,7 +348,7 @@ def constants_and_literals(jk, rng):
 @check("02.4", "An equation may have several results.", against=["an equation has one result"])
 def several_results_at_once(jk, rng):
     x = vector(rng)
-    one_of_a_list = jk.jit(lambda x: jk.numpy.sin(x))
+    one_of_a_list = jk.jit(jk.numpy.sin)
     program = jk.make_jaxpr(lambda x: (one_of_a_list(x), *jk.lax.sort([x, -x], num_keys=1)))(x)
     return jk.make_jaxpr(lambda x: jk.jaxpr.eval_jaxpr(program, [], x))(x)
 
@@ -504,7 +502,6 @@ def types_of_results(jk, rng):
 @check(
     "02.5",
     "Each law has a message for each of its breaches, and changes nothing.",
-    against=["one message is enough"],
 )
 def all_messages(jk, rng):
     laws = importlib.import_module(f"{jk.__name__}.jaxpr.check")
@@ -599,7 +596,6 @@ def inner_programs(jk, rng):
 @check(
     "02.6",
     "What is live somewhere is told, too: the outputs, and what is read by the equations that are left.",
-    against=["what is bound lives no more"],
 )
 def all_that_lives(jk, rng):
     def f(x, y):

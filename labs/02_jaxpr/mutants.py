@@ -457,12 +457,11 @@ def sets_of_ids(self, outs, debug_info):
 def block_after_block(fun, avals, debug_info):
     trace = DynamicJaxprTrace(core.current_trace(), debug_info)
     try:
-        with empty_name_stack():
-            with core.set_current_trace(trace):
-                outs = fun(*(trace.new_arg(a) for a in avals))
-                check_results(outs, debug_info)
-                program = trace.to_jaxpr(outs, debug_info)
-                outs = None
+        with empty_name_stack(), core.set_current_trace(trace):
+            outs = fun(*(trace.new_arg(a) for a in avals))
+            check_results(outs, debug_info)
+            program = trace.to_jaxpr(outs, debug_info)
+            outs = None
     except BaseException:
         trace.end()
         raise
@@ -497,7 +496,7 @@ def list_of_values(jaxpr, consts, *args):
         if len(given) != len(wanted):
             raise TypeError(f"expected {len(wanted)} values, got {len(given)}")
     values = {}
-    for var, value in [*zip(jaxpr.constvars, consts), *zip(jaxpr.invars, args)]:
+    for var, value in [*zip(jaxpr.constvars, consts, strict=False), *zip(jaxpr.invars, args, strict=False)]:
         values[var] = value
 
     def value_of(atom):
@@ -510,7 +509,7 @@ def list_of_values(jaxpr, consts, *args):
         result = eqn.primitive.bind(*[value_of(a) for a in eqn.invars], **eqn.params)
         if not eqn.primitive.multiple_results:
             result = [result]
-        for var, value in zip(eqn.outvars, result):
+        for var, value in zip(eqn.outvars, result, strict=False):
             values[var] = value
         result = value = None
         for var in dead:
@@ -525,14 +524,14 @@ def writes_by_a_function(jaxpr, consts, *args):
     def write(names, values):
         if len(names) != len(values):
             raise TypeError(f"there should be {len(names)} values, and there are {len(values)}")
-        env.update(zip(names, values))
+        env.update(zip(names, values, strict=False))
 
     def read(atoms):
         return [literal_value(a) if isinstance(a, Literal) else env[a] for a in atoms]
 
     write(jaxpr.constvars, consts)
     write(jaxpr.invars, args)
-    for eqn, unused in zip(jaxpr.eqns, last_uses(jaxpr)):
+    for eqn, unused in zip(jaxpr.eqns, last_uses(jaxpr), strict=False):
         outs = eqn.primitive.bind(*read(eqn.invars), **eqn.params)
         write(eqn.outvars, outs if eqn.primitive.multiple_results else [outs])
         outs = None
@@ -586,7 +585,7 @@ def by_index(eqns, outputs):
         eqn = eqns[i]
         rule = dce_rules[eqn.primitive] if eqn.primitive in dce_rules else keep_or_drop
         reads, rest = rule([v in live for v in eqn.outvars], eqn)
-        for atom, is_read in zip(eqn.invars, reads):
+        for atom, is_read in zip(eqn.invars, reads, strict=False):
             if is_read and not isinstance(atom, Literal):
                 live.add(atom)
         if rest is not None:
@@ -604,6 +603,6 @@ def reads_what_is_left(eqns, outputs):
         if rest is None:
             continue
         kept.append(rest)
-        live |= {a for a, n in zip(eqn.invars, needed) if n and isinstance(a, Var)}
+        live |= {a for a, n in zip(eqn.invars, needed, strict=False) if n and isinstance(a, Var)}
     kept.reverse()
     return kept, live

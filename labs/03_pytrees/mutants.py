@@ -536,8 +536,8 @@ def flatten_with_loops(self, node):
 
 @also_right("03.1", "looks, and then enters", target="DataclassNode.unflatten")
 def unflatten_with_one_dict(self, data, children):
-    fields = dict(zip(self.data_fields, children))
-    fields.update(zip(self.meta_fields, data))
+    fields = dict(zip(self.data_fields, children, strict=False))
+    fields.update(zip(self.meta_fields, data, strict=False))
     return self.cls(**fields)
 
 
@@ -660,7 +660,7 @@ def with_running_sums(self, leaves, start):
     if self.node_type is None:
         return leaves[start]
     starts = itertools.accumulate((child.num_leaves for child in self._children), initial=start)
-    children = [child.build(leaves, at) for child, at in zip(self._children, starts)]
+    children = [child.build(leaves, at) for child, at in zip(self._children, starts, strict=False)]
     return self.node_type.unflatten(self.data, children)
 
 

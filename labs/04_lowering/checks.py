@@ -140,7 +140,7 @@ def form(text):
 @check(
     "04.1",
     "Up to 64 elements are written row by row, and so are bools; more are bytes; none are nothing.",
-    against=["each element is written out", "an array has elements"],
+    against=["each element is written out"],
 )
 def forms(jk, rng):
     dense = jk.interpreters.mlir_text.dense
@@ -154,6 +154,7 @@ def forms(jk, rng):
 @check("04.1", "Arrays of no elements, and integers of 2 or 4 bits, are read as they were meant.")
 def small_ones(jk, rng):
     arrays = [np.zeros((0, 3), "float32"), rng.integers(-8, 8, size=(2, 3)).astype(ml_dtypes.int4)]
+    arrays += [rng.integers(-8, 8, size=70).astype(ml_dtypes.int4)]
     arrays += [rng.integers(16, size=70).astype(ml_dtypes.uint4), np.full(3, -1, ml_dtypes.int2)]
     return [jk.interpreters.mlir_text.tensor_type(x.shape, x.dtype) for x in arrays], [
         jk.interpreters.mlir_text.dense(x) for x in arrays
@@ -290,7 +291,6 @@ def types_of_operands(jk, rng):
 @check(
     "04.3",
     "While a rule runs, the context is that of its equation: the primitive, the types, in their order.",
-    against=["a rule knows its equation by itself"],
 )
 def what_a_rule_sees(jk, rng):
     seen = []
@@ -381,9 +381,8 @@ def types_of_products(text):
 )
 def wide_sums(jk, rng):
     x = rng.integers(99, size=(2, 9)).astype("int8")
-    half = rng.normal(size=(2, 2)).astype("float16")
-    algorithm = jk.lax.DotAlgorithmPreset.F16_F16_F32
-    text = text_of(jk, lambda x: jk.lax.dot(x, x, precision=algorithm, preferred_element_type="float16"), half)
+    algorithm = jk.lax.DotAlgorithmPreset.BF16_BF16_F32
+    text = text_of(jk, lambda x: jk.lax.dot(x, x, precision=algorithm), floats(rng, 2, 2))
     program = lowered(jk, lambda x, y: jk.lax.dot(x, y, preferred_element_type="int32"), x, x.T)
     return program, types_of_products(text), text.count("algorithm = "), text.count("stablehlo.convert")
 

@@ -41,10 +41,10 @@ def scalar_text(x: Any) -> str:
         -12                       an integer
         (1.000000e+00, 0x...)     a complex number: its parts
         1.500000e+00              a float, with six digits after the point
-        0x3DCCCCCD                any float: its bytes in hexadecimal capitals, the highest first
+        0x3EAAAAAB                any float: its bytes in hexadecimal capitals, the highest first
 
-    Decimals are for readers: they are written where they have the form of `DECIMAL` and are exact, and the number is not
-    -0.0.
+    Decimals are for readers: they are written where they have the form of `DECIMAL` and are exact: read in
+    the number's own dtype they give it back.
     """
     raise NotImplementedError("04.1")
 

@@ -375,16 +375,16 @@ def operands_by_a_helper(self, eqn, env):
     results = rule(self, *names, **eqn.params)
     if not eqn.primitive.multiple_results:
         results = [results]
-    for var, name in zip(eqn.outvars, results):
+    for var, name in zip(eqn.outvars, results, strict=False):
         env[var] = name
 
 
 @also_right("04.3", "operands by a helper", target="LoweringContext.lower_jaxpr")
 def jaxpr_with_loops(self, jaxpr, args):
     env = {}
-    for var, name in zip(jaxpr.invars, args):
+    for var, name in zip(jaxpr.invars, args, strict=False):
         env[var] = name
-    env |= {v: self.array_constant(x, v.aval) for v, x in zip(jaxpr.constvars, jaxpr.consts)}
+    env |= {v: self.array_constant(x, v.aval) for v, x in zip(jaxpr.constvars, jaxpr.consts, strict=False)}
     for eqn in jaxpr.eqns:
         self.lower_equation(eqn, env)
     results = []
@@ -395,8 +395,8 @@ def jaxpr_with_loops(self, jaxpr, args):
 
 @also_right("04.3", "constants first", target="LoweringContext.lower_jaxpr")
 def constants_first(self, jaxpr, args):
-    consts = [self.array_constant(x, var.aval) for x, var in zip(jaxpr.consts, jaxpr.constvars)]
-    env = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *args]))
+    consts = [self.array_constant(x, var.aval) for x, var in zip(jaxpr.consts, jaxpr.constvars, strict=False)]
+    env = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *args], strict=False))
     [self.lower_equation(eqn, env) for eqn in jaxpr.eqns]
     return [env[a] if isinstance(a, Var) else self.read(a, env) for a in jaxpr.outvars]
 
@@ -426,8 +426,8 @@ def with_a_format(ctx, lhs, rhs, *, dimension_numbers, precision, preferred_elem
     left, right = ctx.avals_in
     out = ctx.avals_out[0]
     *wanted, algorithm = dtypes_computed_with(ctx.module.platform, left.dtype, right.dtype, out.dtype, precision)
-    lhs, rhs = (ctx.convert(n, aval, dtype) for n, aval, dtype in zip((lhs, rhs), (left, right), wanted))
-    avals = [aval.update(dtype=dtype) for aval, dtype in zip((left, right, out), wanted)]
+    lhs, rhs = (ctx.convert(n, aval, dtype) for n, aval, dtype in zip((lhs, rhs), (left, right), wanted, strict=False))
+    avals = [aval.update(dtype=dtype) for aval, dtype in zip((left, right, out), wanted, strict=False)]
     (lc, rc), (lb, rb) = dimension_numbers
     p, q = precision_pair(precision)
     text = "stablehlo.dot_general {}, {}{}, contracting_dims = {} x {}, precision = [{}, {}]{}".format(
@@ -454,7 +454,7 @@ def reduce_with_a_region(ctx, operands, inits, axes, avals_out, reducer):
     scalars = [a.update(shape=()) for a in avals_out]
 
     def region(*names):
-        return [(name, aval) for name, aval in zip(reducer(*names), scalars)]
+        return [(name, aval) for name, aval in zip(reducer(*names), scalars, strict=False)]
 
     inputs = ", ".join(map(type_of, [*ctx.avals_in[:n], *scalars]))
     outputs = ", ".join(map(type_of, avals_out))
@@ -473,7 +473,7 @@ def reduce_from_the_operands(ctx, operands, inits, axes, avals_out, reducer):
     names = ", ".join((*operands, *inits))
     operation = '"stablehlo.reduce"(' + names + ") <{dimensions = " + integer_array(axes) + "}>"
     return ctx.emit_regions(
-        operation, [([*scalars, *scalars], lambda *xs: list(zip(reducer(*xs), scalars)))], signature, count
+        operation, [([*scalars, *scalars], lambda *xs: list(zip(reducer(*xs), scalars, strict=False)))], signature, count
     )
 
 

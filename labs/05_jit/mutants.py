@@ -499,7 +499,7 @@ def closest_with_min(records, record, weight):
 
 @also_right("05.5", "with a table of counts", target="distance")
 def distance_with_a_table(old, new, weight):
-    counts = {w: 0 for w in range(weight, TRACES + 1)}
+    counts = dict.fromkeys(range(weight, TRACES + 1), 0)
     for change in changes(old, new, weight):
         counts[change.weight] += change.size
     return tuple(counts[w] for w in sorted(counts, reverse=True))

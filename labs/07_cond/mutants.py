@@ -337,7 +337,7 @@ def pythons_way_first(index, branches, *operands, operand=NOT_GIVEN):
     names = [f"branch {i}" for i in range(len(branches))]
     last = np.int32(len(branches) - 1)
     within = clamp(np.int32(0), convert_element_type(index, np.int32), last)
-    return choose("switch", within, dict(zip(names, branches)), args)
+    return choose("switch", within, dict(zip(names, branches, strict=False)), args)
 
 
 @also_right("07.3", "constants in a loop")
@@ -383,7 +383,7 @@ def by_index(what, names, bodies, traced):
     for i in range(1, len(traced)):
         if traced[i].out_tree != traced[0].out_tree:
             raise structure_error(what, i, names, bodies, traced)
-        for one, two in zip(traced[0].jaxpr.outvars, traced[i].jaxpr.outvars):
+        for one, two in zip(traced[0].jaxpr.outvars, traced[i].jaxpr.outvars, strict=False):
             if not same_type(one.aval, two.aval):
                 raise type_error(what, i, names, bodies, traced)
 
@@ -395,7 +395,7 @@ def reason_first(what, names, bodies, traced):
         error = None
         if not (first.out_tree == other.out_tree):
             error = structure_error
-        elif [1 for a, b in zip(other.jaxpr.out_avals, first.jaxpr.out_avals) if not same_type(a, b)]:
+        elif [1 for a, b in zip(other.jaxpr.out_avals, first.jaxpr.out_avals, strict=False) if not same_type(a, b)]:
             error = type_error
         if error is not None:
             raise error(what, i, names, bodies, traced)

@@ -388,12 +388,12 @@ def without_the_constants(what, body, in_tree, out_tree, traced):
     invars = traced.jaxpr.invars[len(traced.consts) :]
     before = [v.aval for v in invars[:n]]
     after = [v.aval for v in traced.jaxpr.outvars[:n]]
-    for x, y in zip(before, after):
+    for x, y in zip(before, after, strict=False):
         if same_type(x, y):
             continue
         names = traced.jaxpr.debug_info.safe_arg_names(len(traced.jaxpr.invars))
         names = names[len(traced.consts) :]
-        raise carry_type_error(what, traced.jaxpr, names, list(zip(before, after)))
+        raise carry_type_error(what, traced.jaxpr, names, list(zip(before, after, strict=False)))
 
 
 @also_right("08.4", "with index sets")
@@ -433,11 +433,11 @@ def with_slices(ctx, *args, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts):
     def condition(*names):
         inputs = [*names[:cond_nconsts], *names[first:]]
         results = ctx.lower_region(cond_jaxpr, inputs, "while/cond")
-        return [(name, aval) for name, aval in zip(results, cond_jaxpr.out_avals)]
+        return [(name, aval) for name, aval in zip(results, cond_jaxpr.out_avals, strict=False)]
 
     def body(*names):
         results = ctx.lower_region(body_jaxpr, list(names[cond_nconsts:]), "while/body")
-        return list(zip([*names[:first], *results], ctx.avals_in))
+        return list(zip([*names[:first], *results], ctx.avals_in, strict=False))
 
     return list(write_while(ctx, args, condition, body, body_jaxpr.effects)[first:])
 
@@ -457,8 +457,8 @@ def index_for_each_part(ctx, *args, cond_jaxpr, body_jaxpr, cond_nconsts, body_n
         theirs, mine, carry = parts(names)
         new = ctx.lower_region(body_jaxpr, mine + carry, "while/body")
         consts = theirs + mine
-        pairs = list(zip(consts, ctx.avals_in[: len(consts)]))
-        return pairs + list(zip(new, ctx.avals_in[len(consts) :]))
+        pairs = list(zip(consts, ctx.avals_in[: len(consts)], strict=False))
+        return pairs + list(zip(new, ctx.avals_in[len(consts) :], strict=False))
 
     return parts(write_while(ctx, args, condition, body, body_jaxpr.effects))[2]
 

@@ -193,7 +193,6 @@ def numbers(jk, rng):
 @check(
     "09.2",
     "Of several things that are wrong, the first of the list is told; 0 is a length, too.",
-    against=["an error is an error", "0 is no length"],
 )
 def order_of_errors(jk, rng):
     length, tracers = jk.lax.control_flow.scanning.scan_length, []
@@ -201,7 +200,7 @@ def order_of_errors(jk, rng):
     scalar, xs, n = np.float32(number(rng)), row(rng, 3), tracers[0]
     told = [raised(length, [2.0, scalar], None), raised(length, [scalar], n), raised(length, [xs, scalar], n)]
     told += [raised(length, [xs, row(rng, 4)], n), raised(length, [xs], 0), raised(length, [xs, row(rng, 4)], 3)]
-    return [type(getattr(x, "error", x)).__name__ for x in told], length([row(rng, 0)], 0)
+    return told, length([row(rng, 0)], 0)
 
 
 # --- 09.3 One equation --------------------------------------------------------------------------------------------
@@ -311,7 +310,6 @@ def disabled(jk, rng):
 @check(
     "09.3",
     "The carry is a tree, and a list of as many leaves is not the same tree.",
-    against=["as many leaves are the same tree"],
 )
 def trees_of_carries(jk, rng):
     a = number(rng)

@@ -379,7 +379,7 @@ def leaf_by_leaf(f, carry, xs, length, reverse):
     for elements in trees[::-1] if reverse else trees:
         carry, out = f(carry, elements)
         outputs.append(tree_flatten(out))
-    stacked = [stack_elements(ys, reverse) for ys in zip(*[leaves for leaves, _ in outputs])]
+    stacked = [stack_elements(ys, reverse) for ys in zip(*[leaves for leaves, _ in outputs], strict=False)]
     return carry, tree_unflatten(outputs[0][1], stacked)
 
 
@@ -491,7 +491,7 @@ def loops_with_named_parts(step, carry, xs, y_avals, length, reverse):
             place = sub(length - 1, done)
         elements = [read_element(x, place) for x in xs]
         carry, parts = step(carry, elements)
-        outputs = [write_element(out, part, place) for out, part in zip(outputs, parts)]
+        outputs = [write_element(out, part, place) for out, part in zip(outputs, parts, strict=False)]
         return add(done, 1), carry, outputs
 
     state = run_while(Body(goes_on, goes_on, "while_cond"), Body(trip, trip, "while_body"), (0, carry, outputs))
@@ -533,7 +533,7 @@ def loops_with_a_flat_tuple(step, carry, xs, y_avals, length, reverse):
 
 @also_right("09.5", "no loop, no blocks")
 def no_loop_no_blocks(step, carry, xs, y_avals, length, reverse, unroll):
-    if unroll == 0 or length // unroll < 2 and length % unroll == 0 or length < unroll:
+    if unroll == 0 or (length // unroll < 2 and length % unroll == 0) or length < unroll:
         return one_after_the_other(step, carry, xs, length, reverse)
     blocks, rest = divmod(length, unroll)
     start = rest if reverse else 0
@@ -548,7 +548,7 @@ def no_loop_no_blocks(step, carry, xs, y_avals, length, reverse, unroll):
         return carry, ys
     lo, hi = (0, rest) if reverse else (stop, length)
     carry, more = one_after_the_other(step, carry, [slice_in_dim(x, lo, hi) for x in xs], rest, reverse)
-    return carry, [concatenate([b, a] if reverse else [a, b], 0) for a, b in zip(ys, more)]
+    return carry, [concatenate([b, a] if reverse else [a, b], 0) for a, b in zip(ys, more, strict=False)]
 
 
 @also_right("09.5", "a guard around the loop")
@@ -577,7 +577,7 @@ def guard_around_the_loop(step, carry, xs, y_avals, length, reverse, unroll):
         )
         if not done:
             return carry, more
-        done = [concatenate((m, y) if reverse else (y, m), 0) for y, m in zip(done, more)]
+        done = [concatenate((m, y) if reverse else (y, m), 0) for y, m in zip(done, more, strict=False)]
     return carry, done
 
 

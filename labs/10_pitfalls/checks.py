@@ -104,13 +104,12 @@ def one_bad_try(jk, rng):
 @check(
     "10.1",
     "Typical is the median: of an even number of tries, half way between the two in the middle.",
-    against=["the fastest try is typical"],
     tolerance=1e-6,
 )
 def medians(jk, rng):
     tries = [int(n) for n in rng.permutation([4, 5])]
-    machines = [Machine(works=rng.uniform(0.1, 9.0, size=1 + n)) for n in tries]
-    return [mended(jk).call_seconds(m.call, tries=n, clock=m.clock) for n, m in zip(tries, machines)]
+    machines = [Machine(works=rng.uniform(0.1, 9.0, size=1 + n).tolist()) for n in tries]
+    return [mended(jk).call_seconds(m.call, tries=n, clock=m.clock) for n, m in zip(tries, machines, strict=False)]
 
 
 @check(
@@ -265,7 +264,6 @@ def nans_after(jk, rng):
 @check(
     "10.3",
     "Numbers that are far from zero, and near to each other, keep their variance.",
-    against=["the mean of the squares, without the square of the mean, is the same"],
     tolerance=1e-3,
 )
 def far_from_zero(jk, rng):

@@ -604,9 +604,9 @@ def variance_without_padding(x, n):
 def variances_with_nan(rows):
     arrays = [np.asarray(row, dtype="float32") for row in rows]
     padded = [np.full(bucket_size(a.size), np.nan, "float32") for a in arrays]
-    for whole, a in zip(padded, arrays):
+    for whole, a in zip(padded, arrays, strict=False):
         whole[: a.size] = a
-    return [variance_of_first(whole, a.size) for whole, a in zip(padded, arrays)]
+    return [variance_of_first(whole, a.size) for whole, a in zip(padded, arrays, strict=False)]
 
 
 @also_right("10.4", "with cumsum", target="mean_above")
@@ -655,7 +655,7 @@ def sweeps_by_number(logits, schedule):
 @also_right("10.5", "the type made inside", target="sweep")
 def sweeps_with_arrays(logits, schedule):
     temperatures = np.array([t for t, _ in schedule], np.float32)
-    return [probabilities(logits, t, in_logs=flag) for t, (_, flag) in zip(temperatures, schedule)]
+    return [probabilities(logits, t, in_logs=flag) for t, (_, flag) in zip(temperatures, schedule, strict=False)]
 
 
 @also_right("10.6", "in a loop", target="leaks")

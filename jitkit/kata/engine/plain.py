@@ -157,6 +157,7 @@ class _JaxprWriter:
             "operands": operands,
             "params": [list(item) for item in params],
             "results": [self.binder(var) for var in eqn.outvars],
+            "effects": sorted(map(str, eqn.effects)),
             "line": [position.file, position.line] if position is not None else None,
         }
 
