@@ -713,8 +713,11 @@ def donated(jk, rng):
 
 @check("05.6", "Where results are to be placed is for the outermost `jit` to say: a nested one refuses.")
 def placed(jk, rng):
-    inner = jk.jit(lambda x: x * 2, out_shardings=jk.sharding.SingleDeviceSharding(jk.devices()[0]))
-    return raised(jk.make_jaxpr(inner), float(rng.normal()))
+    def stays_here(x):
+        return x * 2
+
+    inner = jk.jit(stays_here, out_shardings=jk.sharding.SingleDeviceSharding(jk.devices()[0]))
+    return raised(jk.make_jaxpr(inner), float(rng.normal()), parts=["stays_here"])
 
 
 @check(

@@ -508,7 +508,7 @@ def distance_with_a_table(old, new, weight):
 @also_right("05.6", "step by step", target="Jitted.nested_call")
 def nested_step_by_step(self, args, kwargs):
     if self.is_placed:
-        raise NotImplementedError("shardings belong to the outermost jit")
+        raise NotImplementedError(f"{self.name}: shardings belong to the outermost jit")
     arguments, tree, avals = self.signature(args, kwargs)
     donated = api_util.donated_leaves(self.options.spec, arguments)
     if not donated:
