@@ -139,16 +139,17 @@ def _verify(names: Sequence[str], workers: int) -> int:
 def _mutate(names: Sequence[str], workers: int, sample: int) -> int:
     assessor = Assessor(run_stablehlo=None)
     made = killed = stale = 0
-    for lab, only in _chosen(names):
-        for exercise, score in mutated(lab, assessor, workers, only, sample):
-            made += score.made
-            killed += score.made - len(score.survivors)
-            stale += len(score.stale)
-            print(f"{exercise.id}: {score.made - len(score.survivors)} of {score.made} killed", flush=True)
-            for survivor in score.survivors:
-                print(f"  survives: {survivor}")
-            for change in score.stale:
-                print(f"  listed as equivalent, and not made any more: {change}")
+    with contextlib.closing(Forks()) as forks:
+        for lab, only in _chosen(names):
+            for exercise, score in mutated(lab, assessor, forks, workers, only, sample):
+                made += score.made
+                killed += score.made - len(score.survivors)
+                stale += len(score.stale)
+                print(f"{exercise.id}: {score.made - len(score.survivors)} of {score.made} killed", flush=True)
+                for survivor in score.survivors:
+                    print(f"  survives: {survivor}")
+                for change in score.stale:
+                    print(f"  listed as equivalent, and not made any more: {change}")
     share = killed / made if made else 1.0
     print(f"{killed} of {made} mutants killed: {share:.1%}; {LEAST_KILLED:.0%} are asked for")
     return 0 if share >= LEAST_KILLED and not stale else 1

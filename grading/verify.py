@@ -99,11 +99,11 @@ def verify(
 
 
 def mutated(
-    lab: Lab, assessor: Assessor, workers: int = 2, only: str | None = None, sample: int = 0
+    lab: Lab, assessor: Assessor, forks: Forks, workers: int = 2, only: str | None = None, sample: int = 0
 ) -> Iterator[tuple[Exercise, Score]]:
     """What becomes of the automatic mutants of each exercise."""
     with tempfile.TemporaryDirectory() as folder:
-        prover = _Prover(lab, assessor, pathlib.Path(folder))
+        prover = _Prover(lab, assessor, forks, pathlib.Path(folder))
         for exercise in lab.exercises:
             if only is not None and exercise.id != only:
                 continue
