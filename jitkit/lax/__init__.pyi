@@ -1,5 +1,7 @@
 from ..core.dtypes import dtype as dtype
 from . import linalg as linalg
+from .bessel import bessel_i0e as bessel_i0e
+from .bessel import bessel_i0e_p as bessel_i0e_p
 from .control_flow import associative_scan as associative_scan
 from .control_flow import cond as cond
 from .control_flow import cond_p as cond_p
@@ -57,6 +59,7 @@ from .dot_products import dot_general_p as dot_general_p
 from .dynamic_slicing import dynamic_index_in_dim as dynamic_index_in_dim
 from .dynamic_slicing import dynamic_slice as dynamic_slice
 from .dynamic_slicing import dynamic_slice_in_dim as dynamic_slice_in_dim
+from .dynamic_slicing import dynamic_slice_p as dynamic_slice_p
 from .dynamic_slicing import dynamic_update_index_in_dim as dynamic_update_index_in_dim
 from .dynamic_slicing import dynamic_update_slice as dynamic_update_slice
 from .dynamic_slicing import dynamic_update_slice_in_dim as dynamic_update_slice_in_dim
@@ -311,7 +314,6 @@ from .shaping import squeeze as squeeze
 from .shaping import squeeze_p as squeeze_p
 from .shaping import transpose as transpose
 from .shaping import transpose_p as transpose_p
-from .slicing import dynamic_slice_p as dynamic_slice_p
 from .slicing import index_in_dim as index_in_dim
 from .slicing import slice as slice
 from .slicing import slice_in_dim as slice_in_dim
@@ -328,3 +330,5 @@ from .windows import reduce_window_min_p as reduce_window_min_p
 from .windows import reduce_window_p as reduce_window_p
 from .windows import reduce_window_shape_tuple as reduce_window_shape_tuple
 from .windows import reduce_window_sum_p as reduce_window_sum_p
+from .windows_derivatives import select_and_gather_add_p as select_and_gather_add_p
+from .windows_derivatives import select_and_scatter_add_p as select_and_scatter_add_p

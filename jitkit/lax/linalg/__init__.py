@@ -1,7 +1,7 @@
 """`jitkit.lax.linalg`: matrices, taken apart and solved for. The work is LAPACK's, which XLA calls on the CPU.
 
 All take batches: matrices lie in the last two axes. To be read in this order: `lapack` (what all of them have in common),
-`factoring`, `solving`, `spectral`.
+`factoring`, `solving`, `spectral`, `derivatives`.
 
 JAX: jax/_src/lax/linalg.py:cholesky
 """

@@ -10,6 +10,7 @@ from .factoring import lu_pivots_to_permutation as lu_pivots_to_permutation
 from .factoring import lu_pivots_to_permutation_p as lu_pivots_to_permutation_p
 from .factoring import qr as qr
 from .factoring import qr_p as qr_p
+from .solving import solve as solve
 from .solving import triangular_solve as triangular_solve
 from .solving import triangular_solve_p as triangular_solve_p
 from .spectral import EighImplementation as EighImplementation

@@ -6,6 +6,8 @@ from .decompositions import eigvalsh as eigvalsh
 from .decompositions import qr as qr
 from .decompositions import svd as svd
 from .decompositions import svdvals as svdvals
+from .determinants import det as det
+from .determinants import slogdet as slogdet
 from .least_squares import lstsq as lstsq
 from .least_squares import pinv as pinv
 from .norms import cond as cond
@@ -23,9 +25,7 @@ from .products import outer as outer
 from .products import tensordot as tensordot
 from .products import trace as trace
 from .products import vecdot as vecdot
-from .systems import det as det
 from .systems import inv as inv
-from .systems import slogdet as slogdet
 from .systems import solve as solve
 from .systems import tensorinv as tensorinv
 from .systems import tensorsolve as tensorsolve
