@@ -45,10 +45,12 @@ class Aval:
         return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
 
 
-@functools.cache
+interned = functools.cache(Aval)
+
+
 def typed(shape, dtype, weak_type=False):
     """The one Aval of this shape and dtype: equal types are the same object, so that comparing them costs nothing."""
-    return Aval(shape, dtype, weak_type)
+    return interned(shape, dtype, weak_type)
 
 
 F32, I32, BOOL = map(np.dtype, ("float32", "int32", "bool"))
@@ -467,7 +469,7 @@ def show(jaxpr, indent="", names=None):
         if type(v) is Literal:
             return f"{v.val.item()}:{type_(v.aval)}"
         n = names.setdefault(v, len(names))
-        return ("" if n < 26 else LETTERS[n // 26 - 1]) + LETTERS[n % 26]
+        return ("" if n < 26 else LETTERS[n // 26]) + LETTERS[n % 26]
 
     def binders(variables):
         return " ".join([f"{atom(v)}:{type_(v.aval)}" for v in variables])
@@ -1449,6 +1451,8 @@ def lower_scan(text, avals, outs, *xs, jaxpr, length, reverse, num_consts, num_c
     row_avals, y_avals, number = avals[num_consts + num_carry :], outs[num_carry:], typed((), I32)
     zero, one, end = (text.constant(np.int32(n)) for n in (0, 1, length))
     stacks = [text.spread(text.constant(np.zeros((), y.dtype)), typed((), y.dtype), y.shape) for y in y_avals]
+    if length == 0:
+        return carry + stacks
 
     def body(names):
         outside, text.lines = text.lines, []
