@@ -108,8 +108,8 @@ class Text:
 
 
 def text(jk: Any, f: Callable[..., Any], *args: Any) -> Text:
-    """The StableHLO of a function, by whatever name the package has for it."""
-    lowered = jk.lower(f, *args) if hasattr(jk, "lower") else jk.jit(f).lower(*args).as_text()
+    """The StableHLO of a function: of a learner's package `lower(f, *args)`, which JAX calls `jit(f).lower(*args).as_text()`."""
+    lowered = jk.lower(f, *args) if "xla" in sys.modules else jk.jit(f).lower(*args).as_text()
     return Text(lowered, [np.asarray(x) for x in args])
 
 
