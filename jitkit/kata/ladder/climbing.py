@@ -10,6 +10,7 @@ import concurrent.futures
 import hashlib
 import json
 import pathlib
+import threading
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from ..engine.verdicts import PASS, Assessor, CheckResult, _reference_digest
 from .rungs import Rung, machine_file
 
 SECONDS = 20.0
+_loading = threading.Lock()  # who loads programs has the list of them alone
 
 
 class Package(NamedTuple):
@@ -81,12 +83,7 @@ class Climber:
     ) -> list[RungVerdict]:
         """The verdicts on some rungs, all in one process as far as it goes. Stopped when `stop` is set."""
         files = (*(rung.programs for rung in rungs), *self.hidden)
-        wanted = {rung.number for rung in rungs}
-        checks = [
-            Check(p.rung, p.name, p.sentence, p.against, p.run, p.tolerance, p.hidden)
-            for p in load_programs(files)
-            if p.rung in wanted
-        ]
+        checks = self.checks(rungs)
         where = {"folder": str(package.folder), "name": package.name, "machine": str(machine_file())}
         job = self.job(Climb(where, files), checks, rungs, seed)
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
@@ -98,6 +95,15 @@ class Climber:
                 for check, right, outcome in zip(checks, expected.result(), outcomes, strict=True)
             ]
         return [RungVerdict(rung, tuple(r for r in judged if r.check.exercise == rung.number)) for rung in rungs]
+
+    def checks(self, rungs: Sequence[Rung]) -> list[Check]:
+        """The programs of some rungs."""
+        wanted = {rung.number for rung in rungs}
+        with _loading:
+            found = load_programs((*(rung.programs for rung in rungs), *self.hidden))
+        return [
+            Check(p.rung, p.name, p.sentence, p.against, p.run, p.tolerance, p.hidden) for p in found if p.rung in wanted
+        ]
 
     def job(self, climb: Climb, checks: Sequence[Check], rungs: Sequence[Rung], seed: int) -> Job:
         """What one process is asked to do."""
