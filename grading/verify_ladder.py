@@ -32,7 +32,9 @@ _FEWEST_WRONG = 4
 _EMPTY = '"""A package with nothing in it."""\n'
 
 
-def verify_ladder(workers: int = 2, only: Sequence[str] = (), kept: pathlib.Path | None = None) -> list[Finding]:
+def verify_ladder(
+    workers: int = 2, only: Sequence[str] = (), kept: pathlib.Path | None = None
+) -> list[Finding]:
     """All findings, of some rungs or of all. `kept` is where jitkit's results are kept."""
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(workers) as pool:
         prover = Prover(pathlib.Path(folder), kept)
@@ -42,7 +44,10 @@ def verify_ladder(workers: int = 2, only: Sequence[str] = (), kept: pathlib.Path
             proofs.append(pool.submit(prover.empty, rung))
             proofs.append(pool.submit(prover.below, rung))
             proofs += [pool.submit(prover.wrong, rung, version) for version in wrong_versions(rung)]
-        return [*(f for rung in rungs for f in shortages(rung)), *(f for proof in proofs for f in proof.result())]
+        return [
+            *(f for rung in rungs for f in shortages(rung)),
+            *(f for proof in proofs for f in proof.result()),
+        ]
 
 
 def shortages(rung: Rung) -> list[Finding]:
@@ -50,13 +55,28 @@ def shortages(rung: Rung) -> list[Finding]:
     programs, wrong = Climber().checks([rung]), wrong_versions(rung)
     found = []
     if len(programs) < _FEWEST_PROGRAMS:
-        found.append(Finding(rung.number, "programs", f"there are {len(programs)}, and should be {_FEWEST_PROGRAMS} or more"))
+        found.append(
+            Finding(
+                rung.number,
+                "programs",
+                f"there are {len(programs)}, and should be {_FEWEST_PROGRAMS} or more",
+            )
+        )
     if len(wrong) < _FEWEST_WRONG:
-        found.append(Finding(rung.number, "wrong", f"there are {len(wrong)}, and should be {_FEWEST_WRONG} or more"))
+        found.append(
+            Finding(rung.number, "wrong", f"there are {len(wrong)}, and should be {_FEWEST_WRONG} or more")
+        )
     refuted = {label for p in programs for label in p.against}
-    found += [Finding(rung.number, "wrong", f"no program is against {w.label!r}") for w in wrong if w.label not in refuted]
+    found += [
+        Finding(rung.number, "wrong", f"no program is against {w.label!r}")
+        for w in wrong
+        if w.label not in refuted
+    ]
     labels = {w.label for w in wrong}
-    found += [Finding(rung.number, "wrong", f"a program is against {label!r}, and nobody believes it") for label in refuted - labels]
+    found += [
+        Finding(rung.number, "wrong", f"a program is against {label!r}, and nobody believes it")
+        for label in refuted - labels
+    ]
     return found
 
 
@@ -82,13 +102,19 @@ class Prover:
         """The prefix passes, with the learners' seed."""
         verdict = self.verdict(prefix(self.text, rung.number), rung)
         return [
-            Finding(rung.number, "solution", f"{r.check.name}: {r.sentence}") for r in verdict.results if r.status != PASS
+            Finding(rung.number, "solution", f"{r.check.name}: {r.sentence}")
+            for r in verdict.results
+            if r.status != PASS
         ]
 
     def empty(self, rung: Rung) -> list[Finding]:
         """Nothing passes, and the first failure names what is missing."""
         verdict = self.verdict(_EMPTY, rung)
-        found = [Finding(rung.number, "empty", f"{r.check.name} passes") for r in verdict.results if r.status == PASS]
+        found = [
+            Finding(rung.number, "empty", f"{r.check.name} passes")
+            for r in verdict.results
+            if r.status == PASS
+        ]
         failure = verdict.first_failure
         said = failure.difference.actual if failure is not None and failure.difference is not None else ""
         if "has no attribute" not in said:
@@ -128,5 +154,11 @@ class Prover:
 
     def new_seed(self, rung: Rung) -> list[Finding]:
         """The prefix passes with inputs that nobody has seen."""
-        verdict = self.verdict(prefix(self.text, rung.number), rung, random.SystemRandom().randrange(1, 1 << 30))
-        return [Finding(rung.number, "seed", f"{r.check.name}: {r.sentence}") for r in verdict.results if r.status != PASS]
+        verdict = self.verdict(
+            prefix(self.text, rung.number), rung, random.SystemRandom().randrange(1, 1 << 30)
+        )
+        return [
+            Finding(rung.number, "seed", f"{r.check.name}: {r.sentence}")
+            for r in verdict.results
+            if r.status != PASS
+        ]

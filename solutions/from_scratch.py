@@ -1436,7 +1436,7 @@ def scan(f, init, xs=None, length=None, reverse=False):
 def fori_loop(lower, upper, body, init):
     """`for i in range(lower, upper): carry = body(i, carry)`: a scan without rows where Python knows the bounds, else a `while`."""
     if isinstance(lower, int) and isinstance(upper, int):
-        turn = lambda carry, _: ((carry[0] + 1, body(*carry)), None)  # noqa: E731
+        turn = lambda carry, _: ((carry[0] + 1, body(*carry)), None)
         return scan(turn, (numpy.int32(lower), init), length=max(upper - lower, 0))[0][1]
     lower, upper = (convert(as_value(x), I32) for x in (lower, upper))
     return while_loop(lambda c: c[0] < upper, lambda c: (c[0] + 1, body(*c)), (lower, init))[1]
@@ -2337,6 +2337,6 @@ numpy.ravel = lambda x: reshape(x, -1)
 numpy.outer = lambda x, y: reshape(x, (-1, 1)) * reshape(y, -1)
 numpy.linspace = lambda start, stop, num=50: asarray(np.linspace(start, stop, num))
 numpy.clip = lambda x, low, high: numpy.minimum(numpy.maximum(x, low), high)
-jacfwd = lambda f: lambda x: vmap(lambda t: jvp(f, (x,), (t,))[1], out_axes=-1)(asarray(np.eye(x.size)).reshape(x.size, *x.shape))  # noqa: E731
-jacrev = lambda f: lambda x: vmap(vjp(f, x)[1])(asarray(np.eye(f(x).size)))[0]  # noqa: E731
-hessian = lambda f: jacfwd(grad(f))  # noqa: E731
+jacfwd = lambda f: lambda x: vmap(lambda t: jvp(f, (x,), (t,))[1], out_axes=-1)(asarray(np.eye(x.size)).reshape(x.size, *x.shape))
+jacrev = lambda f: lambda x: vmap(vjp(f, x)[1])(asarray(np.eye(f(x).size)))[0]
+hessian = lambda f: jacfwd(grad(f))

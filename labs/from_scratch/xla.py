@@ -9,6 +9,7 @@ dtypes that the text says, or numbers come out that mean nothing. `compiled` and
 """
 
 import functools
+import importlib
 import os
 import re
 import sys
@@ -31,7 +32,7 @@ class Type:
 def machine():
     """jaxlib, opened when it is first needed: its classes, the client, the one device, and how arrays lie on it."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
-    from jaxlib import _jax, xla_client
+    _jax, xla_client = importlib.import_module("jaxlib._jax"), importlib.import_module("jaxlib.xla_client")
 
     class OneDevice(_jax.SingleDeviceSharding):
         memory_kind = None

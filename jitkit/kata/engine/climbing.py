@@ -45,7 +45,12 @@ collected: list[Program] = []
 
 
 def program(
-    rung: str, sentence: str, *, against: Sequence[str] = (), hidden: bool = False, tolerance: float | None = None
+    rung: str,
+    sentence: str,
+    *,
+    against: Sequence[str] = (),
+    hidden: bool = False,
+    tolerance: float | None = None,
 ) -> Callable[[Callable[[Any, Any], Any]], Callable[[Any, Any], Any]]:
     """Make a function a program of a rung."""
 
@@ -151,7 +156,11 @@ def to_plain(value: Any, plain: ModuleType, run: Callable[[str, Sequence[Any]], 
 
 
 def _numbers(value: Any) -> Any:
-    if hasattr(value, "dtype") and hasattr(value, "shape") and not isinstance(value, (np.ndarray, np.generic)):
+    if (
+        hasattr(value, "dtype")
+        and hasattr(value, "shape")
+        and not isinstance(value, (np.ndarray, np.generic))
+    ):
         array = np.asarray(value)
         return array if array.dtype.kind != "O" else value
     return value
@@ -181,7 +190,9 @@ class JaxprReader:
     def equation(self, eqn: Any) -> Plain:
         """One equation. Of its parameters only those are compared that are programs."""
         operands = [self.atom(v) for v in eqn.invars]
-        params = [[str(k), found] for k, v in sorted(eqn.params.items()) if (found := self.param(v)) is not None]
+        params = [
+            [str(k), found] for k, v in sorted(eqn.params.items()) if (found := self.param(v)) is not None
+        ]
         return {
             "primitive": str(eqn.primitive.name),
             "operands": operands,

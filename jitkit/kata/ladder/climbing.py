@@ -35,7 +35,9 @@ class Package(NamedTuple):
     def files(self) -> list[pathlib.Path]:
         """Its files: NAME.py, or all of NAME/."""
         one, many = self.folder / f"{self.name}.py", self.folder / self.name
-        return sorted(many.rglob("*.py")) if (many / "__init__.py").is_file() else [one] if one.is_file() else []
+        return (
+            sorted(many.rglob("*.py")) if (many / "__init__.py").is_file() else [one] if one.is_file() else []
+        )
 
     def fingerprint(self) -> str:
         """A hash of all of its files."""
@@ -66,7 +68,10 @@ class Climber:
     """Runs programs and compares results. `folder` keeps what jitkit computes between runs."""
 
     def __init__(
-        self, folder: pathlib.Path | None = None, hidden: Sequence[tuple[str, str]] = (), seconds: float = SECONDS
+        self,
+        folder: pathlib.Path | None = None,
+        hidden: Sequence[tuple[str, str]] = (),
+        seconds: float = SECONDS,
     ) -> None:
         self.assessor = Assessor(folder)
         self.hidden = tuple(hidden)
@@ -94,7 +99,9 @@ class Climber:
                 self.assessor.judge(check, right, outcome, own)
                 for check, right, outcome in zip(checks, expected.result(), outcomes, strict=True)
             ]
-        return [RungVerdict(rung, tuple(r for r in judged if r.check.exercise == rung.number)) for rung in rungs]
+        return [
+            RungVerdict(rung, tuple(r for r in judged if r.check.exercise == rung.number)) for rung in rungs
+        ]
 
     def checks(self, rungs: Sequence[Rung]) -> list[Check]:
         """The programs of some rungs."""
@@ -102,7 +109,9 @@ class Climber:
         with _loading:
             found = load_programs((*(rung.programs for rung in rungs), *self.hidden))
         return [
-            Check(p.rung, p.name, p.sentence, p.against, p.run, p.tolerance, p.hidden) for p in found if p.rung in wanted
+            Check(p.rung, p.name, p.sentence, p.against, p.run, p.tolerance, p.hidden)
+            for p in found
+            if p.rung in wanted
         ]
 
     def job(self, climb: Climb, checks: Sequence[Check], rungs: Sequence[Rung], seed: int) -> Job:

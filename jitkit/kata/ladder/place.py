@@ -51,7 +51,9 @@ class Place:
         """The learner's package. Problem where it is not there."""
         package = Package(self.root, self.name)
         if not package.files:
-            others = [p.name for p in sorted(self.root.glob("*.py")) if p.name not in ("xla.py", "test_ladder.py")]
+            others = [
+                p.name for p in sorted(self.root.glob("*.py")) if p.name not in ("xla.py", "test_ladder.py")
+            ]
             seen = f" There is {', '.join(others)}: was it renamed?" if others else ""
             raise Problem(
                 f"there is no {self.name}.py and no {self.name}/__init__.py in {self.root}.{seen} Name it so again, or write the new "

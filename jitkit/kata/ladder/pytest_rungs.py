@@ -21,5 +21,10 @@ def programs_of(folder: pathlib.Path) -> list[tuple[str, str]]:
             sides = ""
             if result.difference is not None:
                 sides = f"\nexpected: {result.difference.expected}\nyours:    {result.difference.actual}"
-            found.append((result.check.name, f"{result.check.sentence} {result.sentence}{sides}" if result.status != "pass" else ""))
+            found.append(
+                (
+                    result.check.name,
+                    f"{result.check.sentence} {result.sentence}{sides}" if result.status != "pass" else "",
+                )
+            )
     return found

@@ -46,7 +46,9 @@ class Report(NamedTuple):
             if self.mine is not None:
                 beside = ""
                 if self.jax is not None:
-                    beside = f"; jax {self.jax[name] * 1e6:.1f} µs: {self.mine[name] / self.jax[name]:.2f} of it"
+                    beside = (
+                        f"; jax {self.jax[name] * 1e6:.1f} µs: {self.mine[name] / self.jax[name]:.2f} of it"
+                    )
                 found.append(f"{what}: {self.mine[name] * 1e6:.1f} µs{beside}")
         return found
 
@@ -59,7 +61,9 @@ def run(place: Place, screen: Screen) -> int:
     screen.line(f"{place.name}: what it can do", "bold")
     screen.line()
     for number, title, good, total in found.rungs:
-        screen.line(f"  {number} {title:28} {screen.bar(good / total, 20) if good else '':20} {good} of {total}")
+        screen.line(
+            f"  {number} {title:28} {screen.bar(good / total, 20) if good else '':20} {good} of {total}"
+        )
     screen.line()
     for sentence in found.sentences:
         screen.text(sentence, 2)
@@ -87,7 +91,7 @@ def measured(place: Place) -> Report:
 
 
 def _times(arguments: list[str]) -> dict[str, float] | None:
-    script = pathlib.Path(__file__).with_name("measuring.py")
+    script = pathlib.Path(__file__).resolve().parents[2] / "bench" / "from_scratch.py"
     command = [sys.executable, "-P", str(script), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=True)
@@ -103,11 +107,21 @@ def code_lines(source: str) -> int:
         tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
     except (SyntaxError, tokenize.TokenError):
         return 0
-    texts = set()
+    texts: set[int] = set()
     for node in ast.walk(tree):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:
+        if (
+            isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
+            and ast.get_docstring(node) is not None
+        ):
             texts.update(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
-    skipped = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
+    skipped = (
+        tokenize.COMMENT,
+        tokenize.NL,
+        tokenize.NEWLINE,
+        tokenize.INDENT,
+        tokenize.DEDENT,
+        tokenize.ENDMARKER,
+    )
     lines = {n for t in tokens if t.type not in skipped for n in range(t.start[0], t.end[0] + 1)}
     return len(lines - texts)
 
@@ -125,10 +139,14 @@ def card_text(name: str, found: Report) -> str:
             f'<text x="480" y="{y + 9}">{good} of {total}</text>'
         )
     below = 60 + len(found.rungs) * row
-    texts = [f'<text x="16" y="{below + i * row}">{html.escape(s)}</text>' for i, s in enumerate(found.sentences)]
+    texts = [
+        f'<text x="16" y="{below + i * row}">{html.escape(s)}</text>' for i, s in enumerate(found.sentences)
+    ]
     height = below + len(texts) * row
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" font-size="11">\n'
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>\n'
-        f'<text x="16" y="26" font-size="15">{html.escape(name)}: a JIT from an empty file</text>\n' + "\n".join([*bars, *texts]) + "\n</svg>\n"
+        f'<text x="16" y="26" font-size="15">{html.escape(name)}: a JIT from an empty file</text>\n'
+        + "\n".join([*bars, *texts])
+        + "\n</svg>\n"
     )

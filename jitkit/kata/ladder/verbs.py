@@ -70,11 +70,17 @@ def start(arguments: argparse.Namespace) -> int:
         (place.root / "ladder").mkdir(exist_ok=True)
         for rung in all_rungs():
             (place.root / "ladder" / f"{rung.folder.name}.md").write_text(rung.page, encoding="utf-8")
-            (place.root / "ladder" / f"{rung.folder.name}_programs.py").write_text(rung.programs[1], encoding="utf-8")
+            (place.root / "ladder" / f"{rung.folder.name}_programs.py").write_text(
+                rung.programs[1], encoding="utf-8"
+            )
     except OSError as error:
-        raise Problem(f"{error.filename or root} cannot be written: {error.strerror}. Choose another folder.") from None
+        raise Problem(
+            f"{error.filename or root} cannot be written: {error.strerror}. Choose another folder."
+        ) from None
     screen.line(f"{place.root}: an empty package, the machine, and {len(all_rungs())} rungs.", "bold")
-    screen.text(f"Begin with {place.relative(place.root / 'ladder' / (all_rungs()[0].folder.name + '.md'))}. Then:")
+    screen.text(
+        f"Begin with {place.relative(place.root / 'ladder' / (all_rungs()[0].folder.name + '.md'))}. Then:"
+    )
     screen.line(f"    cd {place.root}")
     screen.line("    jitkit")
     return OK
@@ -114,7 +120,9 @@ def _climb(place: Place, rung: Rung, spare: Spare | None) -> tuple[list[RungVerd
     return verdicts, place.record(verdicts, package.fingerprint())
 
 
-def show_verdicts(screen: Screen, place: Place, verdicts: Sequence[RungVerdict], fallen: Sequence[str]) -> None:
+def show_verdicts(
+    screen: Screen, place: Place, verdicts: Sequence[RungVerdict], fallen: Sequence[str]
+) -> None:
     """Rungs that pass, a line each; of the first one that does not, its programs, and the first difference."""
     screen.line()
     for message in place.messages():
@@ -125,7 +133,10 @@ def show_verdicts(screen: Screen, place: Place, verdicts: Sequence[RungVerdict],
     for verdict in verdicts:
         glyph, word, color = MARKS[PASS if verdict.passed else "fail"]
         good = sum(r.status == PASS for r in verdict.results)
-        screen.line(f"{glyph} {word}  {verdict.rung.number} {verdict.rung.title}: {good} of {len(verdict.results)} programs", color)
+        screen.line(
+            f"{glyph} {word}  {verdict.rung.number} {verdict.rung.title}: {good} of {len(verdict.results)} programs",
+            color,
+        )
         if verdict is failed:
             show_rung(screen, place, verdict)
     screen.line()
@@ -133,9 +144,16 @@ def show_verdicts(screen: Screen, place: Place, verdicts: Sequence[RungVerdict],
         done = verdicts[-1].rung
         above = next((r for r in all_rungs() if r.number > done.number), None)
         if above is not None:
-            screen.text(f"next: {above.number} {above.title}, ladder/{above.folder.name}.md (about {above.size} lines)", 2)
+            screen.text(
+                f"next: {above.number} {above.title}, ladder/{above.folder.name}.md (about {above.size} lines)",
+                2,
+            )
         else:
-            screen.text("All rungs pass: it is a JAX, and it is yours. `jitkit show --report` says what it can do.", 2, "bold")
+            screen.text(
+                "All rungs pass: it is a JAX, and it is yours. `jitkit show --report` says what it can do.",
+                2,
+                "bold",
+            )
     else:
         screen.text(f"next: jitkit hint {failed.rung.number}", 2)
 
@@ -195,7 +213,9 @@ def watch(arguments: argparse.Namespace) -> int:
     """On each save, the rung that the learner is at, and all below it."""
     place, screen = here(), Screen.of(sys.stdout)
     rung = place.current()
-    screen.line(f"Watching {place.name}. You are at {rung.number} {rung.title}: ladder/{rung.folder.name}.md", "bold")
+    screen.line(
+        f"Watching {place.name}. You are at {rung.number} {rung.title}: ladder/{rung.folder.name}.md", "bold"
+    )
     with keys_of(sys.stdin) as next_key, contextlib.closing(Spare(str(machine_file()))) as spare:
         seen = ""
         while True:
@@ -262,7 +282,9 @@ def show(arguments: argparse.Namespace) -> int:
         return OK
     if not place.passed(rung):
         if not arguments.give_up:
-            raise Problem(f"the solution opens when yours passes, or with --give-up: jitkit show {rung.number} --solution --give-up")
+            raise Problem(
+                f"the solution opens when yours passes, or with --give-up: jitkit show {rung.number} --solution --give-up"
+            )
         with place.state.edit() as state:
             state.of(rung.number).gave_up = True
     print(section(solution_file().read_text(encoding="utf-8"), rung.number))
@@ -283,10 +305,15 @@ def status(arguments: argparse.Namespace) -> int:
     screen.line()
     for rung in all_rungs():
         known = state.of(rung.number)
-        word = PASS if known.passed == now else "stale" if known.passed else "fail" if known.failed else "todo"
+        word = (
+            PASS if known.passed == now else "stale" if known.passed else "fail" if known.failed else "todo"
+        )
         glyph, said, color = MARKS[word]
         more = f", hints read: {known.hints}" if known.hints else ""
-        screen.line(f"  {glyph} {rung.number} {rung.title:28} {said}{more}{', solution seen' if known.gave_up else ''}", color)
+        screen.line(
+            f"  {glyph} {rung.number} {rung.title:28} {said}{more}{', solution seen' if known.gave_up else ''}",
+            color,
+        )
     screen.line()
     current = place.current()
     screen.text(f"You are at {current.number} {current.title}: ladder/{current.folder.name}.md", 2)
@@ -299,9 +326,13 @@ def reset(arguments: argparse.Namespace) -> int:
     """`xla`: the given machine again. A rung is not a place in a file of ours, so there is nothing else to put back."""
     place, screen = here(), Screen.of(sys.stdout)
     if arguments.id != "xla":
-        raise WrongUsage("on the ladder, all files but xla.py are yours: `jitkit reset xla` puts that one back.")
+        raise WrongUsage(
+            "on the ladder, all files but xla.py are yours: `jitkit reset xla` puts that one back."
+        )
     path = place.root / "xla.py"
     kept = place.backup(path) if path.is_file() else None
     path.write_bytes(machine_file().read_bytes())
-    screen.line("xla.py is the given one again." + (f" What you had is in {place.relative(kept)}." if kept else ""))
+    screen.line(
+        "xla.py is the given one again." + (f" What you had is in {place.relative(kept)}." if kept else "")
+    )
     return OK

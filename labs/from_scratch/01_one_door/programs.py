@@ -11,13 +11,22 @@ def floats(rng, *shape):
 @program("01", "Functions of one array compute what numpy computes, number by number.")
 def unary(jk, rng):
     x = floats(rng, 4)
-    return [getattr(jk.numpy, name)(x) for name in ("sin", "cos", "tanh", "exp", "log", "sqrt", "negative", "abs")]
+    return [
+        getattr(jk.numpy, name)(x) for name in ("sin", "cos", "tanh", "exp", "log", "sqrt", "negative", "abs")
+    ]
 
 
-@program("01", "`add`, `subtract`, `multiply` and `divide` take two arrays.", against=["the second operand comes first"])
+@program(
+    "01",
+    "`add`, `subtract`, `multiply` and `divide` take two arrays.",
+    against=["the second operand comes first"],
+)
 def binary(jk, rng):
     x, y = floats(rng, 3), floats(rng, 3)
-    return [getattr(jk.numpy, name)(x, y) for name in ("add", "subtract", "multiply", "divide", "maximum", "power")]
+    return [
+        getattr(jk.numpy, name)(x, y)
+        for name in ("add", "subtract", "multiply", "divide", "maximum", "power")
+    ]
 
 
 @program("01", "Results have operators, and these give results that have operators.")
@@ -32,7 +41,11 @@ def reflected(jk, rng):
     return [c - x, c / x, c + x, c * x]
 
 
-@program("01", "A numpy array on the left of an Array gives an Array, not an array of objects.", against=["numpy takes the operator"])
+@program(
+    "01",
+    "A numpy array on the left of an Array gives an Array, not an array of objects.",
+    against=["numpy takes the operator"],
+)
 def numpy_on_the_left(jk, rng):
     x, y = floats(rng, 3), jk.numpy.asarray(floats(rng, 3))
     result = x * y
@@ -52,7 +65,11 @@ def narrow(jk, rng):
     return [jk.numpy.asarray(x), jk.numpy.sin(x), jk.numpy.add(n, n)]
 
 
-@program("01", "An Array does not change when the numpy array does that it was made of.", against=["an Array shares the memory of its maker"])
+@program(
+    "01",
+    "An Array does not change when the numpy array does that it was made of.",
+    against=["an Array shares the memory of its maker"],
+)
 def no_alias(jk, rng):
     x = floats(rng, 3)
     y = jk.numpy.array(x)

@@ -38,7 +38,11 @@ def returned(jk, rng):
     return run(jk, jk.make_jaxpr(lambda x: (x, x + 1.0, x))(x), x)
 
 
-@program("03", "What the function prints and counts happens once, when it is traced.", against=["the function is called again"])
+@program(
+    "03",
+    "What the function prints and counts happens once, when it is traced.",
+    against=["the function is called again"],
+)
 def once(jk, rng):
     calls = []
 
@@ -51,7 +55,11 @@ def once(jk, rng):
     return [run(jk, closed, x) for _ in range(3)], len(calls)
 
 
-@program("03", "A global is read when the function is traced, and not again.", against=["the function is called again"])
+@program(
+    "03",
+    "A global is read when the function is traced, and not again.",
+    against=["the function is called again"],
+)
 def frozen(jk, rng):
     state = {"scale": 2.0}
     x = floats(rng, 2)

@@ -35,13 +35,21 @@ def weak(jk, rng):
     return [result(jk, f, x) for f in fs for x in (i, h)]
 
 
-@program("04", "Weakness travels: the sine of a Python number is weak, a sum with an array is not.", against=["weak types are ignored"])
+@program(
+    "04",
+    "Weakness travels: the sine of a Python number is weak, a sum with an array is not.",
+    against=["weak types are ignored"],
+)
 def weak_travels(jk, rng):
     c, x = float(rng.uniform()), floats(rng, 2)
     return [result(jk, jk.numpy.sin, c), result(jk, lambda c: c + c, c), result(jk, lambda c: c + x, c)]
 
 
-@program("04", "Division gives floats; comparisons give bool.", against=["a comparison has the type of its operands"])
+@program(
+    "04",
+    "Division gives floats; comparisons give bool.",
+    against=["a comparison has the type of its operands"],
+)
 def kinds(jk, rng):
     i = rng.integers(1, 9, 3).astype(np.int32)
     return [result(jk, f, i, i) for f in (jk.numpy.divide, jk.numpy.less, jk.numpy.equal, jk.numpy.power)]
@@ -50,16 +58,28 @@ def kinds(jk, rng):
 @program("04", "Conversions stand in the program where dtypes differ.")
 def conversions(jk, rng):
     i = rng.integers(1, 9, 3).astype(np.int32)
-    return [jaxpr(jk.make_jaxpr(lambda x, y: x * y)(floats(rng, 3), i)), jaxpr(jk.make_jaxpr(lambda x: x / 2)(i))]
+    return [
+        jaxpr(jk.make_jaxpr(lambda x, y: x * y)(floats(rng, 3), i)),
+        jaxpr(jk.make_jaxpr(lambda x: x / 2)(i)),
+    ]
 
 
 @program("04", "Shapes that do not go together are a TypeError while tracing, which names both.",
          against=["wrong shapes are found when the program runs"])  # fmt: skip
 def wrong_shapes(jk, rng):
-    return raised(jk.make_jaxpr(jk.numpy.add), floats(rng, 3), floats(rng, 4), parts=["incompatible shapes", "(3,)", "(4,)"])
+    return raised(
+        jk.make_jaxpr(jk.numpy.add),
+        floats(rng, 3),
+        floats(rng, 4),
+        parts=["incompatible shapes", "(3,)", "(4,)"],
+    )
 
 
-@program("04", "`if x > 0` is refused: there is no number yet. TracerBoolConversionError.", against=["a tracer is true"])
+@program(
+    "04",
+    "`if x > 0` is refused: there is no number yet. TracerBoolConversionError.",
+    against=["a tracer is true"],
+)
 def branch(jk, rng):
     def f(x):
         return x if x > 0 else -x
@@ -67,7 +87,11 @@ def branch(jk, rng):
     return raised(jk.make_jaxpr(f), 1.0)
 
 
-@program("04", "So are `float(x)`, `int(x)` and `np.sin(x)`, each with an error of its own.", against=["a tracer is true"])
+@program(
+    "04",
+    "So are `float(x)`, `int(x)` and `np.sin(x)`, each with an error of its own.",
+    against=["a tracer is true"],
+)
 def no_number(jk, rng):
     uses = [float, int, lambda x: np.sin(np.asarray(x)), lambda x: range(x)]
     return [raised(jk.make_jaxpr(lambda x, use=use: use(x)), 1) for use in uses]
@@ -87,7 +111,11 @@ def huge(jk, rng):
     return result(jk, f, x[:1])
 
 
-@program("04", "A tracer that was left behind is found out: UnexpectedTracerError.", against=["old tracers are as good as new ones"])
+@program(
+    "04",
+    "A tracer that was left behind is found out: UnexpectedTracerError.",
+    against=["old tracers are as good as new ones"],
+)
 def leak(jk, rng):
     kept = []
 

@@ -17,10 +17,18 @@ def leaves(jk, rng):
     return jk.tree_util.tree_leaves(tree(rng))
 
 
-@program("05", "Flatten, then unflatten: the same tree, of the same types.", against=["a list is as good as a tuple", "None is a leaf"])
+@program(
+    "05",
+    "Flatten, then unflatten: the same tree, of the same types.",
+    against=["a list is as good as a tuple", "None is a leaf"],
+)
 def back(jk, rng):
     leaves, treedef = jk.tree_util.tree_flatten(tree(rng))
-    return len(leaves), jk.tree_util.tree_unflatten(treedef, leaves), jk.tree_util.tree_unflatten(treedef, "abc")
+    return (
+        len(leaves),
+        jk.tree_util.tree_unflatten(treedef, leaves),
+        jk.tree_util.tree_unflatten(treedef, "abc"),
+    )
 
 
 @program("05", "A dict that was filled in another order has the same structure, and a list not that of a tuple.",
@@ -28,7 +36,13 @@ def back(jk, rng):
 def structures(jk, rng):
     s = jk.tree_util.tree_structure
     one, other = s({"a": 1, "b": 2}), s({"b": 2, "a": 1})
-    return [one == other, hash(one) == hash(other), s([1, 2]) == s((1, 2)), s({"a": 1}) == s({"c": 1}), s([1, None]) == s([1, 2])]
+    return [
+        one == other,
+        hash(one) == hash(other),
+        s([1, 2]) == s((1, 2)),
+        s({"a": 1}) == s({"c": 1}),
+        s([1, None]) == s([1, 2]),
+    ]
 
 
 @program("05", "`tree_map` keeps the structure, and takes several trees.")
@@ -37,7 +51,9 @@ def mapped(jk, rng):
     return jk.tree_util.tree_map(lambda x, y: x + 2 * y, t, t)
 
 
-@program("05", "Trees that are not built alike are a ValueError.", against=["trees are zipped as far as they go"])
+@program(
+    "05", "Trees that are not built alike are a ValueError.", against=["trees are zipped as far as they go"]
+)
 def unlike(jk, rng):
     return raised(jk.tree_util.tree_map, lambda x, y: x, [1, 2, 3], [1, 2])
 
@@ -62,7 +78,11 @@ def copies(jk, rng):
     return sorted(mine), len(closed.jaxpr.outvars)
 
 
-@program("05", "Only the exact type counts: an instance of a class derived from dict is a leaf.", against=["whatever is like a dict is one"])
+@program(
+    "05",
+    "Only the exact type counts: an instance of a class derived from dict is a leaf.",
+    against=["whatever is like a dict is one"],
+)
 def exact(jk, rng):
     class Config(dict):
         pass
@@ -76,6 +96,8 @@ def registered(jk, rng):
         def __init__(self, x, y):
             self.x, self.y = x, y
 
-    jk.tree_util.register_pytree_node(Pair, lambda p: ((p.x, p.y), "pair"), lambda data, children: Pair(*children))
+    jk.tree_util.register_pytree_node(
+        Pair, lambda p: ((p.x, p.y), "pair"), lambda data, children: Pair(*children)
+    )
     t = jk.tree_util.tree_map(lambda x: x * 2, Pair(3, [4]))
     return t.x, t.y

@@ -8,7 +8,11 @@ def floats(rng, *shape):
     return rng.uniform(0.5, 2.0, shape).astype(np.float32)
 
 
-@program("07", "`jit(f)(x)` is `f(x)`, computed by one program of XLA.", against=["numpy computes, in the place of XLA"])
+@program(
+    "07",
+    "`jit(f)(x)` is `f(x)`, computed by one program of XLA.",
+    against=["numpy computes, in the place of XLA"],
+)
 def one(jk, rng):
     f = jk.jit(lambda x, y: jk.numpy.sin(x) * y + jk.numpy.exp(-x) / (y + 1.0))
     return counted(f, floats(rng, 4), floats(rng, 4), compiled=1, executed=1)
@@ -41,7 +45,9 @@ def closure(jk, rng):
     return first
 
 
-@program("07", "The result of one call is the argument of another.", against=["results do not stay on the machine"])
+@program(
+    "07", "The result of one call is the argument of another.", against=["results do not stay on the machine"]
+)
 def chain(jk, rng):
     f = jk.jit(lambda x: x * 1.5 + 0.25)
     x = f(floats(rng, 3))
@@ -57,7 +63,11 @@ def decorator(jk, rng):
     return selu.__name__, selu(floats(rng, 3))
 
 
-@program("07", "An error in the function reaches the caller, and what comes after it works.", against=["an error leaves the tracer at the door"])
+@program(
+    "07",
+    "An error in the function reaches the caller, and what comes after it works.",
+    against=["an error leaves the tracer at the door"],
+)
 def errors(jk, rng):
     x = floats(rng, 3)
 

@@ -31,22 +31,43 @@ def once(jk, rng):
     return again, len(traces)
 
 
-@program("08", "Each shape and each dtype has a program of its own.", against=["the key is the shape", "the key is the function"])
+@program(
+    "08",
+    "Each shape and each dtype has a program of its own.",
+    against=["the key is the shape", "the key is the function"],
+)
 def types(jk, rng):
     f, traces = tracing(jk)
-    xs = [floats(rng, 3), floats(rng, 4), floats(rng, 3, 1), np.arange(3, dtype=np.int32), np.arange(4, dtype=np.int32)]
+    xs = [
+        floats(rng, 3),
+        floats(rng, 4),
+        floats(rng, 3, 1),
+        np.arange(3, dtype=np.int32),
+        np.arange(4, dtype=np.int32),
+    ]
     return [f(x) for x in xs + xs], len(traces)
 
 
-@program("08", "So has a weak type: 2.0 and np.float32(2.0) are not the same.", against=["weak types are not in the key"])
+@program(
+    "08",
+    "So has a weak type: 2.0 and np.float32(2.0) are not the same.",
+    against=["weak types are not in the key"],
+)
 def weak(jk, rng):
     f, traces = tracing(jk, lambda x: x + np.ones(2, np.float16))
     return [f(2.0), f(np.float32(2.0)), f(3.0)], len(traces)
 
 
-@program("08", "The tree is in the key: a list is no tuple, and other keys are another call.", against=["only leaves are in the key"])
+@program(
+    "08",
+    "The tree is in the key: a list is no tuple, and other keys are another call.",
+    against=["only leaves are in the key"],
+)
 def trees(jk, rng):
-    f, traces = tracing(jk, lambda t: [x * len(k) for k, x in t.items()] if isinstance(t, dict) else type(t)(x + 1.0 for x in t))
+    f, traces = tracing(
+        jk,
+        lambda t: [x * len(k) for k, x in t.items()] if isinstance(t, dict) else type(t)(x + 1.0 for x in t),
+    )
     x = floats(rng, 2)
     results = [f([x]), f((x,)), f({"a": x}), f({"bb": x})]
     return results, len(traces)
@@ -69,7 +90,9 @@ def frozen(jk, rng):
     return first, f(x), f(floats(rng, 4))
 
 
-@program("08", "`jit(f)` twice is one function: its programs are shared.", against=["each `jit(f)` begins anew"])
+@program(
+    "08", "`jit(f)` twice is one function: its programs are shared.", against=["each `jit(f)` begins anew"]
+)
 def shared(jk, rng):
     traces = []
 
@@ -88,7 +111,11 @@ def lambdas(jk, rng):
     return results, traces
 
 
-@program("08", "And it is forgotten with its programs when nobody holds it any more.", against=["functions are kept for ever"])
+@program(
+    "08",
+    "And it is forgotten with its programs when nobody holds it any more.",
+    against=["functions are kept for ever"],
+)
 def forgotten(jk, rng):
     def make():
         def f(x):

@@ -18,7 +18,9 @@ def power(traces):
     return f
 
 
-@program("09", "A static argument is a Python value in the function.", against=["static arguments are traced, too"])
+@program(
+    "09", "A static argument is a Python value in the function.", against=["static arguments are traced, too"]
+)
 def by_number(jk, rng):
     traces = []
     f = jk.jit(power(traces), static_argnums=1)
@@ -33,7 +35,11 @@ def by_name(jk, rng):
     return f(x, n=2, flip=True), f(x, n=2, flip=False), traces
 
 
-@program("09", "A number says which name, and a name which number.", against=["numbers and names have nothing to do with each other"])
+@program(
+    "09",
+    "A number says which name, and a name which number.",
+    against=["numbers and names have nothing to do with each other"],
+)
 def inferred(jk, rng):
     traces = []
     f, g = jk.jit(power(traces), static_argnums=1), jk.jit(power(traces), static_argnames=["n", "flip"])
@@ -41,7 +47,11 @@ def inferred(jk, rng):
     return f(x, n=2), g(x, 1, flip=True), traces
 
 
-@program("09", "Another value is another program; the same value is not.", against=["static values are not in the key"])
+@program(
+    "09",
+    "Another value is another program; the same value is not.",
+    against=["static values are not in the key"],
+)
 def by_value(jk, rng):
     traces = []
     f, x = jk.jit(power(traces), static_argnums=(1,)), floats(rng, 3)
@@ -49,7 +59,11 @@ def by_value(jk, rng):
     return results, len(traces), counted(f, x, 2, compiled=0, executed=1)
 
 
-@program("09", "Equal is enough: hash and equality decide, not identity.", against=["the same means the same object"])
+@program(
+    "09",
+    "Equal is enough: hash and equality decide, not identity.",
+    against=["the same means the same object"],
+)
 def equality(jk, rng):
     traces = []
 
@@ -57,18 +71,26 @@ def equality(jk, rng):
         traces.append(1)
         return x * float(len(names[0]))
 
-    g, x = jk.jit(f, static_argnums=1), floats(rng, 2)
-    return g(x, ("".join(["a", "b"]),)), g(x, ("".join(["a", "b"]),)), len(traces)
+    g, x, letters = jk.jit(f, static_argnums=1), floats(rng, 2), ["a", "b"]
+    return g(x, ("".join(letters),)), g(x, ("".join(letters),)), len(traces)
 
 
-@program("09", "1, 1.0 and True are equal, and are not the same argument.", against=["equal values are the same argument"])
+@program(
+    "09",
+    "1, 1.0 and True are equal, and are not the same argument.",
+    against=["equal values are the same argument"],
+)
 def one(jk, rng):
     f = jk.jit(lambda x, c: x * c if isinstance(c, int) else x + c, static_argnums=1)
     x = floats(rng, 2)
     return [f(x, 1), f(x, 1.0), f(x, True)]
 
 
-@program("09", "A static argument that does not hash is a ValueError that says so.", against=["what does not hash is turned into text"])
+@program(
+    "09",
+    "A static argument that does not hash is a ValueError that says so.",
+    against=["what does not hash is turned into text"],
+)
 def unhashable(jk, rng):
     f = jk.jit(lambda x, sizes: x * float(len(sizes)), static_argnums=1)
     return raised(f, floats(rng, 2), [1, 2], parts=["static"])

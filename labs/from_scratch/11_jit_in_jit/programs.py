@@ -8,7 +8,11 @@ def floats(rng, *shape):
     return rng.uniform(0.5, 2.0, shape).astype(np.float32)
 
 
-@program("11", "A jitted function that is traced is one equation, with its program in it.", against=["the inner function is inlined"])
+@program(
+    "11",
+    "A jitted function that is traced is one equation, with its program in it.",
+    against=["the inner function is inlined"],
+)
 def equation(jk, rng):
     g = jk.jit(lambda x: jk.numpy.sin(x) * 2.0)
     return jaxpr(jk.make_jaxpr(lambda x: g(x) + 1.0)(floats(rng, 3)))
@@ -27,14 +31,25 @@ def once(jk, rng):
     return f(floats(rng, 3)), len(traces)
 
 
-@program("11", "In the text it is one private function, called three times.", against=["the text has the body at each call"])
+@program(
+    "11",
+    "In the text it is one private function, called three times.",
+    against=["the text has the body at each call"],
+)
 def private(jk, rng):
     g = jk.jit(lambda x: jk.numpy.sin(x) * x)
     lowered = text(jk, lambda x: g(g(g(x))), floats(rng, 3))
-    return lowered, lowered.text.count("func.func"), lowered.text.count("stablehlo.sine"), lowered.text.count("call @")
+    return (
+        lowered,
+        lowered.text.count("func.func"),
+        lowered.text.count("stablehlo.sine"),
+        lowered.text.count("call @"),
+    )
 
 
-@program("11", "The inner function may close over what the outer one traces.", against=["nothing is closed over"])
+@program(
+    "11", "The inner function may close over what the outer one traces.", against=["nothing is closed over"]
+)
 def closure(jk, rng):
     def f(x, y):
         return jk.jit(lambda z: z * x + y)(y) - x
@@ -43,7 +58,11 @@ def closure(jk, rng):
     return jk.jit(f)(x, y), jk.jit(f)(y, x)
 
 
-@program("11", "What was closed over in one trace is not remembered in the next.", against=["programs with tracers of others are kept"])
+@program(
+    "11",
+    "What was closed over in one trace is not remembered in the next.",
+    against=["programs with tracers of others are kept"],
+)
 def not_stale(jk, rng):
     seen = []
 

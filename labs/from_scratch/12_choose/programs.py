@@ -10,12 +10,16 @@ def floats(rng, *shape):
 
 @program("12", "Both sides, at once and compiled.", against=["the branches are the wrong way round"])
 def sides(jk, rng):
-    f = lambda p, x: jk.lax.cond(p, lambda x: x * 2.0, lambda x: -x, x)  # noqa: E731
+    f = lambda p, x: jk.lax.cond(p, lambda x: x * 2.0, lambda x: -x, x)
     x = floats(rng, 3)
     return [g(p, x) for g in (f, jk.jit(f)) for p in (True, False)]
 
 
-@program("12", "Decided by data, not while tracing: one trace serves both.", against=["the decision is made while tracing"])
+@program(
+    "12",
+    "Decided by data, not while tracing: one trace serves both.",
+    against=["the decision is made while tracing"],
+)
 def by_data(jk, rng):
     traces = []
 
@@ -44,7 +48,11 @@ def traced(jk, rng):
 
 @program("12", "And one runs: the text has a `case`, no `select`.", against=["both branches run"])
 def one_runs(jk, rng):
-    lowered = text(jk, lambda x: jk.lax.cond(x[0] > 0, lambda x: jk.numpy.sin(x), lambda x: jk.numpy.exp(x), x), floats(rng, 3))
+    lowered = text(
+        jk,
+        lambda x: jk.lax.cond(x[0] > 0, lambda x: jk.numpy.sin(x), lambda x: jk.numpy.exp(x), x),
+        floats(rng, 3),
+    )
     has_region = "stablehlo.case" in lowered.text or "stablehlo.if" in lowered.text
     return lowered, has_region, "stablehlo.select" in lowered.text
 
@@ -52,25 +60,37 @@ def one_runs(jk, rng):
 @program("12", "`switch` chooses among several, and takes the nearest where the index is out of range.",
          against=["an index out of range takes the last", "an index out of range is an error"])  # fmt: skip
 def several(jk, rng):
-    f = lambda i, x: jk.lax.switch(i, [lambda x: x, lambda x: x * 2.0, lambda x: x * 3.0], x)  # noqa: E731
+    f = lambda i, x: jk.lax.switch(i, [lambda x: x, lambda x: x * 2.0, lambda x: x * 3.0], x)
     x, g = floats(rng, 2), jk.jit(f)
     return [h(i, x) for h in (f, g) for i in (-5, 0, 1, 2, 9)]
 
 
-@program("12", "Branches close over what is traced around them; each over something else.", against=["branches close over nothing"])
+@program(
+    "12",
+    "Branches close over what is traced around them; each over something else.",
+    against=["branches close over nothing"],
+)
 def closures(jk, rng):
-    f = lambda x, y: jk.lax.cond(x[0] > 0, lambda: x * y, lambda: y - 1.0)  # noqa: E731
+    f = lambda x, y: jk.lax.cond(x[0] > 0, lambda: x * y, lambda: y - 1.0)
     x, y = floats(rng, 3), floats(rng, 3)
     return jk.jit(f)(x, y), jk.jit(f)(-x, y)
 
 
 @program("12", "Trees go in and come out.")
 def trees(jk, rng):
-    f = jk.jit(lambda d: jk.lax.cond(d["x"][0] > 0, lambda d: (d["x"], [d["n"]]), lambda d: (-d["x"], [d["n"] + 1]), d))
+    f = jk.jit(
+        lambda d: jk.lax.cond(
+            d["x"][0] > 0, lambda d: (d["x"], [d["n"]]), lambda d: (-d["x"], [d["n"] + 1]), d
+        )
+    )
     return f({"x": floats(rng, 2), "n": int(rng.integers(9))})
 
 
-@program("12", "Branches that return other types are a TypeError.", against=["the first branch says what all return"])
+@program(
+    "12",
+    "Branches that return other types are a TypeError.",
+    against=["the first branch says what all return"],
+)
 def unlike(jk, rng):
     x = floats(rng, 3)
     return [
@@ -81,10 +101,16 @@ def unlike(jk, rng):
 
 @program("12", "One decision, one truth value: an array of them is a TypeError.")
 def not_scalar(jk, rng):
-    return raised(lambda x: jk.lax.cond(x > 0, lambda x: x, lambda x: -x, x), jk.numpy.asarray(floats(rng, 3)))
+    return raised(
+        lambda x: jk.lax.cond(x > 0, lambda x: x, lambda x: -x, x), jk.numpy.asarray(floats(rng, 3))
+    )
 
 
 @program("12", "A choice within a choice.")
 def nested(jk, rng):
-    f = jk.jit(lambda x: jk.lax.cond(x > 0, lambda x: jk.lax.cond(x > 1, lambda x: x, lambda x: x * x, x), lambda x: -x, x))
+    f = jk.jit(
+        lambda x: jk.lax.cond(
+            x > 0, lambda x: jk.lax.cond(x > 1, lambda x: x, lambda x: x * x, x), lambda x: -x, x
+        )
+    )
     return [f(float(c)) for c in floats(rng, 6)]

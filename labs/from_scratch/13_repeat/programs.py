@@ -8,9 +8,11 @@ def floats(rng, *shape):
     return rng.uniform(0.5, 2.0, shape).astype(np.float32)
 
 
-@program("13", "As many turns as the data want, at once and compiled.", against=["the test is made after the turn"])
+@program(
+    "13", "As many turns as the data want, at once and compiled.", against=["the test is made after the turn"]
+)
 def turns(jk, rng):
-    f = lambda x: jk.lax.while_loop(lambda x: x < 100.0, lambda x: x * 2.0, x)  # noqa: E731
+    f = lambda x: jk.lax.while_loop(lambda x: x < 100.0, lambda x: x * 2.0, x)
     return [g(c) for g in (f, jk.jit(f)) for c in (float(rng.uniform(1, 9)), 200.0)]
 
 
@@ -35,7 +37,11 @@ def one_program(jk, rng):
 
 @program("13", "The carry is a tree.")
 def trees(jk, rng):
-    f = jk.jit(lambda d: jk.lax.while_loop(lambda d: d["n"] > 0, lambda d: {"n": d["n"] - 1, "x": [d["x"][0] * 2.0]}, d))
+    f = jk.jit(
+        lambda d: jk.lax.while_loop(
+            lambda d: d["n"] > 0, lambda d: {"n": d["n"] - 1, "x": [d["x"][0] * 2.0]}, d
+        )
+    )
     return f({"n": int(rng.integers(1, 6)), "x": [floats(rng, 2)]})
 
 
@@ -45,23 +51,41 @@ def closures(jk, rng):
     return f(floats(rng, 3), floats(rng, 3), int(rng.integers(1, 9)))
 
 
-@program("13", "A number that goes in weak and comes out strong is strong.", against=["the carry has the type that it came with"])
+@program(
+    "13",
+    "A number that goes in weak and comes out strong is strong.",
+    against=["the carry has the type that it came with"],
+)
 def fixed_point(jk, rng):
     x = floats(rng)
-    f = lambda x: jk.lax.while_loop(lambda c: c < 10.0, lambda c: c * 2.0 + x, 0.0)  # noqa: E731
+    f = lambda x: jk.lax.while_loop(lambda c: c < 10.0, lambda c: c * 2.0 + x, 0.0)
     aval = jk.make_jaxpr(f)(x).jaxpr.outvars[0].aval
     return f(x), jk.jit(f)(x), bool(aval.weak_type)
 
 
-@program("13", "A carry that changes its type is a TypeError.", against=["the carry has the type that it came with"])
+@program(
+    "13",
+    "A carry that changes its type is a TypeError.",
+    against=["the carry has the type that it came with"],
+)
 def changing(jk, rng):
-    loops = [lambda x: (x > 0), lambda x: (x, x), lambda x: jk.numpy.concatenate([x, x])]
-    return [raised(jk.make_jaxpr(lambda x, b=b: jk.lax.while_loop(lambda x: True, b, x)), floats(rng, 3)) for b in loops]
+    loops = [lambda x: x > 0, lambda x: (x, x), lambda x: jk.numpy.concatenate([x, x])]
+    return [
+        raised(jk.make_jaxpr(lambda x, b=b: jk.lax.while_loop(lambda x: True, b, x)), floats(rng, 3))
+        for b in loops
+    ]
 
 
-@program("13", "So is a test that is no single truth value.", against=["the test is whatever Python takes for true"])
+@program(
+    "13",
+    "So is a test that is no single truth value.",
+    against=["the test is whatever Python takes for true"],
+)
 def test_type(jk, rng):
-    return [raised(jk.make_jaxpr(lambda x, t=t: jk.lax.while_loop(t, lambda x: x, x)), floats(rng, 3)) for t in (lambda x: x > 0, lambda x: x[0])]
+    return [
+        raised(jk.make_jaxpr(lambda x, t=t: jk.lax.while_loop(t, lambda x: x, x)), floats(rng, 3))
+        for t in (lambda x: x > 0, lambda x: x[0])
+    ]
 
 
 @program("13", "A loop in a loop.")

@@ -8,9 +8,13 @@ def floats(rng, *shape):
     return rng.uniform(-1.0, 1.0, shape).astype(np.float32)
 
 
-@program("14", "A carry from row to row, and a row of results each turn.", against=["results are stacked in the wrong order", "the carry is the first"])
+@program(
+    "14",
+    "A carry from row to row, and a row of results each turn.",
+    against=["results are stacked in the wrong order", "the carry is the first"],
+)
 def sums(jk, rng):
-    f = lambda x: jk.lax.scan(lambda c, r: (c + r, c * r), 0.0, x)  # noqa: E731
+    f = lambda x: jk.lax.scan(lambda c, r: (c + r, c * r), 0.0, x)
     x = floats(rng, 5)
     return f(x), jk.jit(f)(x)
 
@@ -24,20 +28,26 @@ def trees(jk, rng):
     return f(*args), jk.jit(f)(*args)
 
 
-@program("14", "Backward: the last row first, and results where their rows are.", against=["reversed results lie in the order of computation"])
+@program(
+    "14",
+    "Backward: the last row first, and results where their rows are.",
+    against=["reversed results lie in the order of computation"],
+)
 def backward(jk, rng):
-    f = lambda x: jk.lax.scan(lambda c, r: (c * 0.5 + r, c), 1.0, x, reverse=True)  # noqa: E731
+    f = lambda x: jk.lax.scan(lambda c, r: (c * 0.5 + r, c), 1.0, x, reverse=True)
     x = floats(rng, 4)
     return f(x), jk.jit(f)(x)
 
 
 @program("14", "Without rows, with a length.")
 def length(jk, rng):
-    f = lambda x: jk.lax.scan(lambda c, _: (c * 2.0, c), x, None, length=4)  # noqa: E731
+    f = lambda x: jk.lax.scan(lambda c, _: (c * 2.0, c), x, None, length=4)
     return f(floats(rng, 2)), jk.jit(f)(floats(rng, 2))
 
 
-@program("14", "The body is in the program once, for a thousand rows as for two.", against=["the loop is unrolled"])
+@program(
+    "14", "The body is in the program once, for a thousand rows as for two.", against=["the loop is unrolled"]
+)
 def flat(jk, rng):
     traces = []
 
@@ -61,7 +71,11 @@ def closures(jk, rng):
     return f(floats(rng, 3, 3), floats(rng, 4, 3))
 
 
-@program("14", "Rows of different numbers, a carry that changes, no length at all: errors.", against=["the shortest of the rows decides"])
+@program(
+    "14",
+    "Rows of different numbers, a carry that changes, no length at all: errors.",
+    against=["the shortest of the rows decides"],
+)
 def wrong(jk, rng):
     x, y = floats(rng, 3), floats(rng, 4)
     scan = jk.lax.scan
@@ -72,18 +86,29 @@ def wrong(jk, rng):
     ]
 
 
-@program("14", "`fori_loop` with bounds that Python knows is a scan; with others it is a while.", against=["fori_loop counts from one"])
+@program(
+    "14",
+    "`fori_loop` with bounds that Python knows is a scan; with others it is a while.",
+    against=["fori_loop counts from one"],
+)
 def fori(jk, rng):
-    f = lambda x, n: (jk.lax.fori_loop(2, 6, lambda i, c: c + i * x, x), jk.lax.fori_loop(0, n, lambda i, c: c * 2.0, x))  # noqa: E731
+    f = lambda x, n: (
+        jk.lax.fori_loop(2, 6, lambda i, c: c + i * x, x),
+        jk.lax.fori_loop(0, n, lambda i, c: c * 2.0, x),
+    )
     x, n = floats(rng, 2), int(rng.integers(1, 6))
-    names = [[e.primitive.name for e in jk.make_jaxpr(f)(x, n).jaxpr.eqns].count(p) for p in ("scan", "while")]
+    names = [
+        [e.primitive.name for e in jk.make_jaxpr(f)(x, n).jaxpr.eqns].count(p) for p in ("scan", "while")
+    ]
     return f(x, n), jk.jit(f)(x, n), names
 
 
 @program("14", "No turn at all leaves the carry.")
 def none(jk, rng):
     x = floats(rng, 2)
-    return jk.jit(lambda x: jk.lax.fori_loop(3, 3, lambda i, c: c * 2.0, x))(x), jk.jit(lambda c, x: jk.lax.scan(lambda c, r: (c, r), c, x))(1.5, np.zeros((0, 2), np.float32))
+    return jk.jit(lambda x: jk.lax.fori_loop(3, 3, lambda i, c: c * 2.0, x))(x), jk.jit(
+        lambda c, x: jk.lax.scan(lambda c, r: (c, r), c, x)
+    )(1.5, np.zeros((0, 2), np.float32))
 
 
 @program("14", "A scan in a scan, a choice in a scan.")
@@ -97,5 +122,7 @@ def nested(jk, rng):
 
 @program("14", "A running sum's program has one equation.")
 def written(jk, rng):
-    closed = jk.make_jaxpr(lambda x: jk.lax.scan(lambda c, r: (c + r, c), np.float32(0), x)[1])(floats(rng, 3))
+    closed = jk.make_jaxpr(lambda x: jk.lax.scan(lambda c, r: (c + r, c), np.float32(0), x)[1])(
+        floats(rng, 3)
+    )
     return [e.primitive.name for e in closed.jaxpr.eqns], jaxpr(closed.jaxpr.eqns[-1].params["jaxpr"])

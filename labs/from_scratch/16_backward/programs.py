@@ -10,10 +10,16 @@ def floats(rng, *shape):
 
 @program("16", "The derivative of a number by an array has the array's shape.")
 def simple(jk, rng):
-    return jk.grad(lambda x: (jk.numpy.sin(x) * x).sum())(floats(rng, 3)), jk.grad(jk.numpy.tanh)(float(rng.uniform()))
+    return jk.grad(lambda x: (jk.numpy.sin(x) * x).sum())(floats(rng, 3)), jk.grad(jk.numpy.tanh)(
+        float(rng.uniform())
+    )
 
 
-@program("16", "What is used twice gets two cotangents, which add up.", against=["at a fan-out the last cotangent wins"])
+@program(
+    "16",
+    "What is used twice gets two cotangents, which add up.",
+    against=["at a fan-out the last cotangent wins"],
+)
 def fan_out(jk, rng):
     def f(x):
         y = x * 2.0
@@ -35,14 +41,21 @@ def operations(jk, rng):
 
 @program("16", "What was broadcast is summed.", against=["a cotangent has the shape of the result"])
 def broadcasting(jk, rng):
-    f = lambda x, y, c: jk.numpy.sum(x[:, None] * y + c)  # noqa: E731
+    f = lambda x, y, c: jk.numpy.sum(x[:, None] * y + c)
     return jk.grad(f, argnums=(0, 1, 2))(floats(rng, 3), floats(rng, 4), 2.0)
 
 
-@program("16", "Products of matrices, by both; shapes, windows, joints.", against=["the transpose of `@` is `@`"])
+@program(
+    "16", "Products of matrices, by both; shapes, windows, joints.", against=["the transpose of `@` is `@`"]
+)
 def matrices(jk, rng):
     jnp = jk.numpy
-    f = lambda a, b, v: jnp.sum(jnp.tanh(a @ b) @ v) + v @ v + jnp.sum(a.T[1:] * 2.0) + jnp.sum(jnp.concatenate([v, v * v])[1:4])  # noqa: E731
+    f = lambda a, b, v: (
+        jnp.sum(jnp.tanh(a @ b) @ v)
+        + v @ v
+        + jnp.sum(a.T[1:] * 2.0)
+        + jnp.sum(jnp.concatenate([v, v * v])[1:4])
+    )
     return jk.grad(f, argnums=(0, 1, 2))(floats(rng, 3, 4), floats(rng, 4, 2), floats(rng, 2))
 
 
@@ -56,9 +69,13 @@ def trees(jk, rng):
     return jk.value_and_grad(loss, has_aux=True)(p, floats(rng, 4, 3))
 
 
-@program("16", "What does not matter has the derivative zero.", against=["what does not matter has no derivative"])
+@program(
+    "16", "What does not matter has the derivative zero.", against=["what does not matter has no derivative"]
+)
 def zeros(jk, rng):
-    return jk.grad(lambda x, y: (x * x).sum(), argnums=(0, 1))(floats(rng, 2), floats(rng, 3)), jk.grad(lambda x: 2.0)(1.0)
+    return jk.grad(lambda x, y: (x * x).sum(), argnums=(0, 1))(floats(rng, 2), floats(rng, 3)), jk.grad(
+        lambda x: 2.0
+    )(1.0)
 
 
 @program("16", "Of a jitted function, and jitted: one program.")
@@ -70,7 +87,7 @@ def jitted(jk, rng):
 
 @program("16", "Of choices: the side that was taken.", against=["both sides have a derivative"])
 def choices(jk, rng):
-    f = lambda x: jk.lax.cond(x[0] > 1.0, lambda x: (x * x).sum(), lambda x: jk.numpy.exp(x).sum() * x[0], x)  # noqa: E731
+    f = lambda x: jk.lax.cond(x[0] > 1.0, lambda x: (x * x).sum(), lambda x: jk.numpy.exp(x).sum() * x[0], x)
     x = floats(rng, 3)
     return [g(y) for g in (jk.grad(f), jk.jit(jk.grad(f))) for y in (x, x + 1.0)]
 
@@ -86,7 +103,11 @@ def scans(jk, rng):
     return g(w, xs), jk.jit(g)(w, xs), jk.grad(lambda x: jk.lax.fori_loop(0, 3, lambda i, c: c * x, x))(1.2)
 
 
-@program("16", "A while loop is refused: nobody knows how many turns to remember. ValueError.", against=["a while loop has the derivative zero"])
+@program(
+    "16",
+    "A while loop is refused: nobody knows how many turns to remember. ValueError.",
+    against=["a while loop has the derivative zero"],
+)
 def refused(jk, rng):
     return raised(jk.grad(lambda x: jk.lax.while_loop(lambda c: c < 9.0, lambda c: c * x, x)), 1.5)
 
@@ -94,9 +115,15 @@ def refused(jk, rng):
 @program("16", "The derivative of the derivative.")
 def twice(jk, rng):
     x = floats(rng, 3)
-    return jk.grad(jk.grad(jk.numpy.sin))(1.0), jk.grad(lambda x: (jk.grad(lambda x: (jk.numpy.exp(x) * x).sum())(x) * x).sum())(x)
+    return jk.grad(jk.grad(jk.numpy.sin))(1.0), jk.grad(
+        lambda x: (jk.grad(lambda x: (jk.numpy.exp(x) * x).sum())(x) * x).sum()
+    )(x)
 
 
-@program("16", "An integer has no derivative, and an array is no loss: TypeErrors.", against=["an array is summed by itself"])
+@program(
+    "16",
+    "An integer has no derivative, and an array is no loss: TypeErrors.",
+    against=["an array is summed by itself"],
+)
 def wrong(jk, rng):
     return raised(jk.grad(lambda n: n * 2), 3), raised(jk.grad(lambda x: x * 2.0), floats(rng, 3))

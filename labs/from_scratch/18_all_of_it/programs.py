@@ -1,5 +1,7 @@
 """Rung 18: programs as people write them."""
 
+import itertools
+
 import numpy as np
 from climbing import counted, program
 
@@ -9,7 +11,10 @@ def floats(rng, *shape):
 
 
 def network(rng, *sizes):
-    return [{"w": floats(rng, a, b) / np.float32(a) ** 0.5, "b": np.zeros(b, np.float32)} for a, b in zip(sizes, sizes[1:], strict=False)]
+    return [
+        {"w": floats(rng, a, b) / np.float32(a) ** 0.5, "b": np.zeros(b, np.float32)}
+        for a, b in itertools.pairwise(sizes)
+    ]
 
 
 def forward(jk, params, x):
@@ -21,7 +26,10 @@ def forward(jk, params, x):
 @program("18", "Activations.", against=["selu is relu"])
 def activations(jk, rng):
     x = floats(rng, 6)
-    return [getattr(jk.nn, name)(jk.numpy.asarray(x)) for name in ("relu", "sigmoid", "silu", "softplus", "selu", "softmax", "log_softmax")]
+    return [
+        getattr(jk.nn, name)(jk.numpy.asarray(x))
+        for name in ("relu", "sigmoid", "silu", "softplus", "selu", "softmax", "log_softmax")
+    ]
 
 
 @program("18", "`softmax` of large numbers is no nan.", against=["exp first, then divide"])
@@ -33,7 +41,17 @@ def large(jk, rng):
 @program("18", "Variance, deviation, stacks, grids.", against=["the variance divides by n - 1"])
 def words(jk, rng):
     jnp, x = jk.numpy, jk.numpy.asarray(floats(rng, 3, 4))
-    return [jnp.var(x), jnp.std(x, axis=0), jnp.stack([x, x]), jnp.linspace(0.0, 1.0, 5), jnp.clip(x, -0.5, 0.5), jnp.square(x), jnp.outer(x[0], x[1]), jnp.expand_dims(x, 0), jnp.ravel(x)]
+    return [
+        jnp.var(x),
+        jnp.std(x, axis=0),
+        jnp.stack([x, x]),
+        jnp.linspace(0.0, 1.0, 5),
+        jnp.clip(x, -0.5, 0.5),
+        jnp.square(x),
+        jnp.outer(x[0], x[1]),
+        jnp.expand_dims(x, 0),
+        jnp.ravel(x),
+    ]
 
 
 @program("18", "SELU, the program that every introduction to `jit` begins with: compiled once, run once.")
@@ -51,11 +69,18 @@ def selu(jk, rng):
 @program("18", "`jit(vmap(grad(loss)))`: a derivative for each example, in one program.")
 def per_example(jk, rng):
     params, xs, ys = network(rng, 3, 4, 1), floats(rng, 5, 3), floats(rng, 5, 1)
-    loss = lambda p, x, y: ((forward(jk, p, x) - y) ** 2).sum()  # noqa: E731
-    return counted(jk.jit(jk.vmap(jk.grad(loss), in_axes=(None, 0, 0))), params, xs, ys, compiled=1, executed=1)
+    loss = lambda p, x, y: ((forward(jk, p, x) - y) ** 2).sum()
+    return counted(
+        jk.jit(jk.vmap(jk.grad(loss), in_axes=(None, 0, 0))), params, xs, ys, compiled=1, executed=1
+    )
 
 
-@program("18", "A network learns: fifty steps, one program, the same losses.", against=["each step is compiled anew"], tolerance=1e-3)
+@program(
+    "18",
+    "A network learns: fifty steps, one program, the same losses.",
+    against=["each step is compiled anew"],
+    tolerance=1e-3,
+)
 def training(jk, rng):
     params, xs = network(rng, 2, 8, 1), floats(rng, 32, 2)
     ys = np.sin(xs.sum(axis=1, keepdims=True))
@@ -93,15 +118,19 @@ def classifier(jk, rng):
 
     @jk.jit
     def loss(p, xs, labels):
-        return -jk.numpy.mean(jk.numpy.sum(jk.nn.one_hot(labels, 3) * jk.nn.log_softmax(forward(jk, p, xs)), axis=1))
+        return -jk.numpy.mean(
+            jk.numpy.sum(jk.nn.one_hot(labels, 3) * jk.nn.log_softmax(forward(jk, p, xs)), axis=1)
+        )
 
     return jk.value_and_grad(loss)(params, xs, labels)
 
 
-@program("18", "Newton's method: second derivatives in a loop.", against=["the hessian is the gradient squared"])
+@program(
+    "18", "Newton's method: second derivatives in a loop.", against=["the hessian is the gradient squared"]
+)
 def newton(jk, rng):
-    f = lambda x: (x - 2.0) ** 4 + jk.numpy.sin(x)  # noqa: E731
-    step = lambda i, x: x - jk.grad(f)(x) / jk.grad(jk.grad(f))(x)  # noqa: E731
+    f = lambda x: (x - 2.0) ** 4 + jk.numpy.sin(x)
+    step = lambda i, x: x - jk.grad(f)(x) / jk.grad(jk.grad(f))(x)
     h = jk.hessian(lambda x: jk.numpy.sum(jk.numpy.sin(x) * x[0]))(floats(rng, 3))
     return jk.jit(lambda x: jk.lax.fori_loop(0, 5, step, x))(4.0 + float(rng.uniform())), h
 
@@ -112,12 +141,12 @@ def recurrent(jk, rng):
         h, _ = jk.lax.scan(lambda h, x: (jk.numpy.tanh(h @ w + x), None), jk.numpy.zeros(3), xs)
         return (h * h).sum()
 
-    total = lambda w, batch: jk.vmap(loss, in_axes=(None, 0))(w, batch).sum()  # noqa: E731
+    total = lambda w, batch: jk.vmap(loss, in_axes=(None, 0))(w, batch).sum()
     return jk.jit(jk.value_and_grad(total))(floats(rng, 3, 3), floats(rng, 4, 6, 3))
 
 
 @program("18", "Jacobians, forward and backward.")
 def jacobians(jk, rng):
-    f = lambda x: jk.numpy.sin(x) * x[0]  # noqa: E731
+    f = lambda x: jk.numpy.sin(x) * x[0]
     x = floats(rng, 3)
     return jk.jacfwd(f)(x), jk.jacrev(f)(x)

@@ -1,4 +1,4 @@
-"""a package -> times, as JSON: run as a script, `python measuring.py FOLDER NAME MACHINE`, or `python measuring.py jax`
+"""a package -> times, as JSON: run as a script, `python from_scratch.py FOLDER NAME MACHINE`, or `... jax`
 
 Of a chain of a few hundred equations: tracing and lowering, per equation; of its compiled program, a warm call. Each is the best of several
 rounds, since what disturbs only ever adds.
@@ -6,6 +6,7 @@ rounds, since what disturbs only ever adds.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import json
@@ -53,7 +54,7 @@ def of_jax() -> dict[str, float]:
     """The same times of JAX."""
     jax: Any = importlib.import_module("jax")
     x = jax.numpy.ones(8, np.float32)
-    found = {"lower": best(lambda: jax.jit(lambda x: chain(x)).lower(x).as_text()) / EQUATIONS}
+    found = {"lower": best(lambda: jax.jit(functools.partial(chain)).lower(x).as_text()) / EQUATIONS}
     f = jax.jit(lambda x: x * 2.0 + 1.0)
     y = f(f(x))
     return found | {"call": best(lambda: f(y), _CALLS)}
@@ -64,11 +65,12 @@ def main(arguments: list[str]) -> int:
     if arguments == ["jax"]:
         found = of_jax()
     else:
-        path = pathlib.Path(__file__).resolve().parents[1] / "engine" / "climbing.py"
+        path = pathlib.Path(__file__).resolve().parents[1] / "kata" / "engine" / "climbing.py"
         spec = importlib.util.spec_from_file_location("climbing", path)
         if spec is None or spec.loader is None:
             raise ImportError(f"cannot load {path}")
-        climbing: Any = sys.modules["climbing"] = importlib.util.module_from_spec(spec)
+        climbing: Any = importlib.util.module_from_spec(spec)
+        sys.modules["climbing"] = climbing
         spec.loader.exec_module(climbing)
         found = of_package(climbing.import_package(*arguments))
     print(json.dumps(found))
