@@ -1,6 +1,7 @@
 """The ladder: rungs that are complete, packages that are judged by what they do, and what is said of bad ones."""
 
 import ast
+import pathlib
 import sys
 
 import pytest
@@ -130,6 +131,14 @@ def test_each_prefix_passes_each_wrong_version_fails_and_so_does_the_prefix_belo
     for version in wrong_versions(rung):
         found += prover.wrong(rung, version)
     assert found == []
+
+
+@pytest.mark.tail
+def test_a_package_of_another_design_passes_as_far_as_it_goes(kept):
+    """Many files, a class for each primitive, the trace found among the operands; up to static arguments."""
+    rungs = [rung for rung in RUNGS.values() if rung.number <= "09"]
+    verdicts = Climber(kept).climb(Package(pathlib.Path(__file__).parent / "other_jax", "otherjax"), rungs)
+    assert [(v.rung.number, v.first_failure) for v in verdicts if not v.passed] == []
 
 
 @pytest.mark.tail

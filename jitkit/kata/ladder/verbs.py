@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from ..cli import FAILED, OK, Problem, WrongUsage
 from ..engine.running import Spare
-from ..engine.verdicts import PASS
+from ..engine.verdicts import FAIL, PASS
 from ..screens.display import MARKS, hanging, show_failure, show_line, show_output
 from ..screens.keys import ENTER, keys_of
 from ..screens.terminal import Screen
@@ -20,6 +20,7 @@ from . import report
 from .climbing import Climber, RungVerdict
 from .place import Place
 from .rungs import Rung, all_rungs, machine_file, section, solution_file
+from .wrong import wrong_versions
 
 _POLL = 0.05  # seconds between two looks at the files
 _FIRST_FILE = '''"""{name}: a JIT of my own.
@@ -171,6 +172,11 @@ def show_rung(screen: Screen, place: Place, verdict: RungVerdict) -> None:
         hanging(screen, f"    {glyph} {word}: ", result.check.sentence, color)
         if result is failure:
             show_failure(screen, result, place)
+            if result.status == FAIL:
+                questions = [w.question for w in wrong_versions(verdict.rung) if w.label in result.check.against]
+                screen.line()
+                for question in questions:
+                    screen.text(f"Ask yourself: {question}", 6, "yellow")
             show_output(screen, result.output)
 
 
