@@ -113,7 +113,7 @@ def _of_archive(data: bytes, name: str, budget: _Budget, depth: int) -> Iterator
     try:
         members = _zip(data, budget) if zipfile.is_zipfile(io.BytesIO(data)) else _tar(data, budget)
         for member, content in members:
-            path = _safe(member)
+            path = safe_path(member)
             if _SKIPPED.intersection(path.parts):
                 continue
             if is_archive(member):
@@ -144,7 +144,7 @@ def _zip(data: bytes, budget: _Budget) -> Iterator[tuple[str, _Content]]:
             kind = stat.S_IFMT(info.external_attr >> 16)
             if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
                 raise Invalid(f"{shown(info.filename)} in the archive is a link or a device.")
-            _safe(info.filename)
+            safe_path(info.filename)
             if info.is_dir():
                 continue
             budget.count(info.filename, info.file_size)
@@ -159,7 +159,7 @@ def _tar(data: bytes, budget: _Budget) -> Iterator[tuple[str, _Content]]:
             unpacked += info.size
             if unpacked > 4 * _MOST_BYTES:
                 raise Invalid(f"Unpacked it is more than {4 * _MOST_BYTES:,} bytes.")
-            _safe(info.name)
+            safe_path(info.name)
             if info.isdir():
                 continue
             if not info.isfile():
@@ -170,7 +170,8 @@ def _tar(data: bytes, budget: _Budget) -> Iterator[tuple[str, _Content]]:
                 yield info.name, _Content(stream, info.name, info.size)
 
 
-def _safe(name: str) -> pathlib.PurePosixPath:
+def safe_path(name: str) -> pathlib.PurePosixPath:
+    """A name in an archive as a path below it. Invalid for one that leads elsewhere."""
     path = pathlib.PurePosixPath(name.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or ":" in (path.parts or ("",))[0] or "\0" in name:
         raise Invalid(f"{shown(name)} in the archive would lie outside of it.")

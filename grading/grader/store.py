@@ -14,6 +14,7 @@ import os
 import pathlib
 import secrets
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Self
@@ -78,6 +79,7 @@ class Store:
         self.folder = folder
         self.path = folder / "grades.sqlite"
         self.lock = -1
+        self.one = threading.RLock()  # threads read, and one of them writes, on one connection
         if write:
             self._lock()
         elif not self.path.is_file():
@@ -136,24 +138,28 @@ class Store:
 
     def meta(self, key: str) -> str:
         """A setting: `seed`, `seed_id`, `sandbox`, `policy`; "" where it is not set."""
-        row = self.database.execute("SELECT value FROM meta WHERE key = ?", [key]).fetchone()
+        row = self._row("SELECT value FROM meta WHERE key = ?", key)
         return str(row[0]) if row else ""
 
     def expected(self, key: str) -> Any:
         """What the reference computed, or None."""
-        row = self.database.execute("SELECT value FROM expected WHERE key = ?", [key]).fetchone()
+        row = self._row("SELECT value FROM expected WHERE key = ?", key)
         return json.loads(row[0]) if row else None
 
     def result(self, key: str) -> dict[str, Any] | None:
         """A verdict on code."""
-        row = self.database.execute("SELECT status, sentence, checks, seconds FROM results WHERE key = ?", [key]).fetchone()
+        row = self._row("SELECT status, sentence, checks, seconds FROM results WHERE key = ?", key)
         return {"status": row[0], "sentence": row[1], "checks": json.loads(row[2]), "seconds": row[3]} if row else None
 
     def provenance(self, key: str) -> dict[str, str]:
         """With what a verdict was reached."""
         names = "exercise, code, checks_version, seed_id, versions, limits, sandbox, at"
-        row = self.database.execute(f"SELECT {names} FROM results WHERE key = ?", [key]).fetchone()
+        row = self._row(f"SELECT {names} FROM results WHERE key = ?", key)
         return dict(zip(names.split(", "), row, strict=True)) if row else {}
+
+    def _row(self, query: str, *values: Any) -> Any:
+        with self.one:
+            return self.database.execute(query, values).fetchone()
 
     def grades(self, student: str | None = None) -> Iterator[Grade]:
         """All rows, in the order in which they were written."""
@@ -176,25 +182,31 @@ class Store:
 
     def add_expected(self, key: str, value: Any) -> None:
         """Keep what the reference computed."""
-        self.database.execute("INSERT OR IGNORE INTO expected VALUES (?, ?)", [key, json.dumps(value)])
+        with self.one:
+            self.database.execute("INSERT OR IGNORE INTO expected VALUES (?, ?)", [key, json.dumps(value)])
 
     def add(self, results: list[dict[str, Any]], grades: list[dict[str, Any]]) -> None:
         """Add all rows of a submission, or none of them; those that are there already stay. StoreError where the disk is full."""
         now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
-        try:
-            self.database.execute("BEGIN IMMEDIATE")
-            for row in results:
-                self._insert("results", row | {"at": now})
-            for row in grades:
-                same = "SELECT 1 FROM grades WHERE student = ? AND submission = ? AND exercise IS NULL AND ? IS NULL AND outcome = ?"
-                known = self.database.execute(same, [row["student"], row["submission"], row["exercise"], row["outcome"]]).fetchone()
-                if known is None:  # NULLs differ from each other for UNIQUE
-                    self._insert("grades", row | {"at": now})
-            self.database.execute("COMMIT")
-        except sqlite3.Error as error:
-            if self.database.in_transaction:
-                self.database.execute("ROLLBACK")
-            raise StoreError(f"{self.path} cannot be written: {error}. What was written before is there; grade again to go on.") from None
+        with self.one:
+            try:
+                self.database.execute("BEGIN IMMEDIATE")
+                for row in results:
+                    self._insert("results", row | {"at": now})
+                for row in grades:
+                    if row["exercise"] is not None or not self._is_known(row):
+                        self._insert("grades", row | {"at": now})
+                self.database.execute("COMMIT")
+            except sqlite3.Error as error:
+                if self.database.in_transaction:
+                    self.database.execute("ROLLBACK")
+                sentence = f"{self.path} cannot be written: {error}. What was written before is there; grade again to go on."
+                raise StoreError(sentence) from None
+
+    def _is_known(self, row: dict[str, Any]) -> bool:
+        """Whether a row without an exercise is there: a NULL differs from another one, for UNIQUE."""
+        query = "SELECT 1 FROM grades WHERE student = ? AND submission = ? AND exercise IS NULL AND outcome = ?"
+        return self._row(query, row["student"], row["submission"], row["outcome"]) is not None
 
     def _insert(self, table: str, row: dict[str, Any]) -> None:
         marks = ", ".join("?" * len(row))
