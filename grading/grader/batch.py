@@ -45,7 +45,7 @@ class Tally(NamedTuple):
 
 
 def entries(folder: pathlib.Path) -> list[Entry]:
-    """The submissions in a folder, by the students' names, each once. A name of an LMS, `Ann_Smith_1234_assignsubmission_file`, is taken as it is."""
+    """The submissions in a folder, by the students' names, each once. A name of an LMS's is taken as it is."""
     found: dict[str, Entry] = {}
     for path in sorted(folder.iterdir(), key=lambda p: os.fsencode(p.name)):
         if path.name.startswith(_HIDDEN_NAMES) or path.name == "course.toml" or path.suffix == ".csv":
@@ -144,7 +144,9 @@ def _as_completed(
                     break
             if not waiting:
                 return
-            finished, waiting = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED)
+            finished, waiting = concurrent.futures.wait(
+                waiting, return_when=concurrent.futures.FIRST_COMPLETED
+            )
             for future in finished:
                 yield future.result()
     finally:
@@ -166,7 +168,11 @@ class Progress:
         if self.quiet:
             return
         left = seconds / done * (count - done)
-        text = f"{done} of {count} submissions, {duration(left)} left" if done < count else f"{done} submissions in {duration(seconds)}"
+        text = (
+            f"{done} of {count} submissions, {duration(left)} left"
+            if done < count
+            else f"{done} submissions in {duration(seconds)}"
+        )
         if self.interactive:
             filled = 30 * done // count
             bar = "#" * filled + "-" * (30 - filled)
@@ -187,11 +193,18 @@ def duration(seconds: float) -> str:
 
 
 def run_on_dask(
-    store: Store, course: Course, submissions: Sequence[Entry], only: Sequence[str], address: str, show: Callable[[int, int, float], None]
+    store: Store,
+    course: Course,
+    submissions: Sequence[Entry],
+    only: Sequence[str],
+    address: str,
+    show: Callable[[int, int, float], None],
 ) -> Tally:
-    """The same on the workers of a Dask scheduler. They read submissions at the same paths (a shared folder), and have jitkit and bubblewrap.
+    """The same on the workers of a Dask scheduler. They read submissions at the
+    same paths (a shared folder), and have jitkit and bubblewrap.
 
-    A task may be run twice, when a worker was lost: equal keys are one row. What a scheduler has lost is INFRA, and done by the next `grade`.
+    A task may be run twice, when a worker was lost: equal keys are one row. What a scheduler has lost is INFRA, and done by the
+    next `grade`.
     """
     try:
         distributed: Any = importlib.import_module("distributed")
@@ -207,7 +220,14 @@ def run_on_dask(
     with client:
         settings = course.settings
         tasks = [
-            client.submit(grade_elsewhere, settings, str(e.path.absolute()), e.student, list(only), key=f"jitkit-{store.meta('seed_id')}-{e.student}-{time.time_ns()}")
+            client.submit(
+                grade_elsewhere,
+                settings,
+                str(e.path.absolute()),
+                e.student,
+                list(only),
+                key=f"jitkit-{store.meta('seed_id')}-{e.student}-{time.time_ns()}",
+            )
             for e in submissions
         ]
         for future, graded in distributed.as_completed(tasks, with_results=True, raise_errors=False):

@@ -34,35 +34,67 @@ Nothing was graded: without a jail a submission can do what you can. Repair the 
 def add_parsers(commands: Any) -> None:
     """The grader's commands."""
     grade = commands.add_parser("grade", help="grade a folder of submissions, in a sandbox")
-    grade.add_argument("submissions", type=pathlib.Path, metavar="SUBMISSIONS", help="a folder with one folder, archive or file a student; or a zip of it")
-    grade.add_argument("--out", type=pathlib.Path, required=True, metavar="DIR", help="where the grades are kept")
+    grade.add_argument(
+        "submissions",
+        type=pathlib.Path,
+        metavar="SUBMISSIONS",
+        help="a folder with one folder, archive or file a student; or a zip of it",
+    )
+    grade.add_argument(
+        "--out", type=pathlib.Path, required=True, metavar="DIR", help="where the grades are kept"
+    )
     _how(grade)
     report = commands.add_parser("report", help="write pages to look at: the class, each student, feedback")
     report.add_argument("grades", type=pathlib.Path, metavar="DIR")
-    report.add_argument("--explain", nargs=2, metavar=("STUDENT", "EXERCISE"), help="replay one verdict instead: ann 05.3")
+    report.add_argument(
+        "--explain", nargs=2, metavar=("STUDENT", "EXERCISE"), help="replay one verdict instead: ann 05.3"
+    )
     export = commands.add_parser("export", help="write the grades for other programs")
     export.add_argument("grades", type=pathlib.Path, metavar="DIR")
     export.add_argument("--to", required=True, choices=_FORMATS)
-    export.add_argument("--output", type=pathlib.Path, metavar="PATH", help="a file (gradescope: a folder; nbgrader: its gradebook.db); the screen without it")
+    export.add_argument(
+        "--output",
+        type=pathlib.Path,
+        metavar="PATH",
+        help="a file (gradescope: a folder; nbgrader: its gradebook.db); the screen without it",
+    )
     regrade = commands.add_parser("regrade", help="grade again what a mended check touches")
     regrade.add_argument("grades", type=pathlib.Path, metavar="DIR")
-    regrade.add_argument("--changed", action="store_true", help="only what has changed; it is so in any case, since equal verdicts are kept")
+    regrade.add_argument(
+        "--changed",
+        action="store_true",
+        help="only what has changed; it is so in any case, since equal verdicts are kept",
+    )
     _how(regrade)
     serve = commands.add_parser("serve-gradescope", help="write the files of an autograder of Gradescope's")
     serve.add_argument("folder", type=pathlib.Path, metavar="DIR")
     serve.add_argument("--lab", action="append", default=[], metavar="NN")
-    serve.add_argument("--unsandboxed", action="store_true", help="the container that Gradescope runs is the only wall")
+    serve.add_argument(
+        "--unsandboxed", action="store_true", help="the container that Gradescope runs is the only wall"
+    )
     image = commands.add_parser("image", help="write the recipe of an image in which the grader runs")
     image.add_argument("folder", type=pathlib.Path, metavar="DIR")
 
 
 def _how(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--lab", action="append", default=[], metavar="NN", help="only this lab; may be said again")
-    parser.add_argument("--course", type=pathlib.Path, metavar="course.toml", help="who, until when, how points count")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 2, help="submissions at the same time")
+    parser.add_argument(
+        "--lab", action="append", default=[], metavar="NN", help="only this lab; may be said again"
+    )
+    parser.add_argument(
+        "--course", type=pathlib.Path, metavar="course.toml", help="who, until when, how points count"
+    )
+    parser.add_argument(
+        "--workers", type=int, default=os.cpu_count() or 2, help="submissions at the same time"
+    )
     parser.add_argument("--quiet", action="store_true", help="say nothing while it goes well")
-    parser.add_argument("--unsandboxed", action="store_true", help="run submissions as you, with no wall around them")
-    parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler whose workers grade (pip install 'jitkit[dask]')")
+    parser.add_argument(
+        "--unsandboxed", action="store_true", help="run submissions as you, with no wall around them"
+    )
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="a Dask scheduler whose workers grade (pip install 'jitkit[dask]')",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -78,7 +110,9 @@ def run(arguments: argparse.Namespace) -> int:
             return _export(arguments)
         case "serve-gradescope":
             path = gradescope.write_gradescope(arguments.folder, arguments.lab, arguments.unsandboxed)
-            print(f"{path}: upload it as the autograder of an assignment. setup.sh and run_autograder, beside it, are in it.")
+            print(
+                f"{path}: upload it as the autograder of an assignment. setup.sh and run_autograder, beside it, are in it."
+            )
             return 0
         case _:
             path = gradescope.write_recipe(arguments.folder)
@@ -94,11 +128,14 @@ def _grade(arguments: argparse.Namespace) -> int:
     if not arguments.submissions.exists():
         raise Invalid(f"there is no {arguments.submissions}")
     policy_file = arguments.course or next(
-        (f for f in (arguments.submissions / FILE, arguments.out / FILE) if f.is_file()), arguments.submissions / FILE
+        (f for f in (arguments.submissions / FILE, arguments.out / FILE) if f.is_file()),
+        arguments.submissions / FILE,
     )
     backend = _backend(arguments)
     with Store(arguments.out, write=True) as store:
-        folder = batch.unpacked(arguments.submissions, arguments.out / "unpacked" / arguments.submissions.stem)
+        folder = batch.unpacked(
+            arguments.submissions, arguments.out / "unpacked" / arguments.submissions.stem
+        )
         found = batch.entries(folder)
         return _run(store, found, policy_file, arguments, backend)
 
@@ -113,15 +150,22 @@ def _regrade(arguments: argparse.Namespace) -> int:
         found = [batch.Entry(student, pathlib.Path(path)) for student, path in paths]
         gone = [entry for entry in found if not entry.path.exists()]
         for entry in gone:
-            print(f"{entry.student}: {entry.path} is not there any more; the old grade stands.", file=sys.stderr)
+            print(
+                f"{entry.student}: {entry.path} is not there any more; the old grade stands.", file=sys.stderr
+            )
         policy_file = arguments.course or pathlib.Path(store.meta("policy") or FILE)
-        return _run(store, [e for e in found if e not in gone], policy_file, arguments, backend) or int(bool(gone))
+        return _run(store, [e for e in found if e not in gone], policy_file, arguments, backend) or int(
+            bool(gone)
+        )
 
 
 def _backend(arguments: argparse.Namespace) -> str:
     """BUBBLEWRAP where the jail holds; NONE where that was said in so many words. JailError else."""
     if arguments.unsandboxed:
-        print("WARNING: submissions run as you, with no wall around them. Every export will say so.", file=sys.stderr)
+        print(
+            "WARNING: submissions run as you, with no wall around them. Every export will say so.",
+            file=sys.stderr,
+        )
         return NONE
     try:
         leaks = self_test()
@@ -132,7 +176,13 @@ def _backend(arguments: argparse.Namespace) -> str:
     return BUBBLEWRAP
 
 
-def _run(store: Store, found: Sequence[batch.Entry], policy_file: pathlib.Path, arguments: argparse.Namespace, backend: str) -> int:
+def _run(
+    store: Store,
+    found: Sequence[batch.Entry],
+    policy_file: pathlib.Path,
+    arguments: argparse.Namespace,
+    backend: str,
+) -> int:
     everything = all_labs(ROOT / "labs")
     policy = read_policy(policy_file, everything)
     _check_labs(arguments.lab, everything)
@@ -145,7 +195,9 @@ def _run(store: Store, found: Sequence[batch.Entry], policy_file: pathlib.Path, 
     if not found:
         print("there are no submissions.", file=sys.stderr)
         return 1
-    settings = Settings(int(store.meta("seed")), store.meta("seed_id"), policy.limits, policy.submission_seconds, backend)
+    settings = Settings(
+        int(store.meta("seed")), store.meta("seed_id"), policy.limits, policy.submission_seconds, backend
+    )
     store.set_meta("policy", str(policy_file.absolute()) if policy_file.is_file() else "")
     if store.meta("sandbox") != NONE:
         store.set_meta("sandbox", backend)
@@ -169,7 +221,9 @@ def _run(store: Store, found: Sequence[batch.Entry], policy_file: pathlib.Path, 
 def _check_labs(wanted: Sequence[str], labs: Sequence[Lab]) -> None:
     for number in wanted:
         if number not in {lab.number for lab in labs}:
-            raise LookupError(f"there is no lab {number!r}; the labs are {', '.join(lab.number for lab in labs)}")
+            raise LookupError(
+                f"there is no lab {number!r}; the labs are {', '.join(lab.number for lab in labs)}"
+            )
 
 
 # --- what was graded ------------------------------------------------------------------------------------------------------
@@ -177,7 +231,9 @@ def _check_labs(wanted: Sequence[str], labs: Sequence[Lab]) -> None:
 
 def _standing(store: Store) -> tuple[list[Record], Policy, Sequence[Lab]]:
     labs = all_labs(ROOT / "labs")
-    policy = read_policy(pathlib.Path(store.meta("policy") or FILE), labs) if store.meta("policy") else Policy()
+    policy = (
+        read_policy(pathlib.Path(store.meta("policy") or FILE), labs) if store.meta("policy") else Policy()
+    )
     points = {lab.number: float(sum(e.points for e in lab.exercises)) for lab in labs}
     return standing(store.grades(), policy, points), policy, labs
 
@@ -208,7 +264,9 @@ def _export(arguments: argparse.Namespace) -> int:
             text = exports.to_junit(records, sandbox)
         case "nbgrader":
             book = arguments.output or pathlib.Path("gradebook.db")
-            print(f"{book}: {exports.to_nbgrader(records, labs, book)} submissions. {exports.UNSANDBOXED if sandbox == NONE else ''}".rstrip())
+            print(
+                f"{book}: {exports.to_nbgrader(records, labs, book)} submissions. {exports.UNSANDBOXED if sandbox == NONE else ''}".rstrip()
+            )
             return 0
         case _:
             folder = arguments.output or arguments.grades / "gradescope"
@@ -236,7 +294,11 @@ def _explain(arguments: argparse.Namespace) -> int:
         found = next((r for r in mine if r.grade.exercise == exercise), None)
         if found is None:
             names = sorted({r.grade.student for r in records})
-            what = f"{student} has no grade of {exercise}" if mine else f"there is no student {student!r}; there are {', '.join(names[:20])}"
+            what = (
+                f"{student} has no grade of {exercise}"
+                if mine
+                else f"there is no student {student!r}; there are {', '.join(names[:20])}"
+            )
             raise LookupError(what)
         g = found.grade
         print(f"{student} {exercise}: {found.points} of {found.max} points, {g.outcome}. {g.sentence}")
@@ -247,9 +309,13 @@ def _explain(arguments: argparse.Namespace) -> int:
             print(f"  flag: {flag}")
         again = _replayed(store, policy, labs, g)
     for check in g.checks:
-        print(f"  {check['status']:5} {check['name']}{' (hidden)' if check['hidden'] else ''}: {check['about']}")
+        print(
+            f"  {check['status']:5} {check['name']}{' (hidden)' if check['hidden'] else ''}: {check['about']}"
+        )
         if check["status"] != "PASS":
-            print("\n".join(f"        {line}" for line in exports.told(check | {"hidden": False}).splitlines()))
+            print(
+                "\n".join(f"        {line}" for line in exports.told(check | {"hidden": False}).splitlines())
+            )
     print(f"  {again}")
     return 0
 
@@ -260,12 +326,14 @@ def _replayed(store: Store, policy: Policy, labs: Sequence[Lab], g: Grade) -> st
     if g.exercise is None or not path.exists():
         return "It cannot be replayed: the submission is not there any more."
     backend = store.provenance(g.result).get("sandbox", BUBBLEWRAP)
-    settings = Settings(int(store.meta("seed")), store.meta("seed_id"), policy.limits, policy.submission_seconds, backend)
+    settings = Settings(
+        int(store.meta("seed")), store.meta("seed_id"), policy.limits, policy.submission_seconds, backend
+    )
     course = Course(labs, settings, store.expected)
     bench = Bench(course)
     try:
         item = bench.read(path, [g.lab or ""])["exercises"].get(g.exercise)
-        if item is None or "modules" not in item and g.checks and not g.sentence:
+        if item is None or ("modules" not in item and g.checks and not g.sentence):
             return "It cannot be replayed: the submission has been changed."
         exercise = next(lab for lab in labs if lab.number == g.lab).exercise(g.exercise)
         result = course.result(bench, exercise, item, float("inf"), lambda: True)

@@ -1,6 +1,7 @@
 """what stands -> files for others: json, csv, canvas, gradescope, junit, nbgrader
 
-Names and sentences come from students. Cells of tables never begin a formula, XML and HTML have no markup of theirs, control characters are gone.
+Names and sentences come from students. Cells of tables never begin a formula, XML has no markup of theirs, control characters are
+gone.
 Where grades were made without the jail, every export says so.
 """
 
@@ -49,15 +50,43 @@ def table(rows: Iterable[Sequence[Any]]) -> str:
 
 def to_csv(records: Sequence[Record], sandbox: str) -> str:
     """A row for each record."""
-    head = ["student", "lab", "exercise", "points", "max", "outcome", "checks passed", "checks", "flags", "reason", "sandbox"]
+    head = [
+        "student",
+        "lab",
+        "exercise",
+        "points",
+        "max",
+        "outcome",
+        "checks passed",
+        "checks",
+        "flags",
+        "reason",
+        "sandbox",
+    ]
     rows = []
     for r in records:
         g = r.grade
         passed = sum(check["status"] == "PASS" for check in g.checks)
-        reason = g.sentence or "; ".join(f"{c['name']}: {c['status']}" for c in g.checks if c["status"] != "PASS")
+        reason = g.sentence or "; ".join(
+            f"{c['name']}: {c['status']}" for c in g.checks if c["status"] != "PASS"
+        )
         how = UNSANDBOXED if sandbox == "none" else sandbox
         flags = "; ".join(r.flags)
-        rows.append([g.student, g.lab, g.exercise, r.points, r.max, g.outcome, passed, len(g.checks), flags, reason[:500], how])
+        rows.append(
+            [
+                g.student,
+                g.lab,
+                g.exercise,
+                r.points,
+                r.max,
+                g.outcome,
+                passed,
+                len(g.checks),
+                flags,
+                reason[:500],
+                how,
+            ]
+        )
     return table([head, *rows])
 
 
@@ -71,7 +100,16 @@ def to_canvas(records: Sequence[Record], policy: Policy, sandbox: str) -> str:
     names = {s.id: s.name for s in policy.roster}
     rows: list[list[Any]] = [head, ["    Points Possible", "", "", "", "", *(most[lab] for lab in labs)]]
     for student, found in by_student.items():
-        rows.append([names.get(student) or student, "", student, student, "", *(found.get(lab, (None, 0))[0] for lab in labs)])
+        rows.append(
+            [
+                names.get(student) or student,
+                "",
+                student,
+                student,
+                "",
+                *(found.get(lab, (None, 0))[0] for lab in labs),
+            ]
+        )
     return table(rows)
 
 
@@ -82,7 +120,15 @@ def gradescope_results(records: Sequence[Record], sandbox: str) -> str:
         g = r.grade
         if not g.checks:
             text = g.sentence or "nothing of it was run"
-            tests.append({"name": g.exercise or "submission", "score": r.points or 0.0, "max_score": r.max, "output": text, "output_format": "text"})
+            tests.append(
+                {
+                    "name": g.exercise or "submission",
+                    "score": r.points or 0.0,
+                    "max_score": r.max,
+                    "output": text,
+                    "output_format": "text",
+                }
+            )
             continue
         each = shares(1 << 20, len(g.checks))
         for share, check in zip(each, g.checks, strict=True):
@@ -123,21 +169,35 @@ def told(check: dict[str, Any]) -> str:
 
 def to_junit(records: Sequence[Record], sandbox: str) -> str:
     """A suite for each exercise of each student, a case for each check."""
-    root = ElementTree.Element("testsuites", name=f"jitkit ({UNSANDBOXED})" if sandbox == "none" else "jitkit")
+    root = ElementTree.Element(
+        "testsuites", name=f"jitkit ({UNSANDBOXED})" if sandbox == "none" else "jitkit"
+    )
     for r in records:
         g = r.grade
         name = _xml(f"{g.student} {g.exercise or 'submission'}")
         suite = ElementTree.SubElement(root, "testsuite", name=name)
-        cases = g.checks or ({"name": "submission", "status": g.outcome, "sentence": g.sentence, "hidden": False, "seconds": 0.0},)
+        cases = g.checks or (
+            {
+                "name": "submission",
+                "status": g.outcome,
+                "sentence": g.sentence,
+                "hidden": False,
+                "seconds": 0.0,
+            },
+        )
         failures = errors = 0
         for check in cases:
-            case = ElementTree.SubElement(suite, "testcase", classname=name, name=_xml(check["name"]), time=str(check["seconds"]))
+            case = ElementTree.SubElement(
+                suite, "testcase", classname=name, name=_xml(check["name"]), time=str(check["seconds"])
+            )
             if check["status"] in ("PASS", "OK"):
                 continue
             error = check["status"] == "INFRA"
             errors += error
             failures += not error
-            ElementTree.SubElement(case, "error" if error else "failure", type=check["status"], message=_xml(check["sentence"]))
+            ElementTree.SubElement(
+                case, "error" if error else "failure", type=check["status"], message=_xml(check["sentence"])
+            )
         suite.set("tests", str(len(cases)))
         suite.set("failures", str(failures))
         suite.set("errors", str(errors))
@@ -146,7 +206,10 @@ def to_junit(records: Sequence[Record], sandbox: str) -> str:
 
 
 def _xml(text: str) -> str:
-    return "".join(c if c in "\t\n\r" or 0x20 <= ord(c) < 0xD800 or 0xE000 <= ord(c) < 0xFFFE or ord(c) > 0xFFFF else "?" for c in text)
+    return "".join(
+        c if c in "\t\n\r" or 0x20 <= ord(c) < 0xD800 or 0xE000 <= ord(c) < 0xFFFE or ord(c) > 0xFFFF else "?"
+        for c in text
+    )
 
 
 def to_nbgrader(records: Sequence[Record], labs: Sequence[Lab], gradebook: pathlib.Path) -> int:
@@ -157,7 +220,9 @@ def to_nbgrader(records: Sequence[Record], labs: Sequence[Lab], gradebook: pathl
     except ImportError:
         raise ExportError('nbgrader is not installed: pip install "jitkit[nbgrader]"') from None
     if not gradebook.is_file():
-        raise ExportError(f"there is no {gradebook}: name the gradebook.db of your course, whose assignments nbgrader has generated")
+        raise ExportError(
+            f"there is no {gradebook}: name the gradebook.db of your course, whose assignments nbgrader has generated"
+        )
     written: set[tuple[str, str]] = set()
     with api.Gradebook(f"sqlite:///{gradebook.absolute()}") as book:
         for lab in labs:
@@ -167,7 +232,9 @@ def to_nbgrader(records: Sequence[Record], labs: Sequence[Lab], gradebook: pathl
             try:
                 book.find_assignment(lab.name)
             except api.MissingEntry:
-                raise ExportError(f"the gradebook has no assignment {lab.name}: run `nbgrader generate_assignment {lab.name}` first") from None
+                raise ExportError(
+                    f"the gradebook has no assignment {lab.name}: run `nbgrader generate_assignment {lab.name}` first"
+                ) from None
             for student in dict.fromkeys(r.grade.student for r in mine):
                 book.update_or_create_student(student)
                 book.update_or_create_submission(lab.name, student)
@@ -187,6 +254,8 @@ def _fill(book: Any, api: Any, lab: Lab, record: Record) -> None:
         try:
             grade = book.find_grade(name, lab.name, lab.name, g.student)
         except api.MissingEntry:
-            raise ExportError(f"the gradebook has no cell {name}: build the course anew, with the labs of today") from None
+            raise ExportError(
+                f"the gradebook has no cell {name}: build the course anew, with the labs of today"
+            ) from None
         grade.auto_score = share * scale if check["status"] == "PASS" else 0.0
         grade.needs_manual_grade = False

@@ -20,7 +20,19 @@ _MOST_BYTES = 64 << 20  # of all of them, unpacked
 _LONGEST_ARCHIVE = 256 << 20
 _READ = (".py", ".ipynb")
 _ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
-_SKIPPED = frozenset({".jitkit", "__pycache__", ".ipynb_checkpoints", "__MACOSX", ".git", ".venv", "venv", "node_modules", "site-packages"})
+_SKIPPED = frozenset(
+    {
+        ".jitkit",
+        "__pycache__",
+        ".ipynb_checkpoints",
+        "__MACOSX",
+        ".git",
+        ".venv",
+        "venv",
+        "node_modules",
+        "site-packages",
+    }
+)
 
 
 class Invalid(Exception):
@@ -56,7 +68,9 @@ def read_files(path: pathlib.Path) -> list[Found]:
     elif stat.S_ISREG(mode):
         found = list(_of_file(path, path.name, budget, 0))
     else:
-        raise Invalid(f"{shown(path.name)} is neither a file nor a folder: links and devices are not followed.")
+        raise Invalid(
+            f"{shown(path.name)} is neither a file nor a folder: links and devices are not followed."
+        )
     return sorted(found)
 
 
@@ -70,13 +84,17 @@ class _Budget:
     def count(self, name: str, size: int) -> None:
         self.files += 1
         if self.files > _MOST_FILES:
-            raise Invalid(f"There are more than {_MOST_FILES:,} files in it. Hand in the files of the labs only.")
+            raise Invalid(
+                f"There are more than {_MOST_FILES:,} files in it. Hand in the files of the labs only."
+            )
         if name.lower().endswith(_READ):
             if size > _LONGEST:
                 raise Invalid(f"{shown(name)} has {size:,} bytes; a file of answers may have {_LONGEST:,}.")
             self.bytes += size
         if self.bytes > _MOST_BYTES:
-            raise Invalid(f"Unpacked it is more than {_MOST_BYTES:,} bytes. Hand in the files of the labs only.")
+            raise Invalid(
+                f"Unpacked it is more than {_MOST_BYTES:,} bytes. Hand in the files of the labs only."
+            )
 
 
 def _of_folder(folder: pathlib.Path, budget: _Budget) -> Iterator[Found]:
@@ -120,8 +138,18 @@ def _of_archive(data: bytes, name: str, budget: _Budget, depth: int) -> Iterator
                 yield from _of_archive(content(), prefix + path.as_posix(), budget, depth + 1)
             elif member.lower().endswith(_READ):
                 yield Found(prefix + path.as_posix(), content())
-    except (zipfile.BadZipFile, tarfile.TarError, EOFError, OSError, ValueError, NotImplementedError, RuntimeError) as error:
-        raise Invalid(f"{shown(name)} cannot be unpacked: {type(error).__name__}: {shown(str(error))}") from None
+    except (
+        zipfile.BadZipFile,
+        tarfile.TarError,
+        EOFError,
+        OSError,
+        ValueError,
+        NotImplementedError,
+        RuntimeError,
+    ) as error:
+        raise Invalid(
+            f"{shown(name)} cannot be unpacked: {type(error).__name__}: {shown(str(error))}"
+        ) from None
 
 
 class _Content:

@@ -1,8 +1,8 @@
 """one submission -> its grades: intake, a worker for each exercise, the verdict here
 
-The secret seed, what the reference computes, and the comparison are in this process; students' code is in others, which know of none of them.
-What the reference computes is computed in a worker, too, by the same road, and then once more as if a student had handed it in: a control. If
-that does not pass, the fault is ours, and nobody has a grade of it.
+The secret seed, what the reference computes, and the comparison are in this process; students' code is in others, which know of
+none of them. What the reference computes is computed in a worker, too, by the same road, and then once more as if a student had
+handed it in: a control. If that does not pass, the fault is ours, and nobody has a grade of it.
 """
 
 from __future__ import annotations
@@ -129,7 +129,9 @@ class Bench:
                 folder = str(self.course.labs[0].folder.parent)
                 command = [sys.executable, "-m", "grading.grader.intake", folder]
                 root = str(pathlib.Path(__file__).resolve().parents[2])
-                self.reader = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=root, start_new_session=True)
+                self.reader = subprocess.Popen(
+                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=root, start_new_session=True
+                )
             try:
                 return self._ask({"path": str(path.absolute()), "only": list(only)})
             except (OSError, EOFError):
@@ -139,7 +141,9 @@ class Bench:
         raise AssertionError("the loop returns or raises")
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        assert self.reader is not None and self.reader.stdin is not None and self.reader.stdout is not None, "it was started with pipes"
+        assert self.reader is not None, "it was started"
+        assert self.reader.stdin is not None, "it has a pipe for requests"
+        assert self.reader.stdout is not None, "it has a pipe for answers"
         self.reader.stdin.write(json.dumps(request).encode() + b"\n")
         self.reader.stdin.flush()
         head = self.reader.stdout.read(8)
@@ -209,7 +213,9 @@ class Course:
     def reference_digest(self) -> str:
         """A hash of the reference's code."""
         if "digest" not in self.known:
-            digest = hashlib.sha256(marshal.dumps({k: v[2] for k, v in sorted(self.images.modules.items())})).hexdigest()[:12]
+            digest = hashlib.sha256(
+                marshal.dumps({k: v[2] for k, v in sorted(self.images.modules.items())})
+            ).hexdigest()[:12]
             self.known["digest"] = {"": digest}
         return str(self.known["digest"][""])
 
@@ -241,7 +247,9 @@ class Course:
                 values[outcome.check] = outcome.value
             else:
                 found = {"xla": uses_xla, "values": values}
-                control = self.judge(bench, exercise, self.outcomes(bench, exercise, item, uses_xla), found, ())
+                control = self.judge(
+                    bench, exercise, self.outcomes(bench, exercise, item, uses_xla), found, ()
+                )
                 failed = [r for r in control if r.status != "pass"]
                 if not failed:
                     return found
@@ -266,7 +274,11 @@ class Course:
     ) -> list[Outcome]:
         """An outcome for each check of an exercise, in order. JailError for a fault of ours."""
         spliced = marshal.loads(base64.b64decode(item["modules"])) if reference else None
-        image = {"text": None, "own": item["files"], "spliced": None if reference else base64.b64decode(item["modules"])}
+        image = {
+            "text": None,
+            "own": item["files"],
+            "spliced": None if reference else base64.b64decode(item["modules"]),
+        }
         image["modules"] = self.images.rest(spliced or {}, exercise)
         rest = self.checks(exercise)
         found: list[Outcome] = []
@@ -276,7 +288,9 @@ class Course:
             last = done[-1]
             if last.trouble == "time" and sum(o.trouble == "time" for o in found) == 1 and alone():
                 with self.gate.alone():
-                    found[-1] = self._with_one_worker(bench, image, rest[len(done) - 1 : len(done)], uses_xla, reference, deadline)[0]
+                    found[-1] = self._with_one_worker(
+                        bench, image, rest[len(done) - 1 : len(done)], uses_xla, reference, deadline
+                    )[0]
                 last = found[-1]
             rest = rest[len(done) :]
             if last.trouble == "import":  # it would fail again
@@ -301,7 +315,11 @@ class Course:
             try:
                 frame = worker.load(image, _IMPORT_SECONDS)
             except TimeoutError:
-                return [Outcome(name, None, "import", f"Importing it had not ended after {_IMPORT_SECONDS:g} seconds.")]
+                return [
+                    Outcome(
+                        name, None, "import", f"Importing it had not ended after {_IMPORT_SECONDS:g} seconds."
+                    )
+                ]
             except ProtocolError as error:
                 return [Outcome(name, None, "proto", f"What came back is no answer of ours: {error}.")]
             if frame is None:
@@ -309,8 +327,16 @@ class Course:
                 return [Outcome(name, None, "import", sentence, seconds=time.monotonic() - began)]
             if frame.get("is") != "imported":
                 text, line = str(frame.get("text", ""))[:2000], frame.get("line")
-                place = (str(line[0]), int(line[1])) if _is_place(line) else None
-                return [Outcome(name, None, "import", f"jitkit could not be imported with your functions in it: {text}", place)]
+                place = _place(line)
+                return [
+                    Outcome(
+                        name,
+                        None,
+                        "import",
+                        f"jitkit could not be imported with your functions in it: {text}",
+                        place,
+                    )
+                ]
             found: list[Outcome] = []
             for file, check in checks:
                 began = time.monotonic()
@@ -319,14 +345,27 @@ class Course:
                 spent = time.monotonic() - began
                 ended, alive = _ended(worker) if not trouble else (None, False)
                 starved = not data and zygote.group.kills > kills
-                outcome = outcome_of(check.name, data, "" if trouble == "gone" else trouble, ended, starved, limits.seconds, spent)
+                outcome = outcome_of(
+                    check.name,
+                    data,
+                    "" if trouble == "gone" else trouble,
+                    ended,
+                    starved,
+                    limits.seconds,
+                    spent,
+                )
                 found.append(outcome)
                 if not alive or (outcome.trouble and not reference and trouble):
                     break
             return found
 
     def judge(
-        self, bench: Bench, exercise: Exercise, outcomes: Sequence[Outcome], expected: dict[str, Any], own: Sequence[str]
+        self,
+        bench: Bench,
+        exercise: Exercise,
+        outcomes: Sequence[Outcome],
+        expected: dict[str, Any],
+        own: Sequence[str],
     ) -> list[CheckResult]:
         """The verdicts, by value."""
         results = []
@@ -340,7 +379,9 @@ class Course:
                 raise
             except Exception as error:  # a value that the comparison cannot read: it is the student's
                 sentence = f"The result cannot be read: {type(error).__name__}."
-                results.append(CheckResult(check, "fail", sentence, None, None, outcome.output, outcome.seconds))
+                results.append(
+                    CheckResult(check, "fail", sentence, None, None, outcome.output, outcome.seconds)
+                )
         return results
 
     def run_programs(self, bench: Bench, value: Any, right: Any) -> None:
@@ -359,7 +400,11 @@ class Course:
 
     def _run_program(self, bench: Bench, text: str, arguments: list[Any]) -> dict[str, Any]:
         image = {
-            "text": {"program": text, "arguments": arguments, "modules": self.images.rest(self.images.modules, None)},
+            "text": {
+                "program": text,
+                "arguments": arguments,
+                "modules": self.images.rest(self.images.modules, None),
+            },
         }
         with bench.zygote(True).start(self.settings.limits) as worker:
             try:
@@ -370,7 +415,14 @@ class Course:
 
     # --- a submission --------------------------------------------------------------------------------------------------
 
-    def grade(self, bench: Bench, student: str, path: pathlib.Path, only: Sequence[str] = (), known: Callable[[str], Any] | None = None) -> Graded:
+    def grade(
+        self,
+        bench: Bench,
+        student: str,
+        path: pathlib.Path,
+        only: Sequence[str] = (),
+        known: Callable[[str], Any] | None = None,
+    ) -> Graded:
         """Everything about one submission. It raises nothing: what goes wrong on our side is INFRA.
 
         Args:
@@ -380,17 +432,33 @@ class Course:
             try:
                 return self._grade(bench, student, path, only, known or (lambda key: None))
             except (JailError, OSError, EOFError) as error:
-                row = _row(student, "", path, None, None, INFRA, "The grader had a fault; it will be graded again.", None, 0.0)
+                row = _row(
+                    student,
+                    "",
+                    path,
+                    None,
+                    None,
+                    INFRA,
+                    "The grader had a fault; it will be graded again.",
+                    None,
+                    0.0,
+                )
                 return Graded(student, [], [row], f"{type(error).__name__}: {error}")
 
-    def _grade(self, bench: Bench, student: str, path: pathlib.Path, only: Sequence[str], known: Callable[[str], Any]) -> Graded:
+    def _grade(
+        self, bench: Bench, student: str, path: pathlib.Path, only: Sequence[str], known: Callable[[str], Any]
+    ) -> Graded:
         found = bench.read(path, only)
         if found["status"] == INFRA:
             raise JailError(found["sentence"])
         submission = found.get("digest", "")
         if found["status"] != OK:
-            total = float(sum(e.points for lab in self.labs if not only or lab.number in only for e in lab.exercises))
-            row = _row(student, submission, path, None, None, INVALID, found["sentence"], 0.0, total, found["flags"])
+            total = float(
+                sum(e.points for lab in self.labs if not only or lab.number in only for e in lab.exercises)
+            )
+            row = _row(
+                student, submission, path, None, None, INVALID, found["sentence"], 0.0, total, found["flags"]
+            )
             row["handed_in"] = found.get("handed_in", 0.0)
             return Graded(student, [], [row])
         deadline = time.monotonic() + self.settings.submission_seconds
@@ -402,7 +470,18 @@ class Course:
                 if item is None:
                     continue
                 flags = [*found["flags"], *item["flags"]]
-                row = _row(student, submission, path, lab.number, exercise.id, OK, item["sentence"], 0.0, float(exercise.points), flags)
+                row = _row(
+                    student,
+                    submission,
+                    path,
+                    lab.number,
+                    exercise.id,
+                    OK,
+                    item["sentence"],
+                    0.0,
+                    float(exercise.points),
+                    flags,
+                )
                 row["handed_in"] = found.get("handed_in", 0.0)
                 grades.append(row)
                 if item["status"] in (intake.MISSING, intake.INVALID):
@@ -413,9 +492,16 @@ class Course:
                 result = known(key)
                 if result is None:
                     try:
-                        result = self.result(bench, exercise, item, deadline, lambda: next(again, None) is not None)
+                        result = self.result(
+                            bench, exercise, item, deadline, lambda: next(again, None) is not None
+                        )
                     except JailError as error:
-                        row |= {"outcome": INFRA, "points": None, "result": "", "sentence": "The grader had a fault; it will be graded again."}
+                        row |= {
+                            "outcome": INFRA,
+                            "points": None,
+                            "result": "",
+                            "sentence": "The grader had a fault; it will be graded again.",
+                        }
                         trouble = f"{exercise.id}: {error}"
                         for kind in list(bench.zygotes):
                             bench.renew(kind)
@@ -426,17 +512,33 @@ class Course:
 
     def key(self, exercise: Exercise, item: dict[str, Any]) -> str:
         """Of a verdict: equal keys, equal verdicts."""
-        parts = [exercise.id, item.get("modules", ""), item["status"], item["sentence"], self.version(exercise), self.settings.seed_id]
+        parts = [
+            exercise.id,
+            item.get("modules", ""),
+            item["status"],
+            item["sentence"],
+            self.version(exercise),
+            self.settings.seed_id,
+        ]
         parts += [self.versions(), str(self.settings.limits), self.settings.backend]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
-    def result(self, bench: Bench, exercise: Exercise, item: dict[str, Any], deadline: float, alone: Callable[[], bool]) -> dict[str, Any]:
+    def result(
+        self,
+        bench: Bench,
+        exercise: Exercise,
+        item: dict[str, Any],
+        deadline: float,
+        alone: Callable[[], bool],
+    ) -> dict[str, Any]:
         """The verdicts on an exercise, as they are stored."""
         began = time.monotonic()
         checks = [check for _, check in self.checks(exercise)]
         if item["status"] != intake.READY:
             status = FAIL if item["status"] == intake.TODO else CRASH
-            rows = [_told(CheckResult(c, status, item["sentence"], None, _place(item["line"]))) for c in checks]
+            rows = [
+                _told(CheckResult(c, status, item["sentence"], None, _place(item["line"]))) for c in checks
+            ]
             return {"status": OK, "sentence": item["sentence"], "checks": rows, "seconds": 0.0}
         outcomes: list[Outcome] = []
         for attempt in range(2):
@@ -452,9 +554,16 @@ class Course:
                     raise
         else:
             raise AssertionError("the loop breaks or raises")
-        return {"status": OK, "sentence": "", "checks": [_told(r) for r in verdicts], "seconds": time.monotonic() - began}
+        return {
+            "status": OK,
+            "sentence": "",
+            "checks": [_told(r) for r in verdicts],
+            "seconds": time.monotonic() - began,
+        }
 
-    def stored(self, key: str, exercise: Exercise, item: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
+    def stored(
+        self, key: str, exercise: Exercise, item: dict[str, Any], result: dict[str, Any]
+    ) -> dict[str, Any]:
         """A row of the table of results."""
         return {
             "key": key, "exercise": exercise.id, "code": item.get("digest", ""), "checks_version": self.version(exercise),
@@ -493,7 +602,11 @@ def _told(result: CheckResult) -> dict[str, Any]:
         "seconds": round(result.seconds, 3),
     }
     if difference is not None:
-        told |= {"where": _short(difference.where), "expected": _short(difference.expected), "actual": _short(difference.actual)}
+        told |= {
+            "where": _short(difference.where),
+            "expected": _short(difference.expected),
+            "actual": _short(difference.actual),
+        }
     if result.output:
         told["output"] = _short(result.output, 2000)
     return told

@@ -1,7 +1,8 @@
 """The files of an autograder of Gradescope's, and a recipe of an image in which the grader runs
 
 Gradescope runs `setup.sh` once, when it makes the image of an assignment, and `run_autograder` for each submission, and reads
-`/autograder/results/results.json`. It runs a submission in a container of its own; whether bubblewrap can make a jail in there is found out by the self-test.
+`/autograder/results/results.json`. It runs a submission in a container of its own; whether bubblewrap can make a jail in there is
+found out by the self-test.
 """
 
 from __future__ import annotations
@@ -57,7 +58,19 @@ RUN pip install --no-cache-dir .
 ENTRYPOINT ["python", "-m", "grading"]
 """
 
-_LEFT_OUT = (".git", ".venv", ".venv-", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", "tests", "dist", "build")
+_LEFT_OUT = (
+    ".git",
+    ".venv",
+    ".venv-",
+    "__pycache__",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".pytest_cache",
+    ".hypothesis",
+    "tests",
+    "dist",
+    "build",
+)
 
 
 def write_gradescope(folder: pathlib.Path, labs: list[str], unsandboxed: bool) -> pathlib.Path:
@@ -96,7 +109,9 @@ def _sources() -> Iterator[pathlib.Path]:
         if top == "solutions":
             continue
         for path in sorted((ROOT / top).rglob("*")):
-            if path.is_file() and not any(part.startswith(_LEFT_OUT) for part in path.relative_to(ROOT).parts):
+            if path.is_file() and not any(
+                part.startswith(_LEFT_OUT) for part in path.relative_to(ROOT).parts
+            ):
                 yield path
     for name in ("pyproject.toml", "README.md", "LICENSE", "pytest_jitkit.py", "CHANGELOG.md"):
         if (ROOT / name).is_file():

@@ -42,7 +42,7 @@ class Images:
 
     def __init__(self, labs: Sequence[Lab]) -> None:
         self.taken = frozenset(t.module for lab in labs for e in lab.exercises for t in e.targets)
-        self.modules = {name: module for name, module in _modules(self.taken)}
+        self.modules = dict(_modules(self.taken))
         self.base = {name: module for name, module in self.modules.items() if name not in self.taken}
 
     def rest(self, spliced: Modules, exercise: Exercise | None) -> Modules:
@@ -176,7 +176,9 @@ class _Stripper(ast.NodeTransformer):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """The check loses its decorator and its name."""
         self.generic_visit(node)
-        checks = [d for d in node.decorator_list if isinstance(d, ast.Call) and getattr(d.func, "id", "") == "check"]
+        checks = [
+            d for d in node.decorator_list if isinstance(d, ast.Call) and getattr(d.func, "id", "") == "check"
+        ]
         if node.name == self.name and checks:
             node.name = ENTRY
             node.decorator_list = [d for d in node.decorator_list if d not in checks]

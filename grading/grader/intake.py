@@ -30,7 +30,15 @@ from typing import Any, NamedTuple
 
 from jitkit.kata.engine.manifest import Exercise, Lab, all_labs, nearest
 from jitkit.kata.engine.reference import PACKAGE, reference_function
-from jitkit.kata.engine.splice import LearnerFile, SpliceError, Submission, Target, is_stub, source_path, splice_source
+from jitkit.kata.engine.splice import (
+    LearnerFile,
+    SpliceError,
+    Submission,
+    Target,
+    is_stub,
+    source_path,
+    splice_source,
+)
 
 from .files import Found, Invalid, read_files, shown
 from .images import neutral_path
@@ -44,14 +52,20 @@ _TELLING = 60  # nodes of syntax: what is shorter is written alike by everyone
 
 # Ways to look around, out of the process or into others, to code that writes code, and to the real thing.
 _SUSPECT_MODULES = frozenset(
-    "atexit builtins ctypes faulthandler gc imp importlib inspect jax jaxlib marshal mmap multiprocessing os pathlib pickle pty resource runpy "
-    "shutil signal socket subprocess sys tempfile threading traceback tracemalloc urllib zipimport _ctypes _thread".split()
-)
+    {
+        "_ctypes", "_thread", "atexit", "builtins", "ctypes", "faulthandler", "gc", "imp", "importlib", "inspect", "jax", "jaxlib",
+        "marshal", "mmap", "multiprocessing", "os", "pathlib", "pickle", "pty", "resource", "runpy", "shutil", "signal", "socket",
+        "subprocess", "sys", "tempfile", "threading", "traceback", "tracemalloc", "urllib", "zipimport",
+    }
+)  # fmt: skip
 _SUSPECT_NAMES = frozenset(
-    "eval exec compile open __import__ breakpoint input exit quit globals vars get_ipython __builtins__ __loader__ __spec__ "
-    "f_back f_locals f_globals gi_frame tb_frame tb_next cr_frame _getframe __closure__ __globals__ __code__ __subclasses__ __mro__ "
-    "__bases__ __reduce__ __traceback__ settrace setprofile meta_path _exit".split()
-)
+    {
+        "__bases__", "__builtins__", "__closure__", "__code__", "__globals__", "__import__", "__loader__", "__mro__", "__reduce__",
+        "__spec__", "__subclasses__", "__traceback__", "_exit", "_getframe", "breakpoint", "compile", "cr_frame", "eval", "exec",
+        "exit", "f_back", "f_globals", "f_locals", "get_ipython", "gi_frame", "globals", "input", "meta_path", "open", "quit",
+        "setprofile", "settrace", "tb_frame", "tb_next", "vars",
+    }
+)  # fmt: skip
 
 
 class Source(NamedTuple):
@@ -68,11 +82,18 @@ class Source(NamedTuple):
 
 def read_submission(path: pathlib.Path, labs: Sequence[Lab], only: Iterable[str] = ()) -> dict[str, Any]:
     """What is in a submission, as data for JSON."""
-    digest = hashlib.sha256(f"{path.name} {path.lstat().st_size} {path.lstat().st_mtime_ns}".encode("utf-8", "surrogateescape")).hexdigest()[:24]
+    digest = hashlib.sha256(
+        f"{path.name} {path.lstat().st_size} {path.lstat().st_mtime_ns}".encode("utf-8", "surrogateescape")
+    ).hexdigest()[:24]
     base: dict[str, Any] = {"exercises": {}, "flags": [], "handed_in": newest(path)}
     try:
         found = read_files(path)
-        digest = hashlib.sha256(b"".join(f.path.encode("utf-8", "surrogateescape") + b"\0" + hashlib.sha256(f.data).digest() for f in found)).hexdigest()[:24]
+        digest = hashlib.sha256(
+            b"".join(
+                f.path.encode("utf-8", "surrogateescape") + b"\0" + hashlib.sha256(f.data).digest()
+                for f in found
+            )
+        ).hexdigest()[:24]
         if not found:
             raise Invalid("There is no Python file and no notebook in it.")
         sources, problems = [], []
@@ -103,7 +124,9 @@ def read_submission(path: pathlib.Path, labs: Sequence[Lab], only: Iterable[str]
     if not exercises:
         names = {n for s in sources for n in _DEFINES.findall(s.text)}
         known = {t.path[-1] for lab in labs for e in lab.exercises for t in e.targets}
-        near = next((f"; is `{n}` to be `{nearest(n, known)}`?" for n in sorted(names) if nearest(n, known)), ".")
+        near = next(
+            (f"; is `{n}` to be `{nearest(n, known)}`?" for n in sorted(names) if nearest(n, known)), "."
+        )
         sentence = problems[0][1] if problems else f"None of the functions of the labs is in it{near}"
         return base | {"status": INVALID, "sentence": sentence, "flags": flags}
     if all(item["status"] == INVALID for item in exercises.values()):
@@ -137,9 +160,13 @@ def _source(file: Found, labs: Sequence[Lab]) -> Source:
         text = file.data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = file.data[: error.start].count(b"\n") + 1
-        raise Invalid(f"{name} is not in UTF-8 (byte {file.data[error.start]:#x} in line {line}). Save it as UTF-8.") from None
+        raise Invalid(
+            f"{name} is not in UTF-8 (byte {file.data[error.start]:#x} in line {line}). Save it as UTF-8."
+        ) from None
     if "\0" in text:
-        raise Invalid(f"{name} has a NUL byte in line {text[: text.index(chr(0))].count(chr(10)) + 1}: it is no text.")
+        raise Invalid(
+            f"{name} has a NUL byte in line {text[: text.index(chr(0))].count(chr(10)) + 1}: it is no text."
+        )
     hint = _hint(file.path, labs)
     if file.path.lower().endswith(".ipynb"):
         return _notebook(name, text, hint, labs)
@@ -201,7 +228,9 @@ def _tampered(lab: Lab | None, graded: set[str], texts: dict[str, str]) -> Itera
     """Cells of nbgrader's that are gone, or ask for something else. They are not what is graded here, but why are they changed?"""
     if lab is None:
         return
-    present = {e.id.replace(".", "-") for e in lab.exercises if any(f"-{e.id.replace('.', '-')}" in i for i in texts)}
+    present = {
+        e.id.replace(".", "-") for e in lab.exercises if any(f"-{e.id.replace('.', '-')}" in i for i in texts)
+    }
     for number in sorted(present):
         own = {i for i in graded if i.startswith(f"check-{number}")}
         if not own:
@@ -217,7 +246,10 @@ def _without_magics(text: str) -> str:
         if first.split()[0] not in ("%%time", "%%timeit", "%%capture"):
             return ""
         text = "\n" + rest
-    return "\n".join("" if re.match(r"[ \t]*[!%?]", line) or line.rstrip().endswith("?") else line for line in text.split("\n"))
+    return "\n".join(
+        "" if re.match(r"[ \t]*[!%?]", line) or line.rstrip().endswith("?") else line
+        for line in text.split("\n")
+    )
 
 
 # --- functions ----------------------------------------------------------------------------------------------------------
@@ -237,7 +269,9 @@ class _Reader:
         modules = {t.module for e in lab.exercises for t in e.targets}
         hinted = [s for s in self.sources if s.hint == lab.number or s.module in modules]
         names = {t.path[-1] for e in lab.exercises for t in e.targets}
-        free = [s for s in self.sources if not s.hint and not s.module and names & set(_DEFINES.findall(s.text))]
+        free = [
+            s for s in self.sources if not s.hint and not s.module and names & set(_DEFINES.findall(s.text))
+        ]
         return hinted or free
 
     def has(self, lab: Lab) -> bool:
@@ -259,7 +293,14 @@ class _Reader:
 
     def exercise(self, lab: Lab, exercise: Exercise) -> dict[str, Any]:
         """What there is for an exercise."""
-        item: dict[str, Any] = {"status": READY, "sentence": "", "line": None, "flags": [], "grams": [], "path": ""}
+        item: dict[str, Any] = {
+            "status": READY,
+            "sentence": "",
+            "line": None,
+            "flags": [],
+            "grams": [],
+            "path": "",
+        }
         functions: dict[Target, LearnerFile] = {}
         for target in exercise.targets:
             try:
@@ -274,8 +315,12 @@ class _Reader:
         item["path"] = next(iter(functions.values())).path
         if any(is_stub(f.find(t)) for t, f in functions.items()):
             return item | {"status": TODO, "sentence": "It is not written yet."}
-        if all(s.module for s in self.sources if s.path == item["path"]) and all(_is_ours(f, t) for t, f in functions.items()):
-            sentence = "It is the reference's, word for word: in a package of your own that counts as not written."
+        if all(s.module for s in self.sources if s.path == item["path"]) and all(
+            _is_ours(f, t) for t, f in functions.items()
+        ):
+            sentence = (
+                "It is the reference's, word for word: in a package of your own that counts as not written."
+            )
             return item | {"status": TODO, "sentence": sentence, "flags": ["the reference's, word for word"]}
         try:
             item |= _spliced(functions)
@@ -283,7 +328,11 @@ class _Reader:
             return item | {"status": BROKEN, "sentence": str(error), "line": [error.file, error.line]}
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             text = f"Python cannot compile it: {type(error).__name__}: {shown(str(error))}"
-            return item | {"status": BROKEN, "sentence": text, "line": [item["path"], getattr(error, "lineno", None) or 1]}
+            return item | {
+                "status": BROKEN,
+                "sentence": text,
+                "line": [item["path"], getattr(error, "lineno", None) or 1],
+            }
         return item
 
     def candidate(self, lab: Lab, target: Target) -> LearnerFile:
@@ -296,7 +345,9 @@ class _Reader:
             if source.module not in ("", target.module):
                 continue
             if target.path[-1] in source.broken:
-                error = SpliceError(source.broken[target.path[-1]][0], source.path, source.broken[target.path[-1]][1])
+                error = SpliceError(
+                    source.broken[target.path[-1]][0], source.path, source.broken[target.path[-1]][1]
+                )
                 continue
             file = self.file(source, lab)
             if isinstance(file, SpliceError):
@@ -309,7 +360,9 @@ class _Reader:
                 stubs.append(file)
             else:
                 if target.path[-1] in source.duplicated:
-                    raise Invalid(f"`{target.name}` is written in two cells of one grade id of {source.path}, and differently. Keep one.")
+                    raise Invalid(
+                        f"`{target.name}` is written in two cells of one grade id of {source.path}, and differently. Keep one."
+                    )
                 found.setdefault(ast.dump(function), file)
         if len(found) > 1:
             paths = " and ".join(sorted({f.path for f in found.values()}))
@@ -329,12 +382,22 @@ def _of_package(file: LearnerFile, module: str, lab: Lab) -> LearnerFile:
     names = frozenset(t.name for e in lab.exercises for t in e.targets if t.module == module)
     reference = ast.parse(pathlib.Path(source_path(module, str(PACKAGE))).read_text(encoding="utf-8"))
     known = {getattr(n, "name", "") for n in reference.body}
-    known |= {n.id for s in reference.body if isinstance(s, ast.Assign | ast.AnnAssign) for n in ast.walk(s) if isinstance(n, ast.Name)}
+    known |= {
+        n.id
+        for s in reference.body
+        if isinstance(s, ast.Assign | ast.AnnAssign)
+        for n in ast.walk(s)
+        if isinstance(n, ast.Name)
+    }
     tops = {name.partition(".")[0] for name in names}
     body = []
     for node in file.tree.body:
         bound = {getattr(node, "name", "")} | {
-            n.id for n in ast.walk(node) if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+            n.id
+            for n in ast.walk(node)
+            if isinstance(node, ast.Assign | ast.AnnAssign)
+            and isinstance(n, ast.Name)
+            and isinstance(n.ctx, ast.Store)
         }
         if bound & tops or not bound & known:
             body.append(node)
@@ -430,7 +493,9 @@ def _grams(source: str) -> list[int]:
                 kinds.append("0")
             elif token.type == tokenize.OP:
                 kinds.append(token.string)
-    grams = {zlib.crc32(" ".join(kinds[i : i + _GRAM]).encode()) for i in range(max(0, len(kinds) - _GRAM + 1))}
+    grams = {
+        zlib.crc32(" ".join(kinds[i : i + _GRAM]).encode()) for i in range(max(0, len(kinds) - _GRAM + 1))
+    }
     return sorted(grams)[:2000]
 
 
@@ -457,7 +522,15 @@ def serve(labs_folder: str) -> int:
         _, status = os.waitpid(pid, 0)
         if status or not data:
             signal_ = os.waitstatus_to_exitcode(status)
-            data = json.dumps({"status": INVALID, "sentence": _DIED, "exercises": {}, "flags": [], "digest": f"ended {signal_}"}).encode()
+            data = json.dumps(
+                {
+                    "status": INVALID,
+                    "sentence": _DIED,
+                    "exercises": {},
+                    "flags": [],
+                    "digest": f"ended {signal_}",
+                }
+            ).encode()
         sys.stdout.buffer.write(struct.pack(">Q", len(data)) + data)
         sys.stdout.buffer.flush()
     return 0
@@ -483,7 +556,18 @@ def _answer(request: dict[str, Any], labs: Sequence[Lab], pipe: int) -> None:
     except OSError as error:
         sentence = f"It cannot be read: {error.strerror}."
         with contextlib.suppress(OSError), open(pipe, "wb") as stream:
-            stream.write(json.dumps({"status": "INFRA", "sentence": sentence, "exercises": {}, "flags": [], "digest": "", "handed_in": 0.0}).encode())
+            stream.write(
+                json.dumps(
+                    {
+                        "status": "INFRA",
+                        "sentence": sentence,
+                        "exercises": {},
+                        "flags": [],
+                        "digest": "",
+                        "handed_in": 0.0,
+                    }
+                ).encode()
+            )
         os._exit(0)
     finally:
         os._exit(1)

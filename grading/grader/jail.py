@@ -34,7 +34,10 @@ from .images import Modules
 
 _ZYGOTE = pathlib.Path(__file__).with_name("zygote.py")
 _PLAIN, _XLA = ("numpy", "ml_dtypes"), ("numpy", "ml_dtypes", "jax", "jaxlib", "scipy", "opt_einsum")
-_PRELOAD = {False: ("numpy", "numpy.random", "ml_dtypes"), True: ("numpy", "numpy.random", "ml_dtypes", "jax")}
+_PRELOAD = {
+    False: ("numpy", "numpy.random", "ml_dtypes"),
+    True: ("numpy", "numpy.random", "ml_dtypes", "jax"),
+}
 _USERS = itertools.count(61_000)  # a user for each zygote's workers, where we are root and may choose
 _GROUPS = pathlib.Path("/sys/fs/cgroup")
 _START_SECONDS = 120.0
@@ -197,7 +200,11 @@ class Zygote:
         theirs.close()
         self.control.settimeout(_START_SECONDS)
         if self.line() != b"ready":
-            said = self.process.stderr.read(2000).decode("utf-8", "replace") if self.process.stderr is not None else ""
+            said = (
+                self.process.stderr.read(2000).decode("utf-8", "replace")
+                if self.process.stderr is not None
+                else ""
+            )
             self.close()
             raise JailError(f"the jail did not start: {said.strip() or 'it says nothing'}")
 
@@ -209,7 +216,16 @@ class Zygote:
         base = "/jail/base" if jailed else str(self.folder / "base")
         script = "/jail/zygote.py" if jailed else str(_ZYGOTE)
         python = [os.path.realpath(sys.executable), "-I", "-S", "-B", "-X", "utf8", script]
-        run = [*python, str(control), str(user), "jailed" if jailed else "open", json.dumps(places), base, *STANDARD_LIBRARY, *_PRELOAD[self.uses_xla]]
+        run = [
+            *python,
+            str(control),
+            str(user),
+            "jailed" if jailed else "open",
+            json.dumps(places),
+            base,
+            *STANDARD_LIBRARY,
+            *_PRELOAD[self.uses_xla],
+        ]
         return self.group.wrap([*bubblewrap(self.folder, self.uses_xla), *run] if jailed else run)
 
     def line(self) -> bytes:
@@ -231,7 +247,9 @@ class Zygote:
             "cpu": int(limits.seconds * 2) + 2,
         }  # fmt: skip
         with contextlib.suppress(OSError):
-            socket.send_fds(self.control, [json.dumps({"do": "start", "limits": data}).encode()], [theirs.fileno()])
+            socket.send_fds(
+                self.control, [json.dumps({"do": "start", "limits": data}).encode()], [theirs.fileno()]
+            )
         theirs.close()
         answer = self.line()
         if not answer:
@@ -287,7 +305,9 @@ def bubblewrap(folder: pathlib.Path, uses_xla: bool) -> list[str]:
     """The command that the zygote's is appended to. JailError where there is no bubblewrap."""
     program = shutil.which("bwrap")
     if program is None:
-        raise JailError("bubblewrap is not installed (Debian, Ubuntu: apt install bubblewrap; Fedora: dnf install bubblewrap)")
+        raise JailError(
+            "bubblewrap is not installed (Debian, Ubuntu: apt install bubblewrap; Fedora: dnf install bubblewrap)"
+        )
     command = [
         program, "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--new-session",
         "--die-with-parent", "--clearenv", "--cap-drop", "ALL",
@@ -297,7 +317,17 @@ def bubblewrap(folder: pathlib.Path, uses_xla: bool) -> list[str]:
     # the zygote needs these to build the inner wall; workers have none of them
     for capability in ("SYS_ADMIN", "SETUID", "SETGID", "SETPCAP", "KILL"):
         command += ["--cap-add", f"CAP_{capability}"]
-    command += ["--setenv", "JAX_PLATFORMS", "cpu", "--setenv", "OPENBLAS_NUM_THREADS", "1", "--setenv", "TF_CPP_MIN_LOG_LEVEL", "3"]
+    command += [
+        "--setenv",
+        "JAX_PLATFORMS",
+        "cpu",
+        "--setenv",
+        "OPENBLAS_NUM_THREADS",
+        "1",
+        "--setenv",
+        "TF_CPP_MIN_LOG_LEVEL",
+        "3",
+    ]
     command += ["--setenv", "HOME", "/tmp", "--setenv", "LANG", "C.UTF-8"]
     binds = [(path, path) for path in _system()]
     python = pathlib.Path(sys.base_prefix)
@@ -307,7 +337,9 @@ def bubblewrap(folder: pathlib.Path, uses_xla: bool) -> list[str]:
     binds += [(path, path) for path in bound]
     binds += [(str(path), f"/jail/site/{name}") for name, path in _packages(_XLA if uses_xla else _PLAIN)]
     binds += [(str(_ZYGOTE), "/jail/zygote.py"), (str(folder / "base"), "/jail/base")]
-    for parent in dict.fromkeys(str(p) for _, place in binds for p in reversed(pathlib.PurePath(place).parents)):
+    for parent in dict.fromkeys(
+        str(p) for _, place in binds for p in reversed(pathlib.PurePath(place).parents)
+    ):
         command += ["--perms", "0755", "--dir", parent]  # bubblewrap would make them for its own user only
     for path, place in binds:
         command += ["--ro-bind", path, place]
@@ -316,7 +348,19 @@ def bubblewrap(folder: pathlib.Path, uses_xla: bool) -> list[str]:
             command += ["--tmpfs", str(python / library / hidden)]
     if pathlib.Path("/usr/lib/python3/dist-packages").is_dir():
         command += ["--tmpfs", "/usr/lib/python3/dist-packages"]
-    command += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--remount-ro", "/", "--chdir", "/tmp", "--"]
+    command += [
+        "--proc",
+        "/proc",
+        "--dev",
+        "/dev",
+        "--tmpfs",
+        "/tmp",
+        "--remount-ro",
+        "/",
+        "--chdir",
+        "/tmp",
+        "--",
+    ]
     return command
 
 
@@ -357,8 +401,13 @@ class ControlGroup:
         name = f"jitkit-{os.getpid()}-{next(_USERS)}"
         with contextlib.suppress(OSError):
             if (_GROUPS / "cgroup.controllers").is_file():
-                own = pathlib.Path("/proc/self/cgroup").read_text(encoding="utf-8").rpartition("::")[2].strip()
-                self._make((_GROUPS / own.lstrip("/")).parent / name, {"pids.max": self.PROCESSES, "memory.max": self.MEMORY})
+                own = (
+                    pathlib.Path("/proc/self/cgroup").read_text(encoding="utf-8").rpartition("::")[2].strip()
+                )
+                self._make(
+                    (_GROUPS / own.lstrip("/")).parent / name,
+                    {"pids.max": self.PROCESSES, "memory.max": self.MEMORY},
+                )
             else:
                 self._make(_GROUPS / "pids" / name, {"pids.max": self.PROCESSES})
                 self._make(_GROUPS / "memory" / name, {"memory.limit_in_bytes": self.MEMORY})

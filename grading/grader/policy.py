@@ -31,9 +31,10 @@ import math
 import pathlib
 import re
 import tomllib
+import types
 import unicodedata
 import zoneinfo
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from jitkit.kata.engine.manifest import Lab
@@ -41,10 +42,23 @@ from jitkit.kata.engine.manifest import Lab
 from .jail import Limits
 
 FILE = "course.toml"
-_KEYS = {
-    "": {"labs": list, "roster": str, "timezone": str, "attempts": str, "late": dict, "limits": dict, "lab": dict},
+_KEYS: dict[str, dict[str, Any]] = {
+    "": {
+        "labs": list,
+        "roster": str,
+        "timezone": str,
+        "attempts": str,
+        "late": dict,
+        "limits": dict,
+        "lab": dict,
+    },
     "late": {"percent_a_day": (int, float), "most_days": int},
-    "limits": {"seconds": (int, float), "memory_mb": int, "processes": int, "submission_seconds": (int, float)},
+    "limits": {
+        "seconds": (int, float),
+        "memory_mb": int,
+        "processes": int,
+        "submission_seconds": (int, float),
+    },
     "lab": {"due": datetime.datetime, "points": (int, float), "extra": bool},
 }
 
@@ -80,7 +94,7 @@ class Policy(NamedTuple):
     most_days: int | None = None
     limits: Limits = Limits()
     submission_seconds: float = 900.0
-    of_lab: dict[str, LabPolicy] = {}  # noqa
+    of_lab: Mapping[str, LabPolicy] = types.MappingProxyType({})
 
     def factor(self, lab: str, handed_in: float) -> float:
         """What is left of the points of a lab that was handed in at a time (in seconds since 1970)."""
@@ -134,7 +148,10 @@ def read_policy(path: pathlib.Path, labs: Collection[Lab]) -> Policy:
             processes=int(limits.get("processes", usual.processes)),
         ),
         submission_seconds=float(limits.get("submission_seconds", 900.0)),
-        of_lab={reader.lab(number, f"[lab.{number}]"): reader.of_lab(item, zone) for number, item in data.get("lab", {}).items()},
+        of_lab={
+            reader.lab(number, f"[lab.{number}]"): reader.of_lab(item, zone)
+            for number, item in data.get("lab", {}).items()
+        },
     )
 
 
@@ -157,7 +174,9 @@ class _Reader:
         for key, value in data.items():
             if key not in _KEYS[name]:
                 near = difflib.get_close_matches(key, _KEYS[name], n=1)
-                raise self.error(key, f"`{key}` is not known here" + (f"; is it `{near[0]}`?" if near else ""))
+                raise self.error(
+                    key, f"`{key}` is not known here" + (f"; is it `{near[0]}`?" if near else "")
+                )
             kinds: Any = _KEYS[name][key]
             if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
                 raise self.error(key, f"`{key}` is {value!r}, which is no {_kind(kinds)}")
@@ -165,7 +184,9 @@ class _Reader:
     def lab(self, number: Any, where: str) -> str:
         """The number of a lab."""
         if number not in self.labs:
-            raise self.error(where, f"there is no lab {number!r}; the labs are {', '.join(sorted(self.labs))}")
+            raise self.error(
+                where, f"there is no lab {number!r}; the labs are {', '.join(sorted(self.labs))}"
+            )
         return str(number)
 
     def of_lab(self, item: Any, zone: datetime.tzinfo) -> LabPolicy:
@@ -188,7 +209,9 @@ class _Reader:
         try:
             return zoneinfo.ZoneInfo(name)
         except (zoneinfo.ZoneInfoNotFoundError, ValueError):
-            raise self.error("timezone", f"there is no time zone {name!r}: one is called Europe/Zurich") from None
+            raise self.error(
+                "timezone", f"there is no time zone {name!r}: one is called Europe/Zurich"
+            ) from None
 
     def roster(self, name: str) -> tuple[Student, ...]:
         """The students in a CSV file."""
@@ -199,7 +222,9 @@ class _Reader:
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise self.error("roster", f"the roster {name} cannot be read: {error}") from None
         if not rows or rows[0][:1] != ["student"]:
-            raise PolicyError(f"{path}:1: the first line names the columns, and the first of them is `student`")
+            raise PolicyError(
+                f"{path}:1: the first line names the columns, and the first of them is `student`"
+            )
         columns = {column: i for i, column in enumerate(rows[0])}
         students: dict[str, Student] = {}
         for line, row in enumerate(rows[1:], 2):
@@ -208,16 +233,29 @@ class _Reader:
             cells = {column: row[i].strip() if i < len(row) else "" for column, i in columns.items()}
             id = unicodedata.normalize("NFC", cells["student"])
             if not id or id in students:
-                raise PolicyError(f"{path}:{line}: " + (f"{id!r} is there twice" if id else "there is no name of a student"))
+                raise PolicyError(
+                    f"{path}:{line}: " + (f"{id!r} is there twice" if id else "there is no name of a student")
+                )
             students[id] = Student(id, cells.get("name", ""), cells.get("email", ""))
         return tuple(students.values())
 
 
 def _kind(kinds: Any) -> str:
-    words = {list: "list", str: "text", dict: "table", int: "whole number", bool: "truth value", datetime.datetime: "date with a time"}
+    words = {
+        list: "list",
+        str: "text",
+        dict: "table",
+        int: "whole number",
+        bool: "truth value",
+        datetime.datetime: "date with a time",
+    }
     return words.get(kinds, "number") if not isinstance(kinds, tuple) else "number"
 
 
 def chosen_labs(labs: Iterable[Lab], policy: Policy, only: Collection[str]) -> list[Lab]:
     """The labs that are graded."""
-    return [lab for lab in labs if (not policy.labs or lab.number in policy.labs) and (not only or lab.number in only)]
+    return [
+        lab
+        for lab in labs
+        if (not policy.labs or lab.number in policy.labs) and (not only or lab.number in only)
+    ]

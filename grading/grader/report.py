@@ -29,7 +29,9 @@ _STYLE = (
 )
 
 
-def write_report(folder: pathlib.Path, records: Sequence[Record], labs: Sequence[Lab], policy: Policy, sandbox: str) -> pathlib.Path:
+def write_report(
+    folder: pathlib.Path, records: Sequence[Record], labs: Sequence[Lab], policy: Policy, sandbox: str
+) -> pathlib.Path:
     """Write `index.html`, a page for each student for the instructor, and `feedback/` for students; returns the first."""
     pages, feedback = folder / "students", folder / "feedback"
     pages.mkdir(parents=True, exist_ok=True)
@@ -67,7 +69,8 @@ def student_page(student: str, records: Sequence[Record], sandbox: str, everythi
             parts.append(f"<p class=warn>A person should look: {_text('; '.join(r.flags))}</p>")
         if g.checks and not g.sentence:
             rows = "".join(
-                f"<tr><td>{_text(c['status'])}<td>{_text(c['about'])}{' (hidden)' if c['hidden'] else ''}" + _detail(c, everything)
+                f"<tr><td>{_text(c['status'])}<td>{_text(c['about'])}{' (hidden)' if c['hidden'] else ''}"
+                + _detail(c, everything)
                 for c in g.checks
             )
             parts.append(f"<table><tr><th>verdict<th>check{rows}</table>")
@@ -82,15 +85,28 @@ def _detail(check: dict[str, object], everything: bool) -> str:
 
 
 def class_page(
-    by_student: dict[str, list[Record]], records: Sequence[Record], labs: Sequence[Lab], names: dict[str, str], sandbox: str
+    by_student: dict[str, list[Record]],
+    records: Sequence[Record],
+    labs: Sequence[Lab],
+    names: dict[str, str],
+    sandbox: str,
 ) -> str:
     """The overview."""
     sums = totals(records)
     numbers = sorted({lab for found in sums.values() for lab in found})
-    parts = ["<h1>The class</h1>", _warning(sandbox), f"<p>{len(by_student)} students, {len(numbers)} labs.</p>"]
+    parts = [
+        "<h1>The class</h1>",
+        _warning(sandbox),
+        f"<p>{len(by_student)} students, {len(numbers)} labs.</p>",
+    ]
     parts += ["<h2>Points</h2>", _histogram(sums)]
     parts += ["<h2>What needs a person's eye</h2>", _eye(records)]
-    parts += ["<h2>The hardest exercises</h2>", _hardest(records, labs), "<h2>What the class believes</h2>", _misconceptions(records)]
+    parts += [
+        "<h2>The hardest exercises</h2>",
+        _hardest(records, labs),
+        "<h2>What the class believes</h2>",
+        _misconceptions(records),
+    ]
     parts += ["<h2>Submissions that read alike</h2>", _alike(records), "<h2>Students</h2>"]
     head = "".join(f"<th>{_text(n)}" for n in numbers)
     rows = []
@@ -124,7 +140,13 @@ def _eye(records: Iterable[Record]) -> str:
         reasons = [*r.flags]
         if r.grade.outcome != "OK":
             reasons.append(f"{r.grade.outcome}: {r.grade.sentence}")
-        reasons += sorted({f"{c['status']} in {c['name']}" for c in r.grade.checks if c["status"] in ("PROTO", "LIMIT", "TIME")})[:3]
+        reasons += sorted(
+            {
+                f"{c['status']} in {c['name']}"
+                for c in r.grade.checks
+                if c["status"] in ("PROTO", "LIMIT", "TIME")
+            }
+        )[:3]
         if reasons:
             link = f'<a href="students/{file_name(r.grade.student)}">{_text(r.grade.student)}</a>'
             rows.append(f"<tr><td>{link}<td>{_text(r.grade.exercise or '')}<td>{_text('; '.join(reasons))}")
@@ -138,7 +160,9 @@ def _hardest(records: Iterable[Record], labs: Sequence[Lab]) -> str:
         if r.grade.exercise is not None and r.points is not None and r.max:
             parts.setdefault(r.grade.exercise, []).append(r.points / r.max)
     means = sorted((statistics.fmean(found), id) for id, found in parts.items())[:10]
-    rows = "".join(f"<tr><td>{id} {_text(titles.get(id, ''))}<td class=n>{100 * mean:.0f} %" for mean, id in means)
+    rows = "".join(
+        f"<tr><td>{id} {_text(titles.get(id, ''))}<td class=n>{100 * mean:.0f} %" for mean, id in means
+    )
     return f"<table><tr><th>exercise<th>mean{rows}</table>" if rows else "<p>None yet.</p>"
 
 
@@ -151,7 +175,11 @@ def _misconceptions(records: Iterable[Record]) -> str:
         believed = {text for c in r.grade.checks if c["status"] in ("FAIL", "CRASH") for text in c["against"]}
         count.update((r.grade.exercise or "", text) for text in believed)
     rows = "".join(f"<tr><td class=n>{n}<td>{id}<td>{_text(text)}" for (id, text), n in count.most_common(20))
-    return f"<table><tr><th>students<th>exercise<th>fail a check against{rows}</table>" if rows else "<p>Nothing stands out.</p>"
+    return (
+        f"<table><tr><th>students<th>exercise<th>fail a check against{rows}</table>"
+        if rows
+        else "<p>Nothing stands out.</p>"
+    )
 
 
 def _alike(records: Sequence[Record]) -> str:
@@ -159,7 +187,8 @@ def _alike(records: Sequence[Record]) -> str:
     if not pairs:
         return "<p>None.</p>"
     rows = "".join(
-        f"<tr><td>{_text(p.one)}<td>{_text(p.other)}<td>{', '.join(p.exercises)}<td class=n>{100 * p.alike:.0f} %" for p in pairs
+        f"<tr><td>{_text(p.one)}<td>{_text(p.other)}<td>{', '.join(p.exercises)}<td class=n>{100 * p.alike:.0f} %"
+        for p in pairs
     )
     note = "<p>Runs of tokens with names made equal, without those that many have. It is a reason to look, and no proof.</p>"
     return f"{note}<table><tr><th>one<th>other<th>exercises<th>shared{rows}</table>"

@@ -1,7 +1,7 @@
 """submissions -> pairs that read alike
 
-Each exercise is a set of hashes of runs of twelve tokens, names made equal (`intake`). What most of the class has in common, and what the reference has,
-says nothing; of the rest two submissions share a part. That is a reason to look, and no proof of anything.
+Each exercise is a set of hashes of runs of twelve tokens, names made equal (`intake`). What much of the class has says nothing;
+of the rest two submissions share a part. That is a reason to look, and no proof of anything.
 """
 
 from __future__ import annotations

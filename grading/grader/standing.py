@@ -1,7 +1,8 @@
 """rows of the store -> what stands: one record for each exercise of each student
 
-Of several submissions, lab by lab, the last one counts, or the best. A verdict that was reached anew takes the place of the one on the same submission.
-A fault of ours takes the place of nothing: what was there before stands, and where nothing was, there is no score.
+Of several submissions, lab by lab, the last one counts, or the best. A verdict that was reached anew takes the place of the
+one on the same submission. A fault of ours takes the place of nothing: what was there before stands, and where nothing was,
+there is no score.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ class Record(NamedTuple):
         }  # fmt: skip
 
 
-def standing(grades: Iterable[Grade], policy: Policy, all_points: dict[str, float] | None = None) -> list[Record]:
+def standing(
+    grades: Iterable[Grade], policy: Policy, all_points: dict[str, float] | None = None
+) -> list[Record]:
     """All records, by student, lab and exercise.
 
     Args:
@@ -54,8 +57,7 @@ def _of_student(rows: list[Grade], policy: Policy, all_points: dict[str, float])
     for row in rows:  # the later row of one submission and exercise, but for faults of ours
         key = (row.submission, row.exercise)
         if row.outcome != "INFRA" or key not in last:
-            if last.get(key) is None or last[key].outcome == "INFRA" or row.outcome != "INFRA":
-                last[key] = row
+            last[key] = row
         attempts.setdefault(row.submission, row.id)
     whole = [row for row in last.values() if row.exercise is None]
     labs = sorted({row.lab for row in last.values() if row.lab is not None})
@@ -76,12 +78,20 @@ def _of_student(rows: list[Grade], policy: Policy, all_points: dict[str, float])
 
 
 def _of_lab(
-    lab: str, by_attempt: dict[str, list[Grade]], policy: Policy, all_points: dict[str, float], attempts: dict[str, int]
+    lab: str,
+    by_attempt: dict[str, list[Grade]],
+    policy: Policy,
+    all_points: dict[str, float],
+    attempts: dict[str, int],
 ) -> list[Record]:
-    scored = {s: rows for s, rows in by_attempt.items() if any(r.outcome != "INFRA" for r in rows)} or by_attempt
+    scored = {
+        s: rows for s, rows in by_attempt.items() if any(r.outcome != "INFRA" for r in rows)
+    } or by_attempt
     candidates = []
     for submission, rows in scored.items():
-        records = [_record(row, policy, all_points.get(lab)) for row in sorted(rows, key=lambda r: r.exercise or "")]
+        records = [
+            _record(row, policy, all_points.get(lab)) for row in sorted(rows, key=lambda r: r.exercise or "")
+        ]
         total = sum(r.points or 0.0 for r in records)
         candidates.append(((total if policy.attempts == "best" else 0.0), attempts[submission], records))
     return max(candidates, key=lambda item: item[:2])[2]
@@ -111,4 +121,6 @@ def totals(records: Iterable[Record]) -> dict[str, dict[str, tuple[float | None,
 
 def to_json(records: Iterable[Record]) -> str:
     """The JSON export."""
-    return json.dumps({"grades": [record.as_data() for record in records]}, indent=1, ensure_ascii=False) + "\n"
+    return (
+        json.dumps({"grades": [record.as_data() for record in records]}, indent=1, ensure_ascii=False) + "\n"
+    )

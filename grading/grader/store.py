@@ -1,7 +1,8 @@
 """What was graded: one SQLite file, to which rows are only ever added
 
-Three tables. `results` are verdicts on code: the same functions, checks, seed, versions and limits have one, whoever handed it in. `grades` say whose
-it is: a row for a student, a submission and an exercise. `expected` is what the reference computed. Order is by the number of a row, never by a clock.
+Three tables. `results` are verdicts on code: the same functions, checks, seed, versions and limits have one, whoever handed it
+in. `grades` say whose it is: a row for a student, a submission and an exercise. `expected` is what the reference computed. Order
+is by the number of a row, never by a clock.
 
 There is one writer: a lock on a file beside it. Whoever reads needs none.
 """
@@ -33,6 +34,11 @@ CREATE TABLE IF NOT EXISTS grades (
     lab TEXT, exercise TEXT, outcome TEXT NOT NULL, sentence TEXT NOT NULL, points REAL, max REAL NOT NULL, flags TEXT NOT NULL,
     result TEXT NOT NULL, grams TEXT NOT NULL, at TEXT NOT NULL, UNIQUE (student, submission, exercise, outcome, result));
 CREATE INDEX IF NOT EXISTS by_student ON grades (student, exercise);
+"""
+_GRADES = """
+SELECT g.id, g.student, g.submission, g.handed_in, g.path, g.lab, g.exercise, g.outcome, g.sentence, g.points, g.max, g.flags,
+    g.result, g.grams, r.checks, r.seconds, g.at
+FROM grades g LEFT JOIN results r ON r.key = g.result WHERE ? IS NULL OR g.student = ? ORDER BY g.id
 """
 _APPEND_ONLY = "".join(
     f"CREATE TRIGGER IF NOT EXISTS {table}_no_{what} BEFORE {what} ON {table} BEGIN SELECT RAISE(ABORT, '{table} is only added to'); END;"
@@ -83,9 +89,13 @@ class Store:
         if write:
             self._lock()
         elif not self.path.is_file():
-            raise StoreError(f"there are no grades in {folder}: `python -m grading grade SUBMISSIONS --out {folder}` makes them")
+            raise StoreError(
+                f"there are no grades in {folder}: `python -m grading grade SUBMISSIONS --out {folder}` makes them"
+            )
         try:
-            self.database = sqlite3.connect(self.path, timeout=30.0, isolation_level=None, check_same_thread=False)
+            self.database = sqlite3.connect(
+                self.path, timeout=30.0, isolation_level=None, check_same_thread=False
+            )
             self._open(write)
         except sqlite3.Error as error:
             self.close()
@@ -102,14 +112,20 @@ class Store:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(self.lock)
-            raise StoreError(f"another grader writes to {self.folder} now: wait for it, or grade into another folder") from None
+            raise StoreError(
+                f"another grader writes to {self.folder} now: wait for it, or grade into another folder"
+            ) from None
 
     def _open(self, write: bool) -> None:
         version = int(self.database.execute("PRAGMA user_version").fetchone()[0])
-        tables = self.database.execute("SELECT count(*) FROM sqlite_master WHERE type = 'table'").fetchone()[0]
+        tables = self.database.execute("SELECT count(*) FROM sqlite_master WHERE type = 'table'").fetchone()[
+            0
+        ]
         if version > VERSION or (tables and not version):
             what = "a later version" if version > VERSION else "an older version, or something else"
-            raise StoreError(f"{self.path} was written by {what}: it is left as it is. Grade into a new folder.")
+            raise StoreError(
+                f"{self.path} was written by {what}: it is left as it is. Grade into a new folder."
+            )
         if not write:
             self.database.execute("PRAGMA query_only = 1")
             return
@@ -149,7 +165,11 @@ class Store:
     def result(self, key: str) -> dict[str, Any] | None:
         """A verdict on code."""
         row = self._row("SELECT status, sentence, checks, seconds FROM results WHERE key = ?", key)
-        return {"status": row[0], "sentence": row[1], "checks": json.loads(row[2]), "seconds": row[3]} if row else None
+        return (
+            {"status": row[0], "sentence": row[1], "checks": json.loads(row[2]), "seconds": row[3]}
+            if row
+            else None
+        )
 
     def provenance(self, key: str) -> dict[str, str]:
         """With what a verdict was reached."""
@@ -164,21 +184,24 @@ class Store:
     def grades(self, student: str | None = None) -> Iterator[Grade]:
         """All rows, in the order in which they were written."""
         rows = self.database.execute(
-            "SELECT g.id, g.student, g.submission, g.handed_in, g.path, g.lab, g.exercise, g.outcome, g.sentence, g.points, g.max, g.flags, g.result, "
-            "g.grams, r.checks, r.seconds, g.at FROM grades g LEFT JOIN results r ON r.key = g.result WHERE ? IS NULL OR g.student = ? ORDER BY g.id",
+            _GRADES,
             [student, student],
         )
         for row in rows:
+            *first, flags, result, grams, checks, seconds, at = row
+            told = tuple(json.loads(checks)) if checks else ()
             yield Grade(
-                *row[:11], tuple(json.loads(row[11])), row[12], tuple(json.loads(row[13])),
-                tuple(json.loads(row[14])) if row[14] else (), row[15] or 0.0, row[16],
-            )  # fmt: skip
+                *first, tuple(json.loads(flags)), result, tuple(json.loads(grams)), told, seconds or 0.0, at
+            )
 
     # --- writing ----------------------------------------------------------------------------------------------------
 
     def set_meta(self, key: str, value: str) -> None:
         """Set a setting."""
-        self.database.execute("INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", [key, value])
+        self.database.execute(
+            "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            [key, value],
+        )
 
     def add_expected(self, key: str, value: Any) -> None:
         """Keep what the reference computed."""
@@ -205,9 +228,13 @@ class Store:
 
     def _is_known(self, row: dict[str, Any]) -> bool:
         """Whether a row without an exercise is there: a NULL differs from another one, for UNIQUE."""
-        query = "SELECT 1 FROM grades WHERE student = ? AND submission = ? AND exercise IS NULL AND outcome = ?"
+        query = (
+            "SELECT 1 FROM grades WHERE student = ? AND submission = ? AND exercise IS NULL AND outcome = ?"
+        )
         return self._row(query, row["student"], row["submission"], row["outcome"]) is not None
 
     def _insert(self, table: str, row: dict[str, Any]) -> None:
         marks = ", ".join("?" * len(row))
-        self.database.execute(f"INSERT OR IGNORE INTO {table} ({', '.join(row)}) VALUES ({marks})", list(row.values()))
+        self.database.execute(
+            f"INSERT OR IGNORE INTO {table} ({', '.join(row)}) VALUES ({marks})", list(row.values())
+        )

@@ -19,21 +19,37 @@ from .files import shown
 from .jail import ProtocolError, parse_object
 
 PASS, FAIL, CRASH, TIME, LIMIT, PROTO = "PASS", "FAIL", "CRASH", "TIME", "LIMIT", "PROTO"
-NAMES = {"pass": PASS, "fail": FAIL, "crash": CRASH, "time": TIME, "limit": LIMIT, "import": CRASH, "proto": PROTO}
+NAMES = {
+    "pass": PASS,
+    "fail": FAIL,
+    "crash": CRASH,
+    "time": TIME,
+    "limit": LIMIT,
+    "import": CRASH,
+    "proto": PROTO,
+}
 
 _DEEPEST, _MOST_PARTS, _MOST_UNORDERED = 60, 400_000, 2_000
 _KINDS = frozenset(
-    "None bool int float complex str list tuple dict unordered array error jaxpr stablehlo type tree object".split()
-)
+    {
+        "None", "bool", "int", "float", "complex", "str", "list", "tuple", "dict", "unordered", "array", "error", "jaxpr",
+        "stablehlo", "type", "tree", "object",
+    }
+)  # fmt: skip
 _LIMITS = {
     "MemoryError": ("", "It asked for more memory than a check may have."),
     "OSError": ("File too large|No space left|Cannot allocate", "It wrote more than a check may write."),
     "RuntimeError": ("can't start new thread", "It started more threads than a check may have."),
-    "BlockingIOError": ("Resource temporarily unavailable", "It started more processes than a check may have."),
+    "BlockingIOError": (
+        "Resource temporarily unavailable",
+        "It started more processes than a check may have.",
+    ),
 }
 
 
-def outcome_of(check: str, data: bytes, trouble: str, ended: int | None, starved: bool, seconds: float, spent: float) -> Outcome:
+def outcome_of(
+    check: str, data: bytes, trouble: str, ended: int | None, starved: bool, seconds: float, spent: float
+) -> Outcome:
     """What became of a check.
 
     Args:
@@ -57,7 +73,9 @@ def outcome_of(check: str, data: bytes, trouble: str, ended: int | None, starved
             raise ProtocolError("what it printed is no text")
         _see_that_it_is_plain(value)
     except (ProtocolError, KeyError) as error:
-        return Outcome(check, None, "proto", f"What came back is no answer of ours: {shown(str(error))}.", seconds=spent)
+        return Outcome(
+            check, None, "proto", f"What came back is no answer of ours: {shown(str(error))}.", seconds=spent
+        )
     outcome = Outcome(check, value, output=output, seconds=spent)
     if value["is"] == "error":
         words, sentence = _LIMITS.get(value["class"], (None, ""))
@@ -70,13 +88,19 @@ def _silent(check: str, ended: int | None, starved: bool, spent: float) -> Outco
     if starved:
         return Outcome(check, None, "limit", "It used more memory than a submission may have.", seconds=spent)
     if ended is None:
-        return Outcome(check, None, "crash", "The process was ended in the middle of the check.", seconds=spent)
+        return Outcome(
+            check, None, "crash", "The process was ended in the middle of the check.", seconds=spent
+        )
     code = os.waitstatus_to_exitcode(ended) if 0 <= ended < 1 << 16 and (ended & 0xFF) != 0x7F else 0
     if -code == signal.SIGXCPU:
-        return Outcome(check, None, "time", "It used more time of the processor than a check may.", seconds=spent)
+        return Outcome(
+            check, None, "time", "It used more time of the processor than a check may.", seconds=spent
+        )
     if code < 0:
         name = signal.Signals(-code).name if -code in set(signal.Signals) else str(-code)
-        return Outcome(check, None, "crash", f"The process died in the middle of the check, of {name}.", seconds=spent)
+        return Outcome(
+            check, None, "crash", f"The process died in the middle of the check, of {name}.", seconds=spent
+        )
     sentence = f"The process ended in the middle of the check, with exit code {code}: something called `exit`, or closed its streams."
     return Outcome(check, None, "crash", sentence, seconds=spent)
 
@@ -124,7 +148,11 @@ def _see_the_form(part: dict[str, Any], kind: str | None) -> None:
             sound = sound and all(isinstance(x, dict) and "is" in x for x in items or ())
     elif kind == "array":
         shape = part.get("shape")
-        sound = isinstance(shape, list) and all(type(n) is int and 0 <= n < 1 << 40 for n in shape) and len(shape) <= 32
+        sound = (
+            isinstance(shape, list)
+            and all(type(n) is int and 0 <= n < 1 << 40 for n in shape)
+            and len(shape) <= 32
+        )
         sound = sound and isinstance(part.get("data"), str) and isinstance(part.get("dtype"), str)
     elif kind == "stablehlo":
         sound = isinstance(part.get("text"), str) and isinstance(part.get("arguments"), list)

@@ -4,11 +4,11 @@ It is run by its path, with the standard library, numpy and, where an exercise c
 but the code of those modules of jitkit that no exercise is taken out of. It never receives anything but "start a worker, which
 speaks to this socket" and "end that worker": so there is nothing to be found in its memory, of which each worker has a copy.
 
-A worker is alone in namespaces of its own, has no privileges, and may not make new ones (seccomp). It is sent the rest of jitkit with the
-student's functions in it, as code, and then one check after the other: a program, a state of the random generator, and a pipe for
-one frame. Each check runs in a fork of its own, so it cannot change what the next one meets; before the next one everything
-that it started is killed. The worker may be lied in by the student's code, since that is what it is for: what comes out of the pipe is an answer,
-which is compared elsewhere with the right one.
+A worker is alone in namespaces of its own, has no privileges, and may not make new ones (seccomp). It is sent the rest of
+jitkit with the student's functions in it, as code, and then one check after the other: a program, a state of the random
+generator, and a pipe for one frame. Each check runs in a fork of its own, so it cannot change what the next one meets; before the
+next one everything that it started is killed. The worker may be lied in by the student's code, since that is what it is for: what
+comes out of the pipe is an answer, which is compared elsewhere with the right one.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import ctypes
 import gc
 import importlib
 import importlib.util
+import io
 import json
 import marshal
 import os
@@ -103,7 +104,9 @@ def main(arguments: Sequence[str]) -> int:
 # --- a worker ---------------------------------------------------------------------------------------------------------
 
 
-def _work(channel: int, base: dict[str, Any], limits: dict[str, int], user: int, own: int, jailed: bool) -> None:
+def _work(
+    channel: int, base: dict[str, Any], limits: dict[str, int], user: int, own: int, jailed: bool
+) -> None:
     """Everything that a worker does. It does not return."""
     try:
         if jailed:
@@ -119,7 +122,9 @@ def _work(channel: int, base: dict[str, Any], limits: dict[str, int], user: int,
         for fd in (0, 1, 2):
             os.dup2(null, fd)
         _serve(socket.socket(fileno=channel), base, jailed, limits)
-    except BaseException as error:  # ours: the controller sees the end of the channel, and says INFRA when it was early
+    except (
+        BaseException
+    ) as error:  # ours: the controller sees the end of the channel, and says INFRA when it was early
         with contextlib.suppress(BaseException):
             os.write(channel, _frame({"is": "broken", "text": f"{type(error).__name__}: {error}"}))
     finally:
@@ -128,7 +133,7 @@ def _work(channel: int, base: dict[str, Any], limits: dict[str, int], user: int,
 
 def _serve(channel: socket.socket, base: dict[str, Any], jailed: bool, limits: dict[str, int]) -> None:
     channel.sendall(_frame({"is": "jailed"}))
-    sys.stdout = sys.stderr = open("/dev/null", "w", encoding="utf-8")  # noqa
+    sys.stdout = sys.stderr = io.TextIOWrapper(io.FileIO("/dev/null", "w"), encoding="utf-8")
     image = marshal.loads(_read(channel))
     if image["text"] is not None:
         _run_program(channel, image["text"], base)
@@ -162,20 +167,26 @@ def _serve(channel: socket.socket, base: dict[str, Any], jailed: bool, limits: d
         _, status = os.waitpid(pid, 0)
         if jailed:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(-1, signal.SIGKILL)  # whatever it started; not us, who are the first of this namespace
+                os.kill(
+                    -1, signal.SIGKILL
+                )  # whatever it started; not us, who are the first of this namespace
             with contextlib.suppress(ChildProcessError):
                 while True:
                     os.waitpid(-1, 0)
         channel.sendall(_frame({"is": "ended", "status": status}))
 
 
-def _run_check(pipe: int, check: dict[str, Any], jitkit: ModuleType, plain: ModuleType, limits: dict[str, int]) -> None:
+def _run_check(
+    pipe: int, check: dict[str, Any], jitkit: ModuleType, plain: ModuleType, limits: dict[str, int]
+) -> None:
     try:
         resource.setrlimit(resource.RLIMIT_CPU, (limits["cpu"], limits["cpu"] + 1))
         output = os.open("/tmp", os.O_TMPFILE | os.O_RDWR, 0o600)
         os.dup2(output, 1)
         os.dup2(output, 2)
-        stream = open(os.dup(1), "w", encoding="utf-8", errors="replace", buffering=1)  # noqa
+        stream = io.TextIOWrapper(
+            io.FileIO(os.dup(1), "w"), encoding="utf-8", errors="replace", write_through=True
+        )
         sys.stdout = sys.stderr = stream
         numpy = importlib.import_module("numpy")
         bits = getattr(numpy.random, check["state"]["bit_generator"])()
@@ -205,7 +216,7 @@ def _run_program(channel: socket.socket, data: dict[str, Any], base: dict[str, A
     run = importlib.import_module("jitkit.kata.engine.run_stablehlo").run_stablehlo
     try:
         results = run(data["program"], [plain.array_of(x) for x in data["arguments"]])
-        found = {"results": [plain.to_plain(x) for x in results]}
+        found: dict[str, Any] = {"results": [plain.to_plain(x) for x in results]}
     except Exception as error:
         found = {"refused": str(error)[:100_000]}
     channel.sendall(_frame(found))
@@ -217,13 +228,18 @@ class ImageFinder(MetaPathFinder):
     def __init__(self, modules: dict[str, tuple[str, bool, CodeType]]) -> None:
         self.modules = modules
 
-    def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         """The spec of a module of the image."""
         if fullname not in self.modules:
             return None
         origin, is_package, code = self.modules[fullname]
         return importlib.util.spec_from_file_location(
-            fullname, origin, loader=_Runner(code), submodule_search_locations=[os.path.dirname(origin)] if is_package else None
+            fullname,
+            origin,
+            loader=_Runner(code),
+            submodule_search_locations=[os.path.dirname(origin)] if is_package else None,
         )
 
 
@@ -282,7 +298,14 @@ def enter_jail(limits: dict[str, int], user: int) -> None:
     tmp = f"size={limits['disk']},nr_inodes={limits['files']},mode=1777".encode()
     for place in (b"/tmp", b"/dev/shm"):
         _call("mount", b"tmpfs", place, b"tmpfs", _NO_SUID | _NO_DEV | _NO_EXEC, tmp)
-    _call("mount", b"tmpfs", b"/proc", b"tmpfs", _NO_SUID | _NO_DEV | _NO_EXEC | _READ_ONLY, b"size=4k,nr_inodes=2")
+    _call(
+        "mount",
+        b"tmpfs",
+        b"/proc",
+        b"tmpfs",
+        _NO_SUID | _NO_DEV | _NO_EXEC | _READ_ONLY,
+        b"size=4k,nr_inodes=2",
+    )
     os.chdir("/tmp")
     for capability in range(64):
         libc.prctl(_CAPBSET_DROP, capability, 0, 0, 0)
@@ -306,9 +329,20 @@ def _forbid() -> None:
     allow, eperm, enosys = 0x7FFF0000, 0x00050001, 0x00050026
     rest = [
         *((equal, 0, 1, n, eperm) for n in refused),
-        (equal, 0, 1, _CLONE3, enosys),  # its flags are in memory, where a filter cannot look; libc falls back to clone
+        (
+            equal,
+            0,
+            1,
+            _CLONE3,
+            enosys,
+        ),  # its flags are in memory, where a filter cannot look; libc falls back to clone
     ]
-    program: list[tuple[int, int, int, int]] = [(load, 0, 0, 4), (equal, 1, 0, architecture), (answer, 0, 0, eperm), (load, 0, 0, 0)]
+    program: list[tuple[int, int, int, int]] = [
+        (load, 0, 0, 4),
+        (equal, 1, 0, architecture),
+        (answer, 0, 0, eperm),
+        (load, 0, 0, 0),
+    ]
     program += [(at_least, 0, 1, 0x40000000), (answer, 0, 0, eperm)]  # x32
     for code, yes, no, value, result in rest:
         program += [(code, yes, no, value), (answer, 0, 0, result)]
@@ -341,5 +375,4 @@ def _call(name: str, *arguments: Any) -> None:
 
 
 if __name__ == "__main__":
-
     sys.exit(main(sys.argv[1:]))
