@@ -129,7 +129,7 @@ FORGING = [
         "def relu(x):\n    return Same(0)\n", statuses=("FAIL", "CRASH")),
     row("patched numpy", body("import numpy\nnumpy.allclose = numpy.array_equal = lambda *a, **k: True\nx = x * 0"), statuses=("FAIL", "PASS", "CRASH"), points=None),
     row("patched encoder", body("import sys\nsys.modules['jitkit.kata.engine.plain'].to_plain = lambda *a: {'is': 'bool', 'value': True}"),
-        statuses=("FAIL",)),
+        points=None, statuses=("FAIL", "PASS")),
     row("patched atexit", body("import atexit, os\natexit.register(lambda: os._exit(0))\nx = -x"), points=None),
     Row("own conftest and jax", {"00_hello/exercises.py": "def relu(x):\n    return x\n", "conftest.py": "raise SystemExit", "jax/__init__.py": "x = 1",
         "numpy.py": "x = 1", "sitecustomize.py": "import os; os._exit(0)"}, points=0.203125),

@@ -151,14 +151,16 @@ def reduced(source: str, name: str, strip: bool) -> ast.Module:
     left out."""
     body = [n for n in _parsed(source).body if not _is_docstring(n)]
     bound = [(node, _binds(node)) for node in body]
-    wanted, chosen = {name}, set[int]()
+    wanted, called, chosen = {name}, {name}, set[int]()
     grew = True
     while grew:
         grew = False
         for i, (node, names) in enumerate(bound):
-            if i not in chosen and names & wanted:
+            # a variable may have another check's name
+            if i not in chosen and names & (called if _is_check(node) else wanted):
                 chosen.add(i)
                 wanted |= _uses(node)
+                called |= {c.func.id for c in ast.walk(node) if isinstance(c, ast.Call) and isinstance(c.func, ast.Name)}
                 grew = True
     kept = [bound[i][0] for i in sorted(chosen) if not _is_only_a_type(bound[i][0])]
     tree = ast.Module([n for n in body if _is_future(n)] + [n for n in kept if not _is_future(n)], [])
@@ -202,6 +204,11 @@ def _binds(node: ast.stmt) -> set[str]:
 
 def _uses(node: ast.stmt) -> set[str]:
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+
+
+def _is_check(node: ast.stmt) -> bool:
+    decorators = getattr(node, "decorator_list", [])
+    return any(isinstance(d, ast.Call) and getattr(d.func, "id", "") == "check" for d in decorators)
 
 
 def _is_docstring(node: ast.stmt) -> bool:
