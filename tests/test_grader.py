@@ -15,7 +15,7 @@ import unicodedata
 
 import hypothesis
 import pytest
-from grader_catalogue import GREEDY, THEMES, wrong, write
+from grader_catalogue import GREEDY, THEMES, write, wrong
 
 from grading.__main__ import main
 from grading.generate import ROOT, by_class, imports_of_lab
@@ -110,7 +110,9 @@ def with_mutant(exercise, m):
     """The reference's functions of an exercise, one of them a mutant."""
     wrong_one = next(t for t in exercise.targets if m.target in ("", t.name))
     return [
-        mutant_source(m, t, reference_function(t).source) if t == wrong_one else in_its_class(t, reference_function(t).source)
+        mutant_source(m, t, reference_function(t).source)
+        if t == wrong_one
+        else in_its_class(t, reference_function(t).source)
         for t in exercise.targets
     ]
 
@@ -122,11 +124,19 @@ def missed(labs, tmp_path, every):
     """
     folder, expected = tmp_path / "in", {}
     for lab in labs:
-        shutil.copytree(lab.folder, folder / "stubs" / lab.name, ignore=shutil.ignore_patterns("checks.py", "mutants.py", "experiment.py"))
+        shutil.copytree(
+            lab.folder,
+            folder / "stubs" / lab.name,
+            ignore=shutil.ignore_patterns("checks.py", "mutants.py", "experiment.py"),
+        )
         written(folder / "reference", lab, {e.id: solution(e) for e in lab.exercises})
         path = lab.folder / "mutants.py"
         for i, m in enumerate(load_mutants(path.read_text(encoding="utf-8"), str(path))[::every]):
-            written(folder / f"mutant {lab.number} {i}", lab, {m.exercise: with_mutant(lab.exercise(m.exercise), m)})
+            written(
+                folder / f"mutant {lab.number} {i}",
+                lab,
+                {m.exercise: with_mutant(lab.exercise(m.exercise), m)},
+            )
             expected[f"mutant {lab.number} {i}"] = m
     options = [word for lab in labs for word in ("--lab", lab.number)]
     assert command("grade", folder, "--out", tmp_path / "out", "--quiet", "--workers", "2", *options) == 0
@@ -135,7 +145,9 @@ def missed(labs, tmp_path, every):
     found = []
     for r in records:
         if r.grade.student == "reference" and r.points != r.max:
-            found.append(f"the reference's {r.grade.exercise} has {r.points}: {[c for c in r.grade.checks if c['status'] != 'PASS'][:1]}")
+            found.append(
+                f"the reference's {r.grade.exercise} has {r.points}: {[c for c in r.grade.checks if c['status'] != 'PASS'][:1]}"
+            )
         if r.grade.student == "stubs" and r.points != 0:
             found.append(f"the stub of {r.grade.exercise} has {r.points}")
         m = expected.get(r.grade.student)
@@ -185,7 +197,9 @@ def test_honest_work_has_the_verdicts_that_the_learner_sees(lab, tmp_path):
 def grades_of(out):
     with Store(out) as store:
         records = _standing(store)[0]
-        assert len({(g.student, g.submission, g.exercise) for g in store.grades()}) == len(list(store.grades())), "nothing is doubled"
+        assert len({(g.student, g.submission, g.exercise) for g in store.grades()}) == len(
+            list(store.grades())
+        ), "nothing is doubled"
     return {(r.grade.student, r.grade.exercise): (r.points, r.grade.outcome) for r in records}
 
 
@@ -195,8 +209,20 @@ MIXED = [r for rows in THEMES.values() for r in rows if r.points is not None]
 @jailed
 def test_a_grader_that_was_killed_goes_on_and_neither_loses_nor_doubles_a_grade(tmp_path):
     write(tmp_path / "in", [r._replace(name=f"{i:02} {r.name}") for i, r in enumerate(MIXED[:12])])
-    words = [sys.executable, "-m", "grading", "grade", str(tmp_path / "in"), "--lab", "00", "--quiet", "--out"]
-    process = subprocess.Popen([*words, str(tmp_path / "out")], cwd=ROOT, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    words = [
+        sys.executable,
+        "-m",
+        "grading",
+        "grade",
+        str(tmp_path / "in"),
+        "--lab",
+        "00",
+        "--quiet",
+        "--out",
+    ]
+    process = subprocess.Popen(
+        [*words, str(tmp_path / "out")], cwd=ROOT, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
     for _ in range(1200):
         time.sleep(0.1)
         with contextlib.suppress(StoreError, sqlite3.Error), Store(tmp_path / "out") as store:
@@ -205,7 +231,12 @@ def test_a_grader_that_was_killed_goes_on_and_neither_loses_nor_doubles_a_grade(
     process.kill()
     process.wait()
     before = grades_of(tmp_path / "out")
-    assert command("grade", tmp_path / "in", "--out", tmp_path / "out", "--quiet", "--lab", "00", "--workers", "3") == 0
+    assert (
+        command(
+            "grade", tmp_path / "in", "--out", tmp_path / "out", "--quiet", "--lab", "00", "--workers", "3"
+        )
+        == 0
+    )
     after = grades_of(tmp_path / "out")
     assert 3 <= len(before) < len(after) == 12
     assert before.items() <= after.items()
@@ -213,7 +244,9 @@ def test_a_grader_that_was_killed_goes_on_and_neither_loses_nor_doubles_a_grade(
 
 @jailed
 @pytest.mark.tail
-@hypothesis.given(random=hypothesis.strategies.randoms(use_true_random=False), workers=hypothesis.strategies.integers(1, 4))
+@hypothesis.given(
+    random=hypothesis.strategies.randoms(use_true_random=False), workers=hypothesis.strategies.integers(1, 4)
+)
 @hypothesis.settings(max_examples=4, deadline=None, suppress_health_check=list(hypothesis.HealthCheck))
 def test_grades_depend_neither_on_the_order_nor_on_the_number_of_workers(random, workers):
     rows = random.sample(MIXED, 12)
@@ -221,7 +254,9 @@ def test_grades_depend_neither_on_the_order_nor_on_the_number_of_workers(random,
         tmp_path = pathlib.Path(folder)
         numbered = [r._replace(name=f"{i:02} {r.name}") for i, r in enumerate(rows)]
         records = graded(tmp_path, numbered, "--lab", "00", "--workers", str(workers))
-        assert not [text for r in numbered if (text := wrong(r, records[unicodedata.normalize("NFC", r.name)]))]
+        assert not [
+            text for r in numbered if (text := wrong(r, records[unicodedata.normalize("NFC", r.name)]))
+        ]
 
 
 @jailed

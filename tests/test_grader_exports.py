@@ -27,18 +27,48 @@ EVIL = "=cmd|' /C calc'!A0<script>alert(1)</script>\x07"
 
 
 def check(status="PASS", hidden=False, **more):
-    base = {"name": "values", "hidden": hidden, "about": "What is true.", "against": ["a belief"], "status": status, "line": None}
+    base = {
+        "name": "values",
+        "hidden": hidden,
+        "about": "What is true.",
+        "against": ["a belief"],
+        "status": status,
+        "line": None,
+    }
     return base | {"sentence": "", "seconds": 0.1} | more
 
 
 def result(key, *checks):
-    versions = dict.fromkeys(("code", "checks_version", "seed_id", "versions", "limits", "sandbox", "sentence"), "")
-    return versions | {"key": key, "exercise": "00.1", "status": "OK", "checks": json.dumps(checks), "seconds": 0.5}
+    versions = dict.fromkeys(
+        ("code", "checks_version", "seed_id", "versions", "limits", "sandbox", "sentence"), ""
+    )
+    return versions | {
+        "key": key,
+        "exercise": "00.1",
+        "status": "OK",
+        "checks": json.dumps(checks),
+        "seconds": 0.5,
+    }
 
 
 def grade(student, submission="s1", points=1.0, outcome="OK", key="r1", exercise="00.1", **more):
-    base = {"student": student, "submission": submission, "handed_in": 0.0, "path": "/in", "lab": exercise and "00", "exercise": exercise}
-    base |= {"outcome": outcome, "sentence": "", "points": points, "max": 1.0, "flags": "[]", "result": key, "grams": "[]"}
+    base = {
+        "student": student,
+        "submission": submission,
+        "handed_in": 0.0,
+        "path": "/in",
+        "lab": exercise and "00",
+        "exercise": exercise,
+    }
+    base |= {
+        "outcome": outcome,
+        "sentence": "",
+        "points": points,
+        "max": 1.0,
+        "flags": "[]",
+        "result": key,
+        "grams": "[]",
+    }
     return base | more
 
 
@@ -57,7 +87,9 @@ def records(store, policy=None):
 
 def test_rows_of_the_store_are_never_changed_and_never_doubled(store):
     for _ in range(2):
-        store.add([result("r1", check())], [grade("ann"), grade("bob", exercise=None, outcome="INVALID", key="")])
+        store.add(
+            [result("r1", check())], [grade("ann"), grade("bob", exercise=None, outcome="INVALID", key="")]
+        )
     assert len(list(store.grades())) == 2
     for statement in ("UPDATE grades SET points = 9", "DELETE FROM results", "DELETE FROM grades"):
         with pytest.raises(sqlite3.Error, match="only added to"):
@@ -87,7 +119,9 @@ def test_a_store_that_is_no_database_is_a_sentence(tmp_path):
 
 def test_a_full_disk_loses_nothing_that_was_written(store):
     store.add([result("r1", check())], [grade("ann")])
-    store.database.execute(f"PRAGMA max_page_count = {store.database.execute('PRAGMA page_count').fetchone()[0]}")
+    store.database.execute(
+        f"PRAGMA max_page_count = {store.database.execute('PRAGMA page_count').fetchone()[0]}"
+    )
     with pytest.raises(StoreError, match="full"):
         store.add([result("r2", check(sentence="x" * 100_000))], [grade("bob", key="r2")])
     assert [g.student for g in store.grades()] == ["ann"]
@@ -126,7 +160,9 @@ def test_lateness_and_the_weight_of_a_lab_are_in_the_points(store, tmp_path):
     due = policy.of_lab["00"].due.timestamp()
     for hours, factor in ((0, 1.0), (1, 0.9), (25, 0.8), (24 * 4, 0.0)):
         store.add([], [grade(f"{hours}", handed_in=due + 3600 * hours)])
-        (record,) = (r for r in standing(store.grades(), policy, {"00": 1.0}) if r.grade.student == f"{hours}")
+        (record,) = (
+            r for r in standing(store.grades(), policy, {"00": 1.0}) if r.grade.student == f"{hours}"
+        )
         assert (record.points, record.max) == (pytest.approx(20 * factor), 20.0)
 
 
@@ -174,15 +210,28 @@ def test_entries_are_students_each_once(tmp_path):
 @pytest.fixture
 def class_(store):
     failed = check("FAIL", name=EVIL, sentence=EVIL, where="result", expected="1", actual="2", output="noise")
-    secret = check("FAIL", hidden=True, about="Hidden sentence.", sentence="input 0.123", where="r", expected="0.123", actual="2")
-    store.add([result("r1", check(), failed, secret)], [grade(EVIL, points=0.328125), grade("bob", "s2", 0.0, "INVALID", "", None, sentence=EVIL)])
+    secret = check(
+        "FAIL",
+        hidden=True,
+        about="Hidden sentence.",
+        sentence="input 0.123",
+        where="r",
+        expected="0.123",
+        actual="2",
+    )
+    store.add(
+        [result("r1", check(), failed, secret)],
+        [grade(EVIL, points=0.328125), grade("bob", "s2", 0.0, "INVALID", "", None, sentence=EVIL)],
+    )
     return records(store)
 
 
 def test_json_has_the_records_and_nothing_else(class_):
     data = json.loads(to_json(class_))
     assert list(data) == ["grades"]
-    assert [list(g) for g in data["grades"]] == [["student", "lab", "exercise", "points", "max", "outcome", "flags"]] * 2
+    assert [list(g) for g in data["grades"]] == [
+        ["student", "lab", "exercise", "points", "max", "outcome", "flags"]
+    ] * 2
     assert data["grades"][1] | {"max": 0} == {
         "student": "bob", "lab": None, "exercise": None, "points": 0.0, "max": 0, "outcome": "INVALID", "flags": [],
     }  # fmt: skip
@@ -206,7 +255,9 @@ def test_junit_is_xml_whatever_names_are(class_):
 
 
 def test_gradescope_sums_to_the_points_and_hides_what_is_hidden(class_):
-    data = json.loads(exports.gradescope_results([r for r in class_ if r.grade.student == EVIL], "bubblewrap"))
+    data = json.loads(
+        exports.gradescope_results([r for r in class_ if r.grade.student == EVIL], "bubblewrap")
+    )
     assert data["score"] == pytest.approx(0.328125, abs=1e-4)
     assert sum(t["score"] for t in data["tests"]) == pytest.approx(data["score"], abs=0.02)
     (secret,) = (t for t in data["tests"] if "Hidden" in t["name"])
@@ -232,7 +283,9 @@ def test_pairs_that_read_alike_are_named_and_common_code_is_not(store):
     common, own = list(range(1000, 1100)), list(range(40))
     rows = [row(f"s{i}", [*common, *range(10_000 + 100 * i, 10_040 + 100 * i)]) for i in range(20)]
     store.add([], [*rows, row("ann", [*common, *own]), row("bob", [*common, *own[:30], *range(50, 60)])])
-    assert [(p.one, p.other, p.exercises) for p in similarity.similar(records(store))] == [("ann", "bob", ("00.1",))]
+    assert [(p.one, p.other, p.exercises) for p in similarity.similar(records(store))] == [
+        ("ann", "bob", ("00.1",))
+    ]
 
 
 # --- frames and checks ------------------------------------------------------------------------------------------

@@ -160,7 +160,11 @@ def reduced(source: str, name: str, strip: bool) -> ast.Module:
             if i not in chosen and names & (called if _is_check(node) else wanted):
                 chosen.add(i)
                 wanted |= _uses(node)
-                called |= {c.func.id for c in ast.walk(node) if isinstance(c, ast.Call) and isinstance(c.func, ast.Name)}
+                called |= {
+                    c.func.id
+                    for c in ast.walk(node)
+                    if isinstance(c, ast.Call) and isinstance(c.func, ast.Name)
+                }
                 grew = True
     kept = [bound[i][0] for i in sorted(chosen) if not _is_only_a_type(bound[i][0])]
     tree = ast.Module([n for n in body if _is_future(n)] + [n for n in kept if not _is_future(n)], [])

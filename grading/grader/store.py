@@ -183,16 +183,12 @@ class Store:
 
     def grades(self, student: str | None = None) -> Iterator[Grade]:
         """All rows, in the order in which they were written."""
-        rows = self.database.execute(
-            _GRADES,
-            [student, student],
-        )
+        rows = self.database.execute(_GRADES, [student, student])
         for row in rows:
             *first, flags, result, grams, checks, seconds, at = row
             told = tuple(json.loads(checks)) if checks else ()
-            yield Grade(
-                *first, tuple(json.loads(flags)), result, tuple(json.loads(grams)), told, seconds or 0.0, at
-            )
+            lists = tuple(json.loads(flags)), result, tuple(json.loads(grams)), told, seconds or 0.0, at
+            yield Grade._make([*first, *lists])
 
     # --- writing ----------------------------------------------------------------------------------------------------
 
