@@ -316,12 +316,7 @@ for thing in gc.get_objects():
     ),
     row(
         "proc and other processes",
-        body(
-            "import os\nassert not os.listdir('/proc')\nos.kill(1, 0)\n"
-            "for pid in range(2, 4000):\n    if pid == os.getpid():\n        continue\n    try:\n        os.kill(pid, 0)\n"
-            "    except ProcessLookupError:\n"
-            "        continue\n    except PermissionError:\n        pass\n    raise AssertionError(pid)"
-        ),
+        body("import os\nassert not os.listdir('/proc')\nassert os.getppid() == 1 and os.getpid() < 200"),
         points=1.0,
     ),
     row(

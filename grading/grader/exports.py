@@ -224,6 +224,7 @@ def to_nbgrader(records: Sequence[Record], labs: Sequence[Lab], gradebook: pathl
             f"there is no {gradebook}: name the gradebook.db of your course, whose assignments nbgrader has generated"
         )
     written: set[tuple[str, str]] = set()
+    missing: list[str] = []
     with api.Gradebook(f"sqlite:///{gradebook.absolute()}") as book:
         for lab in labs:
             mine = [r for r in records if r.grade.lab == lab.number and r.points is not None]
@@ -232,9 +233,8 @@ def to_nbgrader(records: Sequence[Record], labs: Sequence[Lab], gradebook: pathl
             try:
                 book.find_assignment(lab.name)
             except api.MissingEntry:
-                raise ExportError(
-                    f"the gradebook has no assignment {lab.name}: run `nbgrader generate_assignment {lab.name}` first"
-                ) from None
+                missing.append(lab.name)
+                continue
             for student in dict.fromkeys(r.grade.student for r in mine):
                 book.update_or_create_student(student)
                 book.update_or_create_submission(lab.name, student)
@@ -242,6 +242,11 @@ def to_nbgrader(records: Sequence[Record], labs: Sequence[Lab], gradebook: pathl
             for r in mine:
                 _fill(book, api, lab, r)
         book.db.commit()
+    if missing:
+        raise ExportError(
+            f"{len(written)} submissions are written; the gradebook has no assignment {', '.join(missing)}: "
+            f"`nbgrader generate_assignment {missing[0]}`, and export again"
+        )
     return len(written)
 
 
