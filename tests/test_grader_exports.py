@@ -96,6 +96,11 @@ def test_rows_of_the_store_are_never_changed_and_never_doubled(store):
             store.database.execute(statement)
 
 
+def test_a_path_that_is_no_text_is_kept_as_far_as_it_is(store):
+    store.add([], [grade("ann", path="/in/\udcff", sentence="\ud800")])
+    assert [g.path for g in store.grades()] == ["/in/?"]
+
+
 def test_two_graders_do_not_write_to_one_store(store):
     with pytest.raises(StoreError, match="another grader"):
         Store(store.folder, write=True)

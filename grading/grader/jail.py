@@ -55,7 +55,7 @@ class Limits(NamedTuple):
 
     seconds: float = 10.0  # of a check, by the clock
     memory: int = 3 << 30  # bytes of address space of a process; XLA takes one and a half without using them
-    processes: int = 64
+    processes: int = 64 + 4 * (os.cpu_count() or 1)  # XLA has a few threads for each core
     disk: int = 32 << 20
     files: int = 1024
     frame: int = 16 << 20  # bytes of an answer
@@ -394,7 +394,7 @@ class ControlGroup:
     """A control group of our own for one jail, where we may make one; with the second version of groups or the first."""
 
     MEMORY = 4 << 30
-    PROCESSES = 256
+    PROCESSES = 256 + 4 * (os.cpu_count() or 1)
 
     def __init__(self) -> None:
         self.folders: list[pathlib.Path] = []

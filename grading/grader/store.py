@@ -231,6 +231,6 @@ class Store:
 
     def _insert(self, table: str, row: dict[str, Any]) -> None:
         marks = ", ".join("?" * len(row))
-        self.database.execute(
-            f"INSERT OR IGNORE INTO {table} ({', '.join(row)}) VALUES ({marks})", list(row.values())
-        )
+        # a name of a file may be no text
+        values = [x.encode("utf-8", "replace").decode() if isinstance(x, str) else x for x in row.values()]
+        self.database.execute(f"INSERT OR IGNORE INTO {table} ({', '.join(row)}) VALUES ({marks})", values)

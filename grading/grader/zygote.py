@@ -149,6 +149,7 @@ def _serve(channel: socket.socket, base: dict[str, Any], jailed: bool, limits: d
             sys.modules["jitkit.base.source_info"]._own_file[path] = True
         for name in spliced:
             importlib.import_module(name)
+        gc.freeze()  # what is here is not walked over again in each check's fork, which would copy its pages
         gc.enable()
     except BaseException as error:
         channel.sendall(_frame({"is": "import failed", **_told(error, image["own"])}))
