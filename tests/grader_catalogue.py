@@ -379,7 +379,7 @@ GREEDY = [
     row(
         "memory bomb",
         body("data = []\nwhile True:\n    data.append(bytearray(1 << 26))"),
-        statuses=("LIMIT",),
+        statuses=("LIMIT", "TIME"),
     ),
     row(
         "a result of 1 GB",

@@ -319,6 +319,11 @@ def test_whatever_is_no_frame_of_plain_data_breaks_the_protocol(data):
     assert outcome_of("c", data, "", 0, False, 1.0, 0.1).trouble == "proto"
 
 
+@pytest.mark.parametrize("status", [None, 0, 9, 0xFF, 0x7F, -5, 1 << 80])
+def test_a_status_that_a_worker_made_up_is_a_crash_like_others(status):
+    assert outcome_of("c", b"", "", status, False, 1.0, 0.1).trouble == "crash"
+
+
 def test_json_is_an_object_or_an_error():
     with pytest.raises(ProtocolError):
         parse_object(b'{"a": Infinity}')

@@ -608,7 +608,7 @@ def _told(result: CheckResult) -> dict[str, Any]:
         "against": list(result.check.against),
         "status": NAMES.get(result.status, result.status),
         "sentence": _short(result.sentence),
-        "line": list(result.line) if result.line is not None else None,
+        "line": [_short(result.line[0], 300), result.line[1]] if result.line is not None else None,
         "seconds": round(result.seconds, 3),
     }
     if difference is not None:

@@ -32,7 +32,8 @@ Modules = dict[str, tuple[str, bool, CodeType]]  # by name: file, whether it is 
 CHECKS_PATH = "/checks.py"
 ENTRY = "the_program_of_the_check"
 _OF_THE_COURSE = (
-    "kata/__init__.py", "kata/engine/__init__.py", "kata/engine/plain.py", "kata/checking.py", "kata/engine/run_stablehlo.py",
+    "kata/__init__.py", "kata/engine/__init__.py", "kata/engine/plain.py", "kata/engine/numpy_jaxpr.py", "kata/checking.py",
+    "kata/engine/run_stablehlo.py",
 )  # fmt: skip
 _NOT_THE_REFERENCE = ("kata", "bench")
 

@@ -29,6 +29,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from jitkit.kata.engine.reference_code import STANDARD_LIBRARY
+from jitkit.kata.engine.running import CHEAP_COMPILES
 
 from .images import Modules
 
@@ -191,7 +192,7 @@ class Zygote:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 pass_fds=[theirs.fileno()],
-                env={"PATH": "/usr/bin:/bin"},
+                env={"PATH": "/usr/bin:/bin", "XLA_FLAGS": CHEAP_COMPILES},
                 start_new_session=True,
             )
         except OSError as error:
@@ -328,7 +329,17 @@ def bubblewrap(folder: pathlib.Path, uses_xla: bool) -> list[str]:
         "TF_CPP_MIN_LOG_LEVEL",
         "3",
     ]
-    command += ["--setenv", "HOME", "/tmp", "--setenv", "LANG", "C.UTF-8"]
+    command += [
+        "--setenv",
+        "HOME",
+        "/tmp",
+        "--setenv",
+        "LANG",
+        "C.UTF-8",
+        "--setenv",
+        "XLA_FLAGS",
+        CHEAP_COMPILES,
+    ]
     binds = [(path, path) for path in _system()]
     python = pathlib.Path(sys.base_prefix)
     library = f"lib/python{sys.version_info.major}.{sys.version_info.minor}"

@@ -116,8 +116,9 @@ def _work(
             os.setsid()
             os.chdir("/tmp")
         _limit(limits)
+        flags = {"XLA_FLAGS": os.environ["XLA_FLAGS"]} if "XLA_FLAGS" in os.environ else {}
         os.environ.clear()
-        os.environ.update(ENVIRONMENT)
+        os.environ.update(ENVIRONMENT | flags)
         null = os.open("/dev/null", os.O_RDWR)
         for fd in (0, 1, 2):
             os.dup2(null, fd)
