@@ -113,6 +113,6 @@ late_rooms.attach(__name__, missing_names.LATE)  # a tenth less to read and run 
 missing_names.explain("", sys.modules[__name__], {name: _README.format(name) for name in _NOT_YET})
 for _name, _module in {
     "debug": debug, "errors": errors, "lax": lax, "lax.linalg": lax.linalg, "numpy": numpy, "numpy.linalg": numpy.linalg,
-    "sharding": sharding, "stages": stages, "tree": tree, "tree_util": tree_util,
+    "numpy.fft": numpy.fft, "sharding": sharding, "stages": stages, "tree": tree, "tree_util": tree_util,
 }.items():  # fmt: skip
     missing_names.explain(_name, _module)

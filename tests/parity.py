@@ -74,7 +74,10 @@ REASONS: tuple[tuple[str, str], ...] = (
         "JAX solves by custom_linear_solve, which has a derivative of its own",
     ),
     (r"complex64: special\.(gamma|loggamma)\(", "complex numbers are refused"),
-    (r"(.*: )?jnp\.linalg\.slogdet", "JAX takes the diagonal in another way for one of its compilers"),
+    (
+        r"(.*: )?(jnp\.linalg\.slogdet|random\.orthogonal|nn\.initializers\.(delta_)?orthogonal)",
+        "JAX takes the diagonal in another way for one of its compilers",
+    ),
 )
 
 # What differs from JAX 0.12 only: there jitkit records the equations of 0.10. Pattern of a sample, of any kind of operand,
@@ -104,6 +107,7 @@ MODULES = {
     "": ("", "jitkit"),
     "jnp": ("numpy", "jitkit.numpy"),
     "jnp.linalg": ("numpy.linalg", "jitkit.numpy.linalg"),
+    "jnp.fft": ("numpy.fft", "jitkit.numpy.fft"),
     "lax": ("lax", "jitkit.lax"),
     "lax.linalg": ("lax.linalg", "jitkit.lax.linalg"),
     "special": ("scipy.special", "jitkit.scipy.special"),

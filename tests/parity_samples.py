@@ -88,8 +88,8 @@ def keyed(pair):
 
 # Names without a call: types for annotations, options of what is logged, functions that only say that they are missing.
 NOT_COMPARED = (
-    "DotDimensionNumbers", "Initializer", "KeyEntry", "KeyPath", "debug_key_reuse", "default_registry", "delta_orthogonal",
-    "explain_cache_misses", "key_dtype", "log_compiles", "orthogonal", "static",
+    "DotDimensionNumbers", "Initializer", "KeyEntry", "KeyPath", "debug_key_reuse", "default_registry",
+    "explain_cache_misses", "key_dtype", "log_compiles", "static",
     # by tests/test_ad_custom.py and tests/test_ad_jacobians.py
     "checkpoint", "checkpoint_policies", "closure_convert", "custom_gradient", "custom_vjp", "hessian", "jacfwd",
     "jacobian", "jacrev", "remat",
@@ -317,6 +317,26 @@ PROGRAMS = {
         jnp.linalg.tensorinv(q, 1)
         jnp.linalg.tensorsolve(q, v)
     """,
+    "jnp.fft": """
+        jnp.fft.fft(x)
+        jnp.fft.ifft(x, axis=0)
+        jnp.fft.rfft(x, 5, norm="ortho")
+        jnp.fft.irfft(x)
+        jnp.fft.fft2(x)
+        jnp.fft.ifft2(x)
+        jnp.fft.rfft2(x)
+        jnp.fft.irfft2(x)
+        jnp.fft.fftn(x)
+        jnp.fft.ifftn(x)
+        jnp.fft.rfftn(x)
+        jnp.fft.irfftn(x)
+        jnp.fft.hfft(x)
+        jnp.fft.ihfft(x)
+        jnp.fft.fftfreq(5)
+        jnp.fft.rfftfreq(5)
+        jnp.fft.fftshift(x)
+        jnp.fft.ifftshift(x)
+    """,
     "lax.linalg": """
         lax.linalg.cholesky(q)
         lax.linalg.eig(q)
@@ -464,6 +484,8 @@ PROGRAMS = {
         nn.one_hot(i, 4)
     """,
     "nn.initializers": """
+        nn.initializers.orthogonal(2.0)(key, (3, 2))
+        nn.initializers.delta_orthogonal()(key, (3, 2, 2))
         nn.initializers.constant(3.0)(key, (2, 3))
         nn.initializers.glorot_normal()(key, (2, 3))
         nn.initializers.glorot_uniform()(key, (2, 3))
@@ -485,6 +507,11 @@ PROGRAMS = {
     "random": """
         random.PRNGKey(3)
         random.ball(key, 3)
+        random.binomial(key, 10, 0.3, (3,))
+        random.dirichlet(key, jnp.abs(v), (3,))
+        random.multinomial(key, 10, jnp.array([0.25, 0.75]))
+        random.multivariate_normal(key, v[:2], jnp.eye(2))
+        random.orthogonal(key, 3)
         random.bernoulli(key, 0.3, (3,))
         random.beta(key, 2.0, 3.0, (3,))
         random.bits(key, (3,))

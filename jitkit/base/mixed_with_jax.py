@@ -97,7 +97,7 @@ def _instead(name: str, value: Any) -> str | None:
 
 def _places(name: str) -> str:
     """`sin` from jitkit.numpy or jitkit.lax: the public modules of ours that have a name."""
-    public = ("", ".numpy", ".lax", ".nn", ".random", ".tree_util", ".numpy.linalg")
+    public = ("", ".numpy", ".lax", ".nn", ".random", ".tree_util", ".numpy.linalg", ".numpy.fft")
     modules = [_PACKAGE + part for part in public]
     having = [module for module in modules if name in vars(sys.modules.get(module, types))]
     return f"`{name}` from {' or '.join(having) or _PACKAGE}"

@@ -219,6 +219,9 @@ from .exchange import all_to_all_p as all_to_all_p
 from .exchange import pbroadcast as pbroadcast
 from .exchange import pbroadcast_p as pbroadcast_p
 from .exchange import pswapaxes as pswapaxes
+from .fft import FftType as FftType
+from .fft import fft as fft
+from .fft import fft_p as fft_p
 from .gather import GatherDimensionNumbers as GatherDimensionNumbers
 from .gather import gather as gather
 from .gather import gather_p as gather_p

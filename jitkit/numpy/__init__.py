@@ -8,7 +8,7 @@ Names, semantics and printed jaxprs are those of `jax.numpy`. Every function her
     reductions, cumulative, statistics,
     nan_reductions, quantiles                       over axes
     shaping, diagonals, joining, padding            rearranging
-    contractions, einsum, linalg, convolving        products of matrices, and of what slides over another
+    contractions, einsum, linalg, convolving, fft   products of matrices, and of what slides over another
     indexing (index_parts, index_plan), taking,
     index_update, selection                         reading and updating parts, choosing
     sorting, searching, sets                        order
@@ -52,6 +52,7 @@ from ..core.dtypes import promote_types as promote_types
 from ..core.dtypes import result_type as result_type
 from ..runtime.array import from_dlpack as from_dlpack
 from . import array_methods as array_methods
+from . import fft as fft
 from . import linalg as linalg
 from .arithmetic import deg2rad as deg2rad
 from .arithmetic import degrees as degrees
