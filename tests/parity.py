@@ -69,6 +69,7 @@ REASONS: tuple[tuple[str, str], ...] = (
         r"(a list|None): lax\.(broadcast|expand_dims|conv_transpose|dynamic_|map\(lambda a: a.sum)",
         _OTHER_SENTENCE,
     ),
+    (r"a list: random\.multivariate_normal", _OTHER_SENTENCE),
     (
         r"(.*: )?jnp\.linalg\.(solve|inv|tensorinv|tensorsolve)",
         "JAX solves by custom_linear_solve, which has a derivative of its own",

@@ -278,6 +278,8 @@ PROGRAMS = {
         jnp.int4(i)
         jnp.uint4(i)
         jnp.mgrid[0:2, 0:3]
+        jnp.r_[v, 0, 1:4]
+        jnp.c_[v, w]
         jnp.ogrid[0:2, 0:3]
     """,
     "jnp.linalg": """
@@ -415,6 +417,8 @@ PROGRAMS = {
         lax.dynamic_update_slice_in_dim(x, y[:1], n, 0)
         lax.empty((2,), "float32")
         lax.expand_dims(x, (0,))
+        lax.fft(x, "FFT", (4,))
+        lax.fft(x, lax.FftType.RFFT, (4,))
         lax.fori_loop(0, 3, lambda k, a: a * 2, s)
         lax.fori_loop(0, n, lambda k, a: a + k, s)
         lax.full((2, 3), 1.5)
@@ -752,6 +756,7 @@ ANSWERS = {
         lax.Precision.HIGHEST
         list(lax.RoundingMethod)
         [m.name for m in lax.GatherScatterMode]
+        [m.name for m in lax.FftType]
         lax.ConvDimensionNumbers((0, 1), (0, 1), (0, 1))
         lax.GatherDimensionNumbers((0,), (), (0,))
         lax.ScatterDimensionNumbers((), (0,), (0,))
