@@ -68,7 +68,8 @@ def load(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
     file = tmp_path / "my lösungen.py"
 
-    def load(source, *targets, exercises=("area", "volume", "Shape.__bool__", "Shape.corners")):
+    def load(source, *targets, exercises=("area", "volume", "Shape.__bool__", "Shape.corners"), reference=REFERENCE):
+        (package / "shapes.py").write_text(reference)
         file.write_text(textwrap.dedent(source), encoding="utf-8")
         learner = LearnerFile.parse(file.read_text(encoding="utf-8"), str(file), exercises)
         splice.install(Submission({Target.parse(f"house.shapes:{name}"): learner for name in targets}))
@@ -93,12 +94,20 @@ def test_decorators_stay_the_references(load):
     assert not [name for name in vars(shapes) if name.startswith("_decorator")]
 
 
-def test_decorators_of_the_learner_are_left_out(load):
-    shapes = load(
-        "import functools\n\n@functools.lru_cache(1)\ndef area(radius, /, *, factor=1.0):\n    return object()\n",
-        "area",
-    )
-    assert shapes.area(1) is not shapes.area(1)
+def test_a_decorator_of_the_learners_is_refused_where_it_would_be_lost(load, tmp_path):
+    source = "import functools\n\n@functools.lru_cache(1)\ndef {}:\n    return object()\n"
+    with pytest.raises(SpliceError, match=r"`@functools.lru_cache\(1\)`: it has none") as info:
+        load(source.format("area(radius, /, *, factor=1.0)"), "area")
+    assert (info.value.file, info.value.line) == (str(tmp_path / "my lösungen.py"), 3)
+    with pytest.raises(SpliceError, match=r"reference's, `@register\('outer'\)` and `@functools.cache`"):
+        load(source.format("volume(radius, height=1.0)"), "volume")
+
+
+def test_where_a_module_says_so_the_decorators_are_the_learners(load):
+    source = "import functools\n\n@functools.lru_cache(1)\ndef volume(radius, height=1.0):\n    return object()\n"
+    shapes = load(source, "volume", reference=REFERENCE + "\nLEARNERS_DECORATE = True\n")
+    assert shapes.registry == []
+    assert shapes.volume(1) is shapes.volume(1)
 
 
 def test_a_traceback_has_the_learners_file_and_line(load, tmp_path):
@@ -300,6 +309,7 @@ from jitkit.jaxpr.check import Place, same_type
 from jitkit.pjit import flat_tree
 from jitkit.core.tracer import Tracer
 from jitkit.tree_util.nodes import DictKeys
+from jitkit.lax.dot import dtypes_computed_with
 
 
 def f():
@@ -315,6 +325,7 @@ def test_a_file_of_before_finds_what_it_imports_at_its_place_of_today():
     assert names["helpers"].__name__ == "jitkit.base.util"
     assert names["source_info"].__name__ == "jitkit.base.source_info"
     assert names["f"]() is importlib.import_module("jitkit").explain
+    assert names["dtypes_computed_with"].__module__ == "jitkit.lax.dot_products"
     assert [node.lineno for node in file.tree.body][:5] == [2, 2, 2, 3, 4]
     today = "from jitkit.core import Tracer, dtypes\nfrom jitkit.compiler import placement\nfrom jitkit.jaxpr.check import Place"
     assert ast.unparse(LearnerFile.parse(today, "exercises.py", ()).tree) == today

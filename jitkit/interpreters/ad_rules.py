@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from .. import core
+from ..base.late_rooms import Slots
 from ..core import Primitive, ShapedArray, dtypes
 from . import mlir
 from .batching import AxisData, Dims, Vals, move_to, register_batcher
@@ -69,7 +70,7 @@ def zero_tangent(x: Any) -> Zero:
     return Zero(tangent_aval(core.typeof(x)))
 
 
-class _Zeros:
+class _Zeros(Slots):
     """Slot for `lax.zeros_like_aval`."""
 
     like_aval: Callable[[Any], Any]
@@ -128,16 +129,27 @@ def defjvp(primitive: Primitive, *shares: Share | None) -> None:
 
     A share is only asked where the operand's tangent is no Zero.
     """
-    primitive_jvps[primitive] = functools.partial(_sum_of_shares, primitive, shares)
+    primitive_jvps[primitive] = functools.partial(sum_of_shares, primitive, shares)
 
 
-def _sum_of_shares(
+def sum_of_shares(
     primitive: Primitive,
     shares: Sequence[Share | None],
     primals: Sequence[Any],
     tangents: Sequence[Any],
     **params: Any,
 ) -> tuple[Any, Any]:
+    """The rule for pairs of an operation to whose tangent each operand contributes a share of its own: the result and its
+    tangent.
+
+    Args:
+      shares: one for each operand: `share(tangent, result, *primals, **params)` is what a change of this operand alone does
+        to the result; None for an operand that contributes nothing.
+      primals: the operands, which `primitive.bind` takes, with `params`.
+      tangents: theirs. For one that is a `Zero`, no share is asked.
+
+    The tangent is the sum of the shares (`add_tangents`). Where there are none, it is `zero_tangent(result)`.
+    """
     out = primitive.bind(*primals, **params)
     parts = [
         share(t, out, *primals, **params)

@@ -8,14 +8,16 @@ JAX: jax/_src/numpy/fft.py:fft
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import lax
+from ..base import missing_names
 from ..core import dtypes
-from ..lax.fft import FftType
+from ..lax.fourier import FftType
 from .creation import array, asarray
 from .padding import pad
 from .promotion import promote_dtypes_inexact
@@ -248,3 +250,5 @@ def _shifted(x: Any, axes: int | Sequence[int] | None, by: Callable[[int], int])
     shift = by(x.shape[axes]) if isinstance(axes, int) else [by(x.shape[axis]) for axis in axes]
     return roll(x, shift, axes)
 
+
+missing_names.explain("numpy.fft", sys.modules[__name__])

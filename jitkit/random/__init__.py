@@ -15,6 +15,7 @@ from __future__ import annotations
 import sys
 
 from ..base import missing_names
+from ..lax import extended as extended
 from .binomial import binomial as binomial
 from .binomial import multinomial as multinomial
 from .discrete import categorical as categorical

@@ -18,10 +18,11 @@ from jitkit.core import abstract_token
 from jitkit.core.effects import no_effects, ordered_effects
 from jitkit.interpreters.mlir import LoweringContext, type_of
 from jitkit.jaxpr import Jaxpr
-from jitkit.lax import clamp, convert_element_type
 from jitkit.lax.control_flow.agreement import check_branches, same_type, structure_error, type_error
 from jitkit.lax.control_flow.common import Body, Traced, avals_of, trace_body
 from jitkit.lax.control_flow.conditionals import NOT_GIVEN, all_operands, bind_branches, check_index, choose, cond_with_two_operands, region_of, truth_of, with_consts_of_all
+from jitkit.lax.convert import convert_element_type
+from jitkit.lax.selection import clamp
 from jitkit.tree_util import tree_flatten, tree_unflatten
 
 
@@ -44,12 +45,12 @@ def cond(
     Args:
       pred: a scalar; a number stands for whether it is not 0 (`truth_of`).
       true_fun, false_fun: functions of the operands, which return trees of one structure and of arrays of the
-        same types. Where they are none, the call may have the old form (`cond_with_two_operands`).
+        same types. Where one is not callable, the call may have the old form (`cond_with_two_operands`).
       operands: trees of arrays. What the functions close over is passed along too.
       operand: a single operand, by keyword (`all_operands`).
 
     Raises:
-      TypeError: `pred` is not a scalar, the functions are none, or return different structures or types.
+      TypeError: `pred` is not a scalar, a function is not callable, or they return different structures or types.
     """
     raise NotImplementedError("07.1")
 
