@@ -42,7 +42,10 @@ from jitkit.kata.mutants import (
     named_as,
 )
 
+from . import mutate
 from .generate import ROOT, stale_files
+from .mutate import Score
+from .mutations import Mutation
 
 _SEEDS = (0, 1, 2)
 _FEWEST_MUTANTS = 3
@@ -93,6 +96,22 @@ def verify(
         for proof in proofs:
             findings += proof.result()
     return findings
+
+
+def mutated(
+    lab: Lab, assessor: Assessor, forks: Forks, workers: int = 2, only: str | None = None, sample: int = 0
+) -> Iterator[tuple[Exercise, Score]]:
+    """What becomes of the automatic mutants of each exercise."""
+    with tempfile.TemporaryDirectory() as folder:
+        prover = _Prover(lab, assessor, forks, pathlib.Path(folder))
+        for exercise in lab.exercises:
+            if only is not None and exercise.id != only:
+                continue
+
+            def assess(target: Target, mutation: Mutation, exercise: Exercise = exercise) -> Verdict:
+                return prover.verdict(exercise, {target: mutate.source_of(target, mutation)})
+
+            yield exercise, mutate.mutate(lab, exercise, assess, hidden_checks(lab), sample, workers)
 
 
 def check_files(lab: Lab) -> list[pathlib.Path]:

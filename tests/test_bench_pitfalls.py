@@ -157,6 +157,7 @@ def test_what_cannot_be_hashed_ends_in_the_error_that_is_told(measured):
             "RuntimeError: Array has been deleted",
             "do not donate an argument that is needed afterwards.",
         ),
+        ("residuals", "MemoryError: 6 MiB are needed, and the device has 4", "computed again on the way back."),
     ],
 )
 def test_an_error_is_told_with_its_mend(name, begins, ends, measured):
@@ -186,6 +187,8 @@ SAYINGS = {
     "stale-array": r"Only first calls missed the cache",
     "mutated-self": r"Only first calls missed the cache",
     "unrolled": r"Only first calls missed the cache",
+    "grad-lambda": r"wrapper of <lambda> at transforms.py:\d+; .*make it once",
+    "jit-in-vmap": r"made by the lambda at transforms.py:\d+; .*define it once",
     "eager": r"No jitted function was called",
 }
 SAID = ("lambda", "closure", "method", "lengths", "weak-types", "key-order", "static-changes", "call-forms", "stale-array", "eager")

@@ -25,6 +25,7 @@ process early is seen by the one that started it (`running`).
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import gc
 import importlib
@@ -62,6 +63,8 @@ def _answer(preload: list[str], frames: IO[str], output: IO[str]) -> int:
         os.fdopen(os.dup(1), "wb", 0), encoding="utf-8", errors="replace", write_through=True
     )
     _limit_resources()
+    builtins.input = _nobody_types
+    sys.breakpointhook = _nobody_debugs
     splice, reference_code = _load_beside("splice"), _load_beside("reference_code")
     sys.path.insert(0, str(_PACKAGE.parent))
     sys.meta_path.insert(0, reference_code.ReferenceCode(_PACKAGE))
@@ -181,6 +184,14 @@ class _Session:
 def _run_stablehlo(text: str, arguments: Any) -> Any:
     """The results of a program that a check returned: XLA is asked for those only."""
     return importlib.import_module("jitkit.kata.engine.run_stablehlo").run_stablehlo(text, arguments)
+
+
+def _nobody_types(prompt: object = "") -> str:
+    raise RuntimeError("`input` waits for somebody who types, and in a check nobody does: give the value in the program.")
+
+
+def _nobody_debugs(*args: Any, **kwargs: Any) -> None:
+    raise RuntimeError("`breakpoint` waits for somebody at a debugger, and in a check nobody is: print, and read it in the verdict.")
 
 
 def _told(error: BaseException, splice: ModuleType, own: Any) -> dict[str, Any]:
