@@ -243,7 +243,7 @@ def cumulative(jax, jnp, xs, **options):
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.parametrize("unroll", one_in(2, [1, 2, 3, 4, 0, 7, True, False]))
+@pytest.mark.parametrize("unroll", one_in(2, [2, 1, 3, 4, 0, 7, True, False]))
 @pytest.mark.parametrize("length", keeping([0, 1, 4, 6], 0, 6))
 def test_every_way_to_unroll_agrees(length, unroll, reverse):
     xs = np.arange(length * 3, dtype=np.float32).reshape(length, 3)
