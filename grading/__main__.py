@@ -16,6 +16,7 @@ from jitkit.kata.engine.verdicts import Assessor
 
 from . import course
 from .generate import ROOT, GenerateError, stale_files, write_generated
+from .grader import commands as grader
 from .mutate import LEAST_KILLED
 from .new import NewLabError, new_lab
 from .verify import mutated, verify
@@ -50,8 +51,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     new = commands.add_parser("new", help="write the skeleton of a lab of your own")
     new.add_argument("name", metavar="NN_NAME", help="a number and a name, such as 20_sorting")
+    grader.add_parsers(commands)
     arguments = parser.parse_args(argv)
     try:
+        if arguments.command in grader.NAMES:
+            return grader.run(arguments)
         match arguments.command:
             case "generate":
                 return _generate(arguments.labs, arguments.check)
@@ -63,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 return _build(arguments.folder, arguments.labs, arguments.release)
             case _:
                 return _new(arguments.name)
-    except (ManifestError, GenerateError, NewLabError, course.ReleaseError) as error:
+    except (ManifestError, GenerateError, NewLabError, course.ReleaseError, *grader.ERRORS) as error:
         print(error, file=sys.stderr)
         return 1
     except LookupError as error:

@@ -21,5 +21,5 @@ from ..lax import windows_derivatives as windows_derivatives
 from ..lax.control_flow import conditionals_derivatives as conditionals_derivatives
 from ..lax.control_flow import loops_derivatives as loops_derivatives
 from ..lax.control_flow import scanning_derivatives as scanning_derivatives
-from ..lax.linalg import derivatives as linalg_derivatives
+from ..lax.linalg import derivatives as derivatives
 from ..pjit import jit_call_derivatives as jit_call_derivatives

@@ -391,7 +391,7 @@ def _functions(job: Job) -> dict[str, Any]:
 
 
 # A program is compiled in a fifth of the time (20 ms for 90), and computes the same.
-_CHEAP_COMPILES = (
+CHEAP_COMPILES = (
     "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_cpu_parallel_codegen_split_count=1"
 )
 
@@ -399,5 +399,5 @@ _CHEAP_COMPILES = (
 def _environment(optimised: bool) -> dict[str, str]:
     """The environment of a worker: nothing that changes what jitkit does, and the CPU, whatever else there is."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("JITKIT_", "JAX_", "XLA_", "PYTHON"))}
-    kept |= {} if optimised else {"XLA_FLAGS": _CHEAP_COMPILES}
+    kept |= {} if optimised else {"XLA_FLAGS": CHEAP_COMPILES}
     return kept | {"JAX_PLATFORMS": "cpu", "OPENBLAS_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
