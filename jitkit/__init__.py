@@ -35,7 +35,7 @@ late_rooms.fillers.update(
     operators="jitkit.numpy.array_methods", rows="jitkit.lax.joining", unstack="jitkit.lax.joining",
     index_in_dim="jitkit.lax.slicing", broadcast_in_dim="jitkit.lax.shaping", like_aval="jitkit.lax.creation",
     jaxpr_to_text="jitkit.jaxpr.printer", eqn_to_text="jitkit.jaxpr.printer", pp_call="jitkit.jaxpr.printer",
-    jaxpr_to_html="jitkit.jaxpr.html", map="jitkit.tree_util.compiled",
+    jaxpr_to_html="jitkit.jaxpr.html", map="jitkit.tree_util.compiled", window="jitkit.lax.dynamic_slicing",
 )  # fmt: skip
 
 # What code written for JAX may ask for, and gets an honest answer about.

@@ -6,16 +6,25 @@ JAX: jax/_src/lax/slicing.py:slice
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import core
-from ..base import config
+from ..base import config, late_rooms
 from ..core import Primitive, ShapedArray, tracer
 from ..interpreters.batching import AxisData, Vals, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering
 from .shaping import squeeze
 from .utils import check_shapelike
+
+
+class _Eager(late_rooms.Slots):
+    """Slot for `dynamic_slice_p.bind`: `dynamic_slicing`, which has the primitive's rules, fills it."""
+
+    window: Callable[..., Any]
+
+
+eager = _Eager()
 
 # --- slice: a window known while tracing --------------------------------------------------------------------
 
@@ -112,7 +121,7 @@ def slice(
         shape = slice_p.abstract_eval(
             core.get_aval(operand), start_indices=starts, limit_indices=limits, strides=None
         ).shape
-        return dynamic_slice_p.bind(operand, *starts, slice_sizes=shape)
+        return eager.window(operand, *starts, slice_sizes=shape)
     return slice_p.bind(
         operand,
         start_indices=starts,
