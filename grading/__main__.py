@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import pathlib
 import sys
@@ -10,6 +11,7 @@ import time
 from collections.abc import Sequence
 
 from jitkit.kata.engine.manifest import Lab, ManifestError, all_labs
+from jitkit.kata.engine.running import Forks
 from jitkit.kata.engine.verdicts import Assessor
 
 from . import course
@@ -122,32 +124,32 @@ def _new(name: str) -> int:
 def _verify(names: Sequence[str], workers: int) -> int:
     assessor = Assessor(run_stablehlo=None)
     count = 0
-    for lab, exercise in _chosen(names):
-        start = time.perf_counter()
-        findings = verify(lab, assessor, workers, exercise)
-        count += len(findings)
-        what = exercise or lab.name
-        print(
-            f"{what}: {f'{len(findings)} findings' if findings else 'proven'} ({time.perf_counter() - start:.0f} s)"
-        )
-        for finding in findings:
-            print(f"  {finding}")
+    with contextlib.closing(Forks()) as forks:
+        for lab, exercise in _chosen(names):
+            start = time.perf_counter()
+            findings = verify(lab, assessor, forks, workers, exercise)
+            count += len(findings)
+            said = f"{len(findings)} findings" if findings else "proven"
+            print(f"{exercise or lab.name}: {said} ({time.perf_counter() - start:.0f} s)", flush=True)
+            for finding in findings:
+                print(f"  {finding}", flush=True)
     return 1 if count else 0
 
 
 def _mutate(names: Sequence[str], workers: int, sample: int) -> int:
     assessor = Assessor(run_stablehlo=None)
     made = killed = stale = 0
-    for lab, only in _chosen(names):
-        for exercise, score in mutated(lab, assessor, workers, only, sample):
-            made += score.made
-            killed += score.made - len(score.survivors)
-            stale += len(score.stale)
-            print(f"{exercise.id}: {score.made - len(score.survivors)} of {score.made} killed", flush=True)
-            for survivor in score.survivors:
-                print(f"  survives: {survivor}")
-            for change in score.stale:
-                print(f"  listed as equivalent, and not made any more: {change}")
+    with contextlib.closing(Forks()) as forks:
+        for lab, only in _chosen(names):
+            for exercise, score in mutated(lab, assessor, forks, workers, only, sample):
+                made += score.made
+                killed += score.made - len(score.survivors)
+                stale += len(score.stale)
+                print(f"{exercise.id}: {score.made - len(score.survivors)} of {score.made} killed", flush=True)
+                for survivor in score.survivors:
+                    print(f"  survives: {survivor}")
+                for change in score.stale:
+                    print(f"  listed as equivalent, and not made any more: {change}")
     share = killed / made if made else 1.0
     print(f"{killed} of {made} mutants killed: {share:.1%}; {LEAST_KILLED:.0%} are asked for")
     return 0 if share >= LEAST_KILLED and not stale else 1

@@ -69,6 +69,8 @@ def array_of(data: Plain) -> np.ndarray[Any, Any]:
     """The numpy array of `{"is": "array"}`. ValueError where bytes, shape and dtype do not go together."""
     name = data["dtype"]
     dtype = np.dtype(getattr(ml_dtypes, name)) if hasattr(ml_dtypes, name) else np.dtype(name)
+    if not dtype.itemsize:  # float0: its elements are nothing
+        return np.zeros(data["shape"], bool)
     return np.frombuffer(bytes.fromhex(data["data"]), dtype).reshape(data["shape"])
 
 

@@ -125,7 +125,7 @@ class Assessor:
             return Verdict(exercise, PASS)
         job = self.job(exercise, file, others, (str(path), source), checks, seed)
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            expected = pool.submit(self.reference, job)
+            expected = pool.submit(self.reference, job, spare if isinstance(spare, running.Forks) else None)
             outcomes = running.run(job, spare, stop)
             own = frozenset(f.path for f in job.files)
             triples = zip(checks, expected.result(), outcomes, strict=True)
@@ -150,12 +150,12 @@ class Assessor:
             exercise.uses_xla, self.seconds,
         )  # fmt: skip
 
-    def reference(self, job: Job) -> list[Outcome]:
+    def reference(self, job: Job, forks: running.Forks | None = None) -> list[Outcome]:
         """What the reference computes for a job. RuntimeError where it does not: a fault of ours."""
         job = job._replace(files=(), targets={})
-        known = self.remembered(job)
+        known = self.remembered(job, forks)
         if any(outcome.trouble == TIME for outcome in known):
-            known = self.remembered(job._replace(seconds=_PATIENCE * job.seconds))
+            known = self.remembered(job._replace(seconds=_PATIENCE * job.seconds), forks)
         for outcome in known:
             if outcome.trouble:
                 raise RuntimeError(
@@ -163,13 +163,13 @@ class Assessor:
                 )
         return known
 
-    def remembered(self, job: Job) -> list[Outcome]:
+    def remembered(self, job: Job, forks: running.Forks | None = None) -> list[Outcome]:
         """The outcomes of a job, run once: what runs again and again is the same, such as the reference and the mutants."""
         functions = [[f.path, f.source] for f in job.files], sorted(map(str, job.targets))
         key = _digest([job.checks_source, job.wanted, job.seed, functions, _reference_digest()])
         known = self.expected.get(key) or self.read(key)
         if known is None:
-            known = running.run(job)
+            known = running.run(job, forks)
             if any(outcome.trouble == TIME for outcome in known):  # a busy machine, perhaps: not to be remembered
                 return known
             self.write(key, known)

@@ -6,12 +6,16 @@ most of the time that a check takes. Requests are lines of JSON. A `prepare` nam
 modules with them are compiled. `run`, the last one, puts functions in place, imports jitkit and runs checks, one after the other:
 
     {"do": "run", "files": {path: {"source": ..., "exercises": [...]}}, "targets": {target: path},
-     "checks": {"path": ..., "source": ...}, "wanted": [names of checks], "seed": 0}
+     "checks": {"path": ..., "source": ...}, "wanted": [names of checks], "seed": 0, "in_a_fork": false}
+
+With `in_a_fork` a copy of this process answers, and when it has ended this one says `ended`, and waits for the next request:
+so hundreds of submissions share what was imported once. (With jax, but without its backend: threads do not survive a fork.)
 
 A frame is one line of JSON, too, on a stream that nobody else can write to by accident:
 
     {"is": "ready"} | {"is": "imported"} | {"is": "import failed", "error": ..., "output": ...}
     {"is": "begin", "check": name} | {"is": "result", "check": name, "value": ..., "output": ..., "seconds": ...} | {"is": "done"}
+    {"is": "ended", "code": ...}
 
 An experiment is run in the same way: `{"do": "measure", ...}` calls its `measure` in the place of checks.
 
@@ -78,10 +82,15 @@ def _answer(preload: list[str], frames: IO[str], output: IO[str]) -> int:
                 known |= splice.spliced_code(_submission(request, splice), str(_PACKAGE))
             continue
         session = _Session(request, splice, known, frames, output)
-        if session.imports():
-            session.run()
-        _send(frames, {"is": "done"})
-        break
+        if not request.get("in_a_fork"):
+            session.answer()
+            break
+        child = os.fork()
+        if not child:
+            session.answer()
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        _send(frames, {"is": "ended", "code": os.waitstatus_to_exitcode(status)})
     return 0
 
 
@@ -107,6 +116,12 @@ class _Session:
         self.frames = frames
         self.output = output
         self.programs: dict[str, Callable[[Any, Any], Any]] = {}
+
+    def answer(self) -> None:
+        """All frames of the request."""
+        if self.imports():
+            self.run()
+        _send(self.frames, {"is": "done"})
 
     def imports(self) -> bool:
         """Put the functions in place and import jitkit; False, with a frame, where that fails."""
@@ -203,9 +218,9 @@ def _load_beside(name: str) -> ModuleType:
 
 
 def _preload(name: str) -> None:
-    """Import a module ahead of the request; `jax` with its backend, which takes as long again."""
-    module = importlib.import_module(name)
-    if name == "jax":
+    """Import a module ahead of the request; `jax.devices` stands for jax with its backend, which takes as long again."""
+    module = importlib.import_module(name.partition(".")[0])
+    if name == "jax.devices":
         module.devices()
 
 
