@@ -22,10 +22,13 @@ from jitkit.interpreters.ad_rules import Share, UndefinedPrimal, Zero, add_tange
 from jitkit.interpreters.ad_transpose import backward_pass, linear_equations, read, transpose_rule
 from jitkit.interpreters.partial_eval import DynamicJaxprTrace, trace_to_jaxpr
 from jitkit.jaxpr import Atom, DebugInfo, Jaxpr, Var, jaxpr_as_fun
-from jitkit.lax import convert_element_type, div, eq, mul, reduce_sum, reshape, sub
 from jitkit.lax.control_flow.scanning import element_of, scan_p
 from jitkit.lax.control_flow.scanning_derivatives import transposed_body
+from jitkit.lax.convert import convert_element_type
 from jitkit.lax.creation import zeros_like_aval
+from jitkit.lax.elementwise import div, eq, mul, sub
+from jitkit.lax.reduction import reduce_sum
+from jitkit.lax.shaping import reshape
 from jitkit.lax.utils import constant_like
 from jitkit.signature import api_util
 from jitkit.tree_util import tree_leaves
@@ -487,8 +490,10 @@ def transposed_body(
     def body(*args: Any) -> list[Any]:
         sizes = [num_shared, num_sums, num_carry, sum(nonzero_ys)]
         shared, sums, ct_carry, ct_ys, rows = split_list(args, sizes)
-        linear = jaxpr.in_avals[num_shared : len(jaxpr.invars) - num_rows]
-        inputs = [*shared, *(UndefinedPrimal(tangent_aval(aval)) for aval in linear), *rows]
+        elements = jaxpr.in_avals[num_shared + num_sums + num_carry : len(jaxpr.invars) - num_rows]
+        # A carry is as weakly typed as its cotangent is, whatever it was on the way forward.
+        linear = [*map(core.get_aval, [*sums, *ct_carry]), *map(tangent_aval, elements)]
+        inputs = [*shared, *map(UndefinedPrimal, linear), *rows]
         cts = [*ct_carry, *ad.with_zeros(ct_ys, nonzero_ys, jaxpr.out_avals[num_carry:])]
         found = backward_pass(jaxpr, jaxpr.consts, inputs, cts, before=sums)
         return [instantiate_zeros(ct) for ct in found if ct is not None]
