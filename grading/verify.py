@@ -5,11 +5,13 @@ For each exercise:
     fresh       the generated files are what the generator would write now
     stub        the stub, put in place, fails every check, and with its own NotImplementedError
     solution    the reference's function, as a learner's, passes every check, on several seeds
+    right       right answers that are written in another way pass every check, too
     mutants     three or more plausible wrong answers fail, each on a check that is against its misconception
     planted     a `raise` at the start of the solution makes a check fail: the learner's function is what runs
     secret      no line of the solution is in the lab's folder
 
-Each proof is a process of its own, and there are hundreds: the learners' checks and the hidden ones share it.
+Each proof is a process of its own, and there are hundreds: the learners' checks and the hidden ones share it, and it is a copy
+of one that has imported already what no proof changes (`running.Forks`).
 
 A proof that fails is reported with what it found; `python -m grading verify` ends with 1 then.
 """
@@ -27,12 +29,23 @@ from jitkit.kata.engine import verdicts
 from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.plain import Plain
 from jitkit.kata.engine.reference import reference_function
-from jitkit.kata.engine.running import LearnerSource
+from jitkit.kata.engine.running import Forks, LearnerSource
 from jitkit.kata.engine.splice import Function, Target
 from jitkit.kata.engine.verdicts import Assessor, CheckResult, Verdict
-from jitkit.kata.mutants import Mutant, in_its_class, load_mutants, mutant_source
+from jitkit.kata.mutants import (
+    Mutant,
+    RightAnswer,
+    in_its_class,
+    load_mutants,
+    load_right_answers,
+    mutant_source,
+    named_as,
+)
 
+from . import mutate
 from .generate import ROOT, stale_files
+from .mutate import Score
+from .mutations import Mutation
 
 _SEEDS = (0, 1, 2)
 _FEWEST_MUTANTS = 3
@@ -55,21 +68,21 @@ def hidden_checks(lab: Lab) -> pathlib.Path:
     return ROOT / "grading" / "hidden" / f"{lab.name}.py"
 
 
-def verify(lab: Lab, assessor: Assessor, workers: int = 2, only: str | None = None) -> list[Finding]:
-    """All findings of a lab, or of one exercise of it."""
+def verify(
+    lab: Lab, assessor: Assessor, forks: Forks, workers: int = 2, only: str | None = None
+) -> list[Finding]:
+    """All findings of a lab, or of one exercise of it. Its proofs run in `forks`."""
     findings = list(staleness(lab))
     exercises = [e for e in lab.exercises if only is None or e.id == only]
     mutants_file = lab.folder / "mutants.py"
-    mutants = (
-        load_mutants(mutants_file.read_text(encoding="utf-8"), str(mutants_file))
-        if mutants_file.is_file()
-        else []
-    )
+    text = mutants_file.read_text(encoding="utf-8") if mutants_file.is_file() else ""
+    mutants = load_mutants(text, str(mutants_file))
+    answers = load_right_answers(text, str(mutants_file))
     with (
         tempfile.TemporaryDirectory() as folder,
         concurrent.futures.ThreadPoolExecutor(workers) as pool,
     ):
-        prover = _Prover(lab, assessor, pathlib.Path(folder))
+        prover = _Prover(lab, assessor, forks, pathlib.Path(folder))
         # first the solutions: they ask for the reference's results, which all others compare with
         proofs = [pool.submit(prover.solution, exercise) for exercise in exercises]
         for exercise in exercises:
@@ -79,9 +92,26 @@ def verify(lab: Lab, assessor: Assessor, workers: int = 2, only: str | None = No
             proofs.append(pool.submit(prover.stub, exercise))
             proofs.append(pool.submit(prover.planted, exercise))
             proofs += [pool.submit(prover.mutant, exercise, m) for m in of_exercise]
+            proofs += [pool.submit(prover.right, exercise, a) for a in answers if a.exercise == exercise.id]
         for proof in proofs:
             findings += proof.result()
     return findings
+
+
+def mutated(
+    lab: Lab, assessor: Assessor, forks: Forks, workers: int = 2, only: str | None = None, sample: int = 0
+) -> Iterator[tuple[Exercise, Score]]:
+    """What becomes of the automatic mutants of each exercise."""
+    with tempfile.TemporaryDirectory() as folder:
+        prover = _Prover(lab, assessor, forks, pathlib.Path(folder))
+        for exercise in lab.exercises:
+            if only is not None and exercise.id != only:
+                continue
+
+            def assess(target: Target, mutation: Mutation, exercise: Exercise = exercise) -> Verdict:
+                return prover.verdict(exercise, {target: mutate.source_of(target, mutation)})
+
+            yield exercise, mutate.mutate(lab, exercise, assess, hidden_checks(lab), sample, workers)
 
 
 def check_files(lab: Lab) -> list[pathlib.Path]:
@@ -159,9 +189,10 @@ class _Prover:
       folder: for the file that has all checks, which is written here.
     """
 
-    def __init__(self, lab: Lab, assessor: Assessor, folder: pathlib.Path) -> None:
+    def __init__(self, lab: Lab, assessor: Assessor, forks: Forks, folder: pathlib.Path) -> None:
         self.lab = lab
         self.assessor = assessor
+        self.forks = forks
         # Each file in a namespace of its own, and under its own name: they may define helpers of one name.
         texts = [(str(path), path.read_text(encoding="utf-8")) for path in check_files(lab)]
         self.checks = folder / "all_checks.py"
@@ -176,7 +207,7 @@ class _Prover:
         sources = {t: in_its_class(t, reference_function(t).source) for t in exercise.targets} | changed
         text = _preamble(self.lab) + "\n\n\n".join(sources.values()) + "\n"
         file = LearnerSource(f"{exercise.id}.py", text, self.lab.names)
-        return self.assessor.assess(self.lab, exercise, file, checks_file=self.checks, seed=seed)
+        return self.assessor.assess(self.lab, exercise, file, checks_file=self.checks, seed=seed, spare=self.forks)
 
     def stub(self, exercise: Exercise) -> list[Finding]:
         """Run although it is a stub: each check must end in the NotImplementedError, or show that it was swallowed."""
@@ -211,6 +242,24 @@ class _Prover:
                         Finding(exercise.id, "solution", f"{text}. Is it meant? Then use `raised`.")
                     )
         return findings
+
+    def right(self, exercise: Exercise, answer: RightAnswer) -> list[Finding]:
+        """A right answer that is not the reference's passes every check."""
+        targets = {target.name: target for target in exercise.targets}
+        if len(targets) == 1:
+            targets[""] = exercise.targets[0]
+        unknown = answer.functions.keys() - targets
+        if unknown:
+            return [Finding(exercise.id, "right", f"{answer.how}: the exercise has no target {min(unknown)!r}")]
+        changed = {targets[name]: named_as(targets[name], source) for name, source in answer.functions.items()}
+        found = self.verdict(exercise, changed)
+        if found.status in (verdicts.BROKEN, verdicts.TODO):
+            return [Finding(exercise.id, "right", f"{answer.how}: {found.sentence}")]
+        return [
+            Finding(exercise.id, "right", f"{answer.how}: {r.check.name} refuses it. {r.sentence} {r.difference}")
+            for r in found.results
+            if r.status != verdicts.PASS
+        ]
 
     def planted(self, exercise: Exercise) -> list[Finding]:
         """A function that raises is noticed: it is what runs."""

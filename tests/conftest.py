@@ -22,6 +22,7 @@ from importlib.metadata import version
 
 import hypothesis
 import pytest
+import tails
 
 from jitkit import core
 from jitkit.base import config, report
@@ -55,6 +56,7 @@ ACCEPTED_SKIPS = (
 WITHOUT_TAILS = "not tail"
 CHEAP_COMPILES = (
     "--xla_backend_optimization_level=0",
+    "--xla_cpu_parallel_codegen_split_count=1",  # or each program becomes several modules for LLVM: a fifth of its time
     "--xla_llvm_disable_expensive_passes=true",
     *(
         ["--xla_cpu_use_fusion_emitters=false"] if version("jaxlib") < "0.11" else []
@@ -66,6 +68,7 @@ def pytest_configure(config):
     """Tell XLA, and the processes that tests start, before one of them is asked for."""
     config.addinivalue_line("markers", "tail: takes long for what it finds; in `make test-all`")
     if config.option.markexpr == WITHOUT_TAILS:
+        tails.with_tails = False
         os.environ["XLA_FLAGS"] = " ".join(CHEAP_COMPILES)
 
 
@@ -116,6 +119,15 @@ def pytest_runtest_makereport(item, call):
             test_report.longrepr = (
                 f"{item.nodeid} was skipped, and its reason is none of {ACCEPTED_SKIPS}: {reason}"
             )
+
+
+@pytest.fixture
+def nothing_old_to_walk():
+    """Whoever looks for what holds a leaked tracer goes over all objects that there are, several times for each trace: those
+    of before the test are set aside. Without it such a test takes twenty seconds at the end of a long run.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

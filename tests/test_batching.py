@@ -334,6 +334,7 @@ def test_a_leaked_tracer_is_met_where_it_is_used(jax, jnp):
     ]
 
 
+@pytest.mark.usefixtures("nothing_old_to_walk")
 @same_as_jax
 def test_a_leaked_tracer_is_found_at_the_end_of_its_trace(jax, jnp):
     leaked = []

@@ -336,7 +336,7 @@ def test_what_a_traced_value_cannot_do_is_said_as_in_jax(jax, jnp, conversion):
         return x
 
     for value in (1.0, np.ones(3, np.float32), 1, True, np.ones((1, 1), np.int8)):
-        jax.jit(f)(value)
+        jax.jit(f).trace(value)
     return found
 
 
@@ -461,6 +461,7 @@ def test_a_leaked_tracer_still_tells_its_shape():
     assert repr(kept[0]) == "JitTracer(float32[2,3])"
 
 
+@pytest.mark.usefixtures("nothing_old_to_walk")
 @same_as_jax
 def test_checking_leaks_raises_where_the_leak_happens(jax, jnp):
     kept = []
@@ -494,6 +495,7 @@ def test_checking_leaks_raises_where_the_leak_happens(jax, jnp):
     return found, jax.jit(leaky)(2.0)
 
 
+@pytest.mark.usefixtures("nothing_old_to_walk")
 def test_checking_leaks_names_the_place_that_keeps_the_tracer():
     kept = {}
 

@@ -144,6 +144,7 @@ def test_errors_of_the_runtime_are_caught_under_both_names():
 log: list = []
 
 
+@pytest.mark.usefixtures("nothing_old_to_walk")
 def test_a_leak_is_the_class_and_first_line_of_jax_and_says_where_the_tracer_is_kept():
     with jax.checking_leaks(), pytest.raises(Exception, match="Leaked") as caught:
         jax.jit(lambda x: log.append(x))(1.0)
@@ -154,6 +155,7 @@ def test_a_leak_is_the_class_and_first_line_of_jax_and_says_where_the_tracer_is_
     gc.unfreeze()  # what the collection of tests has made is looked through, too
     ours = errors.leaked_tracer_error("jit", [tracer])
     log.clear()
+    gc.freeze()
     assert type(ours) is type(caught.value) is Exception
     assert str(ours).splitlines()[0] == str(caught.value).splitlines()[0]
     assert "FakeTracer(float32[3])\nIt came from there." in str(ours)
@@ -173,6 +175,7 @@ def kept_by(keep):
     return message
 
 
+@pytest.mark.usefixtures("nothing_old_to_walk")
 def test_a_leak_through_an_attribute_or_a_dict_or_a_closure_is_described():
     def attribute(tracer):
         model = Model()

@@ -304,6 +304,7 @@ def test_the_mended_program_gives_what_it_gives_in_jax(name):
 # --- the checker of leaks ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("nothing_old_to_walk")
 @same_as_jax
 def test_the_checker_finds_the_leak_when_the_function_returns(jax, jnp):
     kept = []

@@ -62,6 +62,7 @@ def test_ranks_that_differ_can_be_refused_in_a_block(jax, jnp):
     return add("allow"), kind, line.split(" For more")[0]  # the address of the page depends on the version
 
 
+@pytest.mark.usefixtures("nothing_old_to_walk")
 @same_as_jax
 def test_leaks_are_found_in_a_block(jax, jnp):
     def leak():

@@ -13,8 +13,7 @@ import subprocess
 import sys
 import textwrap
 import tokenize
-
-import pytest
+from collections.abc import Callable, Iterable
 
 ROOT = pathlib.Path(__file__).parents[1]
 PACKAGE = ROOT / "jitkit"
@@ -85,10 +84,19 @@ def name_of(path: pathlib.Path) -> str:
 
 
 SOURCES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in SOURCES.items()}
 REFERENCE = [name for name in SOURCES if name.split(".")[0] not in ("kata", "bench")]
 MODULES = [name for name in REFERENCE if SOURCES[name].name != "__init__.py"]
-every_module = pytest.mark.parametrize("name", list(SOURCES))
+
+
+@functools.cache
+def tree_of(name: str) -> ast.Module:
+    """The syntax of a module, read when a test asks: every worker collects this file, and few run it."""
+    return ast.parse(SOURCES[name].read_text(encoding="utf-8"))
+
+
+def found_in(names: Iterable[str], look: Callable[[str], object]) -> dict[str, object]:
+    """What a rule finds, by module: nothing, where all keep to it. One test a rule, since a test a file costs more than the rule."""
+    return {name: found for name in names if (found := look(name))}
 
 
 @functools.cache
@@ -100,7 +108,7 @@ def imports(name: str) -> list[tuple[int, str]]:
     elif name == "__init__":
         package = ["jitkit"]
     found = []
-    for node in ast.walk(TREES[name]):
+    for node in ast.walk(tree_of(name)):
         if isinstance(node, ast.Import):
             found += [(node.lineno, alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -134,18 +142,17 @@ def test_every_module_has_a_room():
     assert {name.split(".")[0] for name in SOURCES} <= set(POSITION)
 
 
-@every_module
-def test_imports_point_down(name):
+def test_imports_point_down():
     """Whoever reads from the ground up has always read what a module stands on; and there is no cycle to be
-    hidden.
+    hidden. What must reach up is a slot that is filled from there.
     """
-    here = name.split(".")[0]
-    up = [
-        other
-        for other in own_imports(name)
-        if other.split(".")[0] != here and POSITION[other.split(".")[0]] > POSITION[here]
-    ]
-    assert not up, f"jitkit.{name} imports {up}, which stand above it: fill a slot from there instead"
+
+    def above(name):
+        here = name.split(".")[0]
+        rooms = {other: other.split(".")[0] for other in own_imports(name)}
+        return [other for other, room in rooms.items() if room != here and POSITION[room] > POSITION[here]]
+
+    assert found_in(SOURCES, above) == {}
 
 
 def test_no_modules_import_each_other():
@@ -154,32 +161,36 @@ def test_no_modules_import_each_other():
     assert list(graphlib.TopologicalSorter(graph).static_order())
 
 
-@every_module
-def test_imports_stand_at_module_top(name):
+def test_imports_stand_at_module_top():
     """An import inside a function hides a cycle, and costs time in every call.
 
     What few programs need, and every start would pay for, comes by `importlib.import_module` with a literal name, which the
     rules about directions see; what mypy has to know of it stands at the top, under `if TYPE_CHECKING`.
     """
-    for_mypy = [node for node in TREES[name].body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
-    at_top = [*TREES[name].body, *(each for node in for_mypy for each in node.body)]
-    inside = [
-        node.lineno
-        for node in ast.walk(TREES[name])
-        if isinstance(node, (ast.Import, ast.ImportFrom)) and node not in at_top
-    ]
-    assert not inside, f"jitkit.{name} imports inside of something, at lines {inside}"
+
+    def lines_inside(name):
+        body = tree_of(name).body
+        for_mypy = [node for node in body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+        at_top = {*body, *(each for node in for_mypy for each in node.body)}
+        return [
+            node.lineno
+            for node in ast.walk(tree_of(name))
+            if isinstance(node, (ast.Import, ast.ImportFrom)) and node not in at_top
+        ]
+
+    assert found_in(SOURCES, lines_inside) == {}
 
 
-@every_module
-def test_only_the_runtime_imports_jax(name):
+def test_only_the_runtime_imports_jax():
     """The point is to write what JAX does, and one gate can be read, guarded, and mended when jaxlib
     changes.
     """
-    if name in GATES or name.startswith("bench."):  # bench measures beside JAX
-        return
-    found = [(line, target) for line, target in imports(name) if target.split(".")[0] in ("jax", "jaxlib")]
-    assert not found, f"jitkit.{name} imports {found}"
+
+    def of_jax(name):
+        return [(line, target) for line, target in imports(name) if target.split(".")[0] in ("jax", "jaxlib")]
+
+    behind_the_gate = [n for n in SOURCES if n not in GATES and not n.startswith("bench.")]  # bench measures beside JAX
+    assert found_in(behind_the_gate, of_jax) == {}
 
 
 def test_the_runtime_uses_jax_for_devices_and_buffers_only():
@@ -190,7 +201,7 @@ def test_the_runtime_uses_jax_for_devices_and_buffers_only():
     used = {
         node.attr
         for name in room
-        for node in ast.walk(TREES[name])
+        for node in ast.walk(tree_of(name))
         if isinstance(node, ast.Attribute)
         and isinstance(node.value, ast.Attribute)
         and node.value.attr == "jax"
@@ -199,12 +210,14 @@ def test_the_runtime_uses_jax_for_devices_and_buffers_only():
     assert used <= GATE_NAMES
 
 
-@pytest.mark.parametrize("name", REFERENCE)
-def test_the_reference_does_not_know_the_course(name):
+def test_the_reference_does_not_know_the_course():
     """The reference is the answer key: it must run, and be read, without what is built around it."""
-    above = [other for other in own_imports(name) if other.split(".")[0] in ("kata", "bench")]
-    assert not above
-    assert not [target for _, target in imports(name) if target.split(".")[0] in ("grading", "matplotlib")]
+
+    def of_the_course(name):
+        above = [other for other in own_imports(name) if other.split(".")[0] in ("kata", "bench")]
+        return above + [target for _, target in imports(name) if target.split(".")[0] in ("grading", "matplotlib")]
+
+    assert found_in(REFERENCE, of_the_course) == {}
 
 
 # --- without jax --------------------------------------------------------------------------------------------
@@ -290,19 +303,19 @@ def test_what_few_programs_need_is_not_imported_at_the_start():
 # --- what modules say of themselves -------------------------------------------------------------------------
 
 
-@every_module
-def test_every_module_says_in_its_first_line_what_it_is(name):
-    """A reader who opens the folder chooses by these lines."""
-    docstring = ast.get_docstring(TREES[name]) or ""
-    first = docstring.split("\n")[0]
-    assert len(first.split()) >= 2, f"jitkit.{name} does not say what it is"
-    assert len(docstring.splitlines()) <= 28, f"the essay of jitkit.{name} is longer than 25 lines"
+def test_every_module_says_in_its_first_line_what_it_is():
+    """A reader who opens the folder chooses by these lines; and 25 lines are enough before the code."""
+
+    def complaint(name):
+        lines = (ast.get_docstring(tree_of(name)) or "").splitlines() or [""]
+        return "does not say what it is" * (len(lines[0].split()) < 2) or "an essay" * (len(lines) > 28)
+
+    assert found_in(SOURCES, complaint) == {}
 
 
-@pytest.mark.parametrize("name", list(ARROWS))
-def test_a_stage_begins_with_its_arrow(name):
+def test_a_stage_begins_with_its_arrow():
     """README and docs show these lines; they are kept here, and nowhere by hand."""
-    assert ast.get_docstring(TREES[name]).split("\n")[0] == ARROWS[name]
+    assert {name: ast.get_docstring(tree_of(name)).split("\n")[0] for name in ARROWS} == ARROWS
 
 
 def test_the_arrows_chain():
@@ -347,53 +360,59 @@ def defined_names(path: pathlib.Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_a_module_names_its_counterpart_in_jax(name):
+def test_a_module_names_its_counterpart_in_jax():
     """A reader goes from ours to JAX's, and finds it there: in the oldest JAX that we support as in the
-    newest.
+    newest. The last line of the docstring is such as `JAX: jax/_src/core.py:Primitive`.
     """
-    last = (ast.get_docstring(TREES[name]) or "").splitlines()[-1]
-    match = re.fullmatch(r"JAX: (jax/[\w/]+\.py):(\w+(?:\.\w+)?)", last)
-    assert match, (
-        f"the docstring of jitkit.{name} must end with a line such as `JAX: jax/_src/core.py:Primitive`, not "
-        f"{last!r}"
-    )
     (folder,) = importlib.util.find_spec("jax").submodule_search_locations
-    path = pathlib.Path(folder).parent / match[1]
-    assert path.is_file(), f"jitkit.{name} refers to {match[1]}, which the installed JAX does not have"
-    assert match[2] in defined_names(path), f"{match[1]} has no {match[2]}"
+
+    def complaint(name):
+        last = (ast.get_docstring(tree_of(name)) or "").splitlines()[-1]
+        match = re.fullmatch(r"JAX: (jax/[\w/]+\.py):(\w+(?:\.\w+)?)", last)
+        if not match:
+            return f"the docstring ends with {last!r}"
+        path = pathlib.Path(folder).parent / match[1]
+        if not path.is_file():
+            return f"the installed JAX does not have {match[1]}"
+        return "" if match[2] in defined_names(path) else f"{match[1]} has no {match[2]}"
+
+    assert found_in(MODULES, complaint) == {}
 
 
 # --- what is not written here -------------------------------------------------------------------------------
 
 SUPPRESSION = re.compile(r"#\s*(type:\s*ignore|noqa|pyright:|mypy:|ruff:|pylint:|pragma)", re.IGNORECASE)
 NOTE_TO_SELF = re.compile(r"#\s*(TODO|FIXME|XXX|HACK)\b")
-PYTHON_FILES = sorted(path for folder in ("jitkit", "tests") for path in (ROOT / folder).rglob("*.py"))
 
 
-@pytest.mark.parametrize("path", PYTHON_FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_nothing_is_suppressed_or_put_off(path):
+def test_nothing_is_suppressed_or_put_off():
     """A check that is switched off in one line is off for good; a note to oneself is an issue that nobody
     tracks.
     """
-    text = path.read_text(encoding="utf-8")
-    comments = [
-        token
-        for token in tokenize.generate_tokens(io.StringIO(text).readline)
-        if token.type == tokenize.COMMENT
-    ]
-    assert not [c.start[0] for c in comments if SUPPRESSION.match(c.string) or NOTE_TO_SELF.match(c.string)]
+    found = {}
+    for path in (path for folder in ("jitkit", "tests") for path in (ROOT / folder).rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if SUPPRESSION.search(text) or NOTE_TO_SELF.search(text):  # in a comment, or in a string such as this test's
+            found |= {
+                (str(path.relative_to(ROOT)), token.start[0]): token.string
+                for token in tokenize.generate_tokens(io.StringIO(text).readline)
+                if token.type == tokenize.COMMENT
+                and (SUPPRESSION.match(token.string) or NOTE_TO_SELF.match(token.string))
+            }
+    assert found == {}
 
 
-@every_module
-def test_every_assertion_says_what_we_believed(name):
+def test_every_assertion_says_what_we_believed():
     """An assertion that fails accuses us: it must say of what."""
-    assert not [
-        node.lineno for node in ast.walk(TREES[name]) if isinstance(node, ast.Assert) and node.msg is None
-    ]
+
+    def silent(name):
+        return [
+            node.lineno for node in ast.walk(tree_of(name)) if isinstance(node, ast.Assert) and node.msg is None
+        ]
+
+    assert found_in(SOURCES, silent) == {}
 
 
-@every_module
-def test_no_names_are_imported_wholesale(name):
+def test_no_names_are_imported_wholesale():
     """With `import *` a reader cannot tell where a name comes from."""
-    assert not [target for _, target in imports(name) if target.endswith(".*")]
+    assert found_in(SOURCES, lambda name: [target for _, target in imports(name) if target.endswith(".*")]) == {}

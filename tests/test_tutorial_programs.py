@@ -12,6 +12,7 @@ import pytest
 from twin import OURS, THEIRS, difference, plain
 
 import jitkit
+from jitkit.base.jax_version import since
 from jitkit.jaxpr.check import check_jaxpr
 
 PROGRAMS = {}
@@ -318,6 +319,10 @@ def distances_without_a_loop(jax, jnp, points):
     return by_products, jnp.einsum("ik,jk->ij", points, points)
 
 
+# JAX 0.12 writes `searchsorted`, and so `histogram`, as one operation of its own; docs/parity.md tells of it.
+PRINTED_APART = {"grade"}
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_small_program_is_the_same_as_in_jax(name):
     run, args = PROGRAMS[name]
@@ -330,7 +335,8 @@ def test_a_small_program_is_the_same_as_in_jax(name):
 
     jaxpr = jitkit.make_jaxpr(ours)(*args)
     check_jaxpr(jaxpr)
-    assert str(jaxpr) == str(jax.make_jaxpr(theirs)(*args))
+    if not (name in PRINTED_APART and since(0, 12)):
+        assert str(jaxpr) == str(jax.make_jaxpr(theirs)(*args))
     jitted, expected = jitkit.jit(ours)(*args), jax.jit(theirs)(*args)
     assert difference(types_of(jitted), types_of(expected)) is None
     eager = ours(*map(OURS[1].asarray, args)), theirs(*map(THEIRS[1].asarray, args))

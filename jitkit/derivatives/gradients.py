@@ -90,7 +90,7 @@ def value_and_grad(
         for leaf in tree_leaves(some):
             check_input("grad", leaf, holomorphic, allow_int)
         value, fun_vjp, *aux = vjp(fun_of_some, *some, has_aux=has_aux)
-        _check_scalar(value)
+        check_scalar(value)
         check_output("grad", value, holomorphic)
         grads = fun_vjp(lax.full_like(value, 1, shape=()))
         grads = grads if isinstance(numbers, tuple) else grads[0]
@@ -135,7 +135,8 @@ def fix_others(
     return fun_of_some, [args[i] for i in positions]
 
 
-def _check_scalar(value: Any) -> None:
+def check_scalar(value: Any) -> None:
+    """TypeError for a result that has no gradient: what is no array, or not a single number."""
     message = "Gradient only defined for scalar-output functions. Output"
     mend = "\nReduce it to one number (`.sum()`, `.mean()`), or use jacrev for all derivatives of an array."
     try:

@@ -97,7 +97,12 @@ class DualTrace(Trace):
         return primal if type(tangent) is Zero or is_float0(tangent) else DualTracer(self, primal, tangent)
 
     def process_primitive(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Apply a primitive to pairs. Where nothing changes, it is an operation of the trace around."""
+        """What an operation of the function becomes: its operands are of this trace, pairs of a value and a tangent, or not.
+
+        Where no operand has a tangent (all are `Zero`), it is an operation of the trace around, `self.parent`, on the values. Else
+        `self.differentiate` gives the results and their tangents, lists of them for a primitive of `multiple_results`, and
+        each result is paired with its own (`with_tangent`).
+        """
         primals, tangents = self.pairs(args)
         if all(type(t) is Zero for t in tangents):
             with core.set_current_trace(self.parent):
@@ -168,10 +173,15 @@ def jvp(
     tangents: Sequence[Any],
     aux: list[Any] | None = None,
 ) -> tuple[list[Any], list[Any]]:
-    """Call `fun`, which takes and returns flat lists, on values with tangents, of which some may be Zero; return its
-    results, and their tangents, of which some may be Zero.
+    """Call `fun` once, on values with tangents; return its results, and their tangents, of which some may be Zero.
 
-    `fun` may put more values into the list `aux`: those lose their tangents.
+    It is called under a `JVPTrace` around which is the current trace. The trace ends when the call has, also by an error:
+    whoever uses its tracers later is told so.
+
+    Args:
+      fun: takes values, and returns a list of them.
+      primals, tangents: its arguments, and how each changes; Zero for one that does not.
+      aux: a list into which `fun` may put more values. Those lose their tangents.
     """
     trace = JVPTrace(core.current_trace())
     try:
@@ -189,7 +199,13 @@ def jvp_jaxpr(
     jaxpr: Jaxpr, nonzero: tuple[bool, ...], instantiate: tuple[bool, ...] | bool
 ) -> tuple[Jaxpr, tuple[bool, ...]]:
     """The jaxpr of pairs: from the inputs, then the tangents of those that are `nonzero`, to the outputs, then those
-    tangents of them that are not Zero; and which these are. `instantiate` says which are to be arrays in any case.
+    tangents of them that are not Zero; and which these are.
+
+    Args:
+      jaxpr: closed.
+      nonzero: for each input, whether it has a tangent. The others do not change.
+      instantiate: for each output, or for all of them, whether its tangent is to be an array in any case
+        (`instantiate_zeros`), and then counts as not Zero.
     """
     count, avals = len(jaxpr.invars), jaxpr.in_avals
     always = (instantiate,) * len(jaxpr.outvars) if isinstance(instantiate, bool) else instantiate

@@ -116,10 +116,18 @@ class PartialTrace(Trace):
         return tangent if self.is_tangent(tangent) else zero_tangent(primal)
 
     def process_primitive(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Hand the operation to the trace that it belongs to."""
-        if not any(map(self.is_tangent, args)):
-            with core.set_current_trace(self.parent):
-                return primitive.bind(*args, **params)
+        """An operation of a rule for pairs: done now, by the trace around, `self.parent`, if none of its operands is a tangent;
+        else written down (`self.write_down`), for tangents have no values yet.
+        """
+        if any(map(self.is_tangent, args)):
+            return self.write_down(primitive, args, params)
+        with core.set_current_trace(self.parent):
+            return primitive.bind(*args, **params)
+
+    def write_down(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Leave an operation on tangents to the trace that writes. What an operation of several results computes without
+        tangents, it computes now.
+        """
         if primitive in partial_eval_rules:
             return partial_eval_rules[primitive](self, *args, **params)
         with core.set_current_trace(self.tangents):
@@ -174,9 +182,20 @@ def linearize(
     debug_info: DebugInfo,
     aux: list[Any] | None = None,
 ) -> tuple[list[Any], LinearProgram]:
-    """Call `fun`, which takes and returns flat lists, and write down what it does to tangents.
+    """Call `fun` once on values, and write down what it does to tangents.
 
-    `fun` may put more values into the list `aux`: those lose their tangents.
+    Two traces see to it: a `DynamicJaxprTrace` for tangents, and a `LinearizeTrace` for the function, whose arguments pair each
+    value with a new argument of the other (`trace.new_arg(value, type of its tangent)`). Around both is the current trace. `finish` makes
+    a program of what was written. Both traces end when the call has, also by an error.
+
+    Args:
+      fun: takes values, and returns a list of them.
+      primals: its arguments.
+      debug_info: what the program is called.
+      aux: a list into which `fun` may put more values. Those lose their tangents.
+
+    Returns:
+      The results of `fun`, and the program for tangents.
     """
     parent = core.current_trace()
     tangent_trace = DynamicJaxprTrace(parent, debug_info)
@@ -187,13 +206,13 @@ def linearize(
             outs, tangents = trace.pairs(fun(*tracers))
         if aux is not None:
             aux[:] = map(trace.strip, aux)
-        return outs, _finish(tangent_trace, tangents, debug_info)
+        return outs, finish(tangent_trace, tangents, debug_info)
     finally:
         trace.end()
         tangent_trace.end()
 
 
-def _finish(trace: DynamicJaxprTrace, tangents: Sequence[Any], debug_info: DebugInfo) -> LinearProgram:
+def finish(trace: DynamicJaxprTrace, tangents: Sequence[Any], debug_info: DebugInfo) -> LinearProgram:
     """The jaxpr of what was written, without what no result depends on."""
     written = trace.to_jaxpr([t for t in tangents if type(t) is not Zero], debug_info.with_unknown_names())
     jaxpr, _ = dce_jaxpr(written, True, instantiate=True)
@@ -267,7 +286,7 @@ def _two_jaxprs(
     """What two traces wrote, as jaxprs: the first computes `outs` and what the second closed over, but for what is in
     `sources`, by `id`. `prune` says whether what nobody needs is left out of it.
     """
-    written, nonzero = _finish(second, tangents, info)
+    written, nonzero = finish(second, tangents, info)
     if not prune:
         written = _in_order_of_need(written)
     forwarded = tuple(sources.get(id(x)) for x in written.consts)

@@ -128,16 +128,27 @@ def defjvp(primitive: Primitive, *shares: Share | None) -> None:
 
     A share is only asked where the operand's tangent is no Zero.
     """
-    primitive_jvps[primitive] = functools.partial(_sum_of_shares, primitive, shares)
+    primitive_jvps[primitive] = functools.partial(sum_of_shares, primitive, shares)
 
 
-def _sum_of_shares(
+def sum_of_shares(
     primitive: Primitive,
     shares: Sequence[Share | None],
     primals: Sequence[Any],
     tangents: Sequence[Any],
     **params: Any,
 ) -> tuple[Any, Any]:
+    """The rule for pairs of an operation to whose tangent each operand contributes a share of its own: the result and its
+    tangent.
+
+    Args:
+      shares: one for each operand: `share(tangent, result, *primals, **params)` is what a change of this operand alone does
+        to the result; None for an operand that contributes nothing.
+      primals: the operands, which `primitive.bind` takes, with `params`.
+      tangents: theirs. For one that is a `Zero`, no share is asked.
+
+    The tangent is the sum of the shares (`add_tangents`). Where there are none, it is `zero_tangent(result)`.
+    """
     out = primitive.bind(*primals, **params)
     parts = [
         share(t, out, *primals, **params)

@@ -45,48 +45,69 @@ def backward_pass(
     cotangents: Sequence[Any],
     before: Sequence[Any] = (),
 ) -> list[Any]:
-    """The cotangents of those inputs that are an UndefinedPrimal, in which the jaxpr is linear, and None for the others.
+    """The cotangents of those inputs in which the jaxpr is linear, and None for the others.
 
-    `cotangents` are those of the outputs. Some of them, and of the result, may be Zero. An equation that reads nothing
-    linear is computed first. `before` are cotangents that the first linear inputs have already.
+    The linear equations are read from the last to the first. The rule of a primitive, `transpose_rule(primitive)`, is called with
+    the cotangent of its result (a list for `multiple_results`) and with its operands, an UndefinedPrimal for a linear one; it
+    returns a cotangent for each operand, None where there is none. The cotangent of a value is the sum (`add_tangents`) of
+    what it is told by every equation that reads it, and for an output by the caller; a Zero of the type
+    `tangent_aval(var.aval)` where nobody tells it anything.
+
+    Args:
+      jaxpr: a linear program; `consts` are the values of its constvars.
+      inputs: an UndefinedPrimal for each linear input, values for the others.
+      cotangents: those of the outputs. Some may be Zero; if all are, and nothing is done for its effects, no rule is asked.
+      before: cotangents that the first linear inputs have already.
     """
     if all(type(ct) is Zero for ct in cotangents) and not jaxpr.effects:
         return [Zero(x.aval) if is_undefined(x) else None for x in inputs]
-    env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
-    env.update(zip(jaxpr.invars, inputs, strict=True))
-    linear_invars = [var for var, x in zip(jaxpr.invars, inputs, strict=True) if is_undefined(x)]
-    totals: dict[Var, Any] = dict(zip(linear_invars, before, strict=False))
-
-    def read(atom: Atom) -> Any:
-        return literal_value(atom) if isinstance(atom, Literal) else env[atom]
+    values, linear = linear_equations(jaxpr, consts, inputs)
+    linear_inputs = [var for var, x in zip(jaxpr.invars, inputs, strict=True) if is_undefined(x)]
+    totals: dict[Var, Any] = dict(zip(linear_inputs, before, strict=False))
 
     def add(atom: Atom, ct: Any) -> None:
-        if ct is not None and isinstance(atom, Var) and is_undefined(env[atom]):
+        if ct is not None and isinstance(atom, Var) and is_undefined(values[atom]):
             totals[atom] = add_tangents(totals[atom], ct) if atom in totals else ct
 
     def total(var: Var) -> Any:
         return totals.pop(var) if var in totals else Zero(tangent_aval(var.aval))
 
-    linear: list[JaxprEqn] = []
-    for eqn in jaxpr.eqns:
-        operands = [read(atom) for atom in eqn.invars]
-        if any(map(is_undefined, operands)):
-            linear.append(eqn)
-            env.update((var, UndefinedPrimal(tangent_aval(var.aval))) for var in eqn.outvars)
-        else:
-            results = eqn.primitive.bind(*operands, **eqn.params)
-            env.update(
-                zip(eqn.outvars, results if eqn.primitive.multiple_results else [results], strict=True)
-            )
     for atom, ct in zip(jaxpr.outvars, cotangents, strict=True):
         add(atom, ct)
     for eqn in reversed(linear):
         cts = [total(var) for var in eqn.outvars]
         given = cts if eqn.primitive.multiple_results else cts[0]
-        rule = transpose_rule(eqn.primitive)
-        for atom, ct in zip(eqn.invars, rule(given, *map(read, eqn.invars), **eqn.params), strict=True):
+        operands = [read(values, atom) for atom in eqn.invars]
+        found = transpose_rule(eqn.primitive)(given, *operands, **eqn.params)
+        for atom, ct in zip(eqn.invars, found, strict=True):
             add(atom, ct)
     return [total(var) if is_undefined(x) else None for var, x in zip(jaxpr.invars, inputs, strict=True)]
+
+
+def linear_equations(
+    jaxpr: Jaxpr, consts: Sequence[Any], inputs: Sequence[Any]
+) -> tuple[dict[Var, Any], list[JaxprEqn]]:
+    """The value of each variable, an UndefinedPrimal for those that depend on a linear input; and the equations that read
+    such a one, in their order. The others are computed.
+    """
+    values: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
+    values.update(zip(jaxpr.invars, inputs, strict=True))
+    linear: list[JaxprEqn] = []
+    for eqn in jaxpr.eqns:
+        operands = [read(values, atom) for atom in eqn.invars]
+        if any(map(is_undefined, operands)):
+            linear.append(eqn)
+            values.update((var, UndefinedPrimal(tangent_aval(var.aval))) for var in eqn.outvars)
+        else:
+            results = eqn.primitive.bind(*operands, **eqn.params)
+            made = results if eqn.primitive.multiple_results else [results]
+            values.update(zip(eqn.outvars, made, strict=True))
+    return values, linear
+
+
+def read(values: dict[Var, Any], atom: Atom) -> Any:
+    """The value of an operand: that of a variable, or of a literal."""
+    return literal_value(atom) if isinstance(atom, Literal) else values[atom]
 
 
 @remembered

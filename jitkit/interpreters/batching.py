@@ -115,19 +115,20 @@ class BatchTrace(Trace):
         return lambda out: self.wrap(*self.unwrap(out)) if any(out is x for x in args) else out
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
-        """Do for all elements what `primitive` does to one, in the trace outside.
+        """Do for all elements what `primitive` does to one: by operations of the trace outside, `self.parent`.
 
-        Operands of which none is a batch need no rule: the primitive is bound as it is. Those of `higher_order`
+        Each operand is a batch of this trace, with an axis, or the same for all elements (`self.unwrap` tells). The rule
+        `primitive_batchers[primitive]` is called as `rule(self.axis, vals, dims, **params)`, and returns the result and where its
+        batch axis is, lists of both for a primitive of `multiple_results`; each result is wrapped again.
+
+        Operands of which none is a batch need no rule: the primitive is bound as it is, and nothing is wrapped. `higher_order`
         primitives may hide a batch axis or its name inside of a jaxpr, and are asked in any case.
 
-        NotImplementedError where there is no rule.
+        Raises:
+          NotImplementedError: there is no rule.
         """
-        vals: list[Any] = []
-        dims: list[Dim] = []
-        for x in args:
-            is_batch = type(x) is BatchTracer and x._trace is self
-            vals.append(x.val if is_batch else x)
-            dims.append(x.batch_dim if is_batch else None)
+        pairs = [self.unwrap(x) for x in args]
+        vals, dims = [val for val, _ in pairs], [dim for _, dim in pairs]
         with core.set_current_trace(self.parent):
             if primitive not in higher_order and dims.count(None) == len(dims):
                 return primitive.bind(*vals, **params)
@@ -174,7 +175,9 @@ broadcasting = _Broadcasting()
 
 
 def moveaxis(x: Any, source: int, destination: int) -> Any:
-    """x with one axis elsewhere, and the others in their order."""
+    """x with the axis `source` at the place `destination` of the result, and the others in their order (`x.transpose(axes)`). Where
+    nothing moves, it is x itself.
+    """
     if source == destination:
         return x
     axes = [axis for axis in range(np.ndim(x)) if axis != source]
@@ -190,7 +193,9 @@ def broadcast(x: Any, size: int, axis: int) -> Any:
 
 
 def move_to(x: Any, dim: Dim, destination: int, size: int) -> Any:
-    """x with its batch axis at `destination`; broadcast, if it has none."""
+    """x with its batch axis, which is at `dim`, at `destination`. With None for `dim` it has none, and gets one of this size
+    (`broadcast`).
+    """
     return broadcast(x, size, destination) if dim is None else moveaxis(x, dim, destination)
 
 
@@ -241,8 +246,17 @@ def defbroadcasting(primitive: Primitive) -> None:
 def broadcast_batcher(
     primitive: Primitive, axis: AxisData, vals: Sequence[Any], dims: Sequence[Dim], **params: Any
 ) -> Any:
-    """Batches of one shape with their axes at one place, and scalars: the operation as it is. Otherwise all axes go to the
-    front, where operands that are no batch have one of size 1, which stretches. Batches of scalars get axes behind.
+    """The rule of operations on each element of operands that are of one shape, or scalars: these stretch, and so do axes of
+    size 1, but nothing else does.
+
+    Where all batches have one shape and their axes at one place, and every other operand is a scalar, it is the operation as it is, and
+    the axis of the result is at that place. (An operand that is no batch may be a number of Python: `np.ndim` and
+    `np.shape` take those, too.) Otherwise all batch axes are moved to the front, where an operand that is no batch gets
+    an axis of size 1 unless it is a scalar. A batch of scalars has one axis then, and needs others of size 1 behind it, to have as many as
+    the others (`with_axes_behind`). Nothing is repeated in memory.
+
+    Returns:
+      The result and its place; for a primitive of `multiple_results` a list of results, and one of places.
     """
     shape, dim = next((x.shape, d) for x, d in zip(vals, dims, strict=True) if d is not None)
     for x, d in zip(vals, dims, strict=True):
@@ -253,12 +267,12 @@ def broadcast_batcher(
         return (out, [dim] * len(out)) if primitive.multiple_results else (out, dim)
     vals = [bdim_at_front(x, d, 1) if np.ndim(x) else x for x, d in zip(vals, dims, strict=True)]
     rank = max(map(np.ndim, vals))
-    vals = [x if d is None else _with_axes_behind(x, rank) for x, d in zip(vals, dims, strict=True)]
+    vals = [x if d is None else with_axes_behind(x, rank) for x, d in zip(vals, dims, strict=True)]
     out = primitive.bind(*vals, **params)
     return (out, [0] * len(out)) if primitive.multiple_results else (out, 0)
 
 
-def _with_axes_behind(x: Any, rank: int) -> Any:
+def with_axes_behind(x: Any, rank: int) -> Any:
     """x with as many axes of size 1 behind its own as it lacks."""
     missing = rank - np.ndim(x)
     if not missing:
@@ -267,19 +281,34 @@ def _with_axes_behind(x: Any, rank: int) -> Any:
 
 
 def defreducer(primitive: Primitive) -> None:
-    """For operations on one operand along the axes `axes`, which the result lacks."""
+    """For operations on one operand along the axes `axes`, which the result lacks: `reduction_batcher`."""
+    register_batcher(primitive)(functools.partial(reduction_batcher, primitive))
 
-    @register_batcher(primitive)
-    def rule(
-        axis: AxisData, vals: Sequence[Any], dims: Sequence[int], *, axes: Sequence[int], **params: Any
-    ) -> Any:
-        [x], [dim] = vals, dims
-        kept = dim - sum(axis < dim for axis in axes)
-        return primitive.bind(x, axes=shifted_by_numpy(axes, dim), **params), kept
+
+def reduction_batcher(
+    primitive: Primitive,
+    axis: AxisData,
+    vals: Sequence[Any],
+    dims: Sequence[int],
+    *,
+    axes: Sequence[int],
+    **params: Any,
+) -> Any:
+    """The rule of operations that reduce one operand along `axes`, which are those of an element, and which the result lacks.
+
+    In the batch the same axes may have other numbers (`shifted_by_numpy`). The batch axis stays, and those of the reduced axes that
+    stood before it are gone.
+
+    Returns:
+      The result, and where its batch axis is.
+    """
+    [x], [dim] = vals, dims
+    kept = dim - sum(reduced < dim for reduced in axes)
+    return primitive.bind(x, axes=shifted_by_numpy(axes, dim), **params), kept
 
 
 def shifted(axes: Sequence[int], dim: int) -> list[int]:
-    """What axes of an element are called in a batch whose axis is `dim`."""
+    """What axes of an element are called in a batch whose axis is at `dim`: those from there on stand one place later."""
     return [axis + (axis >= dim) for axis in axes]
 
 

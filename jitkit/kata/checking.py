@@ -15,6 +15,7 @@ dicts of them, and
 
     raised(f, *args, parts=[...])    the error that a call ends in; its message must have the parts
     Stablehlo(text, arguments)       a program, which is compared by running it
+    run_by_numpy(jaxpr, *args)       what a program computes, without compiling it
     Unordered(values)                values in any order
 """
 
@@ -25,9 +26,10 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from .engine.numpy_jaxpr import run_by_numpy
 from .engine.plain import Stablehlo, Unordered, raised
 
-__all__ = ["Check", "Stablehlo", "Unordered", "check", "load_checks", "raised"]
+__all__ = ["Check", "Stablehlo", "Unordered", "check", "load_checks", "raised", "run_by_numpy"]
 
 Program = Callable[[Any, Any], Any]
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from .. import core
 from ..base import traceback_util
+from ..base.jax_version import since
 from ..core import Primitive, ShapedArray, dtypes
 from ..core.operators import Operators
 from ..interpreters.batching import AxisData, Vals, defvectorized, moveaxis, register_batcher
@@ -108,6 +109,13 @@ def _convert_element_type(
         warnings.warn(message, np.exceptions.ComplexWarning, stacklevel=traceback_util.stacklevel())
     if type(operand) is int:  # wraps around in the new dtype, wherever it would not fit into int32
         return _known_scalar(np.asarray(operand).astype(new_dtype)[()], new_dtype, weak_type)
+    if isinstance(operand, np.ndarray) and since(0, 12):
+        # Known now: a constant of the new type, and no equation. Each is an object of its own, which is how constants are
+        # told apart.
+        operand = operand.astype(new_dtype, copy=False).view()
+        if weak_type and operand.ndim:
+            operand = array.from_host(operand, ShapedArray(operand.shape, new_dtype, weak_type))
+        return stage(operand) if operand.ndim else _known_scalar(operand[()], new_dtype, weak_type)
     if isinstance(operand, (bool, int, float, complex, np.generic)):
         if (old_dtype, old_weak_type) == (new_dtype, weak_type):
             return _known_scalar(operand, new_dtype, weak_type)

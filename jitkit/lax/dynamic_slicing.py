@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.jax_version import since
 from ..base.util import safe_map
 from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.ad_rules import (
@@ -34,7 +35,7 @@ from .creation import full, full_like
 from .elementwise import add, lt
 from .gather import GatherDimensionNumbers, batch_gather
 from .index_checks import GatherScatterMode
-from .joining import concatenate
+from .joining import concatenate, unstack
 from .scatter import ScatterDimensionNumbers, batch_scatter, scatter_p
 from .selection import select
 from .shaping import broadcast, broadcast_in_dim, expand_dims, squeeze
@@ -160,6 +161,8 @@ def _corner(operand: Any, start_indices: Any, allow_negative_indices: bool | Seq
             raise ValueError(f"Slice indices must be a 1D sequence, got {start_indices.shape}")
         if isinstance(start_indices, np.ndarray):
             start_indices = list(start_indices)
+        elif since(0, 12):
+            start_indices = unstack(start_indices)
         else:
             start_indices = [index_in_dim(start_indices, i, keepdims=False) for i in range(operand.ndim)]
     if isinstance(allow_negative_indices, bool):

@@ -167,7 +167,18 @@ defjvp(expm1_p, lambda g, y, x: mul(g, add(y, constant_like(y, 1))))
 defjvp(log_p, lambda g, y, x: div(g, x))
 defjvp(log2_p, lambda g, y, x: div(g, mul(x, log(constant_like(x, 2)))))
 defjvp(log1p_p, lambda g, y, x: div(g, add(x, constant_like(x, 1))))
-defjvp(logistic_p, lambda g, y, x: mul(g, mul(y, sub(constant_like(y, 1), y))))
+
+
+def jvp_logistic(g: Any, y: Any, x: Any) -> Any:
+    """The tangent of `y = logistic(x)`, which is 1 / (1 + exp(-x)), where that of x is `g`.
+
+    The derivative of the logistic function is y (1 - y): it needs no other function than y, which is known.
+    `constant_like(y, 1)` is a 1 of y's dtype.
+    """
+    return mul(g, mul(y, sub(constant_like(y, 1), y)))
+
+
+defjvp(logistic_p, jvp_logistic)
 
 defjvp(sin_p, lambda g, y, x: mul(g, cos(x)))
 defjvp(cos_p, lambda g, y, x: neg(mul(g, sin(x))))
@@ -199,7 +210,12 @@ defjvp(digamma_p, lambda g, y, x: mul(g, polygamma(constant_like(x, 1), x)))
 
 
 def unbroadcast(aval: Any, ct: Any) -> Any:
-    """The cotangent of an operand of this type, from one of what it was broadcast to: a sum along what was repeated."""
+    """The cotangent of an operand of this type, from one of what the operation broadcast it to.
+
+    Each element of the operand was used as often as it was repeated, and counts as much as all of these together: a sum
+    (`reduce_sum(ct, axes)`) along the axes that were broadcast. An operand is a scalar, which is broadcast to any shape, or has as
+    many axes as the result, of which those of size 1 may be stretched. The cotangent has the operand's shape.
+    """
     shape = np.shape(ct)
     if aval.shape == shape:
         return ct

@@ -52,8 +52,12 @@ def _transpose_sum(ct: Any, x: Any, *, axes: tuple[int, ...], out_sharding: None
     return [broadcast_in_dim(ct, x.aval.shape, tuple(np.delete(np.arange(x.aval.ndim), axes)))]
 
 
-def _jvp_extreme(g: Any, out: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
-    """The mean of the tangents of those elements that are the extreme."""
+def jvp_extreme(g: Any, out: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
+    """The tangent of `out`, the maximum or minimum of x along `axes`, where that of x is `g`.
+
+    It is the tangent of that element which is the extreme. Where several are, neither of them is more so than the others:
+    it is the mean of their tangents. `reshape` puts the axes back that `out` lacks, with size 1.
+    """
     shape = [1 if i in axes else size for i, size in enumerate(x.shape)]
     is_extreme = convert_element_type(eq(x, reshape(out, shape)), g.dtype)
     count = reduce_sum(is_extreme, axes)
@@ -127,8 +131,8 @@ def _along_the_first_axis(fun: Callable[..., Sequence[Any]], *args: Any) -> list
 
 
 deflinear(reduce_sum_p, _transpose_sum)
-defjvp(reduce_max_p, _jvp_extreme)
-defjvp(reduce_min_p, _jvp_extreme)
+defjvp(reduce_max_p, jvp_extreme)
+defjvp(reduce_min_p, jvp_extreme)
 primitive_jvps[reduce_prod_p] = _jvp_prod
 primitive_jvps[reduce_p] = _jvp_reduce
 defjvp_zero(reduce_and_p, reduce_or_p, reduce_xor_p, argmin_p, argmax_p)

@@ -13,6 +13,7 @@ JAX: jax/_src/numpy/util.py:promote_args
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -128,6 +129,8 @@ def _conversion(x: Any, aval: Any, dtype: Any, weak: bool) -> Step | None:
         and python_type is not bool
     ):
         return python_type
+    if isinstance(x, np.ndarray):  # an equation, as in JAX, whose functions are jitted: there it is a value of the trace
+        return functools.partial(lax.convert_element_type_p.bind, new_dtype=dtype, weak_type=weak)
     return lambda value: lax._convert_element_type(value, dtype, weak)
 
 

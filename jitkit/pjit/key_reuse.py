@@ -85,6 +85,10 @@ def _concatenate(eqn: JaxprEqn) -> Signature:
     return Signature(dict.fromkeys(range(len(eqn.invars)), _ALL), frozenset([0]), {})
 
 
+def _unstack(eqn: JaxprEqn) -> Signature:
+    return Signature({0: _ALL}, frozenset(range(len(eqn.outvars))), {})
+
+
 def _call(eqn: JaxprEqn) -> Signature:
     return signature(eqn.params["jaxpr"])
 
@@ -156,6 +160,7 @@ _RULES: dict[str, Callable[[JaxprEqn], Signature]] = {
     "scatter": _fixed(sinks=[2], forwards=[0]),
     "slice": _slice,
     "concatenate": _concatenate,
+    "unstack": _unstack,
     "jit": _call,
     "cond": _cond,
     "scan": _scan,

@@ -92,24 +92,42 @@ def vmap(
                 "vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments passed "
                 f"to the function, but got len(in_axes)={len(in_axes)}, len(args)={len(args)}"
             )
-        leaves, in_tree = tree_flatten((args, kwargs))
-        dims = _axis_of_each_argument(in_tree, in_axes)
-        size = _mapped_size(fun, in_tree, leaves, dims, axis_size)
-        dims = [None if dim is None else dim % len(_shape(x)) for x, dim in zip(leaves, dims, strict=True)]
-        out_trees: list[PyTreeDef] = []
-
-        def flat_fun(*leaves: Any) -> list[Any]:
-            args, kwargs = tree_unflatten(in_tree, leaves)
-            outs, out_tree = tree_flatten(fun(*args, **kwargs))
-            out_trees.append(out_tree)
-            return outs
-
-        axis = AxisData(axis_name, size)
-        outs, out_dims = batch(flat_fun, axis, leaves, dims)
-        return tree_unflatten(out_trees[0], _moved(axis, outs, out_dims, out_trees[0], out_axes))
+        return call_on_batches(fun, args, kwargs, in_axes, out_axes, axis_name, axis_size)
 
     mapped.__doc__ = _documentation(fun)
     return mapped
+
+
+def call_on_batches(
+    fun: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    in_axes: Any,
+    out_axes: Any,
+    axis_name: Hashable = None,
+    axis_size: int | None = None,
+) -> Any:
+    """Call `fun` once for all elements of its arguments; its result, a tree, with the batch axes where `out_axes` says.
+
+    The arguments are a tree, `(args, kwargs)`. Each of its leaves has an axis that is mapped over, or None
+    (`axis_of_each_argument`), and these axes have one size (`mapped_size`). An axis may be negative: -1 is the last one of that leaf, whose
+    axes differ from another's. `batch` takes a function from flat lists to flat lists, and an `AxisData`; it returns the results, and where
+    the batch axis of each is. `moved` puts these axes into place.
+    """
+    leaves, in_tree = tree_flatten((args, kwargs))
+    dims = axis_of_each_argument(in_tree, in_axes)
+    axis = AxisData(axis_name, mapped_size(fun, in_tree, leaves, dims, axis_size))
+    dims = [None if dim is None else dim % np.ndim(x) for x, dim in zip(leaves, dims, strict=True)]
+    out_trees: list[PyTreeDef] = []
+
+    def flat_fun(*leaves: Any) -> list[Any]:
+        args, kwargs = tree_unflatten(in_tree, leaves)
+        outs, out_tree = tree_flatten(fun(*args, **kwargs))
+        out_trees.append(out_tree)
+        return outs
+
+    outs, out_dims = batch(flat_fun, axis, leaves, dims)
+    return tree_unflatten(out_trees[0], moved(axis, outs, out_dims, out_trees[0], out_axes))
 
 
 def _documentation(fun: Callable[..., Any]) -> str:
@@ -141,22 +159,17 @@ def axis_of_each_leaf(name: str, axes: Any, tree: PyTreeDef) -> list[Dim]:
     )
 
 
-def _axis_of_each_argument(tree: PyTreeDef, in_axes: Any) -> list[Dim]:
+def axis_of_each_argument(tree: PyTreeDef, in_axes: Any) -> list[Dim]:
     """For each leaf of `(args, kwargs)`: keyword arguments are mapped over axis 0."""
     args, kwargs = tree.children()
     axes = axis_of_each_leaf("vmap in_axes", in_axes, args)
     return axes + [0] * kwargs.num_leaves
 
 
-def _shape(x: Any) -> tuple[int, ...]:
-    shape: tuple[int, ...] = np.shape(x)
-    return shape
-
-
 # --- one size -----------------------------------------------------------------------------------------------
 
 
-def _mapped_size(
+def mapped_size(
     fun: Callable[..., Any],
     tree: PyTreeDef,
     leaves: Sequence[Any],
@@ -232,12 +245,26 @@ def _names_of_leaves(fun: Callable[..., Any], tree: PyTreeDef, leaves: Sequence[
 # --- results ------------------------------------------------------------------------------------------------
 
 
-def _moved(
+def moved(
     axis: AxisData, outs: Sequence[Any], dims: Sequence[Dim], tree: PyTreeDef, out_axes: Any
 ) -> list[Any]:
-    """The results with their batch axes where they are wanted. ValueError where a batch is not to have one."""
+    """The results with their batch axes where they are wanted.
+
+    Args:
+      axis: what is mapped over: its size, and its name or None.
+      outs, dims: the leaves of the result, as the trace outside knows them, and where the batch axis of each is; None for
+        one that is the same for all elements.
+      tree: that of the result.
+      out_axes: a tree of axes that ends above the leaves: `axis_of_each_leaf` says which is whose. An int is the place among the axes of
+        the result, a negative one from their end. What is no batch is broadcast to it (`move_to`). None is for what is no
+        batch, and stays so.
+
+    Raises:
+      TypeError: a leaf is no array (`core.is_array_value`).
+      ValueError: a place that the result does not have; or None for a batch (`not_the_same_for_all` is the error).
+    """
     wanted = axis_of_each_leaf("vmap out_axes", out_axes, tree)
-    moved = []
+    results = []
     for i, (x, dim, to) in enumerate(zip(outs, dims, wanted, strict=True)):
         if not core.is_array_value(x):
             raise TypeError(f"Output from batched function {x!r} with type {type(x)} is not a valid JAX type")
@@ -247,12 +274,17 @@ def _moved(
                 raise ValueError(f"axis {to} is out of bounds for array of dimension {rank}")
             x = move_to(x, dim, to % rank, axis.size)
         elif dim is not None:
-            if axis.name is not None:
-                raise ValueError(f"vmap has mapped output (axis_name={axis.name}) but out_axes is None")
-            paths, _ = tree_flatten_with_path(tree_unflatten(tree, range(tree.num_leaves)))
-            raise ValueError(
-                f"at vmap out_axes{keystr(paths[i][0])}, got axis spec None but output was batched on axis {dim}\n"
-                "None is for what is the same for all elements. Give the axis where the batch goes, such as 0."
-            )
-        moved.append(x)
-    return moved
+            raise not_the_same_for_all(axis, tree, i, dim)
+        results.append(x)
+    return results
+
+
+def not_the_same_for_all(axis: AxisData, tree: PyTreeDef, i: int, dim: int) -> ValueError:
+    """The error for the i-th leaf of the result, which is a batch along `dim` and is said to be none."""
+    if axis.name is not None:
+        return ValueError(f"vmap has mapped output (axis_name={axis.name}) but out_axes is None")
+    paths, _ = tree_flatten_with_path(tree_unflatten(tree, range(tree.num_leaves)))
+    return ValueError(
+        f"at vmap out_axes{keystr(paths[i][0])}, got axis spec None but output was batched on axis {dim}\n"
+        "None is for what is the same for all elements. Give the axis where the batch goes, such as 0."
+    )

@@ -1,6 +1,6 @@
 """Wrong answers to the exercise of lab 00, each with what its author believes."""
 
-from jitkit.kata.mutants import edit, mutant
+from jitkit.kata.mutants import also_right, edit, mutant
 
 edit(
     "00.1", "the sign is what goes", "What should become of -3: 3, or 0?",
@@ -29,3 +29,15 @@ def chooses_in_python(x):
     if x > 0:
         return x
     return jnp.zeros_like(x)
+
+# --- right answers in other words ---------------------------------------------------------------------------------
+
+
+@also_right("00.1", "by choosing")
+def chooses(x):
+    return jnp.where(x > 0, x, jnp.zeros_like(x))
+
+
+@also_right("00.1", "with the bounds of clip")
+def clips(x):
+    return jnp.clip(x, 0, None)

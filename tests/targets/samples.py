@@ -58,6 +58,22 @@ def gamma(seed, a):
     return jitkit.random.gamma(jitkit.random.key(seed), a)
 
 
+@jitkit.custom_vjp
+def doubled(x):
+    return 2 * x
+
+
+doubled.defvjp(lambda x: (2 * x, None), lambda _, ct: (2 * ct,))
+
+
+def windows(x):
+    sides = (2, 2), (1, 1), "VALID"
+    smallest = lax.reduce_window(x, np.float32(np.inf), lax.min, *sides)
+    largest = lax.reduce_window(x, np.float32(-np.inf), lax.max, *sides)
+    product = lax.reduce_window(x, np.float32(1), lambda a, b: a * b + 0, *sides)
+    return smallest, largest, lax.reduce_window(x, np.float32(0), lax.add, *sides), product
+
+
 SAMPLES = {
     "branches": (branches, X, N),
     "loops": (loops, X, N),
@@ -69,4 +85,10 @@ SAMPLES = {
     "gamma": (gamma, SEED, X),
     "values tied": (lambda x: lax.tie_p.bind(x, x + 1), X),
     "random numbers from old keys": (old_keys, SEED),
+    "what is computed again for its derivative": (jitkit.checkpoint(jnp.sin), X),
+    "a function with a rule for its cotangents": (doubled, X),
+    "cotangents that meet": (jitkit.grad(lambda x: jnp.sum(jnp.sin(x) * x)), X),
+    "windows": (windows, X),
+    "a logarithm of its own": (lambda x: lax.log2(x), X),
+    "no elements yet": (lambda x: x + lax.empty(x.shape, x.dtype), X),
 }

@@ -15,6 +15,7 @@ import warnings
 
 import numpy as np
 import pytest
+from _pytest.mark import ParameterSet
 
 import jitkit
 from jitkit.base import config
@@ -59,7 +60,7 @@ def calls_of(test):
         if mark.name == "parametrize":
             names, values = mark.args[:2]
             names = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
-            values = list(values)
+            values = [v.values[0] if isinstance(v, ParameterSet) else v for v in values]  # of the tail, too
             axes.append([dict(zip(names, v if len(names) > 1 else (v,), strict=True)) for v in values])
     calls = [{k: v for part in parts for k, v in part.items()} for parts in itertools.product(*axes)]
     return [call for call in calls if set(inspect.signature(test).parameters) == set(call)]

@@ -33,7 +33,15 @@ NEVER_ALONE = {
     "iota_2x32_shape": "what random_bits is lowered through",
     "threefry2x32": "what random_bits is lowered through",
     "stage": "goes while tracing",
-}
+    "custom_lin": "goes while a derivative is taken",
+    "psum": "goes with the axis that vmap names",
+    "pmax": "goes with the axis that vmap names",
+    "pmin": "goes with the axis that vmap names",
+} | dict.fromkeys(
+    ("cholesky", "eig", "eigh", "geqp3", "geqrf", "householder_product", "lu", "lu_pivots_to_permutation", "qr", "svd",
+     "triangular_solve"),
+    "LAPACK's, which is there for the CPU",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import identity, loops, purity, settings, shapes, statics, trees, types, waiting
+from . import identity, loops, purity, settings, shapes, statics, transforms, trees, types, waiting
 from .pair import Pitfall as Pitfall
 
 THEMES = {
@@ -14,6 +14,7 @@ THEMES = {
     "another option, another place": settings.PITFALLS,
     "read once, done once": purity.PITFALLS,
     "loops": loops.PITFALLS,
+    "derivatives and batches": transforms.PITFALLS,
     "waiting and copying": waiting.PITFALLS,
 }
 BY_NAME = {pitfall.name: pitfall for pitfalls in THEMES.values() for pitfall in pitfalls}

@@ -148,7 +148,12 @@ def batched_carry(
     jaxpr: Jaxpr, axis: AxisData, consts: Sequence[bool], carry: Sequence[bool], xs: Sequence[bool] = ()
 ) -> list[bool]:
     """Which parts of the carry of a loop are batches: those that begin as such, and those that become such in some step,
-    by way of other parts. The jaxpr is that of a step; which of its constants and elements are batches is given.
+    maybe by way of other parts.
+
+    Args:
+      jaxpr: that of a step; its first outputs are the carry. `batch_jaxpr_if(jaxpr, axis, inputs, musts)[1]` says which of its
+        outputs are batches, if these inputs are, and if those outputs are made such that must be.
+      consts, carry, xs: which of its inputs are batches, before the first step.
     """
     now = list(carry)
     while True:

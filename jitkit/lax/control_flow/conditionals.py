@@ -121,14 +121,21 @@ def region_of(
 
 @register_batcher(cond_p, even_unmapped=True)
 def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr, ...]) -> Any:
-    """One index for all elements: batches of operands for the one branch that runs. An index for each: all branches run, for
-    all elements, and `select_n` takes the results.
+    """The rule of `cond`, whose first operand is the index of a branch, and whose others are what each branch takes.
 
-    A branch may divide by zero for elements that would not have taken it. No derivative flows from those: their operands
-    go through `stop_gradient`.
+    One index for all elements: one branch runs, on batches, so it is a `cond` again. All branches must agree on which results are batches:
+    what is one from any of them is one from all. An index for each element: all branches run, for all elements
+    (`batch_jaxpr_if`, `eval_jaxpr`), and `select_case` takes each element's result from its own branch.
+
+    A branch may divide by zero for elements that would not have taken it. No derivative may flow back through those, so operands
+    of a branch go through `stop_gradient` where another one is taken.
+
+    The batch axes of operands and results of branches, and of the results of the rule, are the first ones.
+
+    Returns:
+      The results, and 0 for each that is a batch, None for each that is not.
     """
-    if any(effect in branch.effects for branch in branches for effect in (io_effect, ordered_io_effect)):
-        raise NotImplementedError("IO effect not supported in vmap-of-cond.")
+    refuse_effects(branches)
     (index, *operands), (index_dim, *operand_dims) = vals, dims
     if index_dim is None:
         is_batch = [dim is not None for dim in operand_dims]
@@ -144,14 +151,20 @@ def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr,
     for i, branch in enumerate(branches):
         on_batches, _ = batch_jaxpr_if(branch, axis, [True] * len(operands), True)
         is_taken = eq(index, np.int32(i))
-        safe = [_choose(is_taken, stop_gradient(x), x) for x in operands]
+        safe = [select_case(is_taken, stop_gradient(x), x) for x in operands]
         results.append(eval_jaxpr(on_batches, on_batches.consts, *safe))
-    outs = [_choose(index, *cases) for cases in zip(*results, strict=True)]
+    outs = [select_case(index, *cases) for cases in zip(*results, strict=True)]
     return outs, [0] * len(outs)
 
 
-def _choose(which: Any, *cases: Any) -> Any:
-    """`select_n` with a choice for each element of a batch."""
+def refuse_effects(branches: Sequence[Jaxpr]) -> None:
+    """NotImplementedError for branches that would have to print or write for some elements only."""
+    if any(effect in branch.effects for branch in branches for effect in (io_effect, ordered_io_effect)):
+        raise NotImplementedError("IO effect not supported in vmap-of-cond.")
+
+
+def select_case(which: Any, *cases: Any) -> Any:
+    """`select_n` with a choice for each element of a batch, along the first axis."""
     shape = np.shape(cases[0])
     return select_n(which if len(shape) == 1 else broadcast_in_dim(which, shape, [0]), *cases)
 
@@ -202,12 +215,12 @@ def cond(
     Args:
       pred: a scalar; a number stands for whether it is not 0 (`truth_of`).
       true_fun, false_fun: functions of the operands, which return trees of one structure and of arrays of the
-        same types. Where they are none, the call may have the old form (`cond_with_two_operands`).
+        same types. Where one is not callable, the call may have the old form (`cond_with_two_operands`).
       operands: trees of arrays. What the functions close over is passed along too.
       operand: a single operand, by keyword (`all_operands`).
 
     Raises:
-      TypeError: `pred` is not a scalar, the functions are none, or return different structures or types.
+      TypeError: `pred` is not a scalar, a function is not callable, or they return different structures or types.
     """
     if not callable(true_fun) or not callable(false_fun):
         return cond_with_two_operands(pred, true_fun, false_fun, *operands)

@@ -93,6 +93,12 @@ def _(ctx: LoweringContext, *args: str, **params: Any) -> list[str]:
 _computed_ys: weakref.WeakKeyDictionary[Jaxpr, tuple[bool, ...]] = weakref.WeakKeyDictionary()
 
 
+def has_ys_of(made: Jaxpr, jaxpr: Jaxpr) -> None:
+    """Note that a body that was made from another one has its outputs left."""
+    if jaxpr in _computed_ys:
+        _computed_ys[made] = _computed_ys[jaxpr]
+
+
 class _Words(str):
     """Text that stands for itself in a tuple that is printed."""
 
@@ -129,16 +135,21 @@ jaxpr_printer.pp_eqn_rules[scan_p] = _pp
 def batch_scan(
     axis: AxisData, vals: Vals, dims: Dims, *, jaxpr: Jaxpr, num_consts: int, num_carry: int, **params: Any
 ) -> Any:
-    """A scan of batches: the step is batched, and all elements take it together. The batch axis of constants and carry is
-    the first, that of what is scanned over the second.
+    """The rule of `scan`: one scan whose step does to batches what the step of `jaxpr` does to elements.
+
+    A step has its own batch axes first (`batch_jaxpr_if`). Those of constants and carry are so outside, too; what is scanned over has
+    the axis of the scan before it. Which parts of the carry are batches says `batched_carry`: they have to be so from the start
+    (`move_to` sees to it), and to come out so. Everything else stays as it is: what is no batch is not made one.
+
+    Returns:
+      The results, the carry and then the ys; and where the batch axis of each is, None for what is no batch.
     """
     consts, carry, xs = split_list([dim is not None for dim in dims], [num_consts, num_carry])
     carry = batched_carry(jaxpr, axis, consts, carry, xs)
     num_ys = len(jaxpr.outvars) - num_carry
     step, out_is_batch = batch_jaxpr_if(jaxpr, axis, [*consts, *carry, *xs], [*carry, *[False] * num_ys])
     is_batch = [*consts, *carry, *xs]
-    if jaxpr in _computed_ys:
-        _computed_ys[step] = _computed_ys[jaxpr]
+    has_ys_of(step, jaxpr)
     places = [0] * (num_consts + num_carry) + [1] * len(xs)
     operands = [
         move_to(x, dim, to, axis.size) if batch else x

@@ -174,7 +174,7 @@ def hoist(
 # --- transpose --------------------------------------------------------------------------------------------------------
 
 
-def _transpose(
+def transpose_scan(
     cts: Sequence[Any],
     *operands: Any,
     reverse: bool,
@@ -183,32 +183,47 @@ def _transpose(
     num_carry: int,
     **params: Any,
 ) -> list[Any]:
+    """The transpose of a scan that is linear in some constants, in its carry and in some of what it goes over: a scan in
+    the other direction, with the body `transposed_body` (see there for its inputs and outputs). Its constants are the shared
+    residuals, its carry the sums and the cotangents of the carry, and it goes over the cotangents of outputs that are no Zero,
+    and over the rows of residuals.
+
+    Args:
+      cts: the cotangents of the last carry and of the stacked outputs; some may be Zero.
+      operands: constants, carry, and what the scan goes over. Those of which a cotangent is wanted are UndefinedPrimals; the
+        other constants are the shared residuals, and the other arrays the rows of them. A part of the carry may be an array,
+        but goes round like the others.
+      params: those of `scan_p` that stay as they are, `length` and `unroll`.
+
+    Returns:
+      A cotangent for each operand that is an UndefinedPrimal, and None for each that is not.
+    """
     consts, carry, xs = split_list(operands, [num_consts, num_carry])
-    shared = [x for x in consts if not is_undefined(x)]
-    rows = [x for x in xs if not is_undefined(x)]
     ct_carry, ct_ys = split_list(cts, [num_carry])
     ct_carry = [instantiate_zeros(ct) for ct in ct_carry]
+    shared = [x for x in consts if not is_undefined(x)]
+    rows = [x for x in xs if not is_undefined(x)]
     sums = [zeros_like_aval(tangent_aval(x.aval)) for x in consts if is_undefined(x)]
-    given = [ct for ct in ct_ys if type(ct) is not Zero]
-    operands_of_body = [*shared, *sums, *ct_carry]
-    avals = (
-        *map(core.get_aval, operands_of_body),
-        *(element_of(core.get_aval(x)) for x in (*given, *rows)),
+    start = [*sums, *ct_carry]
+    nonzero = tuple(type(ct) is not Zero for ct in ct_ys)
+    scanned = [*compress(ct_ys, nonzero), *rows]
+    avals = (*map(core.get_aval, (*shared, *start)), *(element_of(core.get_aval(x)) for x in scanned))
+    body = transposed_body(jaxpr, len(shared), len(sums), num_carry, len(rows), nonzero, avals)
+    made = iter(
+        scan_p.bind(
+            *shared,
+            *start,
+            *scanned,
+            reverse=not reverse,
+            jaxpr=body,
+            num_consts=len(shared),
+            num_carry=len(start),
+            **params,
+        )
     )
-    body = transposed_body(
-        jaxpr,
-        len(shared),
-        len(sums),
-        num_carry,
-        len(rows),
-        tuple(type(ct) is not Zero for ct in ct_ys),
-        avals,
-    )
-    arguments = params | {"num_consts": len(shared), "num_carry": len(sums) + num_carry}
-    outs = iter(scan_p.bind(*operands_of_body, *given, *rows, reverse=not reverse, jaxpr=body, **arguments))
-    of_consts = [next(outs) if is_undefined(x) else None for x in consts]
-    of_carry = [ct if is_undefined(x) else None for x, ct in zip(carry, outs, strict=False)]
-    return [*of_consts, *of_carry, *(next(outs) if is_undefined(x) else None for x in xs)]
+    of_consts = [next(made) if is_undefined(x) else None for x in consts]
+    of_carry = [ct if is_undefined(x) else None for x, ct in zip(carry, made, strict=False)]
+    return [*of_consts, *of_carry, *(next(made) if is_undefined(x) else None for x in xs)]
 
 
 @remembered
@@ -221,10 +236,21 @@ def transposed_body(
     nonzero_ys: tuple[bool, ...],
     avals: tuple[Any, ...],
 ) -> Jaxpr:
-    """The body of the loop that runs backwards.
+    """The body of the loop that runs backwards: one step of the other loop, transposed (`backward_pass`).
 
-    Before: shared residuals, linear constants, carry, linear elements, rows of residuals -> carry, ys.
-    After: shared residuals, sums, cotangents of carry and ys, rows -> sums, cotangents of carry and elements.
+        that of the loop     shared residuals, linear constants, carry, linear elements, rows of residuals -> carry, ys
+        transposed           shared residuals, sums, cotangents of carry, of ys, rows -> sums, cotangents of carry, of elements
+
+    A constant counts for every step: its cotangent is the sum of all steps', which goes round in the carry.
+
+    Args:
+      jaxpr: that of the loop.
+      num_shared, num_sums, num_carry, num_rows: how many shared residuals, linear constants, parts of the carry, and rows.
+      nonzero_ys: for each of the ys, whether it has a cotangent; those that have none are no inputs.
+      avals: the types of the inputs of the body that is made.
+
+    Returns:
+      A jaxpr, all of whose outputs are arrays.
     """
 
     def body(*args: Any) -> list[Any]:
@@ -243,4 +269,4 @@ def transposed_body(
 
 primitive_jvps[scan_p] = _jvp
 linearize_rules[scan_p] = _linearize
-primitive_transposes[scan_p] = _transpose
+primitive_transposes[scan_p] = transpose_scan

@@ -1,0 +1,945 @@
+"""The programs that the exercises of lab 11 must run like the reference."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+
+from jitkit.kata.checking import check, raised, run_by_numpy
+
+
+def row(rng, n=4):
+    """Numbers of float32, none of them near 0."""
+    return (rng.choice([-1, 1], size=n) * rng.uniform(0.2, 1.5, size=n)).astype("float32")
+
+
+def pairs_of(jk, f, *pairs):
+    """What f gives for values with tangents, and the tangents of that: computed by numpy, from the jaxpr."""
+    primals, tangents = zip(*pairs, strict=True)
+    program = jk.make_jaxpr(lambda *both: jk.jvp(f, both[: len(primals)], both[len(primals) :]))
+    return run_by_numpy(program(*primals, *tangents), *primals, *tangents)
+
+
+def gradient(jk, f, *arguments, argnums=0):
+    """The gradient, computed by numpy, from its jaxpr."""
+    return run_by_numpy(jk.make_jaxpr(jk.grad(f, argnums))(*arguments), *arguments)
+
+
+def count(program, *names):
+    """How many equations of these primitives a jaxpr has, those of the jaxprs in it included."""
+    total = 0
+    for eqn in program.eqns:
+        total += eqn.primitive.name in names or not names
+        for value in eqn.params.values():
+            inner = value if isinstance(value, tuple) else (value,)
+            total += sum(count(x, *names) for x in inner if type(x).__name__ == "Jaxpr")
+    return total
+
+
+# --- 11.1 Rules for pairs -----------------------------------------------------------------------------------------
+
+
+@check(
+    "11.1",
+    "The tangent of logistic(x) is y (1 - y) times that of x.",
+    against=["the chain rule is somebody else's job", "the derivative is in terms of x"],
+)
+def logistic(jk, rng):
+    return pairs_of(jk, jk.lax.logistic, (row(rng), row(rng)))
+
+
+@check(
+    "11.1",
+    "The derivative is computed from the result, which is there: nothing is exponentiated again.",
+    against=["a derivative is computed from x, and x alone"],
+)
+def from_the_result(jk, rng):
+    x = row(rng)
+    program = jk.make_jaxpr(lambda x, t: jk.jvp(jk.lax.logistic, (x,), (t,)))(x, x)
+    return count(program, "exp", "exp2", "expm1", "logistic", "tanh", "cosh", "pow")
+
+
+@check(
+    "11.1",
+    "The tangent of a maximum is that of the element which is the maximum.",
+    against=["the tangent of a maximum is the largest tangent"],
+)
+def of_a_maximum(jk, rng):
+    x, t = row(rng, 12).reshape(3, 4), row(rng, 12).reshape(3, 4)
+    return [
+        pairs_of(jk, lambda x: jk.lax.reduce_max(x, (0,)), (x, t)),
+        pairs_of(jk, lambda x: jk.lax.reduce_min(x, (1,)), (x, t)),
+        pairs_of(jk, lambda x: jk.lax.reduce_max(x, (0, 1)), (x, t)),
+    ]
+
+
+@check(
+    "11.1",
+    "Where several elements are the maximum, it is the mean of their tangents.",
+    against=["one element only is the maximum", "of several, the first is the maximum"],
+)
+def ties(jk, rng):
+    top = float(rng.uniform(2, 3))
+    x, t = row(rng, 12).reshape(3, 4), row(rng, 12).reshape(3, 4)
+    x[1, :3] = x[2, 0] = top
+    return [pairs_of(jk, lambda x, a=axes: jk.lax.reduce_max(x, a), (x, t)) for axes in ((1,), (0,), (0, 1))]
+
+
+@check(
+    "11.1",
+    "Each operand has a share in the tangent, and the shares are added.",
+    against=["the last operand decides", "a share is a product"],
+)
+def shares_are_added(jk, rng):
+    x, y = (row(rng), row(rng)), (row(rng), row(rng))
+    lax = jk.lax
+    return [pairs_of(jk, lambda x, y, f=f: f(x, y), x, y) for f in (lax.mul, lax.div, lax.atan2, lax.max)]
+
+
+@check(
+    "11.1",
+    "An operand that does not change has no share, and nothing is computed for it.",
+    against=["the tangent of a constant is an array of zeros"],
+)
+def constants(jk, rng):
+    a, x = row(rng), row(rng)
+    program = jk.make_jaxpr(lambda x, t: jk.jvp(lambda x: x * a, (x,), (t,)))(x, x)
+    asked = []
+    zero = jk.interpreters.ad_rules.Zero(jk.core.typeof(a))
+    sums = jk.interpreters.ad_rules.sum_of_shares
+    shares = [lambda g, y, *xs: asked.append("first") or g, lambda g, y, *xs: asked.append("second") or g]
+    jk.make_jaxpr(lambda x, t: sums(jk.lax.mul_p, shares, [x, a], [t, zero])[1])(x, x)
+    return count(program), asked
+
+
+@check(
+    "11.1",
+    "Without any share the tangent is a Zero of the result's type: not None, and no array.",
+    against=["no share, no tangent", "None is a function"],
+)
+def no_shares(jk, rng):
+    rules = jk.interpreters.ad_rules
+    x, made = row(rng), []
+
+    def f(x, t):
+        made.append(rules.sum_of_shares(jk.lax.add_p, [None, None], [x, x], [t, t])[1])
+        made.append(rules.sum_of_shares(jk.lax.sign_p, [None], [x], [rules.zero_tangent(x)])[1])
+        return x
+
+    jk.make_jaxpr(f)(x, x)
+    _, t = jk.eval_shape(lambda x: jk.jvp(jk.lax.floor, (x,), (x,)), x)
+    return [(type(t).__name__, str(t.aval)) for t in made], t.shape
+
+
+# --- 11.2 A function of pairs -------------------------------------------------------------------------------------
+
+
+@check(
+    "11.2",
+    "Values and tangents go through a function together.",
+    against=["tangents come in the place of values"],
+)
+def through_a_function(jk, rng):
+    np_ = jk.numpy
+
+    def f(x, y):
+        z = np_.sin(x) * y
+        return z / (x * x + 1), np_.where(z > 0, z, x)
+
+    return pairs_of(jk, f, (row(rng), row(rng)), (row(rng), row(rng)))
+
+
+@check(
+    "11.2",
+    "A value that was used twice changes both results, and both count.",
+    against=["tangents come in the place of values"],
+)
+def used_twice(jk, rng):
+    n = int(rng.integers(2, 5))
+
+    def f(x):
+        for _ in range(n):
+            x = x * x + x
+        return x
+
+    return pairs_of(jk, f, (row(rng), row(rng)))
+
+
+@check(
+    "11.2",
+    "What does not change is an operation of the trace around: no tangent is computed for it.",
+    against=["every operation has a tangent"],
+)
+def unchanged(jk, rng):
+    a, x = row(rng), row(rng)
+    asked = []
+    rules = jk.interpreters.ad_rules.primitive_jvps
+    known = dict(rules)
+    for primitive, rule in known.items():
+        rules[primitive] = lambda *xs, r=rule, p=primitive, **params: asked.append(p.name) or r(*xs, **params)
+
+    def f(x, a):
+        b = jk.lax.exp(jk.lax.sin(a))
+        return jk.lax.mul(x, b), b
+
+    try:
+        program = jk.make_jaxpr(lambda x, t, a: jk.jvp(lambda x: f(x, a), (x,), (t,)))(x, x, a)
+    finally:
+        rules.update(known)
+    return asked, run_by_numpy(program, x, x, a)
+
+
+@check(
+    "11.2",
+    "Operations with several results have as many tangents; what runs inside of a program is written there.",
+    against=["an operation has one result", "there is one trace"],
+)
+def several_results(jk, rng):
+    x = row(rng)
+
+    def f(x):
+        keys, values = jk.lax.sort((x, x * 2), num_keys=1)
+        return jk.lax.cond(x[0] > 0, lambda: (keys * x, values), lambda: (values, x))
+
+    return jk.make_jaxpr(lambda x, t: jk.jvp(f, (x,), (t,)))(x, x)
+
+
+@check(
+    "11.2",
+    "Derivatives nest: a derivative is a program, and has one.",
+    against=["every pair is mine"],
+)
+def nested(jk, rng):
+    np_ = jk.numpy
+    x, t = row(rng), row(rng)
+
+    def dot(f, x, t):
+        return jk.jvp(f, (x,), (t,))[1]
+
+    def second(x):
+        return dot(lambda x: dot(lambda y: np_.sin(y) * x * y, x, t), x, t)
+
+    confusion = jk.make_jaxpr(lambda x: dot(lambda x: x * dot(lambda y: x + y, x, x), x, x))
+    return run_by_numpy(jk.make_jaxpr(second)(x), x), run_by_numpy(confusion(x), x)
+
+
+@check(
+    "11.2",
+    "The function is called once; what it puts into `aux` has no tangents.",
+    against=["other data have tangents, too", "the function is called for values, and for tangents"],
+)
+def other_data(jk, rng):
+    calls, x = [], row(rng)
+
+    def f(x):
+        calls.append(1)
+        return x * x, {"twice": x * 2, "n": 3}
+
+    program = jk.make_jaxpr(lambda x, t: jk.jvp(f, (x,), (t,), has_aux=True))(x, x)
+    return len(calls), run_by_numpy(program, x, x)
+
+
+@check(
+    "11.2",
+    "The trace ends with the call: a tracer that got away is refused, also where the call ended in an error.",
+    against=["a trace ends by itself"],
+)
+def ends(jk, rng):
+    x, kept = row(rng), []
+
+    def f(x):
+        kept.append(x)
+        return x * 2
+
+    def g(x):
+        kept.append(x)
+        raise KeyError("mine")
+
+    def use(f):
+        first = raised(jk.make_jaxpr(lambda x, t: jk.jvp(f, (x,), (t,))), x, x)
+        return first, raised(jk.make_jaxpr(lambda y: kept[-1] + y), x)
+
+    return [use(f), use(g)]
+
+
+@check(
+    "11.2",
+    "A jaxpr of pairs: inputs, then tangents of those that have one; outputs, then their tangents.",
+    against=["all inputs have tangents", "pairs stand beside each other"],
+)
+def jaxpr_of_pairs(jk, rng):
+    a, x, y = float(rng.uniform(1, 2)), row(rng), row(rng)
+    jaxpr = jk.make_jaxpr(lambda x, y: (x * a, x * y, y + 1))(x, y)
+    results = []
+    for nonzero, arguments in (
+        ((True, False), (x, y, x)),
+        ((True, True), (x, y, x, y)),
+        ((False, True), (x, y, y)),
+    ):
+        made, out = jk.interpreters.ad.jvp_jaxpr(jaxpr, nonzero, False)
+        results.append((made.in_avals, out, run_by_numpy(made, *arguments)))
+    return results
+
+
+@check(
+    "11.2",
+    "Outputs that do not change have no tangent, unless one is asked for.",
+    against=["no output does without a tangent", "nobody asks for zeros"],
+)
+def instantiated(jk, rng):
+    x, y = row(rng), row(rng)
+    jaxpr = jk.make_jaxpr(lambda x, y: (x * 2, y + 1, y > 0))(x, y)
+    results = []
+    for instantiate in (False, True, (False, True, False), (True, False, False)):
+        made, out = jk.interpreters.ad.jvp_jaxpr(jaxpr, (True, False), instantiate)
+        results.append((made.out_avals, out))
+    return results
+
+
+# --- 11.3 What is known goes, what is linear stays ----------------------------------------------------------------
+
+
+def linearized(jk, f, x, t):
+    """The results of f, what its linear program has in it, and what that computes for a tangent: all by numpy."""
+    programs = []
+
+    def both(x, t):
+        y, push = jk.linearize(f, x)
+        programs.append(jk.make_jaxpr(push)(x))
+        return y, push(t)
+
+    program = jk.make_jaxpr(both)(x, t)
+    return run_by_numpy(program, x, t), programs[0]
+
+
+@check(
+    "11.3",
+    "Results are computed at once; the program for tangents gives their derivative.",
+    against=["everything is written down", "values are computed later"],
+)
+def results_and_tangents(jk, rng):
+    np_ = jk.numpy
+    return linearized(jk, lambda x: np_.sin(x) * np_.exp(x) + x, row(rng), row(rng))[0]
+
+
+@check(
+    "11.3",
+    "What touches no tangent is not in the linear program: it has multiplications, and no sine.",
+    against=["everything is written down"],
+)
+def only_what_is_linear(jk, rng):
+    np_, n = jk.numpy, int(rng.integers(2, 5))
+
+    def f(x):
+        for _ in range(n):
+            x = np_.sin(x)
+        return x
+
+    program = linearized(jk, f, row(rng), row(rng))[1]
+    return count(program, "sin", "cos"), count(program, "mul")
+
+
+@check(
+    "11.3",
+    "What touches a tangent is in it, and is not done now.",
+    against=["a tangent is a value"],
+)
+def linear_equations_stay(jk, rng):
+    x = row(rng)
+    seen = []
+
+    def f(x):
+        y, push = jk.linearize(lambda x: x * x * 3.0, x)
+        seen.append(count(jk.make_jaxpr(push)(x)))
+        return y
+
+    return seen, count(jk.make_jaxpr(f)(x), "mul"), seen
+
+
+@check(
+    "11.3",
+    "The function is called once, and where Python asks for a value there is one.",
+    against=["the function is called for values, and for tangents"],
+)
+def called_once(jk, rng):
+    calls = []
+
+    def f(x):
+        calls.append(1)
+        y = x * x
+        return (y * 2, {"y": y, "k": 7}) if len(calls) else None
+
+    x = row(rng)
+
+    def g(x, t):
+        y, push, aux = jk.linearize(f, x, has_aux=True)
+        return y, push(t), aux
+
+    return run_by_numpy(jk.make_jaxpr(g)(x, x), x, x), len(calls)
+
+
+@check(
+    "11.3",
+    "Results that do not change have no tangent in the program.",
+    against=["every result has a tangent"],
+)
+def nonzero_results(jk, rng):
+    x, a = row(rng), row(rng)
+    linearize, found = jk.interpreters.ad_linearize.linearize, []
+
+    def f(x):
+        info = jk.make_jaxpr(lambda x: x)(x).debug_info
+        outs, program = linearize(lambda x: [x * a, x > 0, jk.lax.sin(a), x], [x], info)
+        found.append((program.nonzero, count(program.jaxpr), len(program.jaxpr.outvars)))
+        return outs
+
+    return jk.make_jaxpr(f)(x), found
+
+
+@check(
+    "11.3",
+    "Both traces end with the call, also where it ends in an error.",
+    against=["a trace ends by itself"],
+)
+def both_end(jk, rng):
+    x, kept = row(rng), []
+
+    def f(x):
+        kept.append(x)
+        return x * 2
+
+    def g(x):
+        kept.append(x)
+        raise KeyError("mine")
+
+    def use(f):
+        first = raised(jk.make_jaxpr(lambda x: jk.linearize(f, x)[0]), x)
+        return first, raised(jk.make_jaxpr(lambda y: kept[-1] + y), x)
+
+    return [use(f), use(g)]
+
+
+@check(
+    "11.3",
+    "Linear programs of linear programs. What nothing changes is left to the trace around, which writes it here.",
+    against=["there is one trace"],
+)
+def twice(jk, rng):
+    np_, x, t = jk.numpy, row(rng), row(rng)
+
+    def slope(x, t):
+        return jk.linearize(lambda x: np_.sin(x) * x + np_.tanh(np.float32(2)), x)[1](t)
+
+    def f(x, t):
+        y, push = jk.linearize(lambda x: slope(x, x) * np_.tanh(np.float32(1)), x)
+        return y, push(t)
+
+    program = jk.make_jaxpr(f)(x, t)
+    return run_by_numpy(program, x, t), count(program, "tanh")
+
+
+# --- 11.4 Backwards -----------------------------------------------------------------------------------------------
+
+
+@check(
+    "11.4",
+    "A value that was used twice counts for both: its cotangents are added.",
+    against=["fan-out overwrites", "the first reader counts"],
+)
+def fan_out(jk, rng):
+    n = int(rng.integers(2, 5))
+
+    def f(x):
+        for _ in range(n):
+            x = x * 2.0 + x - x * 0.5
+        return x.sum()
+
+    return gradient(jk, f, row(rng))
+
+
+@check(
+    "11.4",
+    "The last equation comes first.",
+    against=["programs are read from the start"],
+)
+def in_reverse(jk, rng):
+    np_ = jk.numpy
+    return gradient(jk, lambda x: (np_.exp(np_.sin(x) * 2.0) / x).sum(), row(rng))
+
+
+@check(
+    "11.4",
+    "An input that is returned as it is, or returned twice, counts.",
+    against=["outputs are made by equations"],
+)
+def outputs_that_are_inputs(jk, rng):
+    x, y = row(rng), row(rng)
+
+    def f(x, y):
+        back = jk.vjp(lambda x, y: (x, x * y, x, y), x, y)[1]
+        return back((x, y, x * 2.0, y * 3.0))
+
+    return run_by_numpy(jk.make_jaxpr(f)(x, y), x, y)
+
+
+@check(
+    "11.4",
+    "What the result does not depend on has a cotangent of zeros.",
+    against=["what nobody reads has no cotangent"],
+)
+def independent(jk, rng):
+    x, y = row(rng), row(rng)
+    backward_pass = jk.interpreters.ad_transpose.backward_pass
+    rules, found = jk.interpreters.ad_rules, []
+    jaxpr = jk.make_jaxpr(lambda x, y: (x * 2.0, x * 3.0))(x, y)
+    unknown = [rules.UndefinedPrimal(jk.core.typeof(v)) for v in (x, y)]
+
+    def f(ct):
+        cts = backward_pass(jaxpr, jaxpr.consts, unknown, [ct, rules.zero_tangent(y)])
+        found.extend(type(ct).__name__ for ct in cts[1:])
+        none = backward_pass(jaxpr, jaxpr.consts, unknown, [rules.zero_tangent(y)] * 2)
+        found.extend(type(ct).__name__ for ct in none)
+        return cts[0]
+
+    return (
+        run_by_numpy(jk.make_jaxpr(f)(x), x),
+        found,
+        gradient(jk, lambda x, y: x.sum(), x, y, argnums=(0, 1)),
+    )
+
+
+@check(
+    "11.4",
+    "Operands that have values get none, and are read as they are.",
+    against=["all operands are linear"],
+)
+def known_operands(jk, rng):
+    x, a = row(rng), row(rng)
+    transpose = jk.interpreters.ad_transpose
+    undefined = jk.interpreters.ad_rules.UndefinedPrimal(jk.core.typeof(x))
+    jaxpr = jk.make_jaxpr(lambda a, x: jk.lax.sin(a) * x * a)(a, x)
+    missing = []
+
+    def f(a, ct):
+        first, second = transpose.backward_pass(jaxpr, jaxpr.consts, [a, undefined], [ct])
+        missing.append(first is None)
+        return second
+
+    return run_by_numpy(jk.make_jaxpr(f)(a, x), a, x), missing
+
+
+@check(
+    "11.4",
+    "Cotangents that inputs have before are part of the sum.",
+    against=["everybody starts from zero"],
+)
+def begun_before(jk, rng):
+    x, y = row(rng), row(rng)
+    undefined = jk.interpreters.ad_rules.UndefinedPrimal(jk.core.typeof(x))
+    backward_pass = jk.interpreters.ad_transpose.backward_pass
+    jaxpr = jk.make_jaxpr(lambda x, y, z: x * 2.0 + y)(x, x, x)
+
+    def f(ct, before):
+        return backward_pass(jaxpr, jaxpr.consts, [undefined] * 3, [ct], before=[before, before])[:2]
+
+    return run_by_numpy(jk.make_jaxpr(f)(x, y), x, y)
+
+
+@check(
+    "11.4",
+    "Operations with several results are asked once, with the cotangents of all of them.",
+    against=["an operation has one result"],
+)
+def several_cotangents(jk, rng):
+    x = row(rng)
+
+    def f(x):
+        y, zs = jk.lax.scan(lambda c, x: (c * 0.5 + x, c), 1.0, x)
+        return y * 3.0 + zs.sum()
+
+    return gradient(jk, f, x)
+
+
+@check(
+    "11.4",
+    "The cotangent of what was broadcast is a sum, of the operand's shape.",
+    against=["a scalar counts once", "an axis of size 1 goes with the sum", "the mean is as good as the sum"],
+)
+def sums_of_what_was_broadcast(jk, rng):
+    unbroadcast, aval = jk.lax.elementwise_derivatives.unbroadcast, jk.core.ShapedArray
+    ct = rng.normal(size=(2, 3, 4)).astype("float32")
+    shapes = [(), (2, 3, 4), (1, 3, 4), (2, 1, 1), (1, 1, 1)]
+    programs = [jk.make_jaxpr(lambda ct, s=s: unbroadcast(aval(s, "float32"), ct))(ct) for s in shapes]
+    return [run_by_numpy(program, ct) for program in programs]
+
+
+# --- 11.5 grad ----------------------------------------------------------------------------------------------------
+
+
+@check(
+    "11.5",
+    "The gradient is a tree like the argument.",
+    against=["an argument is one array"],
+)
+def trees(jk, rng):
+    w = {"w": row(rng), "b": [row(rng, 2), np.float32(2)]}
+
+    def loss(w, x):
+        return (w["w"] * x).sum() * w["b"][1] + jk.numpy.sin(w["b"][0]).sum()
+
+    x = row(rng)
+    program = jk.make_jaxpr(jk.value_and_grad(loss))(w, x)
+    leaves = jk.tree_util.tree_leaves((w, x))
+    shape = jk.eval_shape(jk.grad(loss), w, x)
+    return run_by_numpy(program, *leaves), jk.tree_util.tree_structure(shape)
+
+
+@check(
+    "11.5",
+    "By other arguments, and by several of them.",
+    against=["the first argument is meant", "one number is a tuple of one"],
+)
+def numbers_of_arguments(jk, rng):
+    x, y, z = row(rng), row(rng), row(rng)
+
+    def f(x, y, z=1.0):
+        return (x * y * y * z).sum()
+
+    trees = [
+        jk.tree_util.tree_structure(jk.eval_shape(jk.grad(f, n), x, y)) for n in (1, (1,), [0, 1], (1, 0), -1)
+    ]
+    values = [gradient(jk, f, x, y, z, argnums=n) for n in (0, 1, -1, (2, 0))]
+    return trees, values
+
+
+@check(
+    "11.5",
+    "The value comes with it, from the same run of the function.",
+    against=["the value is computed again", "grad returns the value as well"],
+)
+def the_value(jk, rng):
+    x, calls = row(rng), []
+
+    def f(x, *, k):
+        calls.append(1)
+        return (x * x * k).sum()
+
+    both = jk.make_jaxpr(lambda x: jk.value_and_grad(f)(x, k=3.0))(x)
+    only = jk.make_jaxpr(lambda x: jk.grad(f)(x, k=3.0))(x)
+    return run_by_numpy(both, x), run_by_numpy(only, x), len(calls)
+
+
+@check(
+    "11.5",
+    "With `has_aux` other data come along, as they are.",
+    against=["other data are differentiated", "other data stand beside the value"],
+)
+def with_aux(jk, rng):
+    x, n = row(rng), int(rng.integers(9))
+
+    def f(x):
+        return (x * x).sum(), {"n": n, "double": x * 2, "is": x > 0}
+
+    g, v = jk.grad(f, has_aux=True), jk.value_and_grad(f, has_aux=True)
+    tree = jk.tree_util.tree_structure
+    shapes = jk.eval_shape(g, x), jk.eval_shape(v, x)
+    return [run_by_numpy(jk.make_jaxpr(h)(x), x) for h in (g, v)], [tree(shape) for shape in shapes]
+
+
+@check(
+    "11.5",
+    "Only a single number has a gradient.",
+    against=["a sum is meant", "shape (1,) is a number"],
+)
+def not_a_number(jk, rng):
+    def refused(f):
+        return raised(jk.make_jaxpr(jk.grad(f)), row(rng))
+
+    return [
+        refused(lambda x: x),
+        refused(lambda x: x[:1]),
+        refused(lambda x: (x[0], x[1])),
+        refused(lambda x: x > 0),
+    ]
+
+
+@check(
+    "11.5",
+    "An integer does not change a little, so there is no gradient by it, unless `allow_int` says that zeros of no bytes will do.",
+    against=["an integer has a tangent of its own type"],
+)
+def integers(jk, rng):
+    n, x = rng.integers(1, 9, size=4).astype("int32"), row(rng)
+
+    def f(n, x):
+        return (n * x).sum()
+
+    refused = raised(jk.make_jaxpr(jk.grad(f)), n, x, parts=["int32"])
+    found = []
+
+    def g(x):
+        found.append(str(jk.grad(f, allow_int=True)(n, x).dtype))
+        return jk.grad(f, argnums=1)(n, x)
+
+    return refused, run_by_numpy(jk.make_jaxpr(g)(x), x), found
+
+
+@check(
+    "11.5",
+    "A result that is an integer has no gradient, and complex numbers need `holomorphic`.",
+    against=["whatever comes out can be differentiated"],
+)
+def other_types(jk, rng):
+    x, z = row(rng), (row(rng) + 1j * row(rng)).astype("complex64")
+
+    def square(z):
+        return (z * z).sum()
+
+    def kind(f, x, **options):
+        return raised(jk.make_jaxpr(jk.grad(f, **options)), x)
+
+    program = jk.make_jaxpr(jk.grad(square, holomorphic=True))(z)
+    return [
+        kind(jk.numpy.argmax, x),
+        kind(lambda x: (x + 1j).sum(), x),
+        kind(square, x, holomorphic=True),
+        run_by_numpy(program, z),
+    ]
+
+
+# --- 11.6 A loop, backwards ---------------------------------------------------------------------------------------
+
+
+def scan_gradient(jk, f, *arguments, argnums=0):
+    """The gradient, and which scans are in its program: whether each runs backwards, and how many steps it has."""
+    program = jk.make_jaxpr(jk.grad(f, argnums))(*arguments)
+    scans = [eqn for eqn in program.eqns if eqn.primitive.name == "scan"]
+    told = [(eqn.params["reverse"], eqn.params["length"]) for eqn in scans]
+    return run_by_numpy(program, *jk.tree_util.tree_leaves(arguments)), told
+
+
+@check(
+    "11.6",
+    "The last step is transposed first: the other loop runs in the other direction.",
+    against=["backwards is forwards with other numbers", "backwards is True"],
+)
+def directions(jk, rng):
+    x = row(rng, int(rng.integers(3, 6)))
+
+    def f(x, reverse):
+        return jk.lax.scan(lambda c, x: (jk.numpy.sin(c * x), None), 0.5, x, reverse=reverse)[0]
+
+    return [scan_gradient(jk, lambda x, r=r: f(x, r), x) for r in (False, True)]
+
+
+@check(
+    "11.6",
+    "The cotangent of the start is what comes out of the loop at its end.",
+    against=["the start is out of the loop's reach"],
+)
+def of_the_start(jk, rng):
+    xs = row(rng)
+
+    def f(c):
+        last, _ = jk.lax.scan(lambda c, x: ((c[0] * x, c[1] + c[0]), None), c, xs)
+        return last[0] * 2.0 + jk.numpy.sin(last[1])
+
+    return scan_gradient(jk, f, (np.float32(0.3), np.float32(0.7)))
+
+
+@check(
+    "11.6",
+    "Each output counts in its own step.",
+    against=["only the last carry counts"],
+)
+def of_the_outputs(jk, rng):
+    xs, ws = row(rng), row(rng)
+
+    def f(xs):
+        _, (ys, zs, _) = jk.lax.scan(lambda c, x: (c * x, (c, x * x, c)), 0.5, xs)
+        return (ys * ws).sum() + zs.sum()
+
+    return scan_gradient(jk, f, xs)
+
+
+@check(
+    "11.6",
+    "What all steps share counts for every step: the sum goes round with the carry.",
+    against=["what is shared counts once", "fan-out overwrites"],
+)
+def of_constants(jk, rng):
+    xs, a = rng.normal(size=(3, 2)).astype("float32"), row(rng, 2)
+
+    def f(a, b, xs):
+        return jk.lax.scan(lambda c, x: (c * a + x * b, None), xs[0], xs)[0].sum()
+
+    return scan_gradient(jk, f, a, np.float32(0.5), xs, argnums=(0, 1, 2))
+
+
+@check(
+    "11.6",
+    "A cotangent that nobody gave is a Zero, and the loop does not go over it.",
+    against=["every output has a cotangent"],
+)
+def zero_cotangents(jk, rng):
+    xs, rules = row(rng), jk.interpreters.ad_rules
+    linear = jk.make_jaxpr(lambda xs: jk.lax.scan(lambda c, x: (c * 2.0 + x, (c * 3.0, x * 4.0)), 0.0, xs))(
+        xs
+    )
+    undefined = rules.UndefinedPrimal(jk.core.typeof(xs))
+    last, first, second = map(rules.Zero, linear.out_avals)
+
+    def f(ct):
+        backward_pass = jk.interpreters.ad_transpose.backward_pass
+        return [
+            backward_pass(linear, linear.consts, [undefined], [last, *cts])
+            for cts in ((first, ct), (ct, second))
+        ]
+
+    program = jk.make_jaxpr(f)(xs)
+    told = [
+        (len(e.invars), len(e.outvars), e.params["num_carry"])
+        for e in program.eqns
+        if e.primitive.name == "scan"
+    ]
+    return run_by_numpy(program, xs), told
+
+
+@check(
+    "11.6",
+    "A loop of no steps, a loop in a loop, and the derivative of a derivative.",
+    against=["everybody starts from zero"],
+)
+def more_loops(jk, rng):
+    m = rng.normal(size=(2, 3)).astype("float32")
+
+    def f(m, a):
+        def step(c, r):
+            inner, ys = jk.lax.scan(lambda d, x: (d * x + a, d), c, r, reverse=True)
+            return inner * a, ys.sum()
+
+        c, ys = jk.lax.scan(step, 0.5, m)
+        return c + ys.sum()
+
+    def slope(a):
+        return jk.grad(f, 1)(m, a)
+
+    program = jk.make_jaxpr(jk.grad(slope))(np.float32(0.3))
+    return (
+        gradient(jk, f, m, np.float32(0.3)),
+        gradient(jk, f, m[:0], np.float32(0.3)),
+        run_by_numpy(program, 0.3),
+    )
+
+
+# --- 11.7 Programs that have a gradient ---------------------------------------------------------------------------
+
+
+def mended(jk):
+    """The module of these exercises."""
+    return importlib.import_module(f"{jk.__name__}.kata.gradients")
+
+
+@check(
+    "11.7",
+    "The entropy and its gradient, of probabilities that are positive.",
+    against=["a small number makes logarithms safe"],
+)
+def entropy(jk, rng):
+    p = rng.uniform(0.1, 1, size=5).astype("float32")
+    small = np.float32([1e-12, 1e-7, 0.5])
+    f = mended(jk).entropy
+    return [run_by_numpy(jk.make_jaxpr(jk.value_and_grad(f))(p), p) for p in (p, small)]
+
+
+@check(
+    "11.7",
+    "An element that is 0 adds nothing to the entropy, and its gradient is 0, not nan.",
+    against=[
+        "a masked nan is harmless",
+        "a small number makes logarithms safe",
+        "the gradient is mended afterwards",
+    ],
+)
+def entropy_of_zeros(jk, rng):
+    p = rng.uniform(0.1, 1, size=(2, 3)).astype("float32")
+    p[0, int(rng.integers(3))] = p[1, 1] = 0
+    f = mended(jk).entropy
+    second = jk.make_jaxpr(jk.grad(lambda p: (jk.grad(f)(p) * p).sum()))(p)
+    return run_by_numpy(jk.make_jaxpr(jk.value_and_grad(f))(p), p), run_by_numpy(second, p)
+
+
+@check(
+    "11.7",
+    "The cube root, and its gradient in both directions.",
+    against=["a while loop can be reversed", "a loop is a constant", "the number of steps does not matter"],
+)
+def cube_root(jk, rng):
+    a, n = rng.uniform(3, 9, size=3).astype("float32"), int(rng.integers(2, 4))
+    f = mended(jk).cube_root
+    back = jk.make_jaxpr(jk.value_and_grad(lambda a: f(a, n).sum()))(a)
+    forward = jk.make_jaxpr(lambda a: jk.jvp(lambda a: f(a, 2 * n), (a,), (a,)))(a)
+    return run_by_numpy(back, a), run_by_numpy(forward, a)
+
+
+@check(
+    "11.7",
+    "Its program is as long for 5 steps as for 50, and so is that of its gradient.",
+    against=["the compiler will not mind"],
+)
+def as_long(jk, rng):
+    a, n = np.float32([2, 3]), int(rng.integers(3, 9))
+    f = mended(jk).cube_root
+    sizes = [
+        count(jk.make_jaxpr(g)(a))
+        for n in (n, 10 * n)
+        for g in (lambda a, n=n: f(a, n), jk.grad(lambda a, n=n: f(a, n).sum()))
+    ]
+    return sizes[0] == sizes[2], sizes[1] == sizes[3]
+
+
+@check(
+    "11.7",
+    "Through layers, and back, by both arguments.",
+    against=["a loop is a constant"],
+)
+def layers(jk, rng):
+    x, w = row(rng, 3), rng.normal(size=(4, 3)).astype("float32")
+    f = mended(jk).through_layers
+    program = jk.make_jaxpr(jk.grad(lambda x, w: (f(x, w) * x).sum(), (0, 1)))(x, w)
+    return run_by_numpy(jk.make_jaxpr(f)(x, w), x, w), run_by_numpy(program, x, w)
+
+
+@check(
+    "11.7",
+    "What is kept for the way back is the input of each layer, and the weights.",
+    against=["what is kept costs nothing", "nothing needs to be kept"],
+)
+def kept(jk, rng):
+    n = int(rng.integers(3, 9))
+    f = mended(jk).through_layers
+
+    def residuals(x, w):
+        return jk.tree_util.tree_leaves(jk.vjp(f, x, w)[1])
+
+    x, w = np.ones(3, "float32"), np.ones((n, 3), "float32")
+    numbers = sum(int(np.prod(aval.shape)) for aval in jk.make_jaxpr(residuals)(x, w).out_avals)
+    stacked = most_stacked(jk.make_jaxpr(jk.grad(lambda x, w: f(x, w).sum(), (0, 1)))(x, w))
+    return [
+        "an x and a w for each layer"
+        if numbers <= 2 * 3 * n + 3
+        else f"{numbers / 3 / n:.1f} arrays a layer",
+        "one array a step at most" if stacked <= 1 else f"a scan stacks {stacked} arrays",
+    ]
+
+
+def most_stacked(program):
+    """How many arrays that scan stacks which stacks the most."""
+    most = 0
+    for eqn in program.eqns:
+        if eqn.primitive.name == "scan":
+            most = max(most, len(eqn.outvars) - eqn.params["num_carry"])
+        inner = [x for x in eqn.params.values() if type(x).__name__ == "Jaxpr"]
+        most = max([most, *map(most_stacked, inner)])
+    return most

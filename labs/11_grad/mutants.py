@@ -1,0 +1,1041 @@
+"""Wrong answers to the exercises of lab 11, each with what its author believes."""
+
+from jitkit.kata.mutants import also_right, edit, mutant
+
+# --- 11.1 Rules for pairs -----------------------------------------------------------------------------------------
+
+edit(
+    "11.1",
+    "the chain rule is somebody else's job",
+    "x changes by g. You returned how y changes when x changes by 1. Where does g come in?",
+    "mul(g, mul(y, sub(constant_like(y, 1), y)))",
+    "mul(y, sub(constant_like(y, 1), y))",
+    target="jvp_logistic",
+)
+edit(
+    "11.1",
+    "the derivative is in terms of x",
+    "In y (1 - y), which of the parameters is y?",
+    "mul(y, sub(constant_like(y, 1), y))",
+    "mul(x, sub(constant_like(x, 1), x))",
+    target="jvp_logistic",
+)
+
+
+@mutant(
+    "11.1",
+    "a derivative is computed from x, and x alone",
+    "Somebody has computed logistic(x) already. What is it called in your function?",
+    target="jvp_logistic",
+)
+def computes_it_again(g, y, x):
+    one = constant_like(x, 1)
+    again = div(one, one + np.e**-x)
+    return mul(g, mul(again, sub(constant_like(again, 1), again)))
+
+
+edit(
+    "11.1",
+    "one element only is the maximum",
+    "Two elements are the maximum. You added their tangents. By how much does the maximum change, if both change by 1?",
+    "return div(reduce_sum(mul(g, is_extreme), axes), count)",
+    "return reduce_sum(mul(g, is_extreme), axes)",
+    target="jvp_extreme",
+)
+
+
+@mutant(
+    "11.1",
+    "the tangent of a maximum is the largest tangent",
+    "The largest element changes by 0.1, another one by 5. By how much does the maximum change?",
+    target="jvp_extreme",
+)
+def largest_tangent(g, out, x, *, axes):
+    return g.max(axes)
+
+
+@mutant(
+    "11.1",
+    "of several, the first is the maximum",
+    "Two elements are the maximum. Whose tangent did you take, and why not the other one's?",
+    target="jvp_extreme",
+)
+def first_of_them(g, out, x, *, axes):
+    kept = [i for i in range(x.ndim) if i not in axes]
+    order = (*kept, *axes)
+    moved = x.transpose(order).reshape(*out.shape, -1)
+    tangents = g.transpose(order).reshape(moved.shape)
+    is_extreme = eq(moved, reshape(out, (*out.shape, 1)))
+    place = (is_extreme * -np.arange(1.0, moved.shape[-1] + 1, dtype="float32") - 99.0 * ~is_extreme).argmax(
+        -1
+    )
+    is_first = eq(reshape(place, (*out.shape, 1)), np.arange(moved.shape[-1], dtype="int32"))
+    return reduce_sum(mul(tangents, convert_element_type(is_first, g.dtype)), (out.ndim,))
+
+
+edit(
+    "11.1",
+    "the last operand decides",
+    "x and y both change. How much of the change of x y is due to x?",
+    "return out, functools.reduce(add_tangents, parts, zero_tangent(out))",
+    "return out, parts[-1] if parts else zero_tangent(out)",
+    target="sum_of_shares",
+)
+edit(
+    "11.1",
+    "a share is a product",
+    "What are the shares of x and y in the change of x y, and what is done with the two?",
+    "return out, functools.reduce(add_tangents, parts, zero_tangent(out))",
+    "return out, functools.reduce(lambda a, b: a * b, parts) if parts else zero_tangent(out)",
+    target="sum_of_shares",
+)
+edit(
+    "11.1",
+    "the tangent of a constant is an array of zeros",
+    "How many multiplications does the tangent of `x * 3` need?",
+    " and type(t) is not Zero\n    ]",
+    "\n    ]",
+    target="sum_of_shares",
+)
+edit(
+    "11.1",
+    "no share, no tangent",
+    "Each result has a tangent. What is that of a step function?",
+    "return out, functools.reduce(add_tangents, parts, zero_tangent(out))",
+    "return out, functools.reduce(add_tangents, parts) if parts else None",
+    target="sum_of_shares",
+)
+edit(
+    "11.1",
+    "None is a function",
+    "What stands in `shares` for an operand that contributes nothing?",
+    "if share is not None and type(t) is not Zero",
+    "if type(t) is not Zero",
+    target="sum_of_shares",
+)
+
+# --- 11.2 A function of pairs -------------------------------------------------------------------------------------
+
+
+@mutant(
+    "11.2",
+    "tangents come in the place of values",
+    "cos(x) in the tangent of sin(x): of which x?",
+    target="DualTrace.process_primitive",
+)
+def on_tangents(self, primitive, args, params):
+    primals, tangents = self.pairs(args)
+    if all(type(t) is Zero for t in tangents):
+        with core.set_current_trace(self.parent):
+            return primitive.bind(*primals, **params)
+    swapped = [x if type(t) is Zero else t for x, t in zip(primals, tangents, strict=True)]
+    out, tangent = self.differentiate(primitive, swapped, tangents, params)
+    if primitive.multiple_results:
+        return [self.with_tangent(x, t) for x, t in zip(out, tangent, strict=True)]
+    return self.with_tangent(out, tangent)
+
+
+edit(
+    "11.2",
+    "every operation has a tangent",
+    "exp(3.0) changes with nothing. Who should compute it?",
+    "if all(type(t) is Zero for t in tangents):",
+    "if False:",
+    target="DualTrace.process_primitive",
+)
+edit(
+    "11.2",
+    "an operation has one result",
+    "A `cond` that returns two values: how many tangents came back?",
+    "if primitive.multiple_results:",
+    "if False:",
+    target="DualTrace.process_primitive",
+)
+
+
+@mutant(
+    "11.2",
+    "every pair is mine",
+    "A derivative in a derivative: to which of the two does this pair belong?",
+    target="DualTrace.process_primitive",
+)
+def takes_all_pairs(self, primitive, args, params):
+    primals = [x.primal if isinstance(x, DualTracer) else x for x in args]
+    tangents = [x.tangent if isinstance(x, DualTracer) else zero_tangent(x) for x in args]
+    if all(type(t) is Zero for t in tangents):
+        with core.set_current_trace(self.parent):
+            return primitive.bind(*primals, **params)
+    out, tangent = self.differentiate(primitive, primals, tangents, params)
+    if primitive.multiple_results:
+        return [self.with_tangent(x, t) for x, t in zip(out, tangent, strict=True)]
+    return self.with_tangent(out, tangent)
+
+
+edit(
+    "11.2",
+    "there is one trace",
+    "This derivative was taken inside of something. Which trace is around yours?",
+    "trace = JVPTrace(core.current_trace())",
+    "trace = JVPTrace(None)",
+    target="jvp",
+)
+edit(
+    "11.2",
+    "other data have tangents, too",
+    "What is left in `aux` when the trace has ended?",
+    "    if aux is not None:\n            aux[:] = map(trace.strip, aux)\n",
+    "",
+    target="jvp",
+)
+edit(
+    "11.2",
+    "the function is called for values, and for tangents",
+    "How often does `fun` print, if it prints?",
+    "    try:\n",
+    "    fun(*primals)\n    try:\n",
+    target="jvp",
+)
+edit(
+    "11.2",
+    "a trace ends by itself",
+    "Somebody put a tracer into a list. Who tells them, later?",
+    "trace.end()",
+    "pass",
+    target="jvp",
+)
+edit(
+    "11.2",
+    "all inputs have tangents",
+    "How many inputs has the jaxpr of pairs of `x * a`, where only x changes?",
+    "for aval, nz in zip(avals, nonzero, strict=True) if nz)]",
+    "for aval, nz in zip(avals, nonzero, strict=True))]",
+    target="jvp_jaxpr",
+)
+edit(
+    "11.2",
+    "pairs stand beside each other",
+    "Which outputs come first?",
+    "return [*outs, *(t for t in made if type(t) is not Zero)]",
+    "return [x for out, t in zip(outs, made) for x in ((out,) if type(t) is Zero else (out, t))]",
+    target="jvp_jaxpr",
+)
+edit(
+    "11.2",
+    "no output does without a tangent",
+    "`y > 0` is an output. What is its tangent good for?",
+    "instantiate_zeros(t) if inst else t",
+    "instantiate_zeros(t)",
+    target="jvp_jaxpr",
+)
+edit(
+    "11.2",
+    "nobody asks for zeros",
+    "The carry of a loop begins with a tangent. What if a step returns one that is Zero?",
+    "instantiate_zeros(t) if inst else t",
+    "t",
+    target="jvp_jaxpr",
+)
+
+# --- 11.3 What is known goes, what is linear stays ----------------------------------------------------------------
+
+
+@mutant(
+    "11.3",
+    "everything is written down",
+    "cos(x) is in the rule of sine. Does it depend on a tangent?",
+    target="PartialTrace.process_primitive",
+)
+def writes_all(self, primitive, args, params):
+    return self.write_down(primitive, args, params)
+
+
+@mutant(
+    "11.3",
+    "a tangent is a value",
+    "Which value has a tangent, while the function is linearised?",
+    target="PartialTrace.process_primitive",
+)
+def computes_all(self, primitive, args, params):
+    with core.set_current_trace(self.parent):
+        return primitive.bind(*args, **params)
+
+
+edit(
+    "11.3",
+    "values are computed later",
+    "An operation without tangents is to be done now. Which trace does that?",
+    "with core.set_current_trace(self.parent):",
+    "with core.set_current_trace(self.tangents):",
+    target="PartialTrace.process_primitive",
+)
+edit(
+    "11.3",
+    "the function is called for values, and for tangents",
+    "How often does `fun` print, if it prints?",
+    "        tracers =",
+    "        fun(*primals)\n        tracers =",
+    target="linearize",
+)
+edit(
+    "11.3",
+    "every result has a tangent",
+    "`sin(a)` does not change with x. Is it in the program for tangents?",
+    "            outs, tangents = trace.pairs(fun(*tracers))\n",
+    "            outs, tangents = trace.pairs(fun(*tracers))\n"
+    "        with core.set_current_trace(tangent_trace):\n"
+    "            tangents = [instantiate_zeros(t) for t in tangents]\n",
+    target="linearize",
+)
+edit(
+    "11.3",
+    "there is one trace",
+    "A linear program is itself linearised. Which trace is around yours?",
+    "parent = core.current_trace()",
+    "parent = None",
+    target="linearize",
+)
+edit(
+    "11.3",
+    "a trace ends by itself",
+    "Somebody put a tracer into a list. Who tells them, later?",
+    "        trace.end()\n        tangent_trace.end()",
+    "        pass",
+    target="linearize",
+)
+
+# --- 11.4 Backwards -----------------------------------------------------------------------------------------------
+
+edit(
+    "11.4",
+    "fan-out overwrites",
+    "x was read by two equations. The second one told you its cotangent. What became of the first?",
+    "add_tangents(totals[atom], ct) if atom in totals else ct",
+    "ct",
+    target="backward_pass",
+)
+edit(
+    "11.4",
+    "the first reader counts",
+    "x was read by two equations. What did the second one tell you?",
+    "totals[atom] = add_tangents(totals[atom], ct) if atom in totals else ct",
+    "totals.setdefault(atom, ct)",
+    target="backward_pass",
+)
+edit(
+    "11.4",
+    "programs are read from the start",
+    "Of which value do you know the cotangent at first?",
+    "for eqn in reversed(linear):",
+    "for eqn in linear:",
+    target="backward_pass",
+)
+edit(
+    "11.4",
+    "outputs are made by equations",
+    "A function returns x, and 2 x. What does x count?",
+    "cotangents, strict=True):\n        add(atom, ct)\n",
+    "cotangents, strict=True):\n        if atom not in jaxpr.invars:\n            add(atom, ct)\n",
+    target="backward_pass",
+)
+edit(
+    "11.4",
+    "what nobody reads has no cotangent",
+    "The loss does not depend on y. What is its gradient by y?",
+    "totals.pop(var) if var in totals else Zero(tangent_aval(var.aval))",
+    "totals.pop(var, None)",
+    target="backward_pass",
+)
+edit(
+    "11.4",
+    "all operands are linear",
+    "In `mul t cos_x`, which operand is linear, and which has a value?",
+    "operands = [read(values, atom) for atom in eqn.invars]",
+    "operands = [UndefinedPrimal(atom.aval) for atom in eqn.invars]",
+    target="backward_pass",
+)
+edit(
+    "11.4",
+    "everybody starts from zero",
+    "What did the inputs have, before the first equation was asked?",
+    "dict(zip(linear_inputs, before, strict=False))",
+    "{}",
+    target="backward_pass",
+)
+edit(
+    "11.4",
+    "an operation has one result",
+    "A scan has a carry and outputs. How many cotangents does its rule want?",
+    "given = cts if eqn.primitive.multiple_results else cts[0]",
+    "given = cts[0]",
+    target="backward_pass",
+)
+edit(
+    "11.4",
+    "a scalar counts once",
+    "2.0 was added to each of 12 elements. How much does it count?",
+    "return reduce_sum(ct, range(len(shape)))",
+    "return reshape(ct, (-1,))[0]",
+    target="unbroadcast",
+)
+edit(
+    "11.4",
+    "an axis of size 1 goes with the sum",
+    "The operand was of shape (2, 1). Which shape has its cotangent?",
+    "return reshape(reduce_sum(ct, axes), aval.shape)",
+    "return reduce_sum(ct, axes)",
+    target="unbroadcast",
+)
+edit(
+    "11.4",
+    "the mean is as good as the sum",
+    "2.0 was added to each of 12 elements. How much does it count: like one of them, or like all?",
+    "return reshape(reduce_sum(ct, axes), aval.shape)",
+    "return reshape(reduce_sum(ct, axes), aval.shape) / float(np.prod([shape[i] for i in axes]))",
+    target="unbroadcast",
+)
+
+# --- 11.5 grad ----------------------------------------------------------------------------------------------------
+
+
+@mutant(
+    "11.5",
+    "an argument is one array",
+    "The argument is a dict of arrays. What do you check, and what do you return?",
+    target="value_and_grad",
+)
+def one_array(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
+    numbers = as_argnums(argnums)
+
+    def value_and_gradient(*args, **kwargs):
+        fun_of_some, some = fix_others(fun, numbers, argnums, args, kwargs)
+        for x in some:
+            check_input("grad", x, holomorphic, allow_int)
+        value, fun_vjp, *aux = vjp(fun_of_some, *some, has_aux=has_aux)
+        check_scalar(value)
+        check_output("grad", value, holomorphic)
+        grads = fun_vjp(lax.full_like(value, 1, shape=()))
+        grads = grads if isinstance(numbers, tuple) else grads[0]
+        return ((value, *aux) if has_aux else value), grads
+
+    return value_and_gradient
+
+
+edit(
+    "11.5",
+    "the first argument is meant",
+    "`grad(f, argnums=1)`: by which argument?",
+    "fix_others(fun, numbers, argnums, args, kwargs)",
+    "fix_others(fun, 0, 0, args, kwargs)",
+    target="value_and_grad",
+)
+edit(
+    "11.5",
+    "one number is a tuple of one",
+    "`grad(f, argnums=1)` and `grad(f, argnums=(1,))`: which of the two returns a tuple?",
+    "grads = grads if isinstance(numbers, tuple) else grads[0]",
+    "grads = grads if len(grads) > 1 else grads[0]",
+    target="value_and_grad",
+)
+edit(
+    "11.5",
+    "the value is computed again",
+    "What did `vjp` return besides the function?",
+    "        return ((value, *aux) if has_aux else value), grads",
+    "        if not has_aux:\n            value = fun(*args, **kwargs)\n        return ((value, *aux) if has_aux else value), grads",
+    target="value_and_grad",
+)
+edit(
+    "11.5",
+    "other data are differentiated",
+    "`fun` returns a pair. Of which part is the gradient?",
+    "value, fun_vjp, *aux = vjp(fun_of_some, *some, has_aux=has_aux)",
+    "value, fun_vjp, *aux = vjp(fun_of_some, *some)",
+    target="value_and_grad",
+)
+edit(
+    "11.5",
+    "other data stand beside the value",
+    "With `has_aux`, of how many parts is the result of `value_and_grad`?",
+    "return ((value, *aux) if has_aux else value), grads",
+    "return (value, grads, *aux)",
+    target="value_and_grad",
+)
+edit(
+    "11.5",
+    "a sum is meant",
+    "The result has four elements. The gradient of which one do you return?",
+    "        check_scalar(value)\n",
+    "        if not isinstance(value, tuple):\n"
+    "            value, fun_vjp = vjp(lambda *some: fun_of_some(*some).sum(), *some)\n",
+    target="value_and_grad",
+)
+edit(
+    "11.5",
+    "shape (1,) is a number",
+    "Is an array of one element a scalar?",
+    "        check_scalar(value)\n",
+    "        if getattr(value, 'size', 2) != 1:\n            check_scalar(value)\n        value = lax.reshape(value, ())\n",
+    target="value_and_grad",
+)
+edit(
+    "11.5",
+    "an integer has a tangent of its own type",
+    "By how little can an integer change?",
+    'check_input("grad", leaf, holomorphic, allow_int)',
+    'check_input("grad", leaf, holomorphic, True)',
+    target="value_and_grad",
+)
+edit(
+    "11.5",
+    "whatever comes out can be differentiated",
+    "An index comes out of `argmax`. What would its gradient say?",
+    '        check_output("grad", value, holomorphic)\n',
+    "",
+    target="value_and_grad",
+)
+edit(
+    "11.5",
+    "grad returns the value as well",
+    "What does `grad(f)(x)` return?",
+    "return (grads, value[1]) if has_aux else grads",
+    "return (grads, value[1]) if has_aux else (value, grads)",
+    target="grad",
+)
+
+# --- 11.6 A loop, backwards ---------------------------------------------------------------------------------------
+
+edit(
+    "11.6",
+    "backwards is forwards with other numbers",
+    "Which step of the loop do you transpose first?",
+    "reverse=not reverse,",
+    "reverse=reverse,",
+    target="transpose_scan",
+)
+edit(
+    "11.6",
+    "backwards is True",
+    "The loop ran from its end to its start. Where does its transpose begin?",
+    "reverse=not reverse,",
+    "reverse=True,",
+    target="transpose_scan",
+)
+edit(
+    "11.6",
+    "the start is out of the loop's reach",
+    "The carry that went in: which output of the other loop is its cotangent?",
+    "of_carry = [ct if is_undefined(x) else None for x, ct in zip(carry, made, strict=False)]",
+    "of_carry = [g if is_undefined(x) else None for x, g, _ in zip(carry, ct_carry, made, strict=False)]",
+    target="transpose_scan",
+)
+edit(
+    "11.6",
+    "only the last carry counts",
+    "Each step has an output, and each of those has a cotangent. Who adds it?",
+    "    ct_carry = [instantiate_zeros(ct) for ct in ct_carry]\n",
+    "    ct_carry = [instantiate_zeros(ct) for ct in ct_carry]\n    ct_ys = [Zero(core.get_aval(ct)) for ct in ct_ys]\n",
+    target="transpose_scan",
+)
+edit(
+    "11.6",
+    "every output has a cotangent",
+    "Nobody uses an output. Does the loop go over an array of zeros for it?",
+    "    nonzero =",
+    "    ct_ys = [instantiate_zeros(ct) for ct in ct_ys]\n    nonzero =",
+    target="transpose_scan",
+)
+edit(
+    "11.6",
+    "what is shared counts once",
+    "A constant was used in every step. What does the last trip of the other loop know of the trips before?",
+    "backward_pass(jaxpr, jaxpr.consts, inputs, cts, before=sums)",
+    "backward_pass(jaxpr, jaxpr.consts, inputs, cts)",
+    target="transposed_body",
+)
+edit(
+    "11.6",
+    "everybody starts from zero",
+    "What did the step after this one tell the carry?",
+    "cts = [*ct_carry, *ad.with_zeros(ct_ys, nonzero_ys, jaxpr.out_avals[num_carry:])]",
+    "cts = [*(Zero(x.aval) for x in ct_carry), *ad.with_zeros(ct_ys, nonzero_ys, jaxpr.out_avals[num_carry:])]",
+    target="transposed_body",
+)
+edit(
+    "11.6",
+    "fan-out overwrites",
+    "The sums go round. Which of them is handed to the next trip: that of this step, or that of all so far?",
+    "return [instantiate_zeros(ct) for ct in found if ct is not None]",
+    "outs = [instantiate_zeros(ct) for ct in found if ct is not None]\n"
+    "        return [x - y for x, y in zip(outs, sums)] + outs[num_sums:]",
+    target="transposed_body",
+)
+
+# --- 11.7 Programs that have a gradient ---------------------------------------------------------------------------
+
+
+@mutant(
+    "11.7",
+    "a masked nan is harmless",
+    "`where` throws the nan away. What does its gradient do with the branch that was not taken: 0 times what?",
+    target="entropy",
+)
+def masks_the_result(p):
+    return -jnp.sum(jnp.where(p > 0, p * jnp.log(p), 0.0))
+
+
+@mutant(
+    "11.7",
+    "a small number makes logarithms safe",
+    "What is the gradient at 0 now, and what is the entropy of very small probabilities?",
+    target="entropy",
+)
+def adds_an_epsilon(p):
+    return -jnp.sum(p * jnp.log(p + 1e-6))
+
+
+@mutant(
+    "11.7",
+    "the gradient is mended afterwards",
+    "The second derivative: who mends that one?",
+    target="entropy",
+)
+def mends_the_gradient(p):
+    @jax.custom_jvp
+    def f(p):
+        return -jnp.sum(jnp.where(p > 0, p * jnp.log(p), 0.0))
+
+    @f.defjvp
+    def _(primals, tangents):
+        [p], [t] = primals, tangents
+        slope = -jnp.log(p) - 1
+        return f(p), jnp.sum(t * jnp.where(jnp.isinf(slope), 0.0, slope))
+
+    return f(p)
+
+
+@mutant(
+    "11.7",
+    "a while loop can be reversed",
+    "How many steps were there, and what was the carry in each? Where would a while loop keep that?",
+    target="cube_root",
+)
+def by_while(a, steps):
+    def goes_on(state):
+        return state[0] < steps
+
+    def step(state):
+        i, x = state
+        return i + 1, x - (x**3 - a) / (3 * x**2)
+
+    return lax.while_loop(goes_on, step, (0, jnp.ones_like(a)))[1]
+
+
+@mutant(
+    "11.7",
+    "the compiler will not mind",
+    "How many equations has your program for 500 steps?",
+    target="cube_root",
+)
+def unrolled(a, steps):
+    x = jnp.ones_like(a)
+    for _ in range(steps):
+        x = x - (x**3 - a) / (3 * x**2)
+    return x
+
+
+@mutant(
+    "11.7",
+    "a loop is a constant",
+    "The gradient is 0, or too small. What does it know of a?",
+    target="cube_root",
+)
+def stops(a, steps):
+    b = lax.stop_gradient(a)
+    return lax.fori_loop(0, steps, lambda i, x: x - (x**3 - b) / (3 * x**2), jnp.ones_like(a))
+
+
+@mutant(
+    "11.7",
+    "the number of steps does not matter",
+    "What is your answer after 3 steps, where Newton's method is still on its way?",
+    target="cube_root",
+)
+def at_once(a, steps):
+    return a ** (1 / 3)
+
+
+@mutant(
+    "11.7",
+    "what is kept costs nothing",
+    "Count what `jax.vjp(f, x, weights)[1]` holds. What of it could be computed from the x of a layer?",
+    target="through_layers",
+)
+def keeps_all(x, weights):
+    return lax.scan(lambda x, w: (jnp.sin(jnp.tanh(w * x) * jnp.exp(-(x**2))), None), x, weights)[0]
+
+
+@mutant(
+    "11.7",
+    "nothing needs to be kept",
+    "The whole loop is computed again on the way back. What does the second run keep?",
+    target="through_layers",
+)
+def remembers_nothing(x, weights):
+    @jax.checkpoint
+    def f(x, weights):
+        return lax.scan(lambda x, w: (jnp.sin(jnp.tanh(w * x) * jnp.exp(-(x**2))), None), x, weights)[0]
+
+    return f(x, weights)
+
+
+# --- right answers in other words ---------------------------------------------------------------------------------
+
+
+@also_right("11.1", "with operators and loops", target="jvp_logistic")
+def slope_first(g, y, x):
+    return (y - y * y) * g
+
+
+@also_right("11.1", "with operators and loops", target="jvp_extreme")
+def weights(g, out, x, *, axes):
+    kept = reshape(out, [1 if i in axes else n for i, n in enumerate(x.shape)])
+    weight = convert_element_type(eq(x, kept), x.dtype)
+    return (g * weight).sum(tuple(axes)) / weight.sum(tuple(axes))
+
+
+@also_right("11.1", "with operators and loops", target="sum_of_shares")
+def adds_up(primitive, shares, primals, tangents, **params):
+    out = primitive.bind(*primals, **params)
+    total = zero_tangent(out)
+    for share, tangent in zip(shares, tangents, strict=False):
+        if share is None or isinstance(tangent, Zero):
+            continue
+        total = add_tangents(total, share(tangent, out, *primals, **params))
+    return out, total
+
+
+@also_right("11.1", "with where and mean weights", target="jvp_logistic")
+def expanded(g, y, x):
+    return sub(mul(g, y), mul(mul(g, y), y))
+
+
+@also_right("11.1", "with where and mean weights", target="jvp_extreme")
+def chosen(g, out, x, *, axes):
+    is_extreme = x == jnp.expand_dims(out, tuple(axes))
+    share = jnp.where(is_extreme, 1.0, 0.0) / is_extreme.sum(tuple(axes), keepdims=True)
+    return (g * share.astype(g.dtype)).sum(tuple(axes))
+
+
+@also_right("11.2", "early returns, and pairs one by one", target="DualTrace.process_primitive")
+def one_by_one(self, primitive, args, params):
+    primals, tangents = [], []
+    for x in args:
+        primal, tangent = self.pair(x)
+        primals.append(primal)
+        tangents.append(tangent)
+    if not [t for t in tangents if not isinstance(t, Zero)]:
+        with core.set_current_trace(self.parent):
+            return primitive.bind(*primals, **params)
+    result = self.differentiate(primitive, primals, tangents, params)
+    if not primitive.multiple_results:
+        return self.with_tangent(*result)
+    return list(map(self.with_tangent, *result))
+
+
+@also_right("11.2", "early returns, and pairs one by one", target="jvp")
+def with_a_loop(fun, primals, tangents, aux=None):
+    trace = JVPTrace(core.current_trace())
+    arguments = list(map(trace.with_tangent, primals, tangents))
+    try:
+        with core.set_current_trace(trace):
+            outs = fun(*arguments)
+        for i, x in enumerate(aux or ()):
+            aux[i] = trace.pair(x)[0]
+        pairs = list(map(trace.pair, outs))
+    finally:
+        trace.end()
+    return [x for x, _ in pairs], [t for _, t in pairs]
+
+
+@also_right("11.2", "early returns, and pairs one by one", target="jvp_jaxpr")
+def by_hand(jaxpr, nonzero, instantiate):
+    n, found = len(jaxpr.invars), []
+
+    def both(*values):
+        dots = list(values[n:])
+        tangents = []
+        for aval, nz in zip(jaxpr.in_avals, nonzero, strict=False):
+            tangents.append(dots.pop(0) if nz else Zero(tangent_aval(aval)))
+        outs, made = jvp(jaxpr_as_fun(jaxpr), list(values[:n]), tangents)
+        result = list(outs)
+        for i, t in enumerate(made):
+            wanted = instantiate if instantiate is True or instantiate is False else instantiate[i]
+            t = instantiate_zeros(t) if wanted else t
+            found.append(not isinstance(t, Zero))
+            if found[-1]:
+                result.append(t)
+        return result
+
+    avals = jaxpr.in_avals + [tangent_aval(jaxpr.in_avals[i]) for i in range(n) if nonzero[i]]
+    program = partial_eval.trace_to_jaxpr(both, avals, jaxpr.debug_info.with_unknown_names())
+    return program, tuple(found)
+
+
+@also_right("11.2", "asking the tracer", target="DualTrace.process_primitive")
+def asks_the_tracer(self, primitive, args, params):
+    primals, tangents = self.pairs(args)
+    if any(not isinstance(t, Zero) for t in tangents):
+        out, tangent = self.differentiate(primitive, primals, tangents, params)
+        if primitive.multiple_results:
+            return [self.with_tangent(*pair) for pair in zip(out, tangent, strict=False)]
+        return self.with_tangent(out, tangent)
+    with core.set_current_trace(self.parent):
+        return primitive.bind(*primals, **params)
+
+
+@also_right("11.3", "the other question first", target="PartialTrace.process_primitive")
+def known_first(self, primitive, args, params):
+    unknown = [x for x in args if self.is_tangent(x)]
+    if not unknown:
+        with core.set_current_trace(self.parent):
+            return primitive.bind(*args, **params)
+    return self.write_down(primitive, args, params)
+
+
+@also_right("11.3", "the other question first", target="linearize")
+def step_by_step(fun, primals, debug_info, aux=None):
+    around = core.current_trace()
+    writer = DynamicJaxprTrace(around, debug_info)
+    own = LinearizeTrace(around, writer)
+    types = [tangent_aval(core.get_aval(x)) for x in primals]
+    arguments = list(map(own.new_arg, primals, types))
+    try:
+        with core.set_current_trace(own):
+            results = list(fun(*arguments))
+        if aux is not None:
+            aux[:] = [own.strip(x) for x in aux]
+        outs, tangents = own.pairs(results)
+        program = finish(writer, tangents, debug_info)
+    finally:
+        writer.end()
+        own.end()
+    return outs, program
+
+
+@also_right("11.3", "the function unpacked", target="linearize")
+def unpacked(fun, primals, debug_info, aux=None):
+    parent = core.current_trace()
+    tangent_trace = DynamicJaxprTrace(parent, debug_info)
+    trace = LinearizeTrace(parent, tangent_trace)
+    try:
+        avals = [tangent_aval(core.typeof(x)) for x in primals]
+        with core.set_current_trace(trace):
+            flat = fun(*map(trace.new_arg, primals, avals))
+        pairs = [trace.pair(x) for x in flat]
+        if aux:
+            aux[:] = map(trace.strip, aux)
+        program = finish(tangent_trace, [t for _, t in pairs], debug_info)
+        return [x for x, _ in pairs], program
+    finally:
+        for each in (trace, tangent_trace):
+            each.end()
+
+
+@also_right("11.4", "with lists of what was told", target="backward_pass")
+def lists(jaxpr, consts, inputs, cotangents, before=()):
+    if not jaxpr.effects and all(isinstance(ct, Zero) for ct in cotangents):
+        return [Zero(x.aval) if is_undefined(x) else None for x in inputs]
+    values, linear = linear_equations(jaxpr, consts, inputs)
+    told = {}
+
+    def tell(atoms, cts):
+        for atom, ct in zip(atoms, cts, strict=False):
+            if ct is not None and isinstance(atom, Var) and is_undefined(read(values, atom)):
+                told.setdefault(atom, []).append(ct)
+
+    def sum_of(var):
+        return functools.reduce(add_tangents, told.get(var, ()), Zero(tangent_aval(var.aval)))
+
+    tell([v for v, x in zip(jaxpr.invars, inputs, strict=False) if is_undefined(x)], before)
+    tell(jaxpr.outvars, cotangents)
+    for eqn in linear[::-1]:
+        cts = list(map(sum_of, eqn.outvars))
+        if not eqn.primitive.multiple_results:
+            [cts] = cts
+        rule = transpose_rule(eqn.primitive)
+        tell(eqn.invars, rule(cts, *[read(values, a) for a in eqn.invars], **eqn.params))
+    return [sum_of(v) if is_undefined(x) else None for v, x in zip(jaxpr.invars, inputs, strict=False)]
+
+
+@also_right("11.4", "with lists of what was told", target="unbroadcast")
+def keeps_axes(aval, ct):
+    if aval.shape == ct.shape:
+        return ct
+    if aval.shape == ():
+        return ct.sum()
+    return ct.sum(tuple(i for i in range(ct.ndim) if aval.shape[i] != ct.shape[i]), keepdims=True)
+
+
+@also_right("11.4", "with zeros to begin with", target="backward_pass")
+def zeros_first(jaxpr, consts, inputs, cotangents, before=()):
+    unknown = [is_undefined(x) for x in inputs]
+    if not jaxpr.effects and not [ct for ct in cotangents if type(ct) is not Zero]:
+        return [Zero(x.aval) if u else None for x, u in zip(inputs, unknown, strict=False)]
+    values, linear = linear_equations(jaxpr, consts, inputs)
+    count = {v: Zero(tangent_aval(v.aval)) for v, x in values.items() if is_undefined(x)}
+    first = [v for v, u in zip(jaxpr.invars, unknown, strict=False) if u]
+    count.update(zip(first, before, strict=False))
+    for atom, ct in zip(jaxpr.outvars, cotangents, strict=False):
+        if isinstance(atom, Var) and atom in count:
+            count[atom] = add_tangents(count[atom], ct)
+    while linear:
+        eqn = linear.pop()
+        cts = [count[v] for v in eqn.outvars]
+        operands = [read(values, atom) for atom in eqn.invars]
+        out = transpose_rule(eqn.primitive)(
+            cts if eqn.primitive.multiple_results else cts[0], *operands, **eqn.params
+        )
+        for atom, x, ct in zip(eqn.invars, operands, out, strict=False):
+            if is_undefined(x) and ct is not None:
+                count[atom] = add_tangents(count[atom], ct)
+    return [count[v] if u else None for v, u in zip(jaxpr.invars, unknown, strict=False)]
+
+
+@also_right("11.5", "value_and_grad by hand", target="value_and_grad")
+def by_hand_too(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
+    api_util.check_callable(fun)
+    which = as_argnums(argnums)
+
+    @functools.wraps(fun)
+    def both(*args, **kwargs):
+        f, chosen = fix_others(fun, which, argnums, args, kwargs)
+        for x in chosen:
+            for leaf in tree_leaves(x):
+                check_input("grad", leaf, holomorphic, allow_int)
+        result = vjp(f, *chosen, has_aux=has_aux)
+        value, pull_back = result[0], result[1]
+        check_scalar(value)
+        check_output("grad", value, holomorphic)
+        grads = pull_back(jnp.ones_like(value))
+        if isinstance(which, int):
+            (grads,) = grads
+        if has_aux:
+            return (value, result[2]), grads
+        return value, grads
+
+    return both
+
+
+@also_right("11.5", "value_and_grad by hand", target="grad")
+def without_the_value(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
+    both = value_and_grad(fun, argnums=argnums, has_aux=has_aux, holomorphic=holomorphic, allow_int=allow_int)
+
+    @functools.wraps(fun)
+    def gradient(*args, **kwargs):
+        result, slope = both(*args, **kwargs)
+        if not has_aux:
+            return slope
+        return slope, result[1]
+
+    return gradient
+
+
+@also_right("11.5", "grad by a function of its own", target="grad")
+def with_a_partial(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
+    both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
+
+    def second(*args, **kwargs):
+        out = both(*args, **kwargs)
+        return (out[1], out[0][1]) if has_aux else out[1]
+
+    return functools.wraps(fun)(second)
+
+
+@also_right("11.6", "loops of Python for the bookkeeping", target="transpose_scan")
+def plain_loops(cts, *operands, reverse, jaxpr, num_consts, num_carry, **params):
+    first_x = num_consts + num_carry
+    shared, sums, rows = [], [], []
+    for x in operands[:num_consts]:
+        if is_undefined(x):
+            sums.append(zeros_like_aval(tangent_aval(x.aval)))
+        else:
+            shared.append(x)
+    rows += [x for x in operands[first_x:] if not is_undefined(x)]
+    back = sums + [instantiate_zeros(ct) for ct in cts[:num_carry]]
+    ys = cts[num_carry:]
+    given = [not isinstance(ct, Zero) for ct in ys]
+    over = [ct for ct in ys if not isinstance(ct, Zero)] + rows
+    types = [core.get_aval(x) for x in shared + back] + [element_of(core.get_aval(x)) for x in over]
+    body = transposed_body(jaxpr, len(shared), len(sums), num_carry, len(rows), tuple(given), tuple(types))
+    counts = {"num_consts": len(shared), "num_carry": len(back)}
+    outs = list(scan_p.bind(*shared, *back, *over, jaxpr=body, reverse=not reverse, **counts, **params))
+    result = []
+    for i, x in enumerate(operands):
+        takes_one = is_undefined(x) or num_consts <= i < first_x
+        ct = outs.pop(0) if takes_one else None
+        result.append(ct if is_undefined(x) else None)
+    return result
+
+
+@also_right("11.6", "loops of Python for the bookkeeping", target="transposed_body")
+def plain_body(jaxpr, num_shared, num_sums, num_carry, num_rows, nonzero_ys, avals):
+    def body(*args):
+        args = list(args)
+        shared, args = args[:num_shared], args[num_shared:]
+        sums, args = args[:num_sums], args[num_sums:]
+        carry, args = args[:num_carry], args[num_carry:]
+        ys = [
+            args.pop(0) if nz else Zero(tangent_aval(aval))
+            for nz, aval in zip(nonzero_ys, jaxpr.out_avals[num_carry:], strict=False)
+        ]
+        middle = jaxpr.in_avals[num_shared : len(jaxpr.in_avals) - num_rows]
+        unknown = [UndefinedPrimal(tangent_aval(aval)) for aval in middle]
+        cts = backward_pass(jaxpr, jaxpr.consts, shared + unknown + args, carry + ys, sums)
+        return [instantiate_zeros(ct) for ct in cts[num_shared : num_shared + len(unknown)]]
+
+    return trace_to_jaxpr(body, avals, jaxpr.debug_info.with_unknown_names())
+
+
+@also_right("11.6", "the sums added by hand", target="transposed_body")
+def adds_sums(jaxpr, num_shared, num_sums, num_carry, num_rows, nonzero_ys, avals):
+    def body(*args):
+        sizes = [num_shared, num_sums, num_carry, sum(nonzero_ys)]
+        shared, sums, ct_carry, ct_ys, rows = split_list(args, sizes)
+        linear = jaxpr.in_avals[num_shared : len(jaxpr.invars) - num_rows]
+        inputs = [*shared, *(UndefinedPrimal(tangent_aval(aval)) for aval in linear), *rows]
+        cts = [*ct_carry, *ad.with_zeros(ct_ys, nonzero_ys, jaxpr.out_avals[num_carry:])]
+        found = [ct for ct in backward_pass(jaxpr, jaxpr.consts, inputs, cts) if ct is not None]
+        totals = [add_tangents(total, ct) for total, ct in zip(sums, found, strict=False)]
+        return totals + [instantiate_zeros(ct) for ct in found[num_sums:]]
+
+    return trace_to_jaxpr(body, avals, jaxpr.debug_info.with_unknown_names())
+
+
+@also_right("11.7", "other functions of numpy", target="entropy")
+def safe_logarithm(p):
+    logs = jnp.log(jnp.where(p == 0, 1, p))
+    return jnp.sum(jnp.where(p == 0, 0, -p * logs))
+
+
+@also_right("11.7", "other functions of numpy", target="cube_root")
+def by_scan(a, steps):
+    return lax.scan(lambda x, _: (x - (x**3 - a) / (3 * x**2), None), jnp.ones_like(a), None, length=steps)[0]
+
+
+@also_right("11.7", "other functions of numpy", target="through_layers")
+def checkpointed_step(x, weights):
+    def step(x, w):
+        return jnp.sin(jnp.tanh(w * x) * jnp.exp(-(x**2))), None
+
+    return lax.scan(jax.checkpoint(step), x, weights)[0]
+
+
+@also_right("11.7", "the product of x log x, and one step by hand", target="entropy")
+def by_product(p):
+    safe = jnp.where(p > 0, p, 1.0)
+    return jnp.sum(-safe * jnp.log(safe))
+
+
+@also_right("11.7", "the product of x log x, and one step by hand", target="cube_root")
+def simplified(a, steps):
+    return lax.fori_loop(0, steps, lambda _, x: (2 * x + a / (x * x)) / 3, jnp.ones_like(a))

@@ -1,0 +1,740 @@
+"""The programs that the exercises of lab 12 must run like the reference."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+
+import numpy as np
+
+from jitkit.kata.checking import check, raised, run_by_numpy
+
+
+def normal(rng, *shape):
+    """Numbers of float32."""
+    return rng.normal(size=shape).astype("float32")
+
+
+def mapped(jk, f, *arguments, in_axes=0, out_axes=0):
+    """What `vmap(f)` gives, computed by numpy from its jaxpr, and that jaxpr."""
+    program = jk.make_jaxpr(jk.vmap(f, in_axes, out_axes))(*arguments)
+    return run_by_numpy(program, *jk.tree_util.tree_leaves(arguments)), program
+
+
+def values(jk, f, *arguments, **axes):
+    """What `vmap(f)` gives."""
+    return mapped(jk, f, *arguments, **axes)[0]
+
+
+def count(program, *names):
+    """How many equations of these primitives a jaxpr has, of all if none is named; those of the jaxprs in it included."""
+    total = 0
+    for eqn in program.eqns:
+        total += eqn.primitive.name in names or not names
+        for value in eqn.params.values():
+            inner = value if isinstance(value, tuple) else (value,)
+            total += sum(count(x, *names) for x in inner if type(x).__name__ == "Jaxpr")
+    return total
+
+
+def at_most(most, number, what):
+    """The number of something, and whether it is too large; all others are as good as each other."""
+    return f"{what}: {f'{most} or fewer' if number <= most else number}"
+
+
+# --- 12.1 One operation for all elements --------------------------------------------------------------------------
+
+
+@check(
+    "12.1",
+    "The function sees elements; the operations in the trace around see batches.",
+    against=["a batch is a long element", "the batch axis is the first one"],
+)
+def elements_and_batches(jk, rng):
+    seen, x, y = [], normal(rng, 3, 4), normal(rng, 4, 3)
+
+    def f(x, y):
+        seen.append((str(x.aval), str(y.aval)))
+        return jk.lax.sin(x).sum() * jk.lax.cos(y)
+
+    return values(jk, f, x, y, in_axes=(0, 1)), seen
+
+
+@check(
+    "12.1",
+    "There are as many operations for a thousand elements as for one.",
+    against=["it is a loop"],
+)
+def no_loop(jk, rng):
+    n = int(rng.integers(3, 9))
+    return [
+        count(mapped(jk, lambda x: jk.lax.cos(jk.lax.sin(x)), normal(rng, n, 2))[1]),
+        count(mapped(jk, jk.lax.sin, normal(rng, 100 * n))[1]),
+    ]
+
+
+@check(
+    "12.1",
+    "An operation on what is the same for all elements is done once, as it is.",
+    against=["everything is a batch", "unmapped arguments are batched"],
+)
+def the_same_for_all(jk, rng):
+    a, n = normal(rng, 4), int(rng.integers(3, 9))
+    rules, asked = jk.interpreters.batching.primitive_batchers, []
+    known = dict(rules)
+    for primitive, rule in known.items():
+        rules[primitive] = lambda *xs, r=rule, p=primitive, **params: asked.append(p.name) or r(*xs, **params)
+
+    def f(x, a):
+        b = jk.lax.exp(jk.lax.sin(a))
+        return jk.lax.neg(x), b
+
+    x = normal(rng, n)
+    try:
+        results, program = mapped(jk, f, x, a, in_axes=(0, None), out_axes=(0, None))
+    finally:
+        rules.update(known)
+    return results, asked, [aval.shape for aval in program.out_avals]
+
+
+@check(
+    "12.1",
+    "Operations of several results have a place for each.",
+    against=["an operation has one result"],
+)
+def several_results(jk, rng):
+    x, k = normal(rng, 3, 4), rng.permutation(12).reshape(3, 4).astype("int32")
+    program = jk.make_jaxpr(jk.vmap(lambda k, x: jk.lax.sort((k, x), num_keys=1)))(k, x)
+    return [aval.shape for aval in program.out_avals], program
+
+
+@check(
+    "12.1",
+    "Batches of batches: an inner trace leaves the axes of the outer one alone.",
+    against=["every batch is mine", "rules run in their own trace"],
+)
+def nested(jk, rng):
+    x, y, z = normal(rng, 3, 4, 2), normal(rng, 3, 4), normal(rng, 4)
+
+    def f(x, y, z):
+        return jk.vmap(lambda x: jk.lax.sin(x) * y + z, in_axes=1, out_axes=1)(x)
+
+    return values(jk, f, x, y, z, in_axes=(0, 0, None))
+
+
+@check(
+    "12.1",
+    "An operation without a rule is refused, and by name.",
+    against=["without a rule it is the operation as it is"],
+)
+def without_a_rule(jk, rng):
+    strange = jk.core.Primitive("strange")
+    strange.def_abstract_eval(lambda x: x)
+    x = normal(rng, 3)
+    alone = jk.make_jaxpr(jk.vmap(lambda x, a: (x, strange.bind(a)), in_axes=(0, None), out_axes=(0, None)))
+    return count(alone(x, x), "strange"), raised(jk.make_jaxpr(jk.vmap(strange.bind)), x, parts=["strange"])
+
+
+@check(
+    "12.1",
+    "Some primitives are asked in any case: what they have inside may know of the axis.",
+    against=["who has no batch has no axis"],
+)
+def asked_in_any_case(jk, rng):
+    x, a = normal(rng, 4), normal(rng, 2)
+
+    def f(x, a):
+        return x + jk.jit(lambda a: a.sum() + jk.lax.axis_index("i"))(a)
+
+    program = jk.make_jaxpr(jk.vmap(f, in_axes=(0, None), axis_name="i"))(x, a)
+    return [aval.shape for aval in program.out_avals], count(program, "axis_index")
+
+
+# --- 12.2 Elementwise ---------------------------------------------------------------------------------------------
+
+
+def shapes_of_operands(program, name):
+    """The shapes of the operands of all equations of a primitive."""
+    return [
+        tuple(atom.aval.shape for atom in eqn.invars) for eqn in program.eqns if eqn.primitive.name == name
+    ]
+
+
+@check(
+    "12.2",
+    "Batches of one shape, with their axes at one place: the operation as it is.",
+    against=["axes are always moved"],
+)
+def as_it_is(jk, rng):
+    x, y = normal(rng, 3, 4), normal(rng, 3, 4)
+    results = []
+    for axis in (0, 1):
+        found, program = mapped(jk, jk.lax.mul, x, y, in_axes=axis, out_axes=axis)
+        results.append((found, count(program)))
+    return results
+
+
+@check(
+    "12.2",
+    "Axes at different places are brought to one.",
+    against=["axes need no shifting"],
+)
+def different_places(jk, rng):
+    x, y = normal(rng, 3, 3, 2), normal(rng, 3, 2, 3)
+    return [
+        values(jk, jk.lax.sub, x, y, in_axes=(0, 2)),
+        values(jk, jk.lax.sub, x, x, in_axes=(0, 1)),
+        values(jk, jk.lax.max, y, x, in_axes=(1, 2)),
+        values(jk, jk.lax.select, x > y.transpose(0, 2, 1), x, x, in_axes=(0, 1, 0)),
+    ]
+
+
+@check(
+    "12.2",
+    "An operand that is the same for all elements gets an axis of size 1: nothing is repeated.",
+    against=["unmapped arguments are batched", "numpy finds the axes"],
+)
+def unmapped_operands(jk, rng):
+    n = int(rng.integers(4, 9))
+    x, a = normal(rng, n, 3), normal(rng, 3)
+    square = normal(rng, 3, 3)
+    found, program = mapped(jk, lambda x, a: x * a, x, a, in_axes=(0, None))
+    return [
+        found,
+        max(int(np.prod(eqn.outvars[0].aval.shape)) for eqn in program.eqns[:-1]),
+        values(jk, lambda x, a: a - x, square, a, in_axes=(1, None)),
+        values(jk, lambda x, a: a - x, square, a, in_axes=(0, None)),
+    ]
+
+
+@check(
+    "12.2",
+    "Scalars stretch as they are, also those of Python.",
+    against=["everything gets an axis"],
+)
+def scalars(jk, rng):
+    x, s = normal(rng, 3, 4), np.float32(rng.normal())
+    found, program = mapped(jk, jk.lax.mul, x, s, in_axes=(1, None), out_axes=1)
+    bind = jk.lax.mul_p.bind
+    number = float(np.float32(rng.normal()))
+    return [
+        found,
+        count(program),
+        values(jk, lambda x: bind(x, number), x),
+        values(jk, lambda x: bind(x, number), x[0]),
+    ]
+
+
+@check(
+    "12.2",
+    "A batch of scalars beside arrays: the batch axis is no axis of the element.",
+    against=["numpy finds the axes"],
+)
+def batches_of_scalars(jk, rng):
+    s, x, m = normal(rng, 3), normal(rng, 3, 3), normal(rng, 2, 3, 3)
+    mul = jk.lax.mul_p.bind
+    return [
+        values(jk, mul, s, x),
+        values(jk, mul, x, s, in_axes=(1, 0)),
+        values(jk, mul, s, x[0], in_axes=(0, None)),
+        values(jk, mul, m, s, in_axes=(1, 0)),
+    ]
+
+
+@check(
+    "12.2",
+    "An axis goes to its place, and the others keep their order; what has none is repeated along a new one.",
+    against=["moving is swapping", "an axis moves to where it was"],
+)
+def moves(jk, rng):
+    batching, x = jk.interpreters.batching, normal(rng, 2, 3, 4, 5)
+    programs = [
+        jk.make_jaxpr(lambda x, a=a, b=b: batching.moveaxis(x, a, b))(x) for a in range(4) for b in (0, 2, 3)
+    ]
+    there = [
+        jk.make_jaxpr(lambda x, a=a, b=b: batching.move_to(x, a, b, 2))(x)
+        for a, b in ((None, 1), (0, 3), (3, 0))
+    ]
+    still = jk.make_jaxpr(lambda x: batching.move_to(x, 2, 2, 4))(x)
+    return [run_by_numpy(program, x) for program in (*programs, *there)], count(still)
+
+
+# --- 12.3 Reductions ----------------------------------------------------------------------------------------------
+
+
+@check(
+    "12.3",
+    "The reduced axes are those of an element; in the batch they may stand one place later.",
+    against=["axes need no shifting", "all axes are shifted"],
+)
+def reduced_axes(jk, rng):
+    x = normal(rng, 3, 3, 3)
+    lax = jk.lax
+    return [
+        values(jk, lambda x, a=axes: lax.reduce_sum(x, a), x, in_axes=place)
+        for place in (0, 1, 2)
+        for axes in ((0,), (1,))
+    ]
+
+
+@check(
+    "12.3",
+    "The batch axis moves to the front by as many places as were reduced before it.",
+    against=["the batch axis stays where it was", "the batch axis is the first one"],
+)
+def place_of_the_result(jk, rng):
+    x = normal(rng, 2, 3, 4, 2)
+    lax = jk.lax
+    return [
+        values(jk, lambda x, a=axes: lax.reduce_max(x, a), x, in_axes=place, out_axes=-1)
+        for place, axes in ((3, (0, 1)), (2, (0,)), (1, (2,)), (3, (0, 1, 2)), (0, (0, 2)))
+    ]
+
+
+@check(
+    "12.3",
+    "The result is one reduction, with whatever else its parameters say.",
+    against=["it is a loop", "the batch axis has to be in front"],
+)
+def one_reduction(jk, rng):
+    x = normal(rng, 3, 4, 5)
+    programs = [
+        mapped(jk, lambda x: jk.lax.reduce_min(x, (0,)), x, in_axes=1)[1],
+        mapped(jk, lambda x: jk.lax.argmax(x, 1, "int16"), x, in_axes=2)[1],
+    ]
+    return [(count(program), [str(aval) for aval in program.out_avals]) for program in programs]
+
+
+@check(
+    "12.3",
+    "Axes before the batch axis keep their numbers; those from it on have the next ones.",
+    against=["axes need no shifting", "all axes are shifted", "only axes behind are shifted"],
+)
+def shifts(jk, rng):
+    shifted = jk.interpreters.batching.shifted
+    axes = [int(a) for a in rng.permutation(5)]
+    return [list(shifted(axes, dim)) for dim in range(6)]
+
+
+# --- 12.4 dot_general ---------------------------------------------------------------------------------------------
+
+
+def product(jk, rng, lhs_shape, rhs_shape, numbers, lhs_dim, rhs_dim, size=3):
+    """A mapped `dot_general`, with batch axes of this size put into the operands: its values, and how many products it is."""
+    lhs, rhs = list(lhs_shape), list(rhs_shape)
+    if lhs_dim is not None:
+        lhs.insert(lhs_dim, size)
+    if rhs_dim is not None:
+        rhs.insert(rhs_dim, size)
+    arguments = normal(rng, *lhs), normal(rng, *rhs)
+    found, program = mapped(
+        jk, lambda x, y: jk.lax.dot_general(x, y, numbers), *arguments, in_axes=(lhs_dim, rhs_dim)
+    )
+    return found, count(program, "dot_general"), count(program, "reduce_sum")
+
+
+MATRICES = (((1,), (0,)), ((), ()))
+
+
+@check(
+    "12.4",
+    "Two batches: the axes are paired, and run along, as a batch axis of the product.",
+    against=["every axis is kept", "batch axes come last"],
+)
+def two_batches(jk, rng):
+    return [
+        product(jk, rng, (2, 4), (4, 5), MATRICES, 0, 0),
+        product(jk, rng, (2, 4), (4, 5), MATRICES, 2, 1),
+        product(jk, rng, (2, 4, 2), (2, 4, 5), (((1,), (1,)), ((0,), (0,))), 1, 2),
+    ]
+
+
+@check(
+    "12.4",
+    "A batch on the left: its axis is kept, and stands among the kept ones of the left operand.",
+    against=["the batch axis comes first", "axes need no shifting"],
+)
+def left(jk, rng):
+    return [
+        product(jk, rng, (2, 4), (4, 5), MATRICES, 0, None),
+        product(jk, rng, (2, 4), (4, 5), MATRICES, 1, None),
+        product(jk, rng, (4, 2), (4, 5), (((0,), (0,)), ((), ())), 2, None),
+        product(jk, rng, (2, 4, 3, 2), (2, 4), (((1,), (1,)), ((0,), (0,))), 3, None),
+    ]
+
+
+@check(
+    "12.4",
+    "A batch on the right: behind all axes of the left operand that are kept, and the batch axes.",
+    against=["the batch axis comes first", "axes need no shifting", "left and right are the same"],
+)
+def right(jk, rng):
+    return [
+        product(jk, rng, (2, 4), (4, 5), MATRICES, None, 0),
+        product(jk, rng, (2, 4), (4, 5), MATRICES, None, 1),
+        product(jk, rng, (2, 4), (4, 5), MATRICES, None, 2),
+        product(jk, rng, (2, 4, 3), (2, 5, 4), (((1,), (2,)), ((0,), (0,))), None, 2),
+    ]
+
+
+@check(
+    "12.4",
+    "An operand that is the same for all elements stays as it is.",
+    against=["unmapped arguments are batched"],
+)
+def one_is_no_batch(jk, rng):
+    w, x = normal(rng, 4, 5), normal(rng, 3, 4)
+    program = mapped(jk, lambda w, x: x @ w, w, x, in_axes=(None, 0))[1]
+    [dot] = [eqn for eqn in program.eqns if eqn.primitive.name == "dot_general"]
+    return at_most(2, max(len(atom.aval.shape) for atom in dot.invars), "axes of an operand")
+
+
+@check(
+    "12.4",
+    "Numbers: the dimension numbers of the product, and the place of its batch axis.",
+    against=["batch axes come last", "the batch axis comes first", "only contracting axes are shifted"],
+)
+def numbers(jk, rng):
+    ask = importlib.import_module(f"{jk.__name__}.lax.dot").batched_dimension_numbers
+    given = (((1,), (2,)), ((0,), (0,)))  # (b, c, k) with (b, l, c)
+    cases = [(4, 3, dim, None) for dim in range(4)] + [(3, 4, None, dim) for dim in range(4)]
+    found = []
+    for lhs_ndim, rhs_ndim, lhs_dim, rhs_dim in cases:
+        (contract, batch), place = ask(lhs_ndim, rhs_ndim, lhs_dim, rhs_dim, given)
+        found.append(([list(map(list, contract)), list(map(list, batch))], int(place)))
+    return found
+
+
+# --- 12.5 vmap ----------------------------------------------------------------------------------------------------
+
+
+@check(
+    "12.5",
+    "The function is called once, with elements, and its result has the axis in front.",
+    against=["it is a loop"],
+)
+def called_once(jk, rng):
+    calls, n = [], int(rng.integers(3, 9))
+
+    def f(x):
+        calls.append(x.shape)
+        return {"a": x * 2, "b": (x.sum(), None)}
+
+    x = normal(rng, n, 2)
+    found, _ = mapped(jk, f, x)
+    return found, calls, jk.tree_util.tree_structure(jk.eval_shape(jk.vmap(f), x))
+
+
+@check(
+    "12.5",
+    "`in_axes` is one for all, a tuple for each argument, or a tree; None is for what every call gets as it is.",
+    against=["in_axes is one number", "None means 0"],
+)
+def axes_of_arguments(jk, rng):
+    x, y = normal(rng, 3, 3), {"a": normal(rng, 3), "b": normal(rng, 2, 3)}
+
+    def f(x, y):
+        return x.sum() * y["a"] + y["b"].sum()
+
+    return [
+        values(jk, f, x, y, in_axes=axes)
+        for axes in ((0, {"a": 0, "b": 1}), (1, {"a": None, "b": 1}), (None, {"a": 0, "b": None}))
+    ]
+
+
+@check(
+    "12.5",
+    "A negative axis is counted from the end of its own leaf.",
+    against=["-1 is one number for all"],
+)
+def negative_axes(jk, rng):
+    x, y = normal(rng, 2, 3), normal(rng, 4, 2, 3)
+    return [
+        values(jk, lambda x, y: (x, y * x[0]), x, y, in_axes=-1),
+        values(jk, lambda x, y: y.sum() * x.sum(), x, y, in_axes=(-2, -2)),
+    ]
+
+
+@check(
+    "12.5",
+    "Keyword arguments are mapped over their first axis.",
+    against=["only positional arguments are mapped"],
+)
+def keywords(jk, rng):
+    x, y = normal(rng, 2, 3), normal(rng, 3, 2)
+    f = jk.make_jaxpr(lambda x, y: jk.vmap(lambda x, *, y: x * y, in_axes=1)(x, y=y))(x, y)
+    return run_by_numpy(f, x, y)
+
+
+@check(
+    "12.5",
+    "`out_axes` says where the axis goes in each result, and from which end.",
+    against=["the axis is in front", "out_axes is one number"],
+)
+def axes_of_results(jk, rng):
+    x = normal(rng, 4, 2, 3)
+
+    def f(x):
+        return x * 2, {"s": x.sum(), "t": jk.lax.transpose(x, (1, 0))}
+
+    return [
+        values(jk, f, x, out_axes=axes) for axes in ((1, {"s": 0, "t": 2}), (-1, 0), (2, {"s": -1, "t": -3}))
+    ]
+
+
+@check(
+    "12.5",
+    "What is the same for all elements is repeated where the axis is wanted, and left alone where None is.",
+    against=["constants need no axis", "None drops the batch"],
+)
+def constant_results(jk, rng):
+    x, a = normal(rng, 4), normal(rng, 2)
+
+    def f(x):
+        return x, a * 2, 3.0
+
+    batch = jk.make_jaxpr(jk.vmap(f, out_axes=(None, 0, 0)))
+    return [
+        values(jk, f, x, out_axes=0),
+        values(jk, f, x, out_axes=(0, 1, None)),
+        values(jk, f, x, out_axes=(0, None, -1)),
+        raised(batch, x),
+    ]
+
+
+@check(
+    "12.5",
+    "A place that the result does not have is refused, and so is a result that is no array.",
+    against=["numpy will say so", "out of range is the end"],
+)
+def refused(jk, rng):
+    x = normal(rng, 4)
+
+    def use(f, out_axes):
+        return raised(jk.make_jaxpr(jk.vmap(f, out_axes=out_axes)), x)
+
+    return [
+        use(lambda x: x, 1),
+        use(lambda x: x, -2),
+        use(lambda x: "no", 0),
+        raised(jk.vmap(lambda x: "no", out_axes=None), x),
+        use(lambda x: 2.0, 1),
+    ]
+
+
+@check(
+    "12.5",
+    "All mapped axes have one size; `axis_size` is enough where nothing is mapped. The axis may have a name.",
+    against=["the axis has no name"],
+)
+def sizes(jk, rng):
+    x, y = normal(rng, 4), normal(rng, 3)
+    f = jk.make_jaxpr(jk.vmap(lambda x, y: x * y))
+    none = jk.make_jaxpr(jk.vmap(lambda x: x * 2, in_axes=None, axis_size=3))(np.float32(2))
+    named = jk.make_jaxpr(jk.vmap(lambda x: x - jk.lax.psum(x, "i") / 2, axis_name="i"))(x)
+    return [
+        raised(f, x, y, parts=["inconsistent sizes"]),
+        run_by_numpy(none, np.float32(2)),
+        run_by_numpy(named, x),
+    ]
+
+
+# --- 12.6 cond becomes select -------------------------------------------------------------------------------------
+
+
+@check(
+    "12.6",
+    "One predicate for all elements: it is a cond still, of branches for batches.",
+    against=["vmap of cond is select", "unmapped arguments are batched"],
+)
+def one_predicate(jk, rng):
+    x, p = normal(rng, 3, 2), bool(rng.integers(2))
+
+    def f(p, x):
+        return jk.lax.cond(p, lambda x: (jk.lax.sin(x), 1.0), lambda x: (x * 2, 0.5), x)
+
+    found, program = mapped(jk, f, p, x, in_axes=(None, 0))
+    return found, count(program, "cond"), count(program, "select_n")
+
+
+@check(
+    "12.6",
+    "A predicate for each element: all branches run, and each element's result is taken from its own.",
+    against=["the first element decides", "branches are taken in another order"],
+)
+def a_predicate_for_each(jk, rng):
+    x, y = normal(rng, 5), normal(rng, 2, 5)
+
+    def f(x, y):
+        return jk.lax.cond(x > 0, lambda: (x * 2, y), lambda: (-x, y * x))
+
+    found, program = mapped(jk, f, x, y, in_axes=(0, 1))
+    return found, count(program, "cond")
+
+
+@check(
+    "12.6",
+    "More branches than two, and an index beyond them.",
+    against=["there are two branches", "branches are taken in another order"],
+)
+def switches(jk, rng):
+    x, i = normal(rng, 6), rng.integers(-1, 4, size=6).astype("int32")
+    a = normal(rng, 3)
+
+    def f(i, x):
+        return jk.lax.switch(i, [lambda x: x * a, lambda x: x + a, lambda x: a], x)
+
+    return values(jk, f, i, x), values(jk, f, np.int32(1), x, in_axes=(None, 0))
+
+
+@check(
+    "12.6",
+    "If a result of one branch is a batch, it is one from all branches, and nothing else is.",
+    against=["each branch decides for itself", "unmapped arguments are batched"],
+)
+def branches_agree(jk, rng):
+    x, a, p = normal(rng, 4), normal(rng, 2), bool(rng.integers(2))
+
+    def f(p, x, a):
+        return jk.lax.cond(p, lambda: (a * x, a, a), lambda: (a, a + 1, a * x))
+
+    return values(jk, f, p, x, a, in_axes=(None, 0, None), out_axes=(0, None, 0))
+
+
+@check(
+    "12.6",
+    "No derivative comes back through a branch that an element did not take: where it would be nan, it is not.",
+    against=["a masked nan is harmless"],
+)
+def no_nan(jk, rng):
+    x = np.abs(normal(rng, 4)) + np.float32(0.1)
+    x[int(rng.integers(4))] = 0
+
+    def f(x):
+        return jk.lax.cond(x > 0, lambda x: jk.lax.log(x) * x, lambda x: x * 3, x)
+
+    program = jk.make_jaxpr(jk.grad(lambda x: jk.vmap(f)(x).sum()))(x)
+    return run_by_numpy(program, x)
+
+
+# --- 12.7 scan over a batch ---------------------------------------------------------------------------------------
+
+
+def scans_of(program):
+    """What each scan of a program has as operands: shapes; and how many constants and parts of the carry there are."""
+    return [
+        (sorted(atom.aval.shape for atom in eqn.invars), eqn.params["num_consts"], eqn.params["num_carry"])
+        for eqn in program.eqns
+        if eqn.primitive.name == "scan"
+    ]
+
+
+@check(
+    "12.7",
+    "All elements take their steps together: it is one scan.",
+    against=["it is a loop", "the batch axis is scanned over"],
+)
+def one_scan(jk, rng):
+    xs = normal(rng, 3, 4)
+
+    def f(xs):
+        return jk.lax.scan(lambda c, x: (c * 0.5 + x, c), 0.0, xs)
+
+    found, program = mapped(jk, f, xs)
+    other = values(jk, f, xs, in_axes=1)
+    return found, other, count(program, "scan")
+
+
+@check(
+    "12.7",
+    "The axis of the scan stays in front of what is scanned over; the batch axis comes behind it.",
+    against=["the batch axis is scanned over", "ys have the batch axis in front"],
+)
+def axes_of_both(jk, rng):
+    xs, c = normal(rng, 3, 3, 3), normal(rng, 3, 3)
+
+    def f(c, xs):
+        return jk.lax.scan(lambda c, x: (jk.lax.sin(c + x), c * x), c, xs, reverse=True)
+
+    return [values(jk, f, c, xs, in_axes=axes) for axes in ((0, 0), (1, 1), (0, 2))]
+
+
+@check(
+    "12.7",
+    "A carry that is no batch at first becomes one, if a step makes it such, maybe by way of another part of the carry.",
+    against=["a carry is what it begins as", "looking once is enough"],
+)
+def carries_become_batches(jk, rng):
+    n = int(rng.integers(3, 6))
+    a, xs = normal(rng, 4), normal(rng, 3)
+
+    def f(a, xs):
+        def step(c, x):
+            return (*(one + other * x for one, other in itertools.pairwise(c)), a), c[0]
+
+        return jk.lax.scan(step, (np.float32(1),) * n, xs)
+
+    return values(jk, f, a, xs, in_axes=(0, None))
+
+
+@check(
+    "12.7",
+    "What is the same for all elements stays so: constants, elements and parts of the carry.",
+    against=["unmapped arguments are batched", "one batch makes all of them batches"],
+)
+def unmapped_parts(jk, rng):
+    x, a, xs = normal(rng, 4), normal(rng, 2), normal(rng, 3)
+
+    def f(x, a, xs):
+        def step(c, y):
+            return (c[0] + x * y, c[1] * a), (c[1], y * 2)
+
+        return jk.lax.scan(step, (np.float32(0), a), xs)
+
+    found, program = mapped(jk, f, x, a, xs, in_axes=(0, None, None), out_axes=((0, None), (None, None)))
+    return found, scans_of(program)
+
+
+@check(
+    "12.7",
+    "A batch only of what is closed over, or only of what is scanned over; no steps; several of all.",
+    against=["a carry is what it begins as", "ys have the batch axis in front"],
+)
+def all_kinds(jk, rng):
+    a, xs = normal(rng, 3, 2), normal(rng, 3, 4, 2)
+
+    def f(a, xs):
+        return jk.lax.scan(lambda c, x: (c + (x * a).sum(), (x, c * 2)), 0.0, xs)
+
+    return [
+        values(jk, f, a, xs[0], in_axes=(0, None)),
+        values(jk, f, a[0], xs, in_axes=(None, 0)),
+        values(jk, f, a, xs[:, :0]),
+    ]
+
+
+@check(
+    "12.7",
+    "Which parts of a carry are batches: those that begin so, and those that become so in any step.",
+    against=["a carry is what it begins as", "looking once is enough", "one batch makes all of them batches"],
+)
+def parts_of_a_carry(jk, rng):
+    n = int(rng.integers(3, 6))
+    ask = jk.lax.control_flow.common.batched_carry
+    axis = jk.interpreters.batching.AxisData(None, 4)
+    ones = [np.float32(1)] * (n + 1)
+    shift = jk.make_jaxpr(lambda a, *c: (*c[1:], a))(*ones)
+    stay = jk.make_jaxpr(lambda *c: c[:-1])(*ones)
+    meet = jk.make_jaxpr(lambda a, b, c, x: (b + c, c * a, x))(*ones[:1] * 4)
+    first = [True] + [False] * (n - 1)
+    return [
+        list(ask(shift, axis, [True], [False] * n)),
+        list(ask(shift, axis, [False], [False] * n)),
+        list(ask(stay, axis, [], first, [True])),
+        [
+            list(ask(meet, axis, [a], [False, c], [x]))
+            for a in (False, True)
+            for c in (False, True)
+            for x in (False, True)
+        ],
+    ]

@@ -1,0 +1,585 @@
+"""11 grad: the solutions, as the reference has them, and why."""
+
+from __future__ import annotations
+
+import functools
+import jitkit as jax
+import jitkit.numpy as jnp
+import numpy as np
+from collections.abc import Callable, Sequence
+from itertools import compress
+from typing import Any
+
+from jitkit import core, lax
+from jitkit.base import traceback_util
+from jitkit.base.util import split_list
+from jitkit.core import Primitive
+from jitkit.derivatives.gradients import Argnums, as_argnums, check_input, check_output, check_scalar, fix_others, value_and_grad, vjp
+from jitkit.interpreters import ad, partial_eval
+from jitkit.interpreters.ad import JVPTrace, jvp, with_zeros
+from jitkit.interpreters.ad_linearize import LinearProgram, LinearizeTrace, finish
+from jitkit.interpreters.ad_rules import Share, UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined, tangent_aval, zero_tangent
+from jitkit.interpreters.ad_transpose import backward_pass, linear_equations, read, transpose_rule
+from jitkit.interpreters.partial_eval import DynamicJaxprTrace, trace_to_jaxpr
+from jitkit.jaxpr import Atom, DebugInfo, Jaxpr, Var, jaxpr_as_fun
+from jitkit.lax import convert_element_type, div, eq, mul, reduce_sum, reshape, sub
+from jitkit.lax.control_flow.scanning import element_of, scan_p
+from jitkit.lax.control_flow.scanning_derivatives import transposed_body
+from jitkit.lax.creation import zeros_like_aval
+from jitkit.lax.utils import constant_like
+from jitkit.signature import api_util
+from jitkit.tree_util import tree_leaves
+
+
+# --- 11.1 Rules for pairs -----------------------------------------------------------------------------------
+# This is all that is written for an operation, once, by hand, and it is enough for both directions and for
+# every order. The rule of logistic reads the result: whoever wants the derivative has computed it. Zeros have
+# a class of their own since most operands never change, and what is known to be zero while tracing costs
+# nothing when it runs.
+#
+# Usual mistakes:
+#   - Returning the derivative, without the tangent.
+#   - The sum of the tangents of all maxima: if both grow by 1, the maximum grows by 1.
+#   - Multiplying by an array of zeros for each constant: right, and twice the work.
+#
+# In JAX: jax/_src/interpreters/ad.py:standard_jvp2
+
+
+def jvp_logistic(g: Any, y: Any, x: Any) -> Any:
+    """The tangent of `y = logistic(x)`, which is 1 / (1 + exp(-x)), where that of x is `g`.
+
+    The derivative of the logistic function is y (1 - y): it needs no other function than y, which is known.
+    `constant_like(y, 1)` is a 1 of y's dtype.
+    """
+    return mul(g, mul(y, sub(constant_like(y, 1), y)))
+
+
+def jvp_extreme(g: Any, out: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
+    """The tangent of `out`, the maximum or minimum of x along `axes`, where that of x is `g`.
+
+    It is the tangent of that element which is the extreme. Where several are, neither of them is more so than the others:
+    it is the mean of their tangents. `reshape` puts the axes back that `out` lacks, with size 1.
+    """
+    shape = [1 if i in axes else size for i, size in enumerate(x.shape)]
+    is_extreme = convert_element_type(eq(x, reshape(out, shape)), g.dtype)
+    count = reduce_sum(is_extreme, axes)
+    return div(reduce_sum(mul(g, is_extreme), axes), count)
+
+
+def sum_of_shares(
+    primitive: Primitive,
+    shares: Sequence[Share | None],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    **params: Any,
+) -> tuple[Any, Any]:
+    """The rule for pairs of an operation to whose tangent each operand contributes a share of its own: the result and its
+    tangent.
+
+    Args:
+      shares: one for each operand: `share(tangent, result, *primals, **params)` is what a change of this operand alone does
+        to the result; None for an operand that contributes nothing.
+      primals: the operands, which `primitive.bind` takes, with `params`.
+      tangents: theirs. For one that is a `Zero`, no share is asked.
+
+    The tangent is the sum of the shares (`add_tangents`). Where there are none, it is `zero_tangent(result)`.
+    """
+    out = primitive.bind(*primals, **params)
+    parts = [
+        share(t, out, *primals, **params)
+        for share, t in zip(shares, tangents, strict=True)
+        if share is not None and type(t) is not Zero
+    ]
+    return out, functools.reduce(add_tangents, parts, zero_tangent(out))
+
+
+# --- 11.2 A function of pairs -------------------------------------------------------------------------------
+# Nothing was said about order: the rules' operations are operations of the trace around. If that is another
+# derivative, they are differentiated; if it writes a jaxpr, they are written. Perturbation confusion, the
+# classical mistake of such systems, is taking the pair of an outer derivative for one's own: hence the
+# question whose tracer it is, which asks for the trace and not for the type.
+#
+# Usual mistakes:
+#   - Asking `isinstance(x, DualTracer)`: in nested derivatives the outer pairs are such, too.
+#   - Running rules under the own trace: they would ask for their own rules, for ever.
+#   - Forgetting `aux`: those values are pairs of a trace that has ended.
+#
+# In JAX: jax/_src/interpreters/ad.py:JVPTrace
+
+
+class DualTrace:
+    def process_primitive(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """What an operation of the function becomes: its operands are of this trace, pairs of a value and a tangent, or not.
+
+        Where no operand has a tangent (all are `Zero`), it is an operation of the trace around, `self.parent`, on the values. Else
+        `self.differentiate` gives the results and their tangents, lists of them for a primitive of `multiple_results`, and
+        each result is paired with its own (`with_tangent`).
+        """
+        primals, tangents = self.pairs(args)
+        if all(type(t) is Zero for t in tangents):
+            with core.set_current_trace(self.parent):
+                return primitive.bind(*primals, **params)
+        out, tangent = self.differentiate(primitive, primals, tangents, params)
+        if primitive.multiple_results:
+            return [self.with_tangent(x, t) for x, t in zip(out, tangent, strict=True)]
+        return self.with_tangent(out, tangent)
+
+
+def jvp(
+    fun: Callable[..., Sequence[Any]],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    aux: list[Any] | None = None,
+) -> tuple[list[Any], list[Any]]:
+    """Call `fun` once, on values with tangents; return its results, and their tangents, of which some may be Zero.
+
+    It is called under a `JVPTrace` around which is the current trace. The trace ends when the call has, also by an error:
+    whoever uses its tracers later is told so.
+
+    Args:
+      fun: takes values, and returns a list of them.
+      primals, tangents: its arguments, and how each changes; Zero for one that does not.
+      aux: a list into which `fun` may put more values. Those lose their tangents.
+    """
+    trace = JVPTrace(core.current_trace())
+    try:
+        with core.set_current_trace(trace):
+            outs = fun(*[trace.with_tangent(x, t) for x, t in zip(primals, tangents, strict=True)])
+        if aux is not None:
+            aux[:] = map(trace.strip, aux)
+        return trace.pairs(outs)
+    finally:
+        trace.end()
+
+
+def jvp_jaxpr(
+    jaxpr: Jaxpr, nonzero: tuple[bool, ...], instantiate: tuple[bool, ...] | bool
+) -> tuple[Jaxpr, tuple[bool, ...]]:
+    """The jaxpr of pairs: from the inputs, then the tangents of those that are `nonzero`, to the outputs, then those
+    tangents of them that are not Zero; and which these are.
+
+    Args:
+      jaxpr: closed.
+      nonzero: for each input, whether it has a tangent. The others do not change.
+      instantiate: for each output, or for all of them, whether its tangent is to be an array in any case
+        (`instantiate_zeros`), and then counts as not Zero.
+    """
+    count, avals = len(jaxpr.invars), jaxpr.in_avals
+    always = (instantiate,) * len(jaxpr.outvars) if isinstance(instantiate, bool) else instantiate
+    nonzero_out: list[bool] = []
+
+    def pairs(*values: Any) -> list[Any]:
+        tangents = with_zeros(values[count:], nonzero, avals)
+        outs, out_tangents = jvp(jaxpr_as_fun(jaxpr), values[:count], tangents)
+        made = [instantiate_zeros(t) if inst else t for t, inst in zip(out_tangents, always, strict=True)]
+        nonzero_out.extend(type(t) is not Zero for t in made)
+        return [*outs, *(t for t in made if type(t) is not Zero)]
+
+    in_avals = [*avals, *(tangent_aval(aval) for aval, nz in zip(avals, nonzero, strict=True) if nz)]
+    made = partial_eval.trace_to_jaxpr(pairs, in_avals, jaxpr.debug_info.with_unknown_names())
+    return made, tuple(nonzero_out)
+
+
+# --- 11.3 What is known goes, what is linear stays ----------------------------------------------------------
+# This is the step that makes reverse mode possible. Tangents flow forward with the values, and cannot be
+# turned round while values are still to be computed. After it there are no values left to compute, only a
+# linear program whose constants are known; and such a program can be read backwards. The residuals are the
+# memory that reverse mode is notorious for.
+#
+# Usual mistakes:
+#   - Writing down all that a rule does: right, and every cosine is computed at each use of the linear
+#     program.
+#   - Deciding by the primitive, and not by the operands: `mul` is on both sides.
+#   - No parent for the traces: then only what is outermost can be linearised.
+#
+# In JAX: jax/_src/interpreters/ad.py:linearize_jaxpr
+
+
+class PartialTrace:
+    def process_primitive(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """An operation of a rule for pairs: done now, by the trace around, `self.parent`, if none of its operands is a tangent;
+        else written down (`self.write_down`), for tangents have no values yet.
+        """
+        if any(map(self.is_tangent, args)):
+            return self.write_down(primitive, args, params)
+        with core.set_current_trace(self.parent):
+            return primitive.bind(*args, **params)
+
+
+def linearize(
+    fun: Callable[..., Sequence[Any]],
+    primals: Sequence[Any],
+    debug_info: DebugInfo,
+    aux: list[Any] | None = None,
+) -> tuple[list[Any], LinearProgram]:
+    """Call `fun` once on values, and write down what it does to tangents.
+
+    Two traces see to it: a `DynamicJaxprTrace` for tangents, and a `LinearizeTrace` for the function, whose arguments pair each
+    value with a new argument of the other (`trace.new_arg(value, type of its tangent)`). Around both is the current trace. `finish` makes
+    a program of what was written. Both traces end when the call has, also by an error.
+
+    Args:
+      fun: takes values, and returns a list of them.
+      primals: its arguments.
+      debug_info: what the program is called.
+      aux: a list into which `fun` may put more values. Those lose their tangents.
+
+    Returns:
+      The results of `fun`, and the program for tangents.
+    """
+    parent = core.current_trace()
+    tangent_trace = DynamicJaxprTrace(parent, debug_info)
+    trace = LinearizeTrace(parent, tangent_trace)
+    try:
+        tracers = [trace.new_arg(x, tangent_aval(core.get_aval(x))) for x in primals]
+        with core.set_current_trace(trace):
+            outs, tangents = trace.pairs(fun(*tracers))
+        if aux is not None:
+            aux[:] = map(trace.strip, aux)
+        return outs, finish(tangent_trace, tangents, debug_info)
+    finally:
+        trace.end()
+        tangent_trace.end()
+
+
+# --- 11.4 Backwards -----------------------------------------------------------------------------------------
+# In numbers: a linear program is a matrix, which nobody writes down; it is a product of one matrix an
+# equation, and the transpose of a product is the product of transposes in the other order. Copying is a
+# column of ones, adding a row of ones. All of backpropagation is in the one word `reversed` and the one call
+# of `add_tangents`.
+#
+# Usual mistakes:
+#   - Overwriting: right for programs in which each value is used once, which is every first test.
+#   - Adding a cotangent to operands that are values.
+#   - Asking rules for values that nobody counts: Zero says that there is nothing to do.
+#
+# In JAX: jax/_src/interpreters/ad.py:backward_pass3
+
+
+def backward_pass(
+    jaxpr: Jaxpr,
+    consts: Sequence[Any],
+    inputs: Sequence[Any],
+    cotangents: Sequence[Any],
+    before: Sequence[Any] = (),
+) -> list[Any]:
+    """The cotangents of those inputs in which the jaxpr is linear, and None for the others.
+
+    The linear equations are read from the last to the first. The rule of a primitive, `transpose_rule(primitive)`, is called with
+    the cotangent of its result (a list for `multiple_results`) and with its operands, an UndefinedPrimal for a linear one; it
+    returns a cotangent for each operand, None where there is none. The cotangent of a value is the sum (`add_tangents`) of
+    what it is told by every equation that reads it, and for an output by the caller; a Zero of the type
+    `tangent_aval(var.aval)` where nobody tells it anything.
+
+    Args:
+      jaxpr: a linear program; `consts` are the values of its constvars.
+      inputs: an UndefinedPrimal for each linear input, values for the others.
+      cotangents: those of the outputs. Some may be Zero; if all are, and nothing is done for its effects, no rule is asked.
+      before: cotangents that the first linear inputs have already.
+    """
+    if all(type(ct) is Zero for ct in cotangents) and not jaxpr.effects:
+        return [Zero(x.aval) if is_undefined(x) else None for x in inputs]
+    values, linear = linear_equations(jaxpr, consts, inputs)
+    linear_inputs = [var for var, x in zip(jaxpr.invars, inputs, strict=True) if is_undefined(x)]
+    totals: dict[Var, Any] = dict(zip(linear_inputs, before, strict=False))
+
+    def add(atom: Atom, ct: Any) -> None:
+        if ct is not None and isinstance(atom, Var) and is_undefined(values[atom]):
+            totals[atom] = add_tangents(totals[atom], ct) if atom in totals else ct
+
+    def total(var: Var) -> Any:
+        return totals.pop(var) if var in totals else Zero(tangent_aval(var.aval))
+
+    for atom, ct in zip(jaxpr.outvars, cotangents, strict=True):
+        add(atom, ct)
+    for eqn in reversed(linear):
+        cts = [total(var) for var in eqn.outvars]
+        given = cts if eqn.primitive.multiple_results else cts[0]
+        operands = [read(values, atom) for atom in eqn.invars]
+        found = transpose_rule(eqn.primitive)(given, *operands, **eqn.params)
+        for atom, ct in zip(eqn.invars, found, strict=True):
+            add(atom, ct)
+    return [total(var) if is_undefined(x) else None for var, x in zip(jaxpr.invars, inputs, strict=True)]
+
+
+def unbroadcast(aval: Any, ct: Any) -> Any:
+    """The cotangent of an operand of this type, from one of what the operation broadcast it to.
+
+    Each element of the operand was used as often as it was repeated, and counts as much as all of these together: a sum
+    (`reduce_sum(ct, axes)`) along the axes that were broadcast. An operand is a scalar, which is broadcast to any shape, or has as
+    many axes as the result, of which those of size 1 may be stretched. The cotangent has the operand's shape.
+    """
+    shape = np.shape(ct)
+    if aval.shape == shape:
+        return ct
+    if not aval.shape:
+        return reduce_sum(ct, range(len(shape)))
+    axes = [i for i, (new, old) in enumerate(zip(shape, aval.shape, strict=True)) if new != old]
+    return reshape(reduce_sum(ct, axes), aval.shape)
+
+
+# --- 11.5 grad ----------------------------------------------------------------------------------------------
+# Scalars are not a limit of the method: `vjp` takes any result, and wants to know what each element counts.
+# It is only for a single number that the answer goes without saying. Where people write `.sum()` to please
+# `grad`, they say that each element counts 1. The value costs nothing, for the function had to run anyway.
+#
+# Usual mistakes:
+#   - Calling `fun` again for the value.
+#   - A tuple for one argument number: `grads[0]` belongs to an int, and the tuple to a sequence, also of one.
+#   - Accepting the shape (1,): then a forgotten axis goes unnoticed.
+#
+# In JAX: jax/_src/api.py:value_and_grad
+
+
+def grad(
+    fun: Callable[..., Any],
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]:
+    """A function that takes the arguments of `fun` and returns its gradient: how the result, one number, changes with
+    each element of an argument.
+
+    Args:
+      fun: returns a float scalar.
+      argnums: the argument to differentiate by, or a sequence of them. They are trees of floats.
+      has_aux: `fun` returns a pair: the number, and other data, which is returned as it is.
+      holomorphic: `fun` is a holomorphic function of complex numbers.
+      allow_int: accept integers; their gradient is an array of dtype float0, which has no bytes.
+
+    Returns:
+      A function that returns a tree like the argument, or a tuple of them for a sequence of `argnums`; with `has_aux` a
+      pair of that and the other data.
+
+    Raises (when the function is called):
+      TypeError: for arguments or a result of other types, and for a result that is no scalar.
+    """
+    value_and_gradient = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
+
+    @functools.wraps(fun)
+    @traceback_util.api_boundary
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        value, grads = value_and_gradient(*args, **kwargs)
+        return (grads, value[1]) if has_aux else grads
+
+    return gradient
+
+
+def value_and_grad(
+    fun: Callable[..., Any],
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., tuple[Any, Any]]:
+    """Like `grad`, for a pair: the result of `fun`, and its gradient."""
+    api_util.check_callable(fun)
+    numbers = as_argnums(argnums)
+
+    @functools.wraps(fun)
+    @traceback_util.api_boundary
+    def value_and_gradient(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        fun_of_some, some = fix_others(fun, numbers, argnums, args, kwargs)
+        for leaf in tree_leaves(some):
+            check_input("grad", leaf, holomorphic, allow_int)
+        value, fun_vjp, *aux = vjp(fun_of_some, *some, has_aux=has_aux)
+        check_scalar(value)
+        check_output("grad", value, holomorphic)
+        grads = fun_vjp(lax.full_like(value, 1, shape=()))
+        grads = grads if isinstance(numbers, tuple) else grads[0]
+        return ((value, *aux) if has_aux else value), grads
+
+    return value_and_gradient
+
+
+# --- 11.6 A loop, backwards ---------------------------------------------------------------------------------
+# The program for the gradient is as long as that of the loop, for any number of steps. What grows is memory:
+# the rows, one a step. It is for the rows that the number of steps must be known: they are arrays, and arrays
+# have shapes. A `while_loop` has no such number, so it has no transpose.
+#
+# Usual mistakes:
+#   - The same direction.
+#   - Cotangents of constants taken from the last trip, or stacked, as if they were elements.
+#   - Going over zeros for outputs that nobody used.
+#
+# In JAX: jax/_src/lax/control_flow/loops.py:_scan_transpose
+
+
+def transpose_scan(
+    cts: Sequence[Any],
+    *operands: Any,
+    reverse: bool,
+    jaxpr: Jaxpr,
+    num_consts: int,
+    num_carry: int,
+    **params: Any,
+) -> list[Any]:
+    """The transpose of a scan that is linear in some constants, in its carry and in some of what it goes over: a scan in
+    the other direction, with the body `transposed_body` (see there for its inputs and outputs). Its constants are the shared
+    residuals, its carry the sums and the cotangents of the carry, and it goes over the cotangents of outputs that are no Zero,
+    and over the rows of residuals.
+
+    Args:
+      cts: the cotangents of the last carry and of the stacked outputs; some may be Zero.
+      operands: constants, carry, and what the scan goes over. Those of which a cotangent is wanted are UndefinedPrimals; the
+        other constants are the shared residuals, and the other arrays the rows of them. A part of the carry may be an array,
+        but goes round like the others.
+      params: those of `scan_p` that stay as they are, `length` and `unroll`.
+
+    Returns:
+      A cotangent for each operand that is an UndefinedPrimal, and None for each that is not.
+    """
+    consts, carry, xs = split_list(operands, [num_consts, num_carry])
+    ct_carry, ct_ys = split_list(cts, [num_carry])
+    ct_carry = [instantiate_zeros(ct) for ct in ct_carry]
+    shared = [x for x in consts if not is_undefined(x)]
+    rows = [x for x in xs if not is_undefined(x)]
+    sums = [zeros_like_aval(tangent_aval(x.aval)) for x in consts if is_undefined(x)]
+    start = [*sums, *ct_carry]
+    nonzero = tuple(type(ct) is not Zero for ct in ct_ys)
+    scanned = [*compress(ct_ys, nonzero), *rows]
+    avals = (*map(core.get_aval, (*shared, *start)), *(element_of(core.get_aval(x)) for x in scanned))
+    body = transposed_body(jaxpr, len(shared), len(sums), num_carry, len(rows), nonzero, avals)
+    made = iter(
+        scan_p.bind(
+            *shared,
+            *start,
+            *scanned,
+            reverse=not reverse,
+            jaxpr=body,
+            num_consts=len(shared),
+            num_carry=len(start),
+            **params,
+        )
+    )
+    of_consts = [next(made) if is_undefined(x) else None for x in consts]
+    of_carry = [ct if is_undefined(x) else None for x, ct in zip(carry, made, strict=False)]
+    return [*of_consts, *of_carry, *(next(made) if is_undefined(x) else None for x in xs)]
+
+
+def transposed_body(
+    jaxpr: Jaxpr,
+    num_shared: int,
+    num_sums: int,
+    num_carry: int,
+    num_rows: int,
+    nonzero_ys: tuple[bool, ...],
+    avals: tuple[Any, ...],
+) -> Jaxpr:
+    """The body of the loop that runs backwards: one step of the other loop, transposed (`backward_pass`).
+
+        that of the loop     shared residuals, linear constants, carry, linear elements, rows of residuals -> carry, ys
+        transposed           shared residuals, sums, cotangents of carry, of ys, rows -> sums, cotangents of carry, of elements
+
+    A constant counts for every step: its cotangent is the sum of all steps', which goes round in the carry.
+
+    Args:
+      jaxpr: that of the loop.
+      num_shared, num_sums, num_carry, num_rows: how many shared residuals, linear constants, parts of the carry, and rows.
+      nonzero_ys: for each of the ys, whether it has a cotangent; those that have none are no inputs.
+      avals: the types of the inputs of the body that is made.
+
+    Returns:
+      A jaxpr, all of whose outputs are arrays.
+    """
+
+    def body(*args: Any) -> list[Any]:
+        sizes = [num_shared, num_sums, num_carry, sum(nonzero_ys)]
+        shared, sums, ct_carry, ct_ys, rows = split_list(args, sizes)
+        elements = jaxpr.in_avals[num_shared + num_sums + num_carry : len(jaxpr.invars) - num_rows]
+        # A carry is as weakly typed as its cotangent is, whatever it was on the way forward.
+        linear = [*map(core.get_aval, [*sums, *ct_carry]), *map(tangent_aval, elements)]
+        inputs = [*shared, *map(UndefinedPrimal, linear), *rows]
+        cts = [*ct_carry, *ad.with_zeros(ct_ys, nonzero_ys, jaxpr.out_avals[num_carry:])]
+        found = backward_pass(jaxpr, jaxpr.consts, inputs, cts, before=sums)
+        return [instantiate_zeros(ct) for ct in found if ct is not None]
+
+    return trace_to_jaxpr(body, avals, jaxpr.debug_info.with_unknown_names())
+
+
+# --- 11.7 Programs that have a gradient ---------------------------------------------------------------------
+# The three are what most questions about gradients are about. A nan in the gradient of a loss that looks
+# healthy is nearly always a masked one. A refusal in reverse through `while_loop` has one of two answers: a
+# fixed number of steps, or a rule of one's own (`custom_vjp`) by the implicit function theorem. And memory in
+# training is residuals: checkpointing a layer trades them for a second run of that layer.
+#
+# Usual mistakes:
+#   - `p + 1e-6`: another function, and still a wrong gradient near 0.
+#   - Unrolling: 500 steps are 500 times the program.
+#   - A checkpoint around the whole loop: nothing is kept from the first run, and all of it in the second one.
+#
+# In JAX: jax/_src/ad_checkpoint.py:checkpoint
+
+
+def entropy(p: Any) -> Any:
+    """The sum of -p log(p) over the elements of p, where 0 log(0) counts as 0.
+
+    Its gradient is -log(p) - 1 for a positive element, and 0 for one that is 0. No derivative is nan, nor any of a derivative.
+    The program as it was; its value is right:
+
+        return -jnp.sum(jnp.where(p > 0, p * jnp.log(p), 0.0))
+
+    Args:
+      p: of float32 and any shape; none of its elements is negative.
+
+    Returns:
+      A float32 scalar.
+    """
+    is_positive = p > 0
+    safe = jnp.where(is_positive, p, 1.0)
+    return -jnp.sum(jnp.where(is_positive, p * jnp.log(safe), 0.0))
+
+
+def cube_root(a: Any, steps: int) -> Any:
+    """The cube root of a by `steps` steps of Newton's method, `x - (x**3 - a) / (3 * x**2)`, from x = 1.
+
+    It has a gradient, and its program, as that of the gradient, has as many equations for 5 steps as for 500. The program as it was:
+
+        def goes_on(state):
+            return state[0] < steps
+
+        def step(state):
+            i, x = state
+            return i + 1, x - (x**3 - a) / (3 * x**2)
+
+        return lax.while_loop(goes_on, step, (0, jnp.ones_like(a)))[1]
+
+    Args:
+      a: of float32 and any shape; positive.
+      steps: an int, known while tracing.
+
+    Returns:
+      An array like a.
+    """
+
+    def step(i: Any, x: Any) -> Any:
+        return x - (x**3 - a) / (3 * x**2)
+
+    return lax.fori_loop(0, steps, step, jnp.ones_like(a))
+
+
+def through_layers(x: Any, weights: Any) -> Any:
+    """x after a row of layers, for each w of `weights` in turn `x = jnp.sin(jnp.tanh(w * x) * jnp.exp(-(x**2)))`.
+
+    It has a gradient by both arguments. All that is kept for the way back, per layer, is the x that came in and its w: what else
+    is needed is computed again then. The program as it was keeps seven arrays a layer:
+
+        def layer(x, w):
+            return jnp.sin(jnp.tanh(w * x) * jnp.exp(-(x**2))), None
+
+        return lax.scan(layer, x, weights)[0]
+
+    Args:
+      x: of float32, shape (n,).
+      weights: of float32, shape (layers, n).
+
+    Returns:
+      An array like x.
+    """
+
+    @jax.checkpoint
+    def layer(x: Any, w: Any) -> Any:
+        return jnp.sin(jnp.tanh(w * x) * jnp.exp(-(x**2)))
+
+    return lax.scan(lambda x, w: (layer(x, w), None), x, weights)[0]

@@ -1,0 +1,395 @@
+"""12 vmap: the solutions, as the reference has them, and why."""
+
+from __future__ import annotations
+
+import numpy as np
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from jitkit import core
+from jitkit.base.util import split_list
+from jitkit.core import Primitive
+from jitkit.interpreters.batching import AxisData, Dim, Dims, Vals, batch, batch_jaxpr_if, bdim_at_front, broadcast, higher_order, move_to, moveaxis, primitive_batchers, shifted, shifted_by_numpy, with_axes_behind
+from jitkit.jaxpr import Jaxpr, eval_jaxpr
+from jitkit.lax import DotDimensionNumbers, eq, stop_gradient
+from jitkit.lax.control_flow.common import batched_carry
+from jitkit.lax.control_flow.conditionals import cond_p, refuse_effects, select_case
+from jitkit.lax.control_flow.scanning import has_ys_of, scan_p
+from jitkit.pjit.mapping import axis_of_each_argument, axis_of_each_leaf, mapped_size, moved, not_the_same_for_all
+from jitkit.tree_util import PyTreeDef, tree_flatten, tree_unflatten
+
+
+# --- 12.1 One operation for all elements --------------------------------------------------------------------
+# No loop is written, so none has to be removed again. Nesting is free: the rules' operations go to the trace
+# outside, and if that is another vmap it does the same with them. It is also how `grad`, `jit` and `vmap` go
+# together in any order; none of them knows of the others.
+#
+# Usual mistakes:
+#   - Asking by the type of tracer: a batch of an outer vmap is such a tracer, too.
+#   - Broadcasting what is no batch: a thousand copies of one weight.
+#   - The same axis for all results.
+#
+# In JAX: jax/_src/interpreters/batching.py:BatchTrace
+
+
+class BatchTrace:
+    def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Do for all elements what `primitive` does to one: by operations of the trace outside, `self.parent`.
+
+        Each operand is a batch of this trace, with an axis, or the same for all elements (`self.unwrap` tells). The rule
+        `primitive_batchers[primitive]` is called as `rule(self.axis, vals, dims, **params)`, and returns the result and where its
+        batch axis is, lists of both for a primitive of `multiple_results`; each result is wrapped again.
+
+        Operands of which none is a batch need no rule: the primitive is bound as it is, and nothing is wrapped. `higher_order`
+        primitives may hide a batch axis or its name inside of a jaxpr, and are asked in any case.
+
+        Raises:
+          NotImplementedError: there is no rule.
+        """
+        pairs = [self.unwrap(x) for x in args]
+        vals, dims = [val for val, _ in pairs], [dim for _, dim in pairs]
+        with core.set_current_trace(self.parent):
+            if primitive not in higher_order and dims.count(None) == len(dims):
+                return primitive.bind(*vals, **params)
+            rule = primitive_batchers.get(primitive)
+            if rule is None:
+                raise NotImplementedError(f"Batching rule for '{primitive}' not implemented")
+            out, out_dim = rule(self.axis, vals, dims, **params)
+        if primitive.multiple_results:
+            return [self.wrap(x, dim) for x, dim in zip(out, out_dim, strict=True)]
+        return self.wrap(out, out_dim)
+
+
+# --- 12.2 Elementwise ---------------------------------------------------------------------------------------
+# The axis moves as late as possible: a chain of elementwise operations on batches with their axis at the end
+# has no transpose in it at all. XLA would remove many of those that one writes too many, but not all, and
+# each has to be traced and compiled.
+#
+# Usual mistakes:
+#   - Leaving it to numpy's broadcasting, which aligns axes from the end: a batch of three scalars beside rows
+#     of three is added along the rows.
+#   - Repeating what is the same for all elements.
+#   - `transpose` with the inverse permutation: right for two axes, and for swaps.
+#
+# In JAX: jax/_src/interpreters/batching.py:broadcast_batcher
+
+
+def broadcast_batcher(
+    primitive: Primitive, axis: AxisData, vals: Sequence[Any], dims: Sequence[Dim], **params: Any
+) -> Any:
+    """The rule of operations on each element of operands that are of one shape, or scalars: these stretch, and so do axes of
+    size 1, but nothing else does.
+
+    Where all batches have one shape and their axes at one place, and every other operand is a scalar, it is the operation as it is, and
+    the axis of the result is at that place. (An operand that is no batch may be a number of Python: `np.ndim` and
+    `np.shape` take those, too.) Otherwise all batch axes are moved to the front, where an operand that is no batch gets
+    an axis of size 1 unless it is a scalar. A batch of scalars has one axis then, and needs others of size 1 behind it, to have as many as
+    the others (`with_axes_behind`). Nothing is repeated in memory.
+
+    Returns:
+      The result and its place; for a primitive of `multiple_results` a list of results, and one of places.
+    """
+    shape, dim = next((x.shape, d) for x, d in zip(vals, dims, strict=True) if d is not None)
+    for x, d in zip(vals, dims, strict=True):
+        if (d != dim or x.shape != shape) and np.ndim(x):
+            break
+    else:
+        out = primitive.bind(*vals, **params)
+        return (out, [dim] * len(out)) if primitive.multiple_results else (out, dim)
+    vals = [bdim_at_front(x, d, 1) if np.ndim(x) else x for x, d in zip(vals, dims, strict=True)]
+    rank = max(map(np.ndim, vals))
+    vals = [x if d is None else with_axes_behind(x, rank) for x, d in zip(vals, dims, strict=True)]
+    out = primitive.bind(*vals, **params)
+    return (out, [0] * len(out)) if primitive.multiple_results else (out, 0)
+
+
+def moveaxis(x: Any, source: int, destination: int) -> Any:
+    """x with the axis `source` at the place `destination` of the result, and the others in their order (`x.transpose(axes)`). Where
+    nothing moves, it is x itself.
+    """
+    if source == destination:
+        return x
+    axes = [axis for axis in range(np.ndim(x)) if axis != source]
+    axes.insert(destination, source)
+    return x.transpose(axes)
+
+
+def move_to(x: Any, dim: Dim, destination: int, size: int) -> Any:
+    """x with its batch axis, which is at `dim`, at `destination`. With None for `dim` it has none, and gets one of this size
+    (`broadcast`).
+    """
+    return broadcast(x, size, destination) if dim is None else moveaxis(x, dim, destination)
+
+
+# --- 12.3 Reductions ----------------------------------------------------------------------------------------
+# Most rules are like this: no arithmetic, only numbers of axes. The mistakes are silent where sizes happen to
+# be equal, since another axis of the same size is reduced then without any complaint: so test with sizes that
+# differ, and, if you look for such a mistake, with sizes that do not.
+#
+# Usual mistakes:
+#   - Forgetting that the place of the batch axis in the *result* is another question than in the operand.
+#   - `>` for `>=`: the element's axis which has the batch axis's number is moved, too.
+#   - Moving the batch axis to the front first: right, and a transpose for nothing.
+#
+# In JAX: jax/_src/interpreters/batching.py:reducer_batcher
+
+
+def reduction_batcher(
+    primitive: Primitive,
+    axis: AxisData,
+    vals: Sequence[Any],
+    dims: Sequence[int],
+    *,
+    axes: Sequence[int],
+    **params: Any,
+) -> Any:
+    """The rule of operations that reduce one operand along `axes`, which are those of an element, and which the result lacks.
+
+    In the batch the same axes may have other numbers (`shifted_by_numpy`). The batch axis stays, and those of the reduced axes that
+    stood before it are gone.
+
+    Returns:
+      The result, and where its batch axis is.
+    """
+    [x], [dim] = vals, dims
+    kept = dim - sum(reduced < dim for reduced in axes)
+    return primitive.bind(x, axes=shifted_by_numpy(axes, dim), **params), kept
+
+
+def shifted(axes: Sequence[int], dim: int) -> list[int]:
+    """What axes of an element are called in a batch whose axis is at `dim`: those from there on stand one place later."""
+    return [axis + (axis >= dim) for axis in axes]
+
+
+# --- 12.4 dot_general ---------------------------------------------------------------------------------------
+# This is where vmap pays. A thousand products of a matrix and a vector read the matrix a thousand times; one
+# product of two matrices reads it once, and is what the hardware is built for. Nobody asked for it: that the
+# axis is kept is only bookkeeping.
+#
+# Usual mistakes:
+#   - Keeping both axes: the product of every element with every other.
+#   - Broadcasting the operand that is no batch, to have two batches.
+#   - Counting the place among all axes of the operand, with those that are contracted.
+#
+# In JAX: jax/_src/lax/lax.py:_dot_general_batch_rule
+
+
+def batched_dimension_numbers(
+    lhs_ndim: int, rhs_ndim: int, lhs_dim: Dim, rhs_dim: Dim, dimension_numbers: DotDimensionNumbers
+) -> tuple[DotDimensionNumbers, int]:
+    """The dimension numbers of a product of batches, and which axis of the product is the batch axis.
+
+    `lhs_ndim` and `rhs_ndim` count the axes of what is multiplied, batch axes included; `lhs_dim` and `rhs_dim` say which
+    axis that is, None for an operand that is no batch. At least one of them is.
+    """
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
+    if lhs_dim is not None:
+        lhs_contract, lhs_batch = tuple(shifted(lhs_contract, lhs_dim)), tuple(shifted(lhs_batch, lhs_dim))
+    if rhs_dim is not None:
+        rhs_contract, rhs_batch = tuple(shifted(rhs_contract, rhs_dim)), tuple(shifted(rhs_batch, rhs_dim))
+    if lhs_dim is not None and rhs_dim is not None:
+        contract, batch = (lhs_contract, rhs_contract), ((lhs_dim, *lhs_batch), (rhs_dim, *rhs_batch))
+        return (contract, batch), 0
+    if lhs_dim is not None:
+        kept = [a for a in range(lhs_ndim) if a not in (*lhs_contract, *lhs_batch)]
+        place = len(lhs_batch) + kept.index(lhs_dim)
+    else:
+        assert rhs_dim is not None, "the rule is asked where an operand is a batch"
+        kept = [a for a in range(rhs_ndim) if a not in (*rhs_contract, *rhs_batch)]
+        place = lhs_ndim - len(lhs_contract) + kept.index(rhs_dim)
+    return ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch)), place
+
+
+# --- 12.5 vmap ----------------------------------------------------------------------------------------------
+# `in_axes` is a tree that ends above the leaves: one rule that makes 0, (0, None) and a dict of dicts the
+# same thing. Negative axes are resolved for each leaf, as they mean different axes of different arrays. And a
+# result that is the same for all elements is a matter of types, not of values: it has no batch axis since
+# nothing that is mapped reached it.
+#
+# Usual mistakes:
+#   - Taking the mapped size from the first leaf: the others may differ, or have none.
+#   - A place among the axes of the element, not of the result: `out_axes=-1` is one off.
+#   - Dropping the batch axis where None is wanted.
+#
+# In JAX: jax/_src/api.py:vmap
+
+
+def call_on_batches(
+    fun: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    in_axes: Any,
+    out_axes: Any,
+    axis_name: Hashable = None,
+    axis_size: int | None = None,
+) -> Any:
+    """Call `fun` once for all elements of its arguments; its result, a tree, with the batch axes where `out_axes` says.
+
+    The arguments are a tree, `(args, kwargs)`. Each of its leaves has an axis that is mapped over, or None
+    (`axis_of_each_argument`), and these axes have one size (`mapped_size`). An axis may be negative: -1 is the last one of that leaf, whose
+    axes differ from another's. `batch` takes a function from flat lists to flat lists, and an `AxisData`; it returns the results, and where
+    the batch axis of each is. `moved` puts these axes into place.
+    """
+    leaves, in_tree = tree_flatten((args, kwargs))
+    dims = axis_of_each_argument(in_tree, in_axes)
+    axis = AxisData(axis_name, mapped_size(fun, in_tree, leaves, dims, axis_size))
+    dims = [None if dim is None else dim % np.ndim(x) for x, dim in zip(leaves, dims, strict=True)]
+    out_trees: list[PyTreeDef] = []
+
+    def flat_fun(*leaves: Any) -> list[Any]:
+        args, kwargs = tree_unflatten(in_tree, leaves)
+        outs, out_tree = tree_flatten(fun(*args, **kwargs))
+        out_trees.append(out_tree)
+        return outs
+
+    outs, out_dims = batch(flat_fun, axis, leaves, dims)
+    return tree_unflatten(out_trees[0], moved(axis, outs, out_dims, out_trees[0], out_axes))
+
+
+def moved(
+    axis: AxisData, outs: Sequence[Any], dims: Sequence[Dim], tree: PyTreeDef, out_axes: Any
+) -> list[Any]:
+    """The results with their batch axes where they are wanted.
+
+    Args:
+      axis: what is mapped over: its size, and its name or None.
+      outs, dims: the leaves of the result, as the trace outside knows them, and where the batch axis of each is; None for
+        one that is the same for all elements.
+      tree: that of the result.
+      out_axes: a tree of axes that ends above the leaves: `axis_of_each_leaf` says which is whose. An int is the place among the axes of
+        the result, a negative one from their end. What is no batch is broadcast to it (`move_to`). None is for what is no
+        batch, and stays so.
+
+    Raises:
+      TypeError: a leaf is no array (`core.is_array_value`).
+      ValueError: a place that the result does not have; or None for a batch (`not_the_same_for_all` is the error).
+    """
+    wanted = axis_of_each_leaf("vmap out_axes", out_axes, tree)
+    results = []
+    for i, (x, dim, to) in enumerate(zip(outs, dims, wanted, strict=True)):
+        if not core.is_array_value(x):
+            raise TypeError(f"Output from batched function {x!r} with type {type(x)} is not a valid JAX type")
+        if to is not None:
+            rank = np.ndim(x) + (dim is None)
+            if not -rank <= to < rank:
+                raise ValueError(f"axis {to} is out of bounds for array of dimension {rank}")
+            x = move_to(x, dim, to % rank, axis.size)
+        elif dim is not None:
+            raise not_the_same_for_all(axis, tree, i, dim)
+        results.append(x)
+    return results
+
+
+# --- 12.6 cond becomes select -------------------------------------------------------------------------------
+# A cond saves work when it is not taken; under vmap it does not, since somebody takes it. So a `while_loop`
+# with a cond that guards an expensive step gets expensive under vmap, in every step, and XLA has no say in
+# it. It is the commonest surprise with vmap, and no mistake: machines that do the same to all elements are
+# fast because they do the same to all elements.
+#
+# Usual mistakes:
+#   - Select for everything: then the expensive branch runs although nobody took it.
+#   - Batching only the branch that has batches in its results.
+#   - Forgetting the gradient: values are right, and training ends in nan.
+#
+# In JAX: jax/_src/lax/control_flow/conditionals.py:_cond_batching_rule
+
+
+def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr, ...]) -> Any:
+    """The rule of `cond`, whose first operand is the index of a branch, and whose others are what each branch takes.
+
+    One index for all elements: one branch runs, on batches, so it is a `cond` again. All branches must agree on which results are batches:
+    what is one from any of them is one from all. An index for each element: all branches run, for all elements
+    (`batch_jaxpr_if`, `eval_jaxpr`), and `select_case` takes each element's result from its own branch.
+
+    A branch may divide by zero for elements that would not have taken it. No derivative may flow back through those, so operands
+    of a branch go through `stop_gradient` where another one is taken.
+
+    The batch axes of operands and results of branches, and of the results of the rule, are the first ones.
+
+    Returns:
+      The results, and 0 for each that is a batch, None for each that is not.
+    """
+    refuse_effects(branches)
+    (index, *operands), (index_dim, *operand_dims) = vals, dims
+    if index_dim is None:
+        is_batch = [dim is not None for dim in operand_dims]
+        operands = [
+            x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(operands, operand_dims, strict=True)
+        ]
+        each = [batch_jaxpr_if(branch, axis, is_batch)[1] for branch in branches]
+        outs_are = [any(flags) for flags in zip(*each, strict=True)]
+        batched = tuple(batch_jaxpr_if(branch, axis, is_batch, outs_are)[0] for branch in branches)
+        return cond_p.bind(index, *operands, branches=batched), [0 if batch else None for batch in outs_are]
+    index, *operands = (bdim_at_front(x, dim, axis.size) for x, dim in zip(vals, dims, strict=True))
+    results = []
+    for i, branch in enumerate(branches):
+        on_batches, _ = batch_jaxpr_if(branch, axis, [True] * len(operands), True)
+        is_taken = eq(index, np.int32(i))
+        safe = [select_case(is_taken, stop_gradient(x), x) for x in operands]
+        results.append(eval_jaxpr(on_batches, on_batches.consts, *safe))
+    outs = [select_case(index, *cases) for cases in zip(*results, strict=True)]
+    return outs, [0] * len(outs)
+
+
+# --- 12.7 scan over a batch ---------------------------------------------------------------------------------
+# All elements take their steps together, so a scan over a thousand sequences has as many steps as over one.
+# What is the same for all, such as a counter or the weights of a network, stays so and is computed once a
+# step. The question which parts change is asked of the program, as always in this house, and never of the
+# values.
+#
+# Usual mistakes:
+#   - Making all of the carry a batch, to be on the safe side: it is right, and a thousand counters count the
+#     same.
+#   - One look at the step: a part may become a batch by way of another one, a step later.
+#   - The batch axis in front of the axis that is scanned.
+#
+# In JAX: jax/_src/lax/control_flow/loops.py:_scan_batching_rule
+
+
+def batch_scan(
+    axis: AxisData, vals: Vals, dims: Dims, *, jaxpr: Jaxpr, num_consts: int, num_carry: int, **params: Any
+) -> Any:
+    """The rule of `scan`: one scan whose step does to batches what the step of `jaxpr` does to elements.
+
+    A step has its own batch axes first (`batch_jaxpr_if`). Those of constants and carry are so outside, too; what is scanned over has
+    the axis of the scan before it. Which parts of the carry are batches says `batched_carry`: they have to be so from the start
+    (`move_to` sees to it), and to come out so. Everything else stays as it is: what is no batch is not made one.
+
+    Returns:
+      The results, the carry and then the ys; and where the batch axis of each is, None for what is no batch.
+    """
+    consts, carry, xs = split_list([dim is not None for dim in dims], [num_consts, num_carry])
+    carry = batched_carry(jaxpr, axis, consts, carry, xs)
+    num_ys = len(jaxpr.outvars) - num_carry
+    step, out_is_batch = batch_jaxpr_if(jaxpr, axis, [*consts, *carry, *xs], [*carry, *[False] * num_ys])
+    is_batch = [*consts, *carry, *xs]
+    has_ys_of(step, jaxpr)
+    places = [0] * (num_consts + num_carry) + [1] * len(xs)
+    operands = [
+        move_to(x, dim, to, axis.size) if batch else x
+        for x, dim, to, batch in zip(vals, dims, places, is_batch, strict=True)
+    ]
+    outs = scan_p.bind(*operands, jaxpr=step, num_consts=num_consts, num_carry=num_carry, **params)
+    places = [0] * num_carry + [1] * num_ys
+    return outs, [to if batch else None for to, batch in zip(places, out_is_batch, strict=True)]
+
+
+def batched_carry(
+    jaxpr: Jaxpr, axis: AxisData, consts: Sequence[bool], carry: Sequence[bool], xs: Sequence[bool] = ()
+) -> list[bool]:
+    """Which parts of the carry of a loop are batches: those that begin as such, and those that become such in some step,
+    maybe by way of other parts.
+
+    Args:
+      jaxpr: that of a step; its first outputs are the carry. `batch_jaxpr_if(jaxpr, axis, inputs, musts)[1]` says which of its
+        outputs are batches, if these inputs are, and if those outputs are made such that must be.
+      consts, carry, xs: which of its inputs are batches, before the first step.
+    """
+    now = list(carry)
+    while True:
+        musts = [*now, *[False] * (len(jaxpr.outvars) - len(now))]
+        outs = batch_jaxpr_if(jaxpr, axis, [*consts, *now, *xs], musts)[1]
+        after = [before or out for before, out in zip(now, outs, strict=False)]
+        if after == now:
+            return now
+        now = after
