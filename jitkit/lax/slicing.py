@@ -6,7 +6,7 @@ JAX: jax/_src/lax/slicing.py:slice
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from .. import core
@@ -17,15 +17,6 @@ from ..interpreters.batching import AxisData, Vals, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering
 from .shaping import squeeze
 from .utils import check_shapelike
-
-
-class _Eager(late_rooms.Slots):
-    """Slot for `dynamic_slice_p.bind`: `dynamic_slicing`, which has the primitive's rules, fills it."""
-
-    window: Callable[..., Any]
-
-
-eager = _Eager()
 
 # --- slice: a window known while tracing --------------------------------------------------------------------
 
