@@ -531,7 +531,7 @@ def sizes(jk, rng):
     x, y = normal(rng, 4), normal(rng, 3)
     f = jk.make_jaxpr(jk.vmap(lambda x, y: x * y))
     none = jk.make_jaxpr(jk.vmap(lambda x: x * 2, in_axes=None, axis_size=3))(np.float32(2))
-    named = jk.make_jaxpr(jk.vmap(lambda x: x - jk.lax.psum(x, "i") / 2, axis_name="i"))(x)
+    named = jk.make_jaxpr(jk.vmap(lambda x: x - jk.lax.axis_index("i"), axis_name="i"))(x)
     return [
         raised(f, x, y, parts=["inconsistent sizes"]),
         run_by_numpy(none, np.float32(2)),
