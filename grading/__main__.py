@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import pathlib
 import sys
@@ -10,12 +11,14 @@ import time
 from collections.abc import Sequence
 
 from jitkit.kata.engine.manifest import Lab, ManifestError, all_labs
+from jitkit.kata.engine.running import Forks
 from jitkit.kata.engine.verdicts import Assessor
 
 from . import course
 from .generate import ROOT, GenerateError, stale_files, write_generated
+from .mutate import LEAST_KILLED
 from .new import NewLabError, new_lab
-from .verify import verify
+from .verify import mutated, verify
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -30,6 +33,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         "labs", nargs="*", metavar="LAB", help="a number (02) or an exercise (02.3); all labs without it"
     )
     proofs.add_argument("--workers", type=int, default=os.cpu_count() or 2, help="exercises at the same time")
+    proofs.add_argument(
+        "--mutate", action="store_true", help="try automatic mutants, and nothing else: 97 in 100 must be killed"
+    )
+    proofs.add_argument(
+        "--sample", type=int, default=0, metavar="N", help="with --mutate: so many of each exercise (0: all)"
+    )
     build = commands.add_parser("build", help="write a course for nbgrader")
     build.add_argument(
         "folder", type=pathlib.Path, metavar="DIR", help="the course's folder; again later, renews it"
@@ -45,6 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         match arguments.command:
             case "generate":
                 return _generate(arguments.labs, arguments.check)
+            case "verify" if arguments.mutate:
+                return _mutate(arguments.labs, arguments.workers, arguments.sample)
             case "verify":
                 return _verify(arguments.labs, arguments.workers)
             case "build":
@@ -113,17 +124,35 @@ def _new(name: str) -> int:
 def _verify(names: Sequence[str], workers: int) -> int:
     assessor = Assessor(run_stablehlo=None)
     count = 0
-    for lab, exercise in _chosen(names):
-        start = time.perf_counter()
-        findings = verify(lab, assessor, workers, exercise)
-        count += len(findings)
-        what = exercise or lab.name
-        print(
-            f"{what}: {f'{len(findings)} findings' if findings else 'proven'} ({time.perf_counter() - start:.0f} s)"
-        )
-        for finding in findings:
-            print(f"  {finding}")
+    with contextlib.closing(Forks()) as forks:
+        for lab, exercise in _chosen(names):
+            start = time.perf_counter()
+            findings = verify(lab, assessor, forks, workers, exercise)
+            count += len(findings)
+            said = f"{len(findings)} findings" if findings else "proven"
+            print(f"{exercise or lab.name}: {said} ({time.perf_counter() - start:.0f} s)", flush=True)
+            for finding in findings:
+                print(f"  {finding}", flush=True)
     return 1 if count else 0
+
+
+def _mutate(names: Sequence[str], workers: int, sample: int) -> int:
+    assessor = Assessor(run_stablehlo=None)
+    made = killed = stale = 0
+    with contextlib.closing(Forks()) as forks:
+        for lab, only in _chosen(names):
+            for exercise, score in mutated(lab, assessor, forks, workers, only, sample):
+                made += score.made
+                killed += score.made - len(score.survivors)
+                stale += len(score.stale)
+                print(f"{exercise.id}: {score.made - len(score.survivors)} of {score.made} killed", flush=True)
+                for survivor in score.survivors:
+                    print(f"  survives: {survivor}")
+                for change in score.stale:
+                    print(f"  listed as equivalent, and not made any more: {change}")
+    share = killed / made if made else 1.0
+    print(f"{killed} of {made} mutants killed: {share:.1%}; {LEAST_KILLED:.0%} are asked for")
+    return 0 if share >= LEAST_KILLED and not stale else 1
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ For each exercise:
     planted     a `raise` at the start of the solution makes a check fail: the learner's function is what runs
     secret      no line of the solution is in the lab's folder
 
-Each proof is a process of its own, and there are hundreds: the learners' checks and the hidden ones share it.
+Each proof is a process of its own, and there are hundreds: the learners' checks and the hidden ones share it, and it is a copy
+of one that has imported already what no proof changes (`running.Forks`).
 
 A proof that fails is reported with what it found; `python -m grading verify` ends with 1 then.
 """
@@ -28,7 +29,7 @@ from jitkit.kata.engine import verdicts
 from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.plain import Plain
 from jitkit.kata.engine.reference import reference_function
-from jitkit.kata.engine.running import LearnerSource
+from jitkit.kata.engine.running import Forks, LearnerSource
 from jitkit.kata.engine.splice import Function, Target
 from jitkit.kata.engine.verdicts import Assessor, CheckResult, Verdict
 from jitkit.kata.mutants import (
@@ -41,7 +42,10 @@ from jitkit.kata.mutants import (
     named_as,
 )
 
+from . import mutate
 from .generate import ROOT, stale_files
+from .mutate import Score
+from .mutations import Mutation
 
 _SEEDS = (0, 1, 2)
 _FEWEST_MUTANTS = 3
@@ -64,8 +68,10 @@ def hidden_checks(lab: Lab) -> pathlib.Path:
     return ROOT / "grading" / "hidden" / f"{lab.name}.py"
 
 
-def verify(lab: Lab, assessor: Assessor, workers: int = 2, only: str | None = None) -> list[Finding]:
-    """All findings of a lab, or of one exercise of it."""
+def verify(
+    lab: Lab, assessor: Assessor, forks: Forks, workers: int = 2, only: str | None = None
+) -> list[Finding]:
+    """All findings of a lab, or of one exercise of it. Its proofs run in `forks`."""
     findings = list(staleness(lab))
     exercises = [e for e in lab.exercises if only is None or e.id == only]
     mutants_file = lab.folder / "mutants.py"
@@ -76,7 +82,7 @@ def verify(lab: Lab, assessor: Assessor, workers: int = 2, only: str | None = No
         tempfile.TemporaryDirectory() as folder,
         concurrent.futures.ThreadPoolExecutor(workers) as pool,
     ):
-        prover = _Prover(lab, assessor, pathlib.Path(folder))
+        prover = _Prover(lab, assessor, forks, pathlib.Path(folder))
         # first the solutions: they ask for the reference's results, which all others compare with
         proofs = [pool.submit(prover.solution, exercise) for exercise in exercises]
         for exercise in exercises:
@@ -90,6 +96,22 @@ def verify(lab: Lab, assessor: Assessor, workers: int = 2, only: str | None = No
         for proof in proofs:
             findings += proof.result()
     return findings
+
+
+def mutated(
+    lab: Lab, assessor: Assessor, forks: Forks, workers: int = 2, only: str | None = None, sample: int = 0
+) -> Iterator[tuple[Exercise, Score]]:
+    """What becomes of the automatic mutants of each exercise."""
+    with tempfile.TemporaryDirectory() as folder:
+        prover = _Prover(lab, assessor, forks, pathlib.Path(folder))
+        for exercise in lab.exercises:
+            if only is not None and exercise.id != only:
+                continue
+
+            def assess(target: Target, mutation: Mutation, exercise: Exercise = exercise) -> Verdict:
+                return prover.verdict(exercise, {target: mutate.source_of(target, mutation)})
+
+            yield exercise, mutate.mutate(lab, exercise, assess, hidden_checks(lab), sample, workers)
 
 
 def check_files(lab: Lab) -> list[pathlib.Path]:
@@ -167,9 +189,10 @@ class _Prover:
       folder: for the file that has all checks, which is written here.
     """
 
-    def __init__(self, lab: Lab, assessor: Assessor, folder: pathlib.Path) -> None:
+    def __init__(self, lab: Lab, assessor: Assessor, forks: Forks, folder: pathlib.Path) -> None:
         self.lab = lab
         self.assessor = assessor
+        self.forks = forks
         # Each file in a namespace of its own, and under its own name: they may define helpers of one name.
         texts = [(str(path), path.read_text(encoding="utf-8")) for path in check_files(lab)]
         self.checks = folder / "all_checks.py"
@@ -184,7 +207,7 @@ class _Prover:
         sources = {t: in_its_class(t, reference_function(t).source) for t in exercise.targets} | changed
         text = _preamble(self.lab) + "\n\n\n".join(sources.values()) + "\n"
         file = LearnerSource(f"{exercise.id}.py", text, self.lab.names)
-        return self.assessor.assess(self.lab, exercise, file, checks_file=self.checks, seed=seed)
+        return self.assessor.assess(self.lab, exercise, file, checks_file=self.checks, seed=seed, spare=self.forks)
 
     def stub(self, exercise: Exercise) -> list[Finding]:
         """Run although it is a stub: each check must end in the NotImplementedError, or show that it was swallowed."""

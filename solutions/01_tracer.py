@@ -41,7 +41,7 @@ class Primitive:
         tuple and the parameters as a dict, by its method `process_primitive`. When it is None, the function
         `eager.apply`, which takes the same, runs the operation now.
 
-        TypeError where an operand is none: whatever TypeError the attempt ends in, `check_arrays` is asked
+        TypeError where an operand is not an array: whatever TypeError the attempt ends in, `check_arrays` is asked
         first, which has a better one if an operand is to blame.
         """
         trace = config.local.state.trace
@@ -73,7 +73,7 @@ def broadcast_equal_ranks(name: str, shapes: Sequence[Shape]) -> Shape:
     """The shape of an elementwise operation, called `name`, on one or more arrays of these shapes.
 
     All must have the same number of axes; nothing is put in front of a shorter shape. Along each axis, the
-    sizes are equal but for those that are 1, which stretch. TypeError otherwise.
+    sizes are equal but for those that are 1, which stretch. TypeError, which names the operation, otherwise.
     """
     first = shapes[0]
     if all(shape == first for shape in shapes):

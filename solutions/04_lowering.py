@@ -19,11 +19,11 @@ from jitkit.lax.reducers import integer_array
 
 
 # --- 04.1 Types and constants -------------------------------------------------------------------------------
-# A compiler that is given 0.1 in six digits computes with another number than numpy does, and nobody finds
+# A compiler that is given 1/3 in six digits computes with another number than numpy does, and nobody finds
 # out why results differ in the last place. So decimals are written only where they are exact, for those who
-# read the program; and bits everywhere else. The forms of `dense` are a matter of size: a table of a thousand
-# zeros is one number, and a table of a thousand weights is 8000 characters, which XLA's parser reads as
-# bytes.
+# read the program; and bits everywhere else. The forms of `dense` are a matter of size: a thousand zeros are
+# one number (from 1024 elements on nobody looks whether all are the same), and a table of a thousand weights
+# is 8000 characters, which XLA's parser reads as bytes.
 #
 # Usual mistakes:
 #   - `str(x)`: True, nan and inf are no words of MLIR.
@@ -46,10 +46,10 @@ def scalar_text(x: Any) -> str:
         -12                       an integer
         (1.000000e+00, 0x...)     a complex number: its parts
         1.500000e+00              a float, with six digits after the point
-        0x3DCCCCCD                any float: its bytes in hexadecimal capitals, the highest first
+        0x3EAAAAAB                any float: its bytes in hexadecimal capitals, the highest first
 
-    Decimals are for readers: they are written where they have the form of `DECIMAL` and are exact, and the number is not
-    -0.0.
+    Decimals are for readers: they are written where they have the form of `DECIMAL` and are exact: read in
+    the number's own dtype they give it back.
     """
     dtype = x.dtype
     if dtype == np.bool_:
@@ -59,7 +59,7 @@ def scalar_text(x: Any) -> str:
     if dtypes.issubdtype(dtype, np.integer):
         return str(int(x))
     decimal = f"{float(x):.6e}"
-    if DECIMAL.fullmatch(decimal) and dtype.type(float(decimal)) == x and (x != 0 or not np.signbit(x)):
+    if DECIMAL.fullmatch(decimal) and dtype.type(float(decimal)) == x:
         return decimal
     # the bit pattern: exact, and the only way to write nan and inf
     return f"0x{np.asarray(x).tobytes()[::-1].hex().upper()}"
@@ -69,7 +69,7 @@ def dense(value: np.ndarray[Any, Any]) -> str:
     """The elements of an array as a `dense<...>` attribute. MLIR reads four forms of it, and the shortest one that
     fits is written:
 
-        dense<1.000000e+00>         a scalar, or an array whose elements are all the same, bit by bit (`all_same`)
+        dense<1.000000e+00>         a scalar, or less than 1024 elements that are all the same, bit by bit (`all_same`)
         dense<>                     no elements
         dense<[[1, 2], [3, 4]]>     up to 64 elements, or bools: row by row (`nested_text`)
         dense<"0x0100...">          more: the bytes of all elements in row-major order, in hexadecimal capitals

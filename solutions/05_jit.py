@@ -66,10 +66,12 @@ class Jitted:
 
 # --- 05.2 Trace once ----------------------------------------------------------------------------------------
 # Two functions of one source may close over different values, and Python cannot compare those cheaply: so
-# identity is the only safe answer. The table must not keep functions alive, since each holds its executables:
-# a program that makes closures for a week would fill its memory. What is traced is marked while it is,
-# because a function that calls itself with the same types would otherwise be traced until Python's stack
-# ends.
+# plain functions are known by identity. (A callable that says itself what it is equal to, such as a frozen
+# dataclass with a `__call__`, is taken at its word: two equal ones share a program, in JAX too, also where a
+# field that is not compared differs.) The table must not keep functions alive, since each holds its
+# executables: a program that makes closures for a week would fill its memory. What is traced is marked while
+# it is, because a function that calls itself with the same types would otherwise be traced until Python's
+# stack ends.
 #
 # Usual mistakes:
 #   - Looking functions up by name or code: `lambda x: x * scale` with another scale is another program.
@@ -122,7 +124,7 @@ def cache_of(fun: Callable[..., Any]) -> FunctionCache:
 # Executables are counted apart from entries, because several entries may run one.
 #
 # Usual mistakes:
-#   - Assigning to a key that is there: a dict keeps its old place.
+#   - A touch that assigns to the key that is there: a dict keeps its old place.
 #   - Dropping the entry and keeping its record: the stories of misses then compare with calls that nobody
 #     remembers.
 #   - Putting back, in a touch, what was dropped in the meantime.
@@ -299,7 +301,7 @@ class Jitted:
         donated is kept in the equation: `donated_leaves`, or False for each when there are none.
 
         Raises:
-          NotImplementedError: `jit` was told where arguments or results are to be placed.
+          NotImplementedError: `jit` was told where arguments or results are to be placed. It names the function.
         """
         if self.is_placed:
             raise NotImplementedError(

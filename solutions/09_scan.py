@@ -301,8 +301,8 @@ def loop_in_blocks(
 
 # --- 09.6 Dead code in a loop -------------------------------------------------------------------------------
 # In a straight program one pass from the end to the beginning is enough (lab 02). In a loop, the beginning
-# comes after the end. Every analysis of loops in this library has this form, also the one that finds out
-# which parts of a carry have a gradient.
+# comes after the end. Analyses of loops have this form: also the one that finds out which parts of a carry
+# have a gradient.
 #
 # Usual mistakes:
 #   - Asking once.

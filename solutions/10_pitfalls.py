@@ -8,11 +8,10 @@ import numpy as np
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from jitkit.core import Tracer
-from jitkit.kata.pitfalls import bucket_size, observed, variance_of_first
+from jitkit.kata.pitfalls import bucket_size, observed, probabilities, variance_of_first
 from jitkit.tree_util import keystr, tree_flatten_with_path
 
 
@@ -121,8 +120,11 @@ def bucket_size(n: int) -> int:
     return max(8, 1 << (n - 1).bit_length())
 
 
+@jax.jit
 def variance_of_first(x: Any, n: Any) -> Any:
-    """The variance (the mean of the squared distances from the mean) of the first n numbers of x; `jit` compiles it.
+    """The variance (the mean of the squared distances from the mean) of the first n numbers of x.
+
+    Compiled: decorate it with `jit`.
 
     Args:
       x: numbers of float32, of shape (size,). Those from place n on are padding and may be anything, nan too.
@@ -172,10 +174,11 @@ def variances(rows: Sequence[Any]) -> list[Any]:
 # In JAX: jax/_src/numpy/lax_numpy.py:nonzero
 
 
+@jax.jit
 def mean_above(x: Any, threshold: Any) -> Any:
-    """The mean of the elements of x that are greater than the threshold; 0 where there are none. `jit` compiles it.
+    """The mean of the elements of x that are greater than the threshold; 0 where there are none.
 
-    The program as it was, which `jit` refuses, as it cannot know the shape of `chosen`:
+    Compiled: decorate it with `jit`. The program as it was, which `jit` refuses, as it cannot know the shape of `chosen`:
 
         chosen = x[x > threshold]
         return jnp.mean(chosen) if len(chosen) else 0.0
@@ -189,10 +192,11 @@ def mean_above(x: Any, threshold: Any) -> Any:
     return total / jnp.maximum(jnp.sum(is_chosen), 1)
 
 
+@partial(jax.jit, static_argnames="size")
 def first_above(x: Any, threshold: Any, size: int) -> tuple[Any, Any]:
     """The first `size` elements of x that are greater than the threshold, and how many such there are in all.
 
-    `jit` compiles it, with `size` static: a shape is no data. The program as it was, which `jit` refuses:
+    Compiled: decorate it with `jit`. Is one of its arguments static? The program as it was, which `jit` refuses:
 
         chosen = x[x > threshold]
         return chosen[:size], len(chosen)
@@ -217,17 +221,27 @@ def first_above(x: Any, threshold: Any, size: int) -> tuple[Any, Any]:
 # Usual mistakes:
 #   - Static for both: as many programs as temperatures.
 #   - `if in_logs` on a traced argument: TracerBoolConversionError.
-#   - A new jitted closure for each entry: right results, and nothing is ever found in the cache.
+#   - A new jitted closure for each entry, or in each sweep: right results, and nothing is ever found in the
+#     cache.
 #
 # In JAX: jax/_src/api.py:jit
 
 
-def sweep(logits: Any, schedule: Sequence[tuple[float, bool]]) -> list[Any]:
-    """Probabilities at several temperatures: for each `(temperature, in_logs)` of the schedule, the softmax of
-    `logits / temperature`, or its logarithm.
+@partial(jax.jit, static_argnames="in_logs")
+def probabilities(logits: Any, temperature: Any, in_logs: bool) -> Any:
+    """The softmax of `logits / temperature`, or its logarithm (`jax.nn.log_softmax`) if `in_logs`.
 
-    Two programs are enough, one for either value of `in_logs`: what decides the program is static, what it computes with is
-    data. One temperature may be an int and another a float.
+    Compiled: decorate it with `jit`. Two programs are enough, one for either value of `in_logs`: what decides the program is
+    static, what it computes with is data.
+    """
+    function = jax.nn.log_softmax if in_logs else jax.nn.softmax
+    return function(logits / temperature)
+
+
+def sweep(logits: Any, schedule: Sequence[tuple[float, bool]]) -> list[Any]:
+    """Probabilities at several temperatures: the `probabilities` of each `(temperature, in_logs)` of the schedule.
+
+    All sweeps over logits of one shape share the two programs. One temperature may be an int, another a float or numpy's.
 
     The program as it was, whose results are wrong from the second on:
 
@@ -247,12 +261,6 @@ def sweep(logits: Any, schedule: Sequence[tuple[float, bool]]) -> list[Any]:
     Returns:
       An array like `logits` for each entry of the schedule.
     """
-
-    @partial(jax.jit, static_argnames="in_logs")
-    def probabilities(logits: Any, temperature: Any, in_logs: bool) -> Any:
-        function = jax.nn.log_softmax if in_logs else jax.nn.softmax
-        return function(logits / temperature)
-
     return [probabilities(logits, float(temperature), in_logs=in_logs) for temperature, in_logs in schedule]
 
 
@@ -262,7 +270,8 @@ def sweep(logits: Any, schedule: Sequence[tuple[float, bool]]) -> list[Any]:
 # assignment happens after the call has succeeded, so an error leaves the object as it was.
 #
 # Usual mistakes:
-#   - Beginning with a Python number: the first call has another type in its key than all others.
+#   - Counting with a Python number, `self.count + 1` outside of the program: its type is weak, the count of
+#     the program is not.
 #   - Jitting a bound method: each mention of it is a new function.
 #   - Looking for tracers by their name or by what they can do: an array can do the same; `isinstance(x,
 #     Tracer)` is exact.
@@ -279,8 +288,11 @@ def leaks(state: Any) -> list[str]:
     return [keystr(path) for path, leaf in leaves if isinstance(leaf, Tracer)]
 
 
+@jax.jit
 def observed(mean: Any, count: Any, x: Any) -> tuple[Any, Any, Any]:
-    """One more observation: the new mean, the new count, and the distance of x from the new mean. `jit` compiles it.
+    """One more observation: the new mean, the new count, and the distance of x from the new mean.
+
+    Compiled: decorate it with `jit`.
 
     The new mean is `mean + (x - mean) / count`, with the new count.
     """

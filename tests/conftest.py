@@ -22,6 +22,7 @@ from importlib.metadata import version
 
 import hypothesis
 import pytest
+import tails
 
 from jitkit import core
 from jitkit.base import config, report
@@ -67,6 +68,7 @@ def pytest_configure(config):
     """Tell XLA, and the processes that tests start, before one of them is asked for."""
     config.addinivalue_line("markers", "tail: takes long for what it finds; in `make test-all`")
     if config.option.markexpr == WITHOUT_TAILS:
+        tails.with_tails = False
         os.environ["XLA_FLAGS"] = " ".join(CHEAP_COMPILES)
 
 

@@ -17,6 +17,7 @@ import jax.nn
 import jax.numpy
 import numpy as np
 from lax_oracle import JAX_VERSION, describe, error_of
+from tails import some_of
 
 import jitkit
 import jitkit.nn
@@ -120,7 +121,7 @@ def check(rows, run=True, eager=True):
 
 
 def check_results(rows, eager):
-    """The results of all rows, from one program of each library; ours row by row, too, operation by operation."""
+    """The results of all rows, from one program of each library; ours of some rows operation by operation, too."""
     everything = [args for _, _, *args in rows]
 
     def program_of(jnp):
@@ -130,8 +131,8 @@ def check_results(rows, eager):
     ours = jitkit.jit(program_of(jitkit.numpy))(everything)
     for row, a, b in zip(rows, ours, theirs, strict=True):
         assert_same_results(row[0], "jitted", a, b, 1e-5 if is_known_to_differ(row[0]) else 1e-6)
-        if eager:
-            check_eager(row, b)
+    for row, b in some_of(list(zip(rows, theirs, strict=True))) if eager else ():
+        check_eager(row, b)
 
 
 def check_eager(row, jitted):

@@ -7,6 +7,13 @@ from __future__ import annotations
 
 import pytest
 
+with_tails = True  # whether this run has everything; `make test` sets it to False (conftest)
+
+
+def some_of(values, count=3):
+    """Of a table that one test goes through: all, or in `make test` the first and then one in so many."""
+    return values if with_tails else values[::count]
+
 
 def keeping(values, *kept):
     """Values for `parametrize`, of which `make test` takes those that are named."""

@@ -420,7 +420,7 @@ def test_a_deleted_array_stays_deleted_quietly():
 def run_with_devices(package):
     environment = os.environ | {
         "PYTHONPATH": str(ROOT),
-        "XLA_FLAGS": "--xla_force_host_platform_device_count=8",
+        "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8",
         "JAX_PLATFORMS": "cpu",
     }
     program = [sys.executable, str(ROOT / "tests" / "several_devices.py"), package]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import jax
 import jax.lax
@@ -17,6 +18,7 @@ from jitkit.bench import fresh, numba_programs, programs, timing
 from jitkit.bench.libraries import OURS, THEIRS
 from jitkit.bench.machine import in_words, machine
 from jitkit.bench.peers import OTHERS, Peers, Result
+from jitkit.bench.peers_derivatives import DERIVATIVE_ROWS
 from jitkit.bench.peers_rows import ROWS, Effort, Row
 from jitkit.bench.plotting import DARK, LIGHT
 from jitkit.bench.timing import Spread
@@ -44,7 +46,7 @@ def test_the_long_program_has_1500_equations_in_both():
     assert counts == [1500, 1500]
 
 
-@pytest.mark.parametrize("row", one_in(2, ROWS), ids=lambda row: f"{row.group}: {row.name}")
+@pytest.mark.parametrize("row", one_in(4, ROWS), ids=lambda row: f"{row.group}: {row.name}")
 def test_every_row_gives_times_of_both_and_warm_calls_do_not_compile_by_the_clock(row, count):
     with count() as n:
         measured = row.measure(LEAST)
@@ -53,6 +55,30 @@ def test_every_row_gives_times_of_both_and_warm_calls_do_not_compile_by_the_cloc
     assert all(len(seconds) == 1 and 0 < seconds[0] < 60 for seconds in measured.values())
     if row.group.startswith(("warm", "eager", "with arrays")):
         assert n.compiles <= 12  # one for the row, and those of its eager operations, before the clock starts
+
+
+@pytest.mark.parametrize("row", one_in(3, DERIVATIVE_ROWS), ids=lambda row: row.name)
+def test_rows_of_derivatives_give_times_of_both(row):
+    measured = row.measure(LEAST)
+    assert measured.keys() == {"jitkit", "jax"}
+    assert all(len(seconds) == 1 and 0 < seconds[0] < 60 for seconds in measured.values())
+
+
+@pytest.mark.parametrize("transform", ["value_and_grad", "vmap"])
+def test_the_transformed_network_is_compiled_to_the_operations_of_jax(transform):
+    def operations(library):
+        program = programs.network(library.np)
+        transformed = (
+            library.vmap(program, (None, 0))
+            if transform == "vmap"
+            else library.value_and_grad(lambda params, x: library.np.mean(program(params, x) ** 2))
+        )
+        params, x = programs.network_data(16, 8, 32, 4)
+        text = library.jit(transformed).lower(params, x).compile().as_text()
+        return sorted(re.findall(r"^ +(?:ROOT )?%\S+ = .*?\} ([a-z-]+)\(", text, re.MULTILINE))
+
+    assert operations(OURS) == operations(THEIRS)
+    assert "fusion" in operations(OURS)
 
 
 def test_first_calls_compile_in_every_round(count):

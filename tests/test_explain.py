@@ -496,7 +496,7 @@ def test_another_device_is_told_by_name():
             f(jitkit.device_put(np.ones(3, np.float32), device))
         print(explain(f).misses[1].differences[0].sentence)
         """,
-        XLA_FLAGS="--xla_force_host_platform_device_count=2",
+        XLA_FLAGS=f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2",
     )
     assert done.stdout == "x: committed to cpu:0 before, committed to cpu:1 now\n", done.stderr
 

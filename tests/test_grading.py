@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
+import os
 import re
 import tempfile
 
@@ -15,6 +17,7 @@ from grading import cells, course, generate, verify
 from grading.new import NewLabError, new_lab
 from jitkit.kata import notebook
 from jitkit.kata.engine.manifest import all_labs
+from jitkit.kata.engine.running import Forks, Job, run
 from jitkit.kata.engine.splice import LearnerFile, is_stub
 from jitkit.kata.engine.verdicts import Assessor
 
@@ -116,6 +119,49 @@ def test_a_course_that_is_built_again_keeps_its_configuration(tmp_path):
     assert course.leaks(tmp_path) == [notebook]
 
 
+# --- many submissions -------------------------------------------------------------------------------------------
+
+WHAT_THEY_DO = """
+import os
+from jitkit.kata.checking import check
+
+@check("1", "It changes what others would see.")
+def changes(jk, rng):
+    jk.left_behind = True
+    return jk.jit(lambda x: x + 1)(1.0)
+
+@check("1", "It ends its process.")
+def exits(jk, rng):
+    os._exit(3)
+
+@check("1", "It looks for what others have left.")
+def looks(jk, rng):
+    return hasattr(jk, "left_behind")
+
+@check("1", "It does not end.")
+def loops(jk, rng):
+    while True:
+        pass
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs POSIX: copies of a process")
+def test_a_process_whose_copies_answer_is_lent_again_unless_a_copy_does_not_end():
+    job = Job((), {}, "checks.py", WHAT_THEY_DO, ("changes", "exits", "looks"), seconds=2.0)
+    with contextlib.closing(Forks()) as forks:
+        changed, ended, looked = run(job, forks)
+        assert (changed.trouble, changed.value["is"]) == ("", "array")
+        assert (ended.trouble, ended.sentence.partition(":")[0]) == (
+            "crash", "The process ended in the middle of the check, with exit code 3",
+        )  # fmt: skip
+        assert looked.value == {"is": "bool", "value": False}
+        (lent,) = forks.idle
+        looped, looked = run(job._replace(wanted=("loops", "looks")), forks)
+        assert (looped.trouble, looked.trouble) == ("time", "")
+        assert lent.process.poll() is not None
+        assert lent not in forks.idle
+
+
 # --- a new lab --------------------------------------------------------------------------------------------------
 
 
@@ -130,7 +176,8 @@ def test_a_new_lab_is_proven_from_the_start(tmp_path, monkeypatch):
     (lab,) = all_labs(tmp_path / "labs")
     assert (lab.title, lab.ids) == ("Sorting", ("20.1",))
     monkeypatch.setattr(verify, "ROOT", tmp_path)
-    assert verify.verify(lab, Assessor(), workers=2) == []
+    with contextlib.closing(Forks()) as forks:
+        assert verify.verify(lab, Assessor(), forks, workers=1) == []
 
 
 @pytest.mark.parametrize("name", ["sorting", "2_sorting", "20_", "20_Sorting", "00_other"])

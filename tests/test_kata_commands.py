@@ -210,9 +210,38 @@ def test_a_passing_function_that_breaks_another_is_named_and_set_aside(learner):
     assert "fails with your 90.1: The program ended in an IndexError." in shown
     assert "yours: 90.2; reference in place of your 90.1, with which others fail" in shown
     assert "reference in place of your 90.1" in learner("check", "90.2")  # without running it again
+    shown = " ".join(learner("check", "90.1").split())
+    assert "It passes its own checks, but 90.2 fails with it" in shown
+    assert "90.1!" in shown
     learner.write(merge_lists=MERGE)
     learner("check", "90.1")
     assert "yours: 90.1 90.2; reference: the rest" in learner("check", "90.2")
+
+
+def test_a_suspicion_ends_when_anything_changes_that_it_rests_on(learner):
+    learner.write(merge_lists=FRAGILE, partition_list=PARTITION, split_list=SPLIT)
+    learner("check", "90.1")
+    learner("check", "90.2")
+    merge = learner.workspace.exercise("90.1")[1]
+    assert "90.2 fails with it" in learner.workspace.look().suspicion(merge)
+    learner.write(partition_list=PARTITION.replace("return", "mask = list(mask)\n    return"))
+    assert not learner.workspace.look().suspicion(merge)
+
+
+def test_after_a_pass_the_checks_draw_other_numbers(learner):
+    learner.write(**LISTS)
+    reports = [learner.report("90.1") for _ in range(2)]
+    assert [report.passed for report in reports] == [True, True]
+    first, second = (report.verdict.results[0].value for report in reports)
+    assert first != second
+    learner.write(merge_lists=SWAPPED)
+    reports = [learner.report("90.1") for _ in range(2)]
+    assert reports[0].verdict.results[0].value == reports[1].verdict.results[0].value  # what fails can be looked at twice
+
+
+def test_what_a_passing_function_prints_is_shown(learner):
+    learner.write(merge_lists=MERGE.replace("    sizes =", "    print('here we are')\n    sizes ="))
+    assert "here we are" in learner("check", "90.1")
 
 
 def test_check_of_a_file_or_a_lab_or_all_counts(learner):
@@ -263,7 +292,8 @@ def test_hints_go_one_step_further_and_the_third_knows_the_learners_bug(learner)
     third = " ".join(learner("hint").split())
     assert "who believes that True comes from the first list. Which list is called `chosen`?" in third
     assert "    for flag in mask:\n        ..." in learner("hint")
-    assert "hint 4 of 4" in learner("hint")
+    assert "hint 3 of 4" in learner("hint")  # once all were shown: what the bug is now
+    assert "hint 2 of 4, the idea" in learner("hint", "90.1", "--step", "2")
     assert learner.state.of("90.1").hints == 4
 
 

@@ -27,6 +27,8 @@ def body(text):
     ("text", "word", "sentence"),
     [
         ("while True: pass", "too long", "It was still running after 1 seconds, and was stopped."),
+        ("return input()", "error", "The program ended in a RuntimeError."),
+        pytest.param("breakpoint()", "error", "The program ended in a RuntimeError.", marks=pytest.mark.tail),
         ("import os\nos._exit(3)", "error", "with exit code 3: something called `exit`"),
         ("import sys\nsys.exit('bye')", "error", "The program ended in a SystemExit."),
         pytest.param(

@@ -18,7 +18,7 @@ import jitkit.sharding
 ROOT = pathlib.Path(__file__).parents[1]
 ENVIRONMENT = os.environ | {
     "PYTHONPATH": str(ROOT),
-    "XLA_FLAGS": "--xla_force_host_platform_device_count=8",
+    "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8",
     "JAX_PLATFORMS": "cpu",
 }
 

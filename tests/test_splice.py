@@ -68,7 +68,8 @@ def load(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
     file = tmp_path / "my lösungen.py"
 
-    def load(source, *targets, exercises=("area", "volume", "Shape.__bool__", "Shape.corners")):
+    def load(source, *targets, exercises=("area", "volume", "Shape.__bool__", "Shape.corners"), reference=REFERENCE):
+        (package / "shapes.py").write_text(reference)
         file.write_text(textwrap.dedent(source), encoding="utf-8")
         learner = LearnerFile.parse(file.read_text(encoding="utf-8"), str(file), exercises)
         splice.install(Submission({Target.parse(f"house.shapes:{name}"): learner for name in targets}))
@@ -93,12 +94,20 @@ def test_decorators_stay_the_references(load):
     assert not [name for name in vars(shapes) if name.startswith("_decorator")]
 
 
-def test_decorators_of_the_learner_are_left_out(load):
-    shapes = load(
-        "import functools\n\n@functools.lru_cache(1)\ndef area(radius, /, *, factor=1.0):\n    return object()\n",
-        "area",
-    )
-    assert shapes.area(1) is not shapes.area(1)
+def test_a_decorator_of_the_learners_is_refused_where_it_would_be_lost(load, tmp_path):
+    source = "import functools\n\n@functools.lru_cache(1)\ndef {}:\n    return object()\n"
+    with pytest.raises(SpliceError, match=r"`@functools.lru_cache\(1\)`: it has none") as info:
+        load(source.format("area(radius, /, *, factor=1.0)"), "area")
+    assert (info.value.file, info.value.line) == (str(tmp_path / "my lösungen.py"), 3)
+    with pytest.raises(SpliceError, match=r"reference's, `@register\('outer'\)` and `@functools.cache`"):
+        load(source.format("volume(radius, height=1.0)"), "volume")
+
+
+def test_where_a_module_says_so_the_decorators_are_the_learners(load):
+    source = "import functools\n\n@functools.lru_cache(1)\ndef volume(radius, height=1.0):\n    return object()\n"
+    shapes = load(source, "volume", reference=REFERENCE + "\nLEARNERS_DECORATE = True\n")
+    assert shapes.registry == []
+    assert shapes.volume(1) is shapes.volume(1)
 
 
 def test_a_traceback_has_the_learners_file_and_line(load, tmp_path):

@@ -19,6 +19,7 @@ from jitkit.kata.tour import arrows as tour_arrows
 from jitkit.kata.tour import clock as tour_clock
 from jitkit.kata.tour import example as tour_example
 from jitkit.kata.tour import pitfall as tour_pitfall
+from jitkit.kata.tour import training as tour_training
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +117,32 @@ def test_the_loops_count_what_jax_counts():
 def test_the_loops_compute_what_they_should():
     for _, _, loop in tour_pitfall._LOOPS:
         assert int(loop(np.int32(3), 4)) == 7
+
+
+def test_the_network_learns_and_its_step_is_compiled_once(tour):
+    assert "traced once, compiled once" in " ".join(tour[1].split())
+    shares = re.search(r"Of the points, (\d+)% were on the right side before, and (\d+)% are now", " ".join(tour[1].split()))
+    assert int(shares[1]) < 80 < 98 <= int(shares[2])
+    losses = [float(value) for value in re.findall(r"loss before step +\d+ +([\d.]+)", tour[1])]
+    assert len(losses) == 8
+    assert losses[-1] < losses[0] / 5
+
+
+def test_the_step_of_the_tour_is_that_of_jax():
+    x, y = tour_training.points()
+    params = tour_training.weights()
+
+    def loss(params, x, y):
+        scores = jax_numpy.tanh(x @ params["w1"] + params["b1"]) @ params["w2"]
+        return jax_numpy.mean(jax.nn.softplus(-y * scores))
+
+    expected, slopes = jax.jit(jax.value_and_grad(loss))(params, x, y)
+    value, better = jitkit.jit(tour_example.step)(params, x, y)
+    assert np.allclose(value, expected, atol=1e-6)
+    for name, old in params.items():
+        assert np.allclose(old - np.asarray(better[name]), slopes[name], atol=1e-6), name
+    by_gradient, by_differences = tour_training._slopes(jitkit.tree.map(jitkit.numpy.asarray, params), x, y)
+    assert by_gradient == pytest.approx(by_differences, rel=1e-2)
 
 
 def test_equations_of_inner_jaxprs_are_counted_once():

@@ -30,7 +30,9 @@ def other_indices(jk, rng):
     def f(i, tree):
         return jk.lax.switch(i, [lambda t: t["x"], lambda t: t["x"] * t["n"]], operand=tree)
 
-    return [jk.make_jaxpr(f)(np.dtype(name).type(1), tree) for name in ("int8", "uint32", "int32")]
+    programs = [jk.make_jaxpr(f)(np.dtype(name).type(1), tree) for name in ("int8", "uint32", "int32")]
+    chosen = [next(e for e in program.eqns if e.primitive.name == "cond") for program in programs]
+    return [(eqn.params["branches"], [atom.aval for atom in eqn.invars]) for eqn in chosen]
 
 
 @check(

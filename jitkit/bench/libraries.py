@@ -14,7 +14,9 @@ jax = runtime.gate().jax  # and not by `import`: plugins for accelerators that a
 
 
 class Library(NamedTuple):
-    """What a program needs of a library: `jit`, its numpy, its lax, its trees; and what forgets all that is compiled."""
+    """What a program needs of a library: `jit`, its numpy, its lax, its trees; what forgets all that is compiled; and
+    `value_and_grad` and `vmap`.
+    """
 
     name: str
     jit: Any
@@ -22,14 +24,27 @@ class Library(NamedTuple):
     lax: Any
     trees: Any
     clear_caches: Any
+    value_and_grad: Any
+    vmap: Any
 
     def array(self, x: Any) -> Any:
         """A value as an array of this library, on the device."""
         return self.np.asarray(x).block_until_ready()
 
 
-OURS = Library("jitkit", jitkit.jit, jitkit.numpy, jitkit.lax, jitkit.tree_util, jitkit.clear_caches)
-THEIRS = Library("jax", jax.jit, jax.numpy, jax.lax, jax.tree_util, jax.clear_caches)
+OURS = Library(
+    "jitkit",
+    jitkit.jit,
+    jitkit.numpy,
+    jitkit.lax,
+    jitkit.tree_util,
+    jitkit.clear_caches,
+    jitkit.value_and_grad,
+    jitkit.vmap,
+)
+THEIRS = Library(
+    "jax", jax.jit, jax.numpy, jax.lax, jax.tree_util, jax.clear_caches, jax.value_and_grad, jax.vmap
+)
 LIBRARIES = (OURS, THEIRS)
 
 

@@ -49,7 +49,7 @@ class Row(NamedTuple):
 # --- rows that repeat one call ------------------------------------------------------------------------------
 
 
-def _repeated(
+def repeated(
     prepare: Callable[[Library], Action],
     each_waits: bool = False,
     others: Callable[[], Mapping[str, Action]] = dict,
@@ -252,7 +252,7 @@ _LOOP = _others("Python", numba_programs.logistic_loop, numba_programs.logistic_
 # --- rows that do a thing once ------------------------------------------------------------------------------
 
 
-def _once_a_round(act: Callable[[Library], float], rounds: int, limit: float) -> Measured:
+def once_a_round(act: Callable[[Library], float], rounds: int, limit: float) -> Measured:
     """Let each library have its turn, round by round. `act` returns the seconds; the first turn is for
     warming up.
     """
@@ -260,7 +260,8 @@ def _once_a_round(act: Callable[[Library], float], rounds: int, limit: float) ->
     return timing.measure_once(acts, rounds, limit)
 
 
-def _clocked(action: Action) -> tuple[Any, float]:
+def clocked(action: Action) -> tuple[Any, float]:
+    """What an action returns, and how many seconds it took."""
     start = time.perf_counter()
     result = action()
     return result, time.perf_counter() - start
@@ -272,7 +273,7 @@ def _trace(library: Library) -> tuple[Any, int, float]:
     """
     x, y = library.array(_SMALL), library.array(_SMALL + 1)
     jitted = library.jit(programs.long_program(library.np))
-    traced, seconds = _clocked(lambda: jitted.trace(x, y))
+    traced, seconds = clocked(lambda: jitted.trace(x, y))
     return traced, len(traced.jaxpr.eqns), seconds
 
 
@@ -281,16 +282,16 @@ def _trace_per_equation(effort: Effort) -> Measured:
         _, equations, seconds = _trace(library)
         return seconds / equations
 
-    return _once_a_round(act, effort.once, effort.seconds)
+    return once_a_round(act, effort.once, effort.seconds)
 
 
 def _lower_per_equation(effort: Effort) -> Measured:
     def act(library: Library) -> float:
         traced, equations, _ = _trace(library)
-        _, seconds = _clocked(traced.lower)
+        _, seconds = clocked(traced.lower)
         return seconds / equations
 
-    return _once_a_round(act, effort.once, effort.seconds)
+    return once_a_round(act, effort.once, effort.seconds)
 
 
 def _first_call_in_a_warm_process(effort: Effort) -> Measured:
@@ -298,19 +299,19 @@ def _first_call_in_a_warm_process(effort: Effort) -> Measured:
         params, x = programs.network_data(16, 8, 32, 4)
         arrays, batch = {name: library.array(value) for name, value in params.items()}, library.array(x)
         jitted = library.jit(programs.network(library.np))
-        return _clocked(lambda: wait(jitted(arrays, batch)))[1]
+        return clocked(lambda: wait(jitted(arrays, batch)))[1]
 
-    return _once_a_round(act, effort.once, effort.seconds)
+    return once_a_round(act, effort.once, effort.seconds)
 
 
 def _first_call_in_a_fresh_process(effort: Effort) -> Measured:
-    return _once_a_round(
+    return once_a_round(
         lambda library: fresh.first_call_seconds(library.name), effort.processes, effort.seconds
     )
 
 
 def _import(effort: Effort) -> Measured:
-    return _once_a_round(lambda library: fresh.import_seconds(library.name), effort.processes, effort.seconds)
+    return once_a_round(lambda library: fresh.import_seconds(library.name), effort.processes, effort.seconds)
 
 
 _PASSED = "warm call of a compiled function"
@@ -322,34 +323,34 @@ _FIRST = "first call of two dense layers"
 _RUN = "run of a compiled program"
 
 ROWS = (
-    Row(_PASSED, "one array", 1.05, _repeated(_call_one_array)),
-    Row(_PASSED, "eight arrays", 1.05, _repeated(_call_eight_arrays)),
-    Row(_PASSED, "dict of 20, in and out", 1.05, _repeated(_call_dict)),
-    Row(_PASSED, "numpy array", 1.10, _repeated(_call_numpy)),
-    Row(_PASSED, "Python float", 1.10, _repeated(_call_float)),
-    Row(_PASSED, "jax.Array", 1.10, _repeated(_call_jax_array)),
-    Row(_FORMS, "ahead of time", 1.25, _repeated(_call_ahead_of_time)),
-    Row(_FORMS, "static, by position", 1.25, _repeated(_call_static_position)),
-    Row(_FORMS, "static, by name", 1.25, _repeated(_call_static_name)),
-    Row(_FORMS, "method, self static", 1.25, _repeated(_call_method)),
-    Row(_FORMS, "registered dataclass", 1.25, _repeated(_call_dataclass)),
-    Row(_FORMS, "namedtuple", 1.25, _repeated(_call_namedtuple)),
-    Row(_FORMS, "keyword", 1.25, _repeated(_call_keyword)),
-    Row(_FORMS, "np.float32", 1.25, _repeated(_call_numpy_scalar)),
-    Row(_FORMS, "no argument", 1.25, _repeated(_call_without_argument)),
-    Row(_EAGER, "x + y", 0.85, _repeated(_eager_add)),
-    Row(_EAGER, "x * 2.0", 0.85, _repeated(_eager_scale)),
-    Row(_EAGER, "jnp.sin(x)", 0.85, _repeated(_eager_sin)),
-    Row(_BESIDES, "tree.map, dict of 3", 1.25, _repeated(_map_tree)),
-    Row(_BESIDES, "list(x) of 8 numbers", 1.25, _repeated(_iterate)),
-    Row(_BESIDES, "np.asarray(x)", 1.25, _repeated(_as_numpy)),
+    Row(_PASSED, "one array", 1.05, repeated(_call_one_array)),
+    Row(_PASSED, "eight arrays", 1.05, repeated(_call_eight_arrays)),
+    Row(_PASSED, "dict of 20, in and out", 1.05, repeated(_call_dict)),
+    Row(_PASSED, "numpy array", 1.10, repeated(_call_numpy)),
+    Row(_PASSED, "Python float", 1.10, repeated(_call_float)),
+    Row(_PASSED, "jax.Array", 1.10, repeated(_call_jax_array)),
+    Row(_FORMS, "ahead of time", 1.25, repeated(_call_ahead_of_time)),
+    Row(_FORMS, "static, by position", 1.25, repeated(_call_static_position)),
+    Row(_FORMS, "static, by name", 1.25, repeated(_call_static_name)),
+    Row(_FORMS, "method, self static", 1.25, repeated(_call_method)),
+    Row(_FORMS, "registered dataclass", 1.25, repeated(_call_dataclass)),
+    Row(_FORMS, "namedtuple", 1.25, repeated(_call_namedtuple)),
+    Row(_FORMS, "keyword", 1.25, repeated(_call_keyword)),
+    Row(_FORMS, "np.float32", 1.25, repeated(_call_numpy_scalar)),
+    Row(_FORMS, "no argument", 1.25, repeated(_call_without_argument)),
+    Row(_EAGER, "x + y", 0.85, repeated(_eager_add)),
+    Row(_EAGER, "x * 2.0", 0.85, repeated(_eager_scale)),
+    Row(_EAGER, "jnp.sin(x)", 0.85, repeated(_eager_sin)),
+    Row(_BESIDES, "tree.map, dict of 3", 1.25, repeated(_map_tree)),
+    Row(_BESIDES, "list(x) of 8 numbers", 1.25, repeated(_iterate)),
+    Row(_BESIDES, "np.asarray(x)", 1.25, repeated(_as_numpy)),
     Row(_EQUATION, "trace", 0.15, _trace_per_equation),
     Row(_EQUATION, "lower", 0.20, _lower_per_equation),
     Row(_FIRST, "in a fresh process", 0.90, _first_call_in_a_fresh_process),
     Row(_FIRST, "in a warm process", 0.90, _first_call_in_a_warm_process),
-    Row(_RUN, "selu, 1,000,000 numbers", 1.02, _repeated(_run_selu, True, _SELU)),
-    Row(_RUN, "two layers, 1 MB each", 1.02, _repeated(_run_network, True, _NETWORK)),
-    Row(_RUN, "softmax, 500 by 1,000", 1.02, _repeated(_run_softmax, True, _SOFTMAX)),
-    Row(_RUN, "loop of 10,000 turns", 1.02, _repeated(_run_loop, True, _LOOP)),
+    Row(_RUN, "selu, 1,000,000 numbers", 1.02, repeated(_run_selu, True, _SELU)),
+    Row(_RUN, "two layers, 1 MB each", 1.02, repeated(_run_network, True, _NETWORK)),
+    Row(_RUN, "softmax, 500 by 1,000", 1.02, repeated(_run_softmax, True, _SOFTMAX)),
+    Row(_RUN, "loop of 10,000 turns", 1.02, repeated(_run_loop, True, _LOOP)),
     Row("whole process", "import", 0.25, _import),
 )

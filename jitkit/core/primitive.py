@@ -195,7 +195,7 @@ class Primitive:
         tuple and the parameters as a dict, by its method `process_primitive`. When it is None, the function
         `eager.apply`, which takes the same, runs the operation now.
 
-        TypeError where an operand is none: whatever TypeError the attempt ends in, `check_arrays` is asked
+        TypeError where an operand is not an array: whatever TypeError the attempt ends in, `check_arrays` is asked
         first, which has a better one if an operand is to blame.
         """
         trace = config.local.state.trace

@@ -22,9 +22,16 @@ from ..base import traceback_util
 from ..base.util import merge_lists
 from ..core import Primitive
 from ..interpreters import ad
-from ..interpreters.ad_linearize import PartialTrace, partial_eval_rules
-from ..interpreters.ad_rules import Zero, is_undefined, primitive_jvps, primitive_transposes
-from ..interpreters.ad_transpose import transpose_jaxpr
+from ..interpreters.ad_linearize import PartialTrace, partial_eval_rules, split_jaxpr
+from ..interpreters.ad_rules import (
+    UndefinedPrimal,
+    Zero,
+    is_undefined,
+    primitive_jvps,
+    primitive_transposes,
+    tangent_aval,
+)
+from ..interpreters.ad_transpose import backward_pass
 from ..interpreters.batching import AxisData, Dims, Vals, batch_jaxpr, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
 from ..interpreters.partial_eval import trace_to_jaxpr
@@ -37,6 +44,8 @@ from ..jaxpr import (
     dce_jaxpr,
     dce_rules,
     eval_jaxpr,
+    jaxpr_as_fun,
+    keep_outputs,
     known_outputs,
     remembered,
 )
@@ -129,6 +138,13 @@ def split_for_later(
     is kept; the second takes what is kept, and all inputs, and returns the other outputs.
     """
     known_out = known_outputs(jaxpr, known)
+    parts = split_jaxpr(jaxpr, tuple(not k for k in known))
+    if policy is None and sum(parts.nonzero) < known_out.count(False):
+        # A loop of which a part is known: as an equation it is needed whole.
+        known_out = [not later for later in parts.nonzero]
+        first = keep_outputs(parts.primal, (True,) * sum(known_out) + (False,) * parts.num_residuals)
+        later_only = jaxpr.replace(outvars=list(compress(jaxpr.outvars, parts.nonzero)))
+        return first, dce_jaxpr(later_only, True, instantiate=True)[0], known_out
     alive = set(compress(jaxpr.invars, known))
     kept: list[Var] = []
     for eqn in jaxpr.eqns:
@@ -149,11 +165,37 @@ def _transpose(cts: Sequence[Any], *operands: Any, jaxpr: Jaxpr, **params: Any) 
     linear = tuple(map(is_undefined, operands))
     known = [x for x in operands if not is_undefined(x)]
     avals = (*map(core.get_aval, known), *(None if type(ct) is Zero else core.get_aval(ct) for ct in cts))
-    transposed, nonzero = transpose_jaxpr(jaxpr, linear, avals)
+    transposed, nonzero = _transpose_anew(jaxpr, linear, avals)
     args = [*transposed.consts, *known, *(ct for ct in cts if type(ct) is not Zero)]
     made = remat_p.bind(*args, jaxpr=convert_constvars_jaxpr(transposed), **params)
     found = iter(ad.with_zeros(made, nonzero, list(compress(jaxpr.in_avals, linear))))
     return [next(found) if is_linear else None for is_linear in linear]
+
+
+@remembered
+def _transpose_anew(
+    jaxpr: Jaxpr, linear: tuple[bool, ...], avals: tuple[Any, ...]
+) -> tuple[Jaxpr, tuple[bool, ...]]:
+    """As `transpose_jaxpr`, of a jaxpr that is linear in part: the rest is computed anew, and what is linear transposed."""
+    count = len(linear) - sum(linear)
+    given = tuple(aval is not None for aval in avals[count:])
+    nonzero: list[bool] = []
+
+    def transposed(*values: Any) -> list[Any]:
+        known = values[:count]
+        parts = split_jaxpr(jaxpr, linear)
+        computed = jaxpr_as_fun(parts.primal)(*known)
+        residuals = parts.residuals([*jaxpr.consts, *known], computed[parts.nonzero.count(False) :])
+        cotangents = compress(ad.with_zeros(values[count:], given, jaxpr.out_avals), parts.nonzero)
+        inputs = [UndefinedPrimal(tangent_aval(aval)) for aval in compress(jaxpr.in_avals, linear)]
+        found = backward_pass(parts.tangent, parts.tangent.consts, [*residuals, *inputs], list(cotangents))
+        outs = found[len(residuals) :]
+        nonzero.extend(type(ct) is not Zero for ct in outs)
+        return [ct for ct in outs if type(ct) is not Zero]
+
+    in_avals = [aval for aval in avals if aval is not None]
+    made = trace_to_jaxpr(transposed, in_avals, jaxpr.debug_info.with_unknown_names())
+    return made, tuple(nonzero)
 
 
 primitive_jvps[remat_p] = _jvp

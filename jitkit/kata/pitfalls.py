@@ -18,6 +18,8 @@ import jitkit.numpy as jnp
 from jitkit.core import Tracer
 from jitkit.tree_util import keystr, tree_flatten_with_path
 
+LEARNERS_DECORATE = True  # what is jitted, and how, is theirs to find (see `kata.engine.splice`)
+
 # --- a stopwatch that does not lie --------------------------------------------------------------------------------
 
 
@@ -89,7 +91,9 @@ def bucket_size(n: int) -> int:
 
 @jax.jit
 def variance_of_first(x: Any, n: Any) -> Any:
-    """The variance (the mean of the squared distances from the mean) of the first n numbers of x; `jit` compiles it.
+    """The variance (the mean of the squared distances from the mean) of the first n numbers of x.
+
+    Compiled: decorate it with `jit`.
 
     Args:
       x: numbers of float32, of shape (size,). Those from place n on are padding and may be anything, nan too.
@@ -129,9 +133,9 @@ def variances(rows: Sequence[Any]) -> list[Any]:
 
 @jax.jit
 def mean_above(x: Any, threshold: Any) -> Any:
-    """The mean of the elements of x that are greater than the threshold; 0 where there are none. `jit` compiles it.
+    """The mean of the elements of x that are greater than the threshold; 0 where there are none.
 
-    The program as it was, which `jit` refuses, as it cannot know the shape of `chosen`:
+    Compiled: decorate it with `jit`. The program as it was, which `jit` refuses, as it cannot know the shape of `chosen`:
 
         chosen = x[x > threshold]
         return jnp.mean(chosen) if len(chosen) else 0.0
@@ -149,7 +153,7 @@ def mean_above(x: Any, threshold: Any) -> Any:
 def first_above(x: Any, threshold: Any, size: int) -> tuple[Any, Any]:
     """The first `size` elements of x that are greater than the threshold, and how many such there are in all.
 
-    `jit` compiles it, with `size` static: a shape is no data. The program as it was, which `jit` refuses:
+    Compiled: decorate it with `jit`. Is one of its arguments static? The program as it was, which `jit` refuses:
 
         chosen = x[x > threshold]
         return chosen[:size], len(chosen)
@@ -169,12 +173,21 @@ def first_above(x: Any, threshold: Any, size: int) -> tuple[Any, Any]:
 # --- a global that changes ----------------------------------------------------------------------------------------
 
 
-def sweep(logits: Any, schedule: Sequence[tuple[float, bool]]) -> list[Any]:
-    """Probabilities at several temperatures: for each `(temperature, in_logs)` of the schedule, the softmax of
-    `logits / temperature`, or its logarithm.
+@partial(jax.jit, static_argnames="in_logs")
+def probabilities(logits: Any, temperature: Any, in_logs: bool) -> Any:
+    """The softmax of `logits / temperature`, or its logarithm (`jax.nn.log_softmax`) if `in_logs`.
 
-    Two programs are enough, one for either value of `in_logs`: what decides the program is static, what it computes with is
-    data. One temperature may be an int and another a float.
+    Compiled: decorate it with `jit`. Two programs are enough, one for either value of `in_logs`: what decides the program is
+    static, what it computes with is data.
+    """
+    function = jax.nn.log_softmax if in_logs else jax.nn.softmax
+    return function(logits / temperature)
+
+
+def sweep(logits: Any, schedule: Sequence[tuple[float, bool]]) -> list[Any]:
+    """Probabilities at several temperatures: the `probabilities` of each `(temperature, in_logs)` of the schedule.
+
+    All sweeps over logits of one shape share the two programs. One temperature may be an int, another a float or numpy's.
 
     The program as it was, whose results are wrong from the second on:
 
@@ -194,12 +207,6 @@ def sweep(logits: Any, schedule: Sequence[tuple[float, bool]]) -> list[Any]:
     Returns:
       An array like `logits` for each entry of the schedule.
     """
-
-    @partial(jax.jit, static_argnames="in_logs")
-    def probabilities(logits: Any, temperature: Any, in_logs: bool) -> Any:
-        function = jax.nn.log_softmax if in_logs else jax.nn.softmax
-        return function(logits / temperature)
-
     return [probabilities(logits, float(temperature), in_logs=in_logs) for temperature, in_logs in schedule]
 
 
@@ -217,7 +224,9 @@ def leaks(state: Any) -> list[str]:
 
 @jax.jit
 def observed(mean: Any, count: Any, x: Any) -> tuple[Any, Any, Any]:
-    """One more observation: the new mean, the new count, and the distance of x from the new mean. `jit` compiles it.
+    """One more observation: the new mean, the new count, and the distance of x from the new mean.
+
+    Compiled: decorate it with `jit`.
 
     The new mean is `mean + (x - mean) / count`, with the new count.
     """

@@ -15,6 +15,9 @@ from . import extended as extended
 from . import linalg as linalg
 from . import reduction_derivatives as reduction_derivatives
 from . import scatter_derivatives as scatter_derivatives
+from . import windows_derivatives as windows_derivatives
+from .bessel import bessel_i0e as bessel_i0e
+from .bessel import bessel_i0e_p as bessel_i0e_p
 from .control_flow import associative_scan as associative_scan
 from .control_flow import cond as cond
 from .control_flow import cond_p as cond_p
@@ -343,3 +346,5 @@ from .windows import reduce_window_min_p as reduce_window_min_p
 from .windows import reduce_window_p as reduce_window_p
 from .windows import reduce_window_shape_tuple as reduce_window_shape_tuple
 from .windows import reduce_window_sum_p as reduce_window_sum_p
+from .windows_derivatives import select_and_gather_add_p as select_and_gather_add_p
+from .windows_derivatives import select_and_scatter_add_p as select_and_scatter_add_p

@@ -27,7 +27,7 @@ from .. import core, runtime
 from ..base import traceback_util
 from ..core import Primitive, ShapedArray, abstract_token, dtypes
 from ..core.effects import Effect, io_effect, ordered_io_effect
-from ..interpreters.ad_rules import primitive_jvps
+from ..interpreters.ad_rules import primitive_jvps, primitive_transposes
 from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher
 from ..interpreters.mlir import FIRST_DEVICE, LoweringContext, register_lowering, type_of
 from ..runtime import array
@@ -98,7 +98,9 @@ def _with_tokens(
 ) -> Callable[..., tuple[Any, ...]]:
     """The function as XLA calls it: with a None for each token, to be given back, and numpy arrays."""
 
-    def called_by_xla(*args: Any) -> tuple[Any, ...]:  # in a traceback, `runtime.explained` looks for this name
+    def called_by_xla(
+        *args: Any,
+    ) -> tuple[Any, ...]:  # in a traceback, `runtime.explained` looks for this name
         return (*args[:tokens], *_checked(function(*map(on_cpu, args[tokens:])), avals_out[tokens:]))
 
     return called_by_xla
@@ -178,6 +180,10 @@ io_callback_p.def_abstract_eval(_result_types)
 primitive_jvps[io_callback_p] = _refuse("IO callbacks do not support JVP.")
 primitive_jvps[pure_callback_p] = _refuse(
     "Pure callbacks do not support JVP. Please use `jax.custom_jvp` to use callbacks while taking gradients."
+)
+primitive_transposes[io_callback_p] = _refuse("IO callbacks do not support transpose.")
+primitive_transposes[pure_callback_p] = _refuse(
+    "Pure callbacks do not support transpose. Please use `jax.custom_vjp` to use callbacks while taking gradients."
 )
 
 

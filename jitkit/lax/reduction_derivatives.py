@@ -7,17 +7,28 @@ JAX: jax/_src/lax/lax.py:_reduce_chooser_jvp_rule
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..interpreters import ad
-from ..interpreters.ad_rules import defjvp, defjvp_zero, deflinear, primitive_jvps
+from ..interpreters.ad_rules import (
+    Zero,
+    defjvp,
+    defjvp_zero,
+    deflinear,
+    instantiate_zeros,
+    primitive_jvps,
+)
+from ..interpreters.batching import AxisData, batch, bdim_at_front
+from ..jaxpr import Jaxpr, jaxpr_as_fun
 from .convert import convert_element_type
 from .creation import full
 from .elementwise import div, eq, mul
+from .generic_reduction import reduce_p
 from .joining import pad
 from .reduction import (
     argmax_p,
@@ -55,27 +66,73 @@ def jvp_extreme(g: Any, out: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
 
 def _jvp_prod(primals: Sequence[Any], tangents: Sequence[Any], *, axes: tuple[int, ...]) -> tuple[Any, Any]:
     """The product as a tree of products of two halves, so that no element is divided by."""
-    x, kept = primals[0], [i for i in range(primals[0].ndim) if i not in axes]
+    one = constant_like(primals[0], 1)
+    [out], [tangent] = _jvp_by_halves(lambda x, y: [mul(x, y)], [one], primals, tangents, axes)
+    return out, tangent
+
+
+def _jvp_by_halves(
+    combine: Callable[..., Sequence[Any]],
+    starts: Sequence[Any],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    axes: Sequence[int],
+) -> tuple[list[Any], list[Any]]:
+    """`combine` is applied to the first and the second half of the elements, then to those of what comes of it, and so on."""
+    x = primals[0]
+    kept = [i for i in range(x.ndim) if i not in axes]
     shape = [x.shape[i] for i in kept]
     flat = (math.prod(x.shape[i] for i in axes), *shape)
-    one = constant_like(x, 1)
 
-    def by_halves(x: Any) -> list[Any]:
-        while x.shape[0] > 1:
-            half = (x.shape[0] + 1) // 2
-            first, second = slice_in_dim(x, 0, half), slice_in_dim(x, half, None)
-            if second.shape != first.shape:
-                second = pad(second, one, [(0, 1, 0), *[(0, 0, 0)] * len(shape)])
-            x = mul(first, second)
-        return [squeeze(x, (0,)) if x.shape[0] else full(shape, one)]
+    def by_halves(*xs: Any) -> list[Any]:
+        while xs[0].shape[0] > 1:
+            half = (xs[0].shape[0] + 1) // 2
+            firsts = [slice_in_dim(x, 0, half) for x in xs]
+            seconds = [slice_in_dim(x, half, None) for x in xs]
+            if seconds[0].shape != firsts[0].shape:
+                sides = [(0, 1, 0), *[(0, 0, 0)] * len(shape)]
+                seconds = [pad(x, start, sides) for x, start in zip(seconds, starts, strict=True)]
+            xs = tuple(combine(*firsts, *seconds))
+        if not xs[0].shape[0]:
+            return [full(shape, start) for start in starts]
+        return [squeeze(x, (0,)) for x in xs]
 
     moved = [[reshape(x, flat, (*axes, *kept)) for x in values] for values in (primals, tangents)]
-    [out], [tangent] = ad.jvp(by_halves, *moved)
-    return out, tangent
+    outs, out_tangents = ad.jvp(by_halves, *moved)
+    return outs, list(map(instantiate_zeros, out_tangents))
+
+
+def _jvp_reduce(
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    computation: Any,
+    jaxpr: Jaxpr,
+    dimensions: tuple[int, ...],
+) -> tuple[list[Any], list[Any]]:
+    """`computation` takes scalars: it is batched along the axes that are kept, and along what is folded."""
+    count = len(primals) // 2
+    if any(type(t) is not Zero for t in tangents[count:]):
+        raise NotImplementedError(
+            "Gradient of general lax.reduce with non-zero tangents for initial values to reduction not implemented"
+        )
+    depth = primals[0].ndim - len(dimensions) + 1
+    combine: Callable[..., Sequence[Any]] = jaxpr_as_fun(jaxpr)
+    for _ in range(depth):
+        combine = functools.partial(_along_the_first_axis, combine)
+    given = [instantiate_zeros(t) for t in tangents[:count]]
+    return _jvp_by_halves(combine, primals[count:], primals[:count], given, dimensions)
+
+
+def _along_the_first_axis(fun: Callable[..., Sequence[Any]], *args: Any) -> list[Any]:
+    axis = AxisData(None, args[0].shape[0])
+    outs, dims = batch(fun, axis, args, [0] * len(args))
+    return [bdim_at_front(x, dim, axis.size) for x, dim in zip(outs, dims, strict=True)]
 
 
 deflinear(reduce_sum_p, _transpose_sum)
 defjvp(reduce_max_p, jvp_extreme)
 defjvp(reduce_min_p, jvp_extreme)
 primitive_jvps[reduce_prod_p] = _jvp_prod
+primitive_jvps[reduce_p] = _jvp_reduce
 defjvp_zero(reduce_and_p, reduce_or_p, reduce_xor_p, argmin_p, argmax_p)

@@ -93,7 +93,7 @@ def broadcast_equal_ranks(name: str, shapes: Sequence[Shape]) -> Shape:
     """The shape of an elementwise operation, called `name`, on one or more arrays of these shapes.
 
     All must have the same number of axes; nothing is put in front of a shorter shape. Along each axis, the
-    sizes are equal but for those that are 1, which stretch. TypeError otherwise.
+    sizes are equal but for those that are 1, which stretch. TypeError, which names the operation, otherwise.
     """
     first = shapes[0]
     if all(shape == first for shape in shapes):

@@ -45,7 +45,7 @@ def reduce_window_shape_tuple(
     return tuple([0 if size < window else (size - window) // stride + 1 for size, window, stride in sizes])
 
 
-def _window_shape(
+def window_shape(
     operand: ShapedArray,
     window_dimensions: Any,
     window_strides: Any,
@@ -53,6 +53,7 @@ def _window_shape(
     base_dilation: Any,
     window_dilation: Any,
 ) -> Shape:
+    """The shape of what a reduction over windows gives; TypeError for windows that do not fit the operand's rank."""
     check_shapelike("reduce_window", "window_dimensions", window_dimensions, positive=True)
     check_shapelike("reduce_window", "window_strides", window_strides, positive=True)
     check_shapelike("reduce_window", "base_dilation", base_dilation)
@@ -86,7 +87,7 @@ def _define(
     def _(x: ShapedArray, **window: Any) -> ShapedArray:
         if numbers_only and not is_a(x.dtype, np.number):
             raise TypeError(f"operand to reduce_window_sum must have a number dtype, got {x.dtype.name}")
-        return x.update(shape=_window_shape(x, **window))
+        return x.update(shape=window_shape(x, **window))
 
     @register_lowering(primitive)
     def _(ctx: LoweringContext, x: str, **window: Any) -> str:
@@ -97,12 +98,12 @@ def _define(
 
     @register_batcher(primitive)
     def rule(axis: AxisData, vals: Vals, dims: Sequence[int], **window: Any) -> Any:
-        return primitive.bind(vals[0], **_with_batch(window, dims[0])), dims[0]
+        return primitive.bind(vals[0], **with_batch(window, dims[0])), dims[0]
 
     return primitive
 
 
-def _with_batch(window: dict[str, Any], dim: int) -> dict[str, Any]:
+def with_batch(window: dict[str, Any], dim: int) -> dict[str, Any]:
     """The window on arrays that have a batch axis at `dim`, along which it has a single element."""
     return {
         name: (*value[:dim], (0, 0) if name == "padding" else 1, *value[dim:]) for name, value in window.items()
@@ -159,7 +160,7 @@ def _(*avals: ShapedArray, jaxpr: Jaxpr, consts: tuple[()], **window: Any) -> li
             "reduce_window expected init_values to be scalars but init_values have shapes "
             f"{[init.shape for init in inits]}."
         )
-    shape = _window_shape(operands[0], **window)
+    shape = window_shape(operands[0], **window)
     return [ShapedArray(shape, x.dtype) for x in operands]
 
 
@@ -177,7 +178,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, jaxpr: Jaxpr, consts: tuple[()]
     if any(dim is not None for dim in dims[count:]):
         raise NotImplementedError("reduce_window batching is not implemented for initial values")
     operands = [bdim_at_front(x, dim, axis.size) for x, dim in zip(vals[:count], dims[:count], strict=True)]
-    window = _with_batch(window, 0)
+    window = with_batch(window, 0)
     return reduce_window_p.bind(*operands, *vals[count:], jaxpr=jaxpr, consts=consts, **window), [0] * count
 
 

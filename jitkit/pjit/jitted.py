@@ -350,7 +350,7 @@ class Jitted(Traceable):
         donated is kept in the equation: `donated_leaves`, or False for each when there are none.
 
         Raises:
-          NotImplementedError: `jit` was told where arguments or results are to be placed.
+          NotImplementedError: `jit` was told where arguments or results are to be placed. It names the function.
         """
         if self.is_placed:
             raise NotImplementedError(

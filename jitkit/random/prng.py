@@ -25,6 +25,7 @@ import numpy as np
 from .. import core, lax
 from .. import numpy as jnp
 from ..core import Primitive, ShapedArray, dtypes
+from ..interpreters.ad_rules import defjvp_zero
 from ..interpreters.batching import (
     AxisData,
     Vals,
@@ -266,3 +267,8 @@ def _(keys: ShapedArray) -> ShapedArray:
 @register_lowering(random_clone_p)
 def _(ctx: LoweringContext, x: str) -> str:
     return x
+
+
+# --- derivatives: keys and random bits do not change a little -----------------------------------------------
+
+defjvp_zero(random_seed_p, random_split_p, random_fold_in_p, random_bits_p, random_wrap_p, random_unwrap_p)

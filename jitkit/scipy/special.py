@@ -68,6 +68,17 @@ def logit(x: Any) -> Any:
 logit.defjvps(lambda g, ans, x: lax.div(g, lax.mul(x, lax.sub(constant(x, 1), x))))
 
 
+def i0e(x: Any) -> Any:
+    """exp(-|x|) I0(x), of Bessel's modified I0."""
+    return lax.bessel_i0e(*promoted("i0e", x))
+
+
+def i0(x: Any) -> Any:
+    """Bessel's modified function of the first kind, of order 0."""
+    (x,) = promoted("i0", x)
+    return lax.mul(lax.exp(lax.abs(x)), lax.bessel_i0e(x))
+
+
 def i1e(x: Any) -> Any:
     """exp(-|x|) I1(x), of Bessel's modified I1."""
     return lax.bessel_i1e(*promoted("i1e", x))

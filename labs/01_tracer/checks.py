@@ -73,6 +73,16 @@ def known_operand(jk, rng):
     return jk.make_jaxpr(lambda x: x * jk.lax.sin(number))(1.0)
 
 
+@check("01.1", "Operands are looked at when something went wrong, and not before: every operation would pay for it.")
+def looked_at_in_trouble(jk, rng):
+    scale_p = jk.core.Primitive("scale")
+    trace = recording_trace(jk, "only")
+    word = f"text {int(rng.integers(99))}"
+    with jk.core.set_current_trace(trace):
+        result = scale_p.bind(word)
+    return result, trace.received
+
+
 @check(
     "01.1",
     "The current trace decides, and not the trace that an operand belongs to.",
@@ -99,19 +109,32 @@ def refused_operand(jk, rng):
     position = int(rng.integers(2))
     operands = [1.0, 2.0]
     operands[position] = "text"
+    parts = ["add", f"at position {position}", "str"]
     trace = jk.make_jaxpr(lambda x: jk.lax.add_p.bind(*operands))
-    return raised(trace, 1.0, parts=["add", f"at position {position}", "str"])
+    return raised(trace, 1.0, parts=parts), raised(jk.lax.add_p.bind, *operands, parts=parts)
 
 
 @check(
     "01.1",
-    "Any other TypeError passes as it is.",
+    "Any other error passes as it is: a TypeError with operands that are arrays, and whatever is no TypeError.",
     against=["every TypeError is about operands"],
 )
 def other_errors(jk, rng):
-    x = np.zeros((2, int(rng.integers(3, 9))), "float32")
-    y = np.zeros((3, 2), "float32")
-    return raised(jk.make_jaxpr(jk.lax.add_p.bind), x, y, parts=["add got incompatible shapes"])
+    strange_p = jk.core.Primitive("strange")
+    number = int(rng.integers(999))
+
+    class Refusing(jk.core.Trace):
+        def process_primitive(self, primitive, args, params):
+            raise error
+
+    found = []
+    for operand, error in [(1.0, TypeError(f"no {number}")), ("text", ValueError(f"not {number}"))]:
+        with jk.core.set_current_trace(Refusing(None)):
+            try:
+                strange_p.bind(operand)
+            except (TypeError, ValueError) as other:
+                found.append((other is error, str(other)))
+    return found
 
 
 # --- 01.2 The type of a result ------------------------------------------------------------------------------------
@@ -137,7 +160,14 @@ def stretching(jk, rng):
     shapes = [(m, 1), (1, n), (m, n), (1, 1), (0, n), (0, 1)]
     pairs = [((m, 1), (1, n)), ((1, 1), (m, n)), ((m, n), (m, 1)), ((1, n), (0, n)), ((1, 1), (0, 1))]
     stretched = [jk.lax.add_p.abstract_eval(aval(jk, a), aval(jk, b)) for a, b in pairs]
-    return stretched, [jk.lax.utils.broadcast_equal_ranks("f", [s, (1, 1), s]) for s in shapes]
+    shapes = [tuple(map(int, s)) for s in shapes]
+    columns = [shape_of(jk, [(1, 1), (1, 1), s]) for s in shapes]
+    return stretched, columns, [shape_of(jk, [s, (1, 1), s]) for s in shapes]
+
+
+def shape_of(jk, shapes):
+    """What the shapes broadcast to, in Python's ints."""
+    return tuple(map(int, jk.lax.utils.broadcast_equal_ranks("f", shapes)))
 
 
 @check(
@@ -162,7 +192,30 @@ def comparisons(jk, rng):
 def weakness(jk, rng):
     shape = rng.integers(2, 9, size=1)
     pairs = list(itertools.product([False, True], repeat=2))
-    return [jk.lax.mul_p.abstract_eval(aval(jk, shape, weak=a), aval(jk, (), weak=b)) for a, b in pairs]
+    triples = [[aval(jk, shape, weak=w) for w in weak] for weak in itertools.product([False, True], repeat=3)]
+    of_two = [jk.lax.mul_p.abstract_eval(aval(jk, shape, weak=a), aval(jk, (), weak=b)) for a, b in pairs]
+    rules = jk.lax.elementwise_rules
+
+    def of_three(operands):
+        return rules.elementwise_aval("f", (rules.NUMBER,) * 3, lambda *avals: avals[0].dtype, True, operands)
+
+    return of_two, [of_three(triple) for triple in triples]
+
+
+@check(
+    "01.2",
+    "Not every operation wants one dtype; each says which dtypes it takes, and what comes out.",
+)
+def rules_of_its_own(jk, rng):
+    rules = jk.lax.elementwise_rules
+    x, y = aval(jk, (int(rng.integers(2, 9)),), "float32"), aval(jk, (), "int32")
+
+    def of(accepts, one_dtype):
+        return rules.elementwise_aval("f", accepts, lambda *avals: avals[-1].dtype, one_dtype, (x, y))
+
+    refused = raised(of, (rules.FLOAT, rules.FLOAT), False, parts=["f", "position 1", "int32"])
+    kinds_come_first = raised(of, (rules.INTEGER, rules.INTEGER), True, parts=["position 0"])
+    return of((rules.NUMBER, rules.NUMBER), False), refused, kinds_come_first
 
 
 @check(
@@ -172,11 +225,14 @@ def weakness(jk, rng):
 )
 def two_dtypes(jk, rng):
     x, y = aval(jk, (2,), "float32"), aval(jk, (2,), "int32")
-    shape = (2, int(rng.integers(3, 9)))
-    shapes_come_first = raised(
-        jk.lax.add_p.abstract_eval, aval(jk, shape), aval(jk, (3, 3), "int32"), parts=["shapes"]
-    )
-    return raised(jk.lax.add_p.abstract_eval, x, y, parts=["float32, int32"]), shapes_come_first
+    n = int(rng.integers(3, 9))
+    found = [raised(jk.lax.add_p.abstract_eval, x, y, parts=["float32, int32"])]
+    for other in (aval(jk, (3, n), "int32"), aval(jk, (3, n), "bool")):  # a shape that does not fit comes first
+        try:
+            jk.lax.add_p.abstract_eval(aval(jk, (2, n)), other)
+        except TypeError as error:
+            found.append("float32, int32" in str(error) or "at position" in str(error))
+    return found
 
 
 @check(
@@ -188,8 +244,10 @@ def misfits(jk, rng):
     n = int(rng.integers(3, 9))
     add, x = jk.lax.add_p.abstract_eval, aval(jk, (2, n))
     return [
-        raised(add, x, aval(jk, (2, n + 1)), parts=["add", f"(2, {n})", f"(2, {n + 1})"]),
-        raised(add, x, aval(jk, (n,)), parts=["add", "dimensions"]),
+        raised(add, x, aval(jk, (2, n + 1)), parts=["add"]),
+        raised(add, x, aval(jk, (n,)), parts=["add"]),
+        raised(shape_of, jk, [(2, n), (1, n), (2, n + 1)]),
+        raised(shape_of, jk, [(2,), (2, n), (2, n)]),
     ]
 
 
@@ -250,7 +308,8 @@ def two_lattices(jk, rng):
 def no_bound(jk, rng):
     bound = jk.core.dtypes.least_upper_bound
     floats = [np.dtype(getattr(jk.numpy, n)) for n in rng.permutation(["float8_e4m3fn", "float8_e5m2"])]
-    return raised(bound, False, *floats, parts=["float8"]), raised(bound, False, str, parts=["str"])
+    unknown = raised(bound, False, np.dtype("int32"), str), raised(bound, False, str, np.dtype("int32"))
+    return raised(bound, False, *floats, parts=["float8"]), unknown
 
 
 # --- 01.4 2 - x ---------------------------------------------------------------------------------------------------
@@ -291,7 +350,7 @@ def unknown_operands(jk, rng):
         pass
 
     method = jk.core.operators.reflected_method("-", lambda left, right: "a result")
-    says = method(np.float32(rng.normal()), Money()) is NotImplemented
+    says = method(np.float32(rng.normal()), Money()) is NotImplemented, method(np.float32(1.0), Money()) is NotImplemented
     return says, raised(jk.make_jaxpr(lambda x: "text" - x), 1.0, parts=["unsupported operand", "str"])
 
 
@@ -302,7 +361,31 @@ def unknown_operands(jk, rng):
 )
 def lists(jk, rng):
     numbers = rng.normal(size=2).tolist()
-    return raised(jk.make_jaxpr(lambda x: numbers - x), np.ones(2), parts=["-", "'list'"])
+    message = raised(jk.make_jaxpr(lambda x: numbers - x), np.ones(2), parts=["-", "'list'", "'list' and '"])
+    others = [raised(jk.make_jaxpr(lambda x, c=c: c - x), np.ones(2), parts=["-"]) for c in ((1.0,), {"a": 1.0}, {2.0})]
+    return message, others
+
+
+@check(
+    "01.4",
+    "What the function raises is raised, with the frames of this library taken out of its traceback.",
+)
+def errors_of_the_function(jk, rng):
+    operators, seen = jk.core.operators, []
+    error = ValueError(f"no {int(rng.integers(99))}")
+
+    def function(left, right):
+        raise error
+
+    def filter_traceback(error):
+        seen.append(error)
+
+    kept, operators.filter_traceback = operators.filter_traceback, filter_traceback
+    try:
+        found = raised(operators.reflected_method("-", function), np.float32(1.0), 2.0, parts=[str(error)])
+    finally:
+        operators.filter_traceback = kept
+    return found, [e is error for e in seen]
 
 
 # --- 01.5 Constants -----------------------------------------------------------------------------------------------
@@ -319,9 +402,10 @@ def make_trace(jk):
 )
 def numbers(jk, rng):
     number = float(rng.normal())
+    zeros = [jk.make_jaxpr(lambda x, z=z: jk.lax.convert_element_type(z, "int32") + x)(1) for z in (0.0, False)]
     weak = jk.make_jaxpr(lambda x: jk.lax.mul(x, number))(1.0)
     strong = jk.make_jaxpr(lambda x: jk.lax.mul(x, np.float32(number)))(np.float32(1.0))
-    return weak, strong
+    return weak, strong, zeros
 
 
 @check(
@@ -355,7 +439,9 @@ def equal_arrays(jk, rng):
     copies = [table, table.copy()]
     trace = make_trace(jk)
     atoms = [trace.lift(copies[i]) for i in (0, 1, 0)]
-    return [[a is b for b in atoms] for a in atoms], list(trace.consts.values())
+    values = list(trace.consts.values())
+    # the object itself is kept: else another one might be given its id
+    return [[a is b for b in atoms] for a in atoms], values, [a is b for a, b in zip(values, copies, strict=False)]
 
 
 @check(
@@ -365,7 +451,7 @@ def equal_arrays(jk, rng):
 )
 def outer_tracers(jk, rng):
     outer, inner = make_trace(jk), make_trace(jk)
-    x = outer.new_arg(jk.core.ShapedArray((int(rng.integers(2, 9)),), "float32"))
+    x = outer.new_arg(jk.core.ShapedArray((int(rng.integers(2, 9)),), "float32", True))
     first, again = inner.lift(x), inner.lift(x)
     return first.aval, first is again, first is x.atom, [value is x for value in inner.consts.values()]
 
@@ -376,10 +462,15 @@ def outer_tracers(jk, rng):
     against=["a tracer can be used for ever"],
 )
 def leaked_tracers(jk, rng):
+    outer, inner = make_trace(jk), make_trace(jk)
+    met_before = outer.new_arg(jk.core.ShapedArray((), "float32"))
+    inner.lift(met_before)
+    outer.end()
+    later = raised(inner.lift, met_before)
     kept = []
     shape = (int(rng.integers(2, 9)),)
     jk.make_jaxpr(lambda x: kept.append(x + 1) or x)(np.ones(shape, "float32"))
-    return raised(
+    return later, raised(
         jk.make_jaxpr(lambda y: y * kept[0]), 1.0, parts=["unexpected tracer", f"float32[{shape[0]}]"]
     )
 
@@ -406,7 +497,7 @@ def branches(jk, rng):
 )
 def several(jk, rng):
     program = jk.make_jaxpr(truth)
-    arrays = [np.zeros(shape, "float32") for shape in ((int(rng.integers(2, 9)),), (3, 0))]
+    arrays = [np.zeros(shape, "float32") for shape in ((int(rng.integers(2, 9)),), (3, 0), (2,))]
     return [raised(program, x, parts=["ambiguous"]) for x in arrays] + [
         raised(jk.core.tracer.check_bool_conversion, x, parts=["ambiguous"]) for x in arrays
     ]
@@ -448,4 +539,5 @@ def must_be_known(jk, rng):
     index = raised(
         jk.make_jaxpr(lambda x: jk.core.concrete_or_error(operator.index, x)), 1, parts=["__index__()"]
     )
-    return known, traced, index
+    truth = raised(jk.make_jaxpr(lambda x: jk.core.concrete_or_error(bool, x, "the flag")), True, parts=["the flag"])
+    return known, traced, index, type(getattr(truth, "error", None)).__name__

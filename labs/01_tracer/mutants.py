@@ -1,6 +1,6 @@
 """Wrong answers to the exercises of lab 01, each with what its author believes."""
 
-from jitkit.kata.mutants import edit, mutant
+from jitkit.kata.mutants import also_right, edit, mutant
 
 # --- 01.1 Bind a primitive ----------------------------------------------------------------------------------------
 
@@ -337,3 +337,208 @@ edit(
     "if isinstance(x, Tracer) and force is operator.index:",
     target="concrete_or_error",
 )
+
+# --- right answers in other words ---------------------------------------------------------------------------------
+
+
+@also_right("01.1", "one receiver, and the question where it failed")
+def one_receiver(self, *args, **params):
+    receive = eager.apply
+    if core.current_trace() is not None:
+        receive = core.current_trace().process_primitive
+    try:
+        result = receive(self, args, params)
+    except TypeError as error:
+        check_arrays(self, args)
+        raise error
+    return result
+
+
+@also_right("01.1", "a function for either case")
+def two_functions(self, *args, **params):
+    def attempt():
+        if config.local.state.trace:
+            return config.local.state.trace.process_primitive(self, args, params)
+        return eager.apply(self, args, params)
+
+    try:
+        return attempt()
+    except TypeError as first:
+        check_arrays(self, args)
+        raise first from None
+
+
+@also_right("01.2", "with numpy's rule for equal ranks", target="broadcast_equal_ranks")
+def as_numpy_does(name, shapes):
+    import numpy as np
+
+    ranks = [len(s) for s in shapes]
+    if min(ranks) != max(ranks):
+        raise TypeError(f"{name} wants operands of as many axes each; these have {ranks}")
+    try:
+        return np.broadcast_shapes(*[tuple(int(n) for n in s) for s in shapes])
+    except ValueError:
+        raise TypeError(f"{name}: the shapes {', '.join(map(str, shapes))} do not go together") from None
+
+
+@also_right("01.2", "with numpy's rule for equal ranks", target="elementwise_aval")
+def asks_in_turn(name, accepts, result, one_dtype, operands):
+    shape = broadcast_operands(name, *operands)
+    check_operands(name, accepts, *operands)
+    if one_dtype:
+        check_same_dtypes(name, *operands)
+    weak = not [x for x in operands if not x.weak_type]
+    return ShapedArray(shape, result(*operands), weak_type=weak)
+
+
+@also_right("01.2", "axis by axis, growing", target="broadcast_equal_ranks")
+def grows(name, shapes):
+    shape = [int(n) for n in shapes[0]]
+    for other in shapes[1:]:
+        if len(other) != len(shape):
+            raise TypeError(f"{name}: {tuple(shape)} and {tuple(other)} have different numbers of axes")
+        for axis, n in enumerate(other):
+            if shape[axis] == 1:
+                shape[axis] = int(n)
+            elif n not in (1, shape[axis]):
+                raise TypeError(f"{name}: {shapes} cannot be broadcast along axis {axis}")
+    return tuple(shape)
+
+
+@also_right("01.3", "counts who is above whom")
+def counts(x64, *nodes):
+    bounds = upper_bounds(x64)
+    missing = [n for n in nodes if n not in bounds]
+    if missing:
+        raise ValueError(f"there is no {missing[0]} in the lattice")
+    above = set(bounds[nodes[0]])
+    for node in nodes[1:]:
+        above &= bounds[node]
+    if not above or not any(above <= bounds[n] for n in above):
+        raise TypePromotionError(no_promotion_path(nodes))
+    return max(above, key=lambda n: len(bounds[n]))
+
+
+@also_right("01.3", "asks the operands themselves first")
+def operands_first(x64, *nodes):
+    table = upper_bounds(x64)
+    try:
+        sets = [table[n] for n in nodes]
+    except KeyError as error:
+        raise ValueError(f"{error.args[0]} is no type that promotes") from None
+    common = [n for n in table if all(n in s for s in sets)]
+    lowest = [n for n in common if all(other in table[n] for other in common)]
+    if not lowest:
+        raise TypePromotionError(no_promotion_path(nodes))
+    return lowest[0]
+
+
+@also_right("01.4", "asks each time")
+def asks_each_time(symbol, function):
+    def method(self, other):
+        if not takes_part(other, symbol, other, self):
+            return NotImplemented
+        try:
+            return function(other, self)
+        except Exception as error:
+            filter_traceback(error)
+            raise
+
+    return method
+
+
+@also_right("01.4", "a closure with a name")
+def named_closure(symbol, function):
+    def reflected(x, y):
+        known = _takes_part.get(type(y))
+        if known is None:
+            known = takes_part(y, symbol, y, x)
+        if known:
+            try:
+                return function(y, x)
+            except BaseException as e:
+                filter_traceback(e)
+                raise e
+        return NotImplemented
+
+    reflected.__name__ = "reflected"
+    return reflected
+
+
+@also_right("01.5", "three kinds, one after the other")
+def three_kinds(self, x):
+    if not isinstance(x, Tracer):
+        literal = literal_form(x)
+        if literal is not None:
+            return Literal(literal, core.get_aval(x))
+    else:
+        check_lives(x)
+    key = id(x)
+    if key not in self.constvar_of_id:
+        var = Var(core.typeof(x))
+        self.consts[var] = x
+        self.constvar_of_id[key] = var
+    return self.constvar_of_id[key]
+
+
+@also_right("01.5", "tries the table")
+def tries_the_table(self, x):
+    tracer = isinstance(x, Tracer)
+    if tracer:
+        check_lives(x)
+    number = None if tracer else literal_form(x)
+    if number is not None:
+        return Literal(number, core.get_aval(x))
+    try:
+        return self.constvar_of_id[id(x)]
+    except KeyError:
+        pass
+    self.constvar_of_id[id(x)] = new = Var(core.get_aval(x))
+    self.consts[new] = x
+    return new
+
+
+@also_right("01.6", "by shape", target="check_bool_conversion")
+def by_shape(x):
+    count = 1
+    for n in x.shape:
+        count *= n
+    if count != 1:
+        raise ValueError(f"the truth of {count} elements is ambiguous")
+
+
+@also_right("01.6", "by shape", target="Tracer.__bool__")
+def bool_by_shape(self):
+    check_bool_conversion(self)
+    raise errors.TracerBoolConversionError(self) from None
+
+
+@also_right("01.6", "by shape", target="concrete_or_error")
+def forces(force, x, context=""):
+    if not isinstance(x, Tracer):
+        return force(x)
+    error = errors.ConcretizationTypeError(x, context) if force is not operator.index else None
+    raise error or errors.TracerIntegerConversionError(x)
+
+
+@also_right("01.6", "in one expression each", target="check_bool_conversion")
+def size_is_one(x):
+    if not x.size == 1:
+        raise ValueError("Which of the elements should decide? That is ambiguous.")
+
+
+@also_right("01.6", "in one expression each", target="Tracer.__index__")
+def index_after_check(self):
+    check_integer_conversion(self)
+    error = errors.TracerIntegerConversionError(self)
+    raise error
+
+
+@also_right("01.6", "in one expression each", target="concrete_or_error")
+def by_match(force, x, context=""):
+    match isinstance(x, Tracer), force is operator.index:
+        case True, True:
+            raise errors.TracerIntegerConversionError(x)
+        case True, False:
+            raise errors.ConcretizationTypeError(x, context=context)
+    return force(x)

@@ -42,9 +42,39 @@ def the_same_twice(jk, rng):
     return jk.make_jaxpr(lambda x: jk.numpy.sin(x) + jk.numpy.sin(x))(vector(rng))
 
 
-@check("02.1", "An equation may have several results.", against=["an equation has one result"])
+@check(
+    "02.1",
+    "The type of a result is the one that is handed over, whatever the types of the operands.",
+)
+def types_of_results_of(jk, rng):
+    x = rng.normal(size=(int(rng.integers(2, 9)), 3)).astype("float32")
+    return jk.make_jaxpr(lambda x: (x > 0, x.astype("int32"), x.sum(axis=0), x.argmax()))(x)
+
+
+def lists_of(jk, count):
+    """A primitive whose results are a list, of `count` scalars."""
+    list_p = jk.core.Primitive("list")
+    list_p.multiple_results = True
+    list_p.def_abstract_eval(lambda x: [x.update(shape=(n,)) for n in range(count)])
+    return list_p
+
+
+@check(
+    "02.1",
+    "A primitive may have several results: then they are a list, also when it is a list of one.",
+    against=["an equation has one result"],
+)
 def several_results(jk, rng):
-    return jk.make_jaxpr(lambda x: jk.lax.sort([x, -x], num_keys=1)[::-1])(vector(rng))
+    found = []
+
+    def f(x):
+        for count in (3, 1, 0):
+            results = lists_of(jk, count).bind(x)
+            found.append((type(results).__name__, [r.source_info.position.line - first for r in results]))
+        return jk.lax.sort([x, -x], num_keys=1)[::-1]
+
+    first = f.__code__.co_firstlineno
+    return jk.make_jaxpr(f)(vector(rng)), found
 
 
 @check("02.1", "An equation has its parameters.")
@@ -65,12 +95,16 @@ def effects(jk, rng):
     against=["where it came from can be found later"],
 )
 def lines(jk, rng):
+    tracers = []
+
     def f(x):
         y = x + 1
+        tracers.extend([x, y])
         return y * x
 
     program = jk.make_jaxpr(f)(vector(rng))
-    return [eqn.source_info.position.line for eqn in program.eqns]
+    positions = [t.source_info.position for t in tracers]
+    return [eqn.source_info.position.line for eqn in program.eqns], [p and p.line for p in positions]
 
 
 # --- 02.2 Close the program ---------------------------------------------------------------------------------------
@@ -88,8 +122,13 @@ def outputs(jk, rng):
 
 @check("02.2", "Arrays from outside are constants.", against=["closed-over arrays are inputs"])
 def closed_over_arrays(jk, rng):
-    table, other = rng.normal(size=(2, 3)).astype("float32")
-    return jk.make_jaxpr(lambda x: x * other - table)(table)
+    tables = list(rng.normal(size=(4, 3)).astype("float32"))
+
+    def f(x):
+        return (tables[1] / (x * tables[0]) - tables[2], tables[3])
+
+    program = jk.make_jaxpr(f)(tables[2])
+    return program, program.consts, program.debug_info.func_src_info.partition(" ")[0]
 
 
 @check(
@@ -134,7 +173,14 @@ def unused_equations(jk, rng):
 def effects_of_a_program(jk, rng):
     printing = jk.make_jaxpr(lambda x: (jk.debug.print("{}", x), x)[1])(vector(rng))
     silent = jk.make_jaxpr(lambda x: x + 1)(vector(rng))
-    return sorted(map(str, printing.effects)), sorted(map(str, silent.effects))
+
+    def several(x):
+        jk.debug.print("{}", x)
+        jk.debug.print("{}", x * 2, ordered=True)
+        return x * 3
+
+    both = jk.make_jaxpr(several)(vector(rng))
+    return [sorted(map(str, program.effects)) for program in (printing, silent, both)]
 
 
 # --- 02.3 Trace a function ----------------------------------------------------------------------------------------
@@ -147,6 +193,9 @@ def effects_of_a_program(jk, rng):
 )
 def runs_once(jk, rng):
     seen = []
+    avals = [jk.core.ShapedArray((n,), dtype) for n, dtype in enumerate(["float32", "int32", "bool"])]
+    trace_to_jaxpr = jk.interpreters.partial_eval.trace_to_jaxpr
+    three = trace_to_jaxpr(lambda x, y, z: [z, x, y], avals, jk.jaxpr.DebugInfo("jit", "f"))
     turns = int(rng.integers(3, 9))
 
     def f(x):
@@ -155,7 +204,39 @@ def runs_once(jk, rng):
             x = x * 2
         return x
 
-    return jk.make_jaxpr(f)(vector(rng)), seen
+    return jk.make_jaxpr(f)(vector(rng)), seen, three
+
+
+@check(
+    "02.3",
+    "The new trace is inside of the current one, and names of scopes begin anew in it; afterwards all is as before.",
+)
+def inside_and_afterwards(jk, rng):
+    trace_to_jaxpr, aval = jk.interpreters.partial_eval.trace_to_jaxpr, jk.core.get_aval(1.0)
+    found = []
+
+    def inner(x):
+        found.append(jk.core.current_trace().parent is outer_traces[-1])
+        return [jk.numpy.sin(x)]
+
+    def interrupted(x):
+        raise KeyboardInterrupt
+
+    def outer(x):
+        outer_traces.append(jk.core.current_trace())
+        with jk.named_scope("outside"):
+            program = trace_to_jaxpr(inner, [aval], jk.jaxpr.DebugInfo("jit", "inner"))
+            found.append([str(eqn.source_info.name_stack) for eqn in program.eqns])
+            found.append(jk.core.current_trace() is outer_traces[-1])
+            try:
+                trace_to_jaxpr(interrupted, [aval], jk.jaxpr.DebugInfo("jit", "inner"))
+            except KeyboardInterrupt:
+                found.append(jk.core.current_trace() is outer_traces[-1])
+        return x
+
+    outer_traces = []
+    jk.make_jaxpr(outer)(float(rng.normal()))
+    return found
 
 
 @check(
@@ -230,7 +311,9 @@ def looking_for_leaks(jk, rng):
     kept = []
     with jk.checking_leaks():
         clean = jk.make_jaxpr(lambda x: (x * 2, x))(vector(rng))
-        return clean, raised(jk.make_jaxpr(lambda x: kept.append(x) or x), vector(rng), parts=["Leaked"])
+        leaked = raised(jk.make_jaxpr(lambda x: kept.append(x) or x), vector(rng), parts=["Leaked"])
+        own_error = raised(jk.make_jaxpr(lambda x: kept.append(x) or {}["its own"]), vector(rng), parts=["its own"])
+        return clean, leaked, own_error
 
 
 # --- 02.4 Run a jaxpr ---------------------------------------------------------------------------------------------
@@ -257,14 +340,16 @@ def under_a_trace(jk, rng):
 )
 def constants_and_literals(jk, rng):
     table, x = vector(rng, 4), vector(rng, 4)
-    program = jk.make_jaxpr(lambda x: (x * table + 2.0, 3.0))(x)
-    return jk.make_jaxpr(lambda x: jk.jaxpr.eval_jaxpr(program, program.consts, x))(x)
+    program = jk.make_jaxpr(lambda x: (x * table + 2.0, 3.0, np.float32(4.0)))(x)
+    others = jk.make_jaxpr(lambda x: jk.jaxpr.eval_jaxpr(program, [2.0 * table], x))(x)
+    return jk.make_jaxpr(lambda x: jk.jaxpr.eval_jaxpr(program, program.consts, x))(x), others
 
 
 @check("02.4", "An equation may have several results.", against=["an equation has one result"])
 def several_results_at_once(jk, rng):
     x = vector(rng)
-    program = jk.make_jaxpr(lambda x: jk.lax.sort([x, -x], num_keys=1))(x)
+    one_of_a_list = jk.jit(jk.numpy.sin)
+    program = jk.make_jaxpr(lambda x: (one_of_a_list(x), *jk.lax.sort([x, -x], num_keys=1)))(x)
     return jk.make_jaxpr(lambda x: jk.jaxpr.eval_jaxpr(program, [], x))(x)
 
 
@@ -290,19 +375,28 @@ def lets_go(jk, rng):
 
     turns = int(rng.integers(5, 20))
     program = jk.make_jaxpr(f)(1.0)
+    pairs = jk.make_jaxpr(lambda x: f(jk.numpy.sin(x) * jk.numpy.cos(x)))(1.0)  # two values die at once
     with jk.core.set_current_trace(Counting(None)):
         jk.jaxpr.eval_jaxpr(program, [], 1.0)
-    return len(most), max(most)
+        found = len(most), max(most)
+        most.clear()
+        jk.jaxpr.eval_jaxpr(pairs, [], 1.0)
+    return {"values computed": found[0], "alive at once": found[1], "alive at the end": most[-1]}
 
 
 @check(
     "02.4",
-    "Too few values are a TypeError that says how many there should be.",
+    "Too few values, or too many, are a TypeError that says how many there should be; of constants, too.",
     against=["who calls it counts"],
 )
 def too_few_values(jk, rng):
-    program = jk.make_jaxpr(lambda x, y: x + y)(1.0, 2.0)
-    return raised(jk.jaxpr.eval_jaxpr, program, [], 1.0, parts=["2"])
+    table = vector(rng, 3)
+    program = jk.make_jaxpr(lambda x, y: x + y * table)(1.0, 2.0)
+    calls = [([table], (1.0,)), ([table], (1.0, 2.0, 3.0)), ([], (1.0, 2.0)), ([table, table], (1.0, 2.0))]
+    return [
+        raised(jk.jaxpr.eval_jaxpr, program, consts, *args, parts=["2" if len(consts) == 1 else "1"])
+        for consts, args in calls
+    ]
 
 
 # --- 02.5 Three laws ----------------------------------------------------------------------------------------------
@@ -405,6 +499,30 @@ def types_of_results(jk, rng):
     )
 
 
+@check(
+    "02.5",
+    "Each law has a message for each of its breaches, and changes nothing.",
+)
+def all_messages(jk, rng):
+    laws = importlib.import_module(f"{jk.__name__}.jaxpr.check")
+    program = jk.make_jaxpr(lambda x: jk.lax.sort([x, -x], num_keys=1))(vector(rng))
+    eqn = program.eqns[-1]
+    strange = [jk.jaxpr.Var(aval.update(shape=(99,))) for aval in (v.aval for v in eqn.outvars)]
+    known = jk.jaxpr.Var(strange[0].aval)
+
+    def place(eqn, reads, binds):
+        return laws.Place(program, 0, eqn, reads, binds, {known}, set())
+
+    places = [
+        place(None, [strange[0], known, strange[1]], []),
+        place(None, [], [known, strange[0], strange[0], known]),
+        place(eqn.replace(outvars=strange), [], strange),
+        place(None, [], [known, *strange]),
+    ]
+    rules = (laws.unbound_reads, laws.second_bindings, laws.ill_typed_results)
+    return [[len(list(rule(p))) for rule in rules] for p in places], [len(p.bound) for p in places]
+
+
 # --- 02.6 Dead code -----------------------------------------------------------------------------------------------
 
 
@@ -470,4 +588,24 @@ def one_of_two_results(jk, rng):
 def inner_programs(jk, rng):
     inner = jk.jit(lambda x, y: (jk.numpy.sin(x), jk.numpy.cos(y)))
     program = jk.make_jaxpr(lambda x, y: inner(x, jk.numpy.exp(y))[0])(vector(rng), vector(rng))
-    return jk.jaxpr.dce_jaxpr(program, True)
+    dead_inside = jk.jit(lambda x, y: (jk.numpy.sin(x), jk.numpy.cos(y))[0])
+    one_result = jk.make_jaxpr(lambda x, y: dead_inside(x, jk.numpy.exp(y)))(vector(rng), vector(rng))
+    return jk.jaxpr.dce_jaxpr(program, True), jk.jaxpr.dce_jaxpr(one_result, True)
+
+
+@check(
+    "02.6",
+    "What is live somewhere is told, too: the outputs, and what is read by the equations that are left.",
+)
+def all_that_lives(jk, rng):
+    def f(x, y):
+        a, b = jk.numpy.sin(x), jk.numpy.cos(y)
+        return a * 2.0, b * a, jk.numpy.exp(b)
+
+    program = jk.make_jaxpr(f)(vector(rng, 3), vector(rng, 3))
+    variables = [*program.invars, *(var for eqn in program.eqns for var in eqn.outvars)]
+    found = []
+    for outputs in ([program.outvars[0]], program.outvars[1:], [program.invars[1]], []):
+        left, live = jk.jaxpr.language.live_equations(program.eqns, outputs)
+        found.append(([e.primitive.name for e in left], [v in live for v in variables], len(live)))
+    return found

@@ -1,6 +1,6 @@
 """Wrong answers to the exercises of lab 02, each with what its author believes."""
 
-from jitkit.kata.mutants import edit, mutant
+from jitkit.kata.mutants import also_right, edit, mutant
 
 # --- 02.1 Write one equation down ---------------------------------------------------------------------------------
 
@@ -385,3 +385,224 @@ def asks_no_rule(eqns, outputs):
             live.update(x for x in eqn.invars if isinstance(x, Var))
             left.append(eqn)
     return left[::-1], live
+
+# --- right answers in other words ---------------------------------------------------------------------------------
+
+
+@also_right("02.1", "one way for all", target="DynamicJaxprTrace.new_arg")
+def new_arg_in_one(self, aval):
+    self.invars += [Var(aval)]
+    return DynamicJaxprTracer(self, aval, self.invars[-1], source_info.UNKNOWN)
+
+
+@also_right("02.1", "one way for all", target="DynamicJaxprTrace.emit")
+def one_way(self, primitive, atoms, params, out):
+    here = source_info.current()
+    avals = out if primitive.multiple_results else [out]
+    results = [Var(aval) for aval in avals]
+    effects = primitive.effects(params) if primitive.effects else no_effects
+    self.eqns.append(JaxprEqn(atoms, results, primitive, params, effects, here))
+    tracers = [DynamicJaxprTracer(self, var.aval, var, here) for var in results]
+    return tracers if primitive.multiple_results else tracers[0]
+
+
+@also_right("02.1", "a helper inside", target="DynamicJaxprTrace.emit")
+def helper_inside(self, primitive, atoms, params, out):
+    source = source_info.current()
+    outvars = []
+
+    def result(aval):
+        outvars.append(Var(aval))
+        return DynamicJaxprTracer(self, aval, outvars[-1], source)
+
+    if primitive.multiple_results:
+        answer = list(map(result, out))
+    else:
+        answer = result(out)
+    effects = no_effects
+    if primitive.effects is not None:
+        effects = primitive.effects(params)
+    self.eqns.append(JaxprEqn(atoms, outvars, primitive, params, effects, source))
+    return answer
+
+
+@also_right("02.2", "asks each constant")
+def asks_each_constant(self, outs, debug_info):
+    outputs = [self.to_tracer(x).atom for x in outs]
+    read = [a for eqn in self.eqns for a in eqn.invars] + outputs
+    constvars, values = [], []
+    for var, value in self.consts.items():
+        if any(var is a for a in read):
+            constvars.append(var)
+            values.append(value)
+    effects = no_effects
+    for eqn in self.eqns:
+        effects = effects | eqn.effects
+    return Jaxpr(constvars, self.invars, outputs, self.eqns, effects, debug_info, tuple(values))
+
+
+@also_right("02.2", "with sets of ids")
+def sets_of_ids(self, outs, debug_info):
+    atoms = [self.to_tracer(out).atom for out in outs]
+    ids = {id(a) for eqn in self.eqns for a in eqn.invars}
+    ids |= {id(a) for a in atoms}
+    kept = [(v, x) for v, x in self.consts.items() if id(v) in ids]
+    effects = frozenset().union(*[eqn.effects for eqn in self.eqns])
+    return Jaxpr(
+        [v for v, _ in kept], list(self.invars), atoms, list(self.eqns), effects, debug_info, tuple(x for _, x in kept)
+    )
+
+
+@also_right("02.3", "with blocks one after the other")
+def block_after_block(fun, avals, debug_info):
+    trace = DynamicJaxprTrace(core.current_trace(), debug_info)
+    try:
+        with empty_name_stack(), core.set_current_trace(trace):
+            outs = fun(*(trace.new_arg(a) for a in avals))
+            check_results(outs, debug_info)
+            program = trace.to_jaxpr(outs, debug_info)
+            outs = None
+    except BaseException:
+        trace.end()
+        raise
+    trace.end()
+    if config.value("check_tracer_leaks"):
+        check_no_leaks(trace)
+    return program
+
+
+@also_right("02.3", "with an inner function")
+def inner_function(fun, avals, debug_info):
+    trace = DynamicJaxprTrace(core.current_trace(), debug_info)
+
+    def run():
+        outs = fun(*map(trace.new_arg, avals))
+        check_results(outs, debug_info)
+        return trace.to_jaxpr(outs, debug_info)
+
+    with core.set_current_trace(trace), empty_name_stack():
+        try:
+            jaxpr = run()
+        finally:
+            trace.end()
+    if config.value("check_tracer_leaks"):
+        check_no_leaks(trace)
+    return jaxpr
+
+
+@also_right("02.4", "with a list of values")
+def list_of_values(jaxpr, consts, *args):
+    for given, wanted in ((consts, jaxpr.constvars), (args, jaxpr.invars)):
+        if len(given) != len(wanted):
+            raise TypeError(f"expected {len(wanted)} values, got {len(given)}")
+    values = {}
+    for var, value in [*zip(jaxpr.constvars, consts, strict=False), *zip(jaxpr.invars, args, strict=False)]:
+        values[var] = value
+
+    def value_of(atom):
+        if isinstance(atom, Literal):
+            return literal_value(atom)
+        return values[atom]
+
+    for i, dead in enumerate(last_uses(jaxpr)):
+        eqn = jaxpr.eqns[i]
+        result = eqn.primitive.bind(*[value_of(a) for a in eqn.invars], **eqn.params)
+        if not eqn.primitive.multiple_results:
+            result = [result]
+        for var, value in zip(eqn.outvars, result, strict=False):
+            values[var] = value
+        result = value = None
+        for var in dead:
+            values.pop(var)
+    return [value_of(a) for a in jaxpr.outvars]
+
+
+@also_right("02.4", "writes by a function")
+def writes_by_a_function(jaxpr, consts, *args):
+    env = {}
+
+    def write(names, values):
+        if len(names) != len(values):
+            raise TypeError(f"there should be {len(names)} values, and there are {len(values)}")
+        env.update(zip(names, values, strict=False))
+
+    def read(atoms):
+        return [literal_value(a) if isinstance(a, Literal) else env[a] for a in atoms]
+
+    write(jaxpr.constvars, consts)
+    write(jaxpr.invars, args)
+    for eqn, unused in zip(jaxpr.eqns, last_uses(jaxpr), strict=False):
+        outs = eqn.primitive.bind(*read(eqn.invars), **eqn.params)
+        write(eqn.outvars, outs if eqn.primitive.multiple_results else [outs])
+        outs = None
+        for var in unused:
+            del env[var]
+    return read(jaxpr.outvars)
+
+
+@also_right("02.5", "as generator expressions", target="unbound_reads")
+def unbound_by_expression(place):
+    yield from (
+        f"Variable '{place.name(a)}' not defined"
+        for a in place.reads
+        if not isinstance(a, Literal) and a not in place.bound
+    )
+
+
+@also_right("02.5", "as generator expressions", target="second_bindings")
+def second_by_index(place):
+    for i, var in enumerate(place.binds):
+        if var in place.bound or var in place.binds[:i]:
+            yield f"Variable '{place.name(var)}' already bound"
+
+
+@also_right("02.5", "as generator expressions", target="ill_typed_results")
+def ill_typed_by_index(place):
+    avals = result_types(place.eqn) if place.eqn is not None else []
+    for i, aval in enumerate(avals):
+        var = place.binds[i]
+        if same_type(aval, var.aval):
+            continue
+        name, has, wants = place.name(var), pp_aval(aval), pp_aval(var.aval)
+        yield f"Value for variable '{name}' inconsistently typed as {has} for let-binder of type {wants}"
+
+
+@also_right("02.5", "with lists", target="second_bindings")
+def second_with_list(place):
+    known = list(place.bound)
+    messages = []
+    for var in place.binds:
+        if var in known:
+            messages.append(f"Variable '{place.name(var)}' already bound")
+        known.append(var)
+    return iter(messages)
+
+
+@also_right("02.6", "by index, from the end")
+def by_index(eqns, outputs):
+    live, kept = set(outputs), []
+    for i in range(len(eqns) - 1, -1, -1):
+        eqn = eqns[i]
+        rule = dce_rules[eqn.primitive] if eqn.primitive in dce_rules else keep_or_drop
+        reads, rest = rule([v in live for v in eqn.outvars], eqn)
+        for atom, is_read in zip(eqn.invars, reads, strict=False):
+            if is_read and not isinstance(atom, Literal):
+                live.add(atom)
+        if rest is not None:
+            kept.insert(0, rest)
+    return kept, live
+
+
+@also_right("02.6", "reads what is left")
+def reads_what_is_left(eqns, outputs):
+    live = {v for v in outputs}
+    kept = []
+    for eqn in list(eqns)[::-1]:
+        used = [out in live for out in eqn.outvars]
+        needed, rest = dce_rules.get(eqn.primitive, keep_or_drop)(used, eqn)
+        if rest is None:
+            continue
+        kept.append(rest)
+        live |= {a for a, n in zip(eqn.invars, needed, strict=False) if n and isinstance(a, Var)}
+    kept.reverse()
+    return kept, live

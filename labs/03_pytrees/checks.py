@@ -20,6 +20,60 @@ def numbers(rng, count):
     return [int(n) for n in rng.integers(1000, size=count)]
 
 
+class Lock:
+    """Stands for a lock, and knows whether somebody has it."""
+
+    is_held = False
+
+    def acquire(self):
+        """Have it."""
+        self.is_held = True
+
+    def release(self):
+        """Give it back."""
+        self.is_held = False
+
+    def __enter__(self):
+        self.acquire()
+
+    def __exit__(self, *error):
+        self.release()
+
+
+class Watched:
+    """Stands for a table, and notes for each use of it whether the lock was held."""
+
+    def __init__(self, table, lock, uses):
+        self.table, self.lock, self.uses = table, lock, uses
+
+    def __getattr__(self, name):
+        self.uses.append(self.lock.is_held)
+        return getattr(self.table, name)
+
+    def __getitem__(self, key):
+        return self.__getattr__("__getitem__")(key)
+
+    def __setitem__(self, key, value):
+        self.__getattr__("__setitem__")(key, value)
+
+    def __contains__(self, key):
+        return self.__getattr__("__contains__")(key)
+
+
+def with_the_lock(module, tables, call):
+    """Whether the tables of a module, given by their names, were used in a call, and by who holds `intern_lock` only."""
+    kept = {name: getattr(module, name) for name in ("intern_lock", *tables)}
+    module.intern_lock, uses = Lock(), []
+    for name in tables:
+        setattr(module, name, Watched(kept[name], module.intern_lock, uses))
+    try:
+        call()
+    finally:
+        for name, value in kept.items():
+            setattr(module, name, value)
+    return {"used": bool(uses), "used by who holds the lock": all(uses)}
+
+
 # --- 03.1 One node ------------------------------------------------------------------------------------------------
 
 
@@ -39,7 +93,14 @@ def one_object(jk, rng):
     keys = names(rng, 3)
     one, two = (jk.tree_util.nodes.dict_keys(tuple(order)) for order in (keys, reversed(keys)))
     structures = [jk.tree_util.tree_structure(dict.fromkeys(order, 0)) for order in (keys, reversed(keys))]
-    return one is two, structures[0] == structures[1]
+    types = tuple(type(key) for key in one.keys)
+    return one is two, structures[0] == structures[1], jk.tree_util.nodes.known_keys.get((types, one.keys)) is one
+
+
+@check("03.1", "The table of keys is used by who holds the lock.")
+def locked_keys(jk, rng):
+    nodes, keys = jk.tree_util.nodes, tuple(names(rng, 3))
+    return with_the_lock(nodes, ["known_keys"], lambda: nodes.dict_keys(keys))
 
 
 @check(
@@ -130,6 +191,28 @@ def derived_classes(jk, rng):
     bases = [dict, list, tuple, collections.OrderedDict]
     derived = [type("Derived", (bases[i],), {}) for i in rng.permutation(len(bases))]
     return [kind_of(jk, cls) for cls in derived]
+
+
+@check(
+    "03.2",
+    "A named tuple that was registered is what its owner made of it.",
+)
+def registered_named_tuples(jk, rng):
+    class Point(NamedTuple):
+        x: int
+        y: int
+
+    jk.tree_util.register_pytree_node(Point, lambda p: ((p.y,), p.x), lambda x, children: Point(x, *children))
+    x, y = numbers(rng, 2)
+    return kind_of(jk, Point), jk.tree_util.tree_leaves(Point(x, y))
+
+
+@check("03.2", "The tables are changed by who holds the lock.")
+def locked_tables(jk, rng):
+    registry = jk.tree_util.registry
+    mine = type(f"Mine{rng.integers(99)}", (), {})
+    new = jk.tree_util.nodes.DataclassNode(mine, (), ())
+    return with_the_lock(registry, ["registered", "node_types"], lambda: registry.register(new))
 
 
 @check(

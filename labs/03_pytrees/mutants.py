@@ -1,6 +1,6 @@
 """Wrong answers to the exercises of lab 03, each with what its author believes."""
 
-from jitkit.kata.mutants import edit, mutant
+from jitkit.kata.mutants import also_right, edit, mutant
 
 # --- 03.1 One node ------------------------------------------------------------------------------------------------
 
@@ -505,3 +505,229 @@ def asks_too_late_for_the_path(leaves, path, tree, stops):
     pairs, data = node_type.flatten_with_keys(tree)
     structures = [flatten_with_paths_into(leaves, (*path, key), child, stops) for key, child in pairs]
     return make_node(node_type, data, tuple(structures))
+
+# --- right answers in other words ---------------------------------------------------------------------------------
+
+
+@also_right("03.1", "looks, and then enters", target="dict_keys")
+def looks_and_enters(order):
+    try:
+        keys = tuple(sorted(order))
+    except TypeError as problem:
+        raise ValueError("Comparator raised exception while sorting pytree dictionary keys.") from problem
+    place = (tuple(type(key) for key in keys), keys)
+    with intern_lock:
+        known = known_keys.get(place)
+        if known is None:
+            known = DictKeys(keys)
+            known_keys[place] = known
+        return known
+
+
+@also_right("03.1", "looks, and then enters", target="DataclassNode.flatten")
+def flatten_with_loops(self, node):
+    children, meta = [], ()
+    for name in self.data_fields:
+        children.append(getattr(node, name))
+    for name in self.meta_fields:
+        meta += (getattr(node, name),)
+    return children, meta
+
+
+@also_right("03.1", "looks, and then enters", target="DataclassNode.unflatten")
+def unflatten_with_one_dict(self, data, children):
+    fields = dict(zip(self.data_fields, children, strict=False))
+    fields.update(zip(self.meta_fields, data, strict=False))
+    return self.cls(**fields)
+
+
+@also_right("03.1", "sorts a list", target="dict_keys")
+def sorts_a_list(order):
+    keys = list(order)
+    try:
+        keys.sort()
+    except Exception as problem:
+        raise ValueError("Comparator raised exception while sorting pytree dictionary keys.") from problem
+    keys = tuple(keys)
+    with intern_lock:
+        key = tuple(map(type, keys)), keys
+        if key not in known_keys:
+            new = DictKeys(keys)
+            known_keys[key] = new
+            return new
+        return known_keys[key]
+
+
+@also_right("03.2", "case by case", target="find_node_type")
+def case_by_case(cls):
+    if cls in registered:
+        return registered[cls]
+    return NamedTupleNode(cls) if is_namedtuple(cls) else None
+
+
+@also_right("03.2", "case by case", target="register")
+def register_in_steps(node_type):
+    with intern_lock:
+        if registered.get(node_type.cls) is not None:
+            raise ValueError(f"Duplicate {node_type.kind} PyTreeDef type registration for {node_type.cls}.")
+        registered[node_type.cls] = node_type
+        if node_type.cls in node_types:
+            node_types[node_type.cls] = node_type
+        leaf_types.difference_update({node_type.cls})
+
+
+@also_right("03.2", "forgets what was remembered", target="register")
+def forgets(node_type):
+    cls = node_type.cls
+    intern_lock.acquire()
+    try:
+        if cls in registered:
+            raise ValueError(f"Duplicate {node_type.kind} PyTreeDef type registration for {cls}.")
+        registered[cls] = node_type
+        node_types.pop(cls, None)
+        if cls in leaf_types:
+            leaf_types.remove(cls)
+    finally:
+        intern_lock.release()
+
+
+@also_right("03.3", "plainly", target="flatten_into")
+def plainly(leaves, tree):
+    node_type = node_types[type(tree)]
+    if node_type is None:
+        leaves.append(tree)
+        return LEAF
+    children, data = node_type.flatten(tree)
+    return make_node(node_type, data, tuple([flatten_into(leaves, child) for child in children]))
+
+
+@also_right("03.3", "plainly", target="flatten_until")
+def until_plainly(is_leaf, leaves, tree):
+    stops = is_stopped_by(is_leaf(tree))
+    kind = node_types[type(tree)]
+    if stops or kind is None:
+        leaves.append(tree)
+        return LEAF
+    children, data = kind.flatten(tree)
+    structures = ()
+    for child in children:
+        structures = (*structures, flatten_until(is_leaf, leaves, child))
+    return make_node(kind, data, structures)
+
+
+@also_right("03.3", "with a list for each child", target="flatten_into")
+def list_for_each(leaves, tree):
+    kind = node_types[type(tree)]
+    if kind is None:
+        leaves += [tree]
+        return LEAF
+    children, data = kind.flatten(tree)
+    structures = []
+    for child in children:
+        own = []
+        structures.append(flatten_into(own, child))
+        leaves.extend(own)
+    return make_node(kind, data, tuple(structures))
+
+
+@also_right("03.4", "by an iterator", target="PyTreeDef.unflatten")
+def counts_first(self, leaves):
+    values = list(leaves)
+    wanted = self.num_leaves
+    if len(values) > wanted:
+        raise ValueError(f"Too many leaves for PyTreeDef; expected {wanted}.")
+    if len(values) < wanted:
+        raise ValueError(f"Too few leaves for PyTreeDef; expected {wanted}, got {len(values)}")
+    return self.build(values, 0)
+
+
+@also_right("03.4", "by an iterator", target="PyTreeDef.build")
+def build_plainly(self, leaves, start):
+    if self.node_type is None:
+        return leaves[start]
+    children = []
+    at = start
+    for structure in self._children:
+        children += [structure.build(leaves, at)]
+        at = at + structure.num_leaves
+    return self.node_type.unflatten(self.data, children)
+
+
+@also_right("03.4", "with running sums", target="PyTreeDef.build")
+def with_running_sums(self, leaves, start):
+    import itertools
+
+    if self.node_type is None:
+        return leaves[start]
+    starts = itertools.accumulate((child.num_leaves for child in self._children), initial=start)
+    children = [child.build(leaves, at) for child, at in zip(self._children, starts, strict=False)]
+    return self.node_type.unflatten(self.data, children)
+
+
+@also_right("03.5", "with nonlocal")
+def with_nonlocal(fun, in_tree):
+    structure = None
+
+    def flat(*leaves):
+        nonlocal structure
+        args, kwargs = tree_unflatten(in_tree, leaves)
+        out = fun(*args, **kwargs)
+        results, structure = tree_flatten(out)
+        return results
+
+    flat.__name__ = fun.__name__
+
+    def get():
+        if structure is None:
+            raise RuntimeError("call the function first")
+        return structure
+
+    return flat, get
+
+
+@also_right("03.5", "with an attribute")
+def with_an_attribute(fun, in_tree):
+    @functools.wraps(fun)
+    def flat(*leaves):
+        pair = tree_unflatten(in_tree, leaves)
+        leaves_out, flat.structure = tree_flatten(fun(*pair[0], **pair[1]))
+        return list(leaves_out)
+
+    def structure_of_result():
+        try:
+            return flat.structure
+        except AttributeError:
+            raise RuntimeError("nothing was returned yet") from None
+
+    return flat, structure_of_result
+
+
+@also_right("03.6", "the question first")
+def question_first(leaves, path, tree, stops):
+    is_leaf = False
+    if stops is not None:
+        is_leaf = is_stopped_by(stops(path, tree))
+    kind = node_types[type(tree)]
+    if is_leaf or kind is None:
+        leaves += [(path, tree)]
+        return LEAF
+    pairs, data = kind.flatten_with_keys(tree)
+    return make_node(
+        kind, data, tuple([flatten_with_paths_into(leaves, path + (key,), child, stops) for key, child in pairs])
+    )
+
+
+@also_right("03.6", "an inner function")
+def inner(leaves, path, tree, stops):
+    def go(path, tree):
+        if (stops and is_stopped_by(stops(path, tree))) or node_types[type(tree)] is None:
+            leaves.append((path, tree))
+            return LEAF
+        kind = node_types[type(tree)]
+        pairs, data = kind.flatten_with_keys(tree)
+        children = []
+        for entry, child in pairs:
+            children.append(go((*path, entry), child))
+        return make_node(kind, data, tuple(children))
+
+    return go(path, tree)

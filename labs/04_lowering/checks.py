@@ -131,6 +131,36 @@ def lengths(jk, rng):
     return len(dense(np.zeros((40, 25), "float32"))) < 40, len(dense(floats(rng, 40, 25))) < 8100
 
 
+def form(text):
+    """Which of its forms a `dense<...>` has."""
+    forms = {"dense<>": "nothing", 'dense<"0x': "bytes", "dense<[": "rows"}
+    return next((name for start, name in forms.items() if text.startswith(start)), "one number")
+
+
+@check(
+    "04.1",
+    "Up to 64 elements are written row by row, and so are bools; more are bytes; none are nothing.",
+    against=["each element is written out"],
+)
+def forms(jk, rng):
+    dense = jk.interpreters.mlir_text.dense
+    mixed = [dense(floats(rng, n)) for n in (2, 64, 65)]
+    bools = dense(np.arange(int(rng.integers(65, 99))) == 3)
+    same = [dense(np.full(n, rng.normal(), "float32")) for n in (1, 2, 1023)]
+    others = [dense(np.zeros((0, 3), "float32")), dense(np.float32(rng.normal()).reshape(())), dense(np.full((1, 1), 2))]
+    return [form(text) for text in (*mixed, bools, *same, *others)]
+
+
+@check("04.1", "Arrays of no elements, and integers of 2 or 4 bits, are read as they were meant.")
+def small_ones(jk, rng):
+    arrays = [np.zeros((0, 3), "float32"), rng.integers(-8, 8, size=(2, 3)).astype(ml_dtypes.int4)]
+    arrays += [rng.integers(-8, 8, size=70).astype(ml_dtypes.int4)]
+    arrays += [rng.integers(16, size=70).astype(ml_dtypes.uint4), np.full(3, -1, ml_dtypes.int2)]
+    return [jk.interpreters.mlir_text.tensor_type(x.shape, x.dtype) for x in arrays], [
+        jk.interpreters.mlir_text.dense(x) for x in arrays
+    ]
+
+
 # --- 04.2 Operands ----------------------------------------------------------------------------------------------------
 
 
@@ -156,7 +186,12 @@ def axes_of_size_1(jk, rng):
 def literals(jk, rng):
     x = rng.normal(size=5)
     half, single, whole = x.astype("float16"), x.astype("float32"), rng.integers(9, size=5).astype("int8")
-    return lowered(jk, lambda a, b, c: (a * 2.5, b + 2.5, c - 3), half, single, whole)
+    flags = x > 0
+
+    def f(a, b, c, d):
+        return a * 2.5, b + 2.5, c - 3, d | True, b * np.inf, b + np.nan, c + np.int8(-4), a - np.float16(0.1)
+
+    return lowered(jk, f, half, single, whole, flags)
 
 
 @check(
@@ -234,8 +269,8 @@ def several_results(jk, rng):
 
 @check("04.3", "Arrays from outside are constants of the program.", against=["a program is closed"])
 def closed_over_arrays(jk, rng):
-    table, x = floats(rng, 2, 4)
-    return lowered(jk, lambda x: x * table - table, x)
+    table, other, x = floats(rng, 3, 4)
+    return lowered(jk, lambda x: (x * table - other) / table, x)
 
 
 @check("04.3", "Parameters go to the rule by name.", against=["an equation is a primitive and its operands"])
@@ -251,6 +286,27 @@ def parameters(jk, rng):
 )
 def types_of_operands(jk, rng):
     return lowered(jk, lambda x, s: (x < s, jk.lax.nextafter(x, s)), floats(rng, 4), np.float32(0.5))
+
+
+@check(
+    "04.3",
+    "While a rule runs, the context is that of its equation: the primitive, the types, in their order.",
+)
+def what_a_rule_sees(jk, rng):
+    seen = []
+    riddle_p = jk.core.Primitive("riddle")
+    riddle_p.multiple_results = True
+    riddle_p.def_abstract_eval(lambda x, y, n: [y, x.update(shape=())])
+
+    def rule(ctx, *names, n):
+        types = [jk.core.ShapedArray(a.shape, a.dtype) for a in (*ctx.avals_in, *ctx.avals_out)]
+        seen.append((ctx.primitive is riddle_p, types, len(names), n))
+        return [names[1], names[0]]
+
+    jk.interpreters.mlir.register_lowering(riddle_p)(rule)
+    n = int(rng.integers(2, 9))
+    text_of(jk, lambda x, y: riddle_p.bind(jk.numpy.sin(x), y, n=n), np.float32(1), np.ones(n, "int32"))
+    return seen
 
 
 @check("04.3", "Each line is from its equation.", against=["where a line comes from does not matter"])
@@ -303,7 +359,19 @@ def batch_axes(jk, rng):
 @check("04.4", "Operands of two dtypes are converted.", against=["StableHLO converts"])
 def two_dtypes(jk, rng):
     x, y = floats(rng, 2, 3), rng.integers(9, size=(3, 2)).astype("int8")
-    return lowered(jk, lambda x, y: (jk.lax.dot(x, y), jk.lax.dot(y, x)), x, y)
+
+    def f(x, y):
+        return jk.lax.dot(x, y), jk.lax.dot(y, x)
+
+    # XLA for the CPU would convert by itself; a TPU takes two dtypes as they are
+    program = jk.make_jaxpr(f)(x, y)
+    types = [types_of_products(jk.interpreters.mlir.lower_main("f", program, chip).text()) for chip in ("cpu", "tpu")]
+    return lowered(jk, f, x, y), types
+
+
+def types_of_products(text):
+    """The types that products are written with, in their order."""
+    return re.findall(r"stablehlo.dot_general.*? : (\(.*?\) -> [^ ]*>)", text)
 
 
 @check(
@@ -313,14 +381,17 @@ def two_dtypes(jk, rng):
 )
 def wide_sums(jk, rng):
     x = rng.integers(99, size=(2, 9)).astype("int8")
-    return lowered(jk, lambda x, y: jk.lax.dot(x, y, preferred_element_type="int32"), x, x.T)
+    algorithm = jk.lax.DotAlgorithmPreset.BF16_BF16_F32
+    text = text_of(jk, lambda x: jk.lax.dot(x, x, precision=algorithm), floats(rng, 2, 2))
+    program = lowered(jk, lambda x, y: jk.lax.dot(x, y, preferred_element_type="int32"), x, x.T)
+    return program, types_of_products(text), text.count("algorithm = "), text.count("stablehlo.convert")
 
 
 @check("04.4", "The precision that was asked for is written.", against=["the precision is XLA's business"])
 def precision(jk, rng):
     x = floats(rng, 2, 2)
     text = text_of(jk, lambda x: jk.lax.dot(x, x, precision=("highest", "default")), x)
-    return re.findall(r"precision = \[(.*?)\]", text)
+    return re.findall(r"precision = \[(.*?)\]", text), text.count("batching_dims")
 
 
 # --- 04.5 A reduction with its region ---------------------------------------------------------------------------------
@@ -464,6 +535,6 @@ def tokens(jk, rng):
 
     inner = jk.jit(speak)
     text = text_of(jk, lambda x: inner(inner(x)), np.float32(rng.normal()))
-    calls = re.findall(r"(%\w+)(?::\d+)? = call @\w+\((%\w+)", text)
+    calls = re.findall(r"(%\w+)(?::\d+)? = call @\w+\((%\w+)(?:#0)?, .*? : \(!stablehlo.token, ", text)
     follows = [taken == before for (before, _), (_, taken) in itertools.pairwise(calls)]
     return follows, len(calls)

@@ -41,10 +41,10 @@ def scalar_text(x: Any) -> str:
         -12                       an integer
         (1.000000e+00, 0x...)     a complex number: its parts
         1.500000e+00              a float, with six digits after the point
-        0x3DCCCCCD                any float: its bytes in hexadecimal capitals, the highest first
+        0x3EAAAAAB                any float: its bytes in hexadecimal capitals, the highest first
 
-    Decimals are for readers: they are written where they have the form of `DECIMAL` and are exact, and the number is not
-    -0.0.
+    Decimals are for readers: they are written where they have the form of `DECIMAL` and are exact: read in
+    the number's own dtype they give it back.
     """
     raise NotImplementedError("04.1")
 
@@ -53,7 +53,7 @@ def dense(value: np.ndarray[Any, Any]) -> str:
     """The elements of an array as a `dense<...>` attribute. MLIR reads four forms of it, and the shortest one that
     fits is written:
 
-        dense<1.000000e+00>         a scalar, or an array whose elements are all the same, bit by bit (`all_same`)
+        dense<1.000000e+00>         a scalar, or less than 1024 elements that are all the same, bit by bit (`all_same`)
         dense<>                     no elements
         dense<[[1, 2], [3, 4]]>     up to 64 elements, or bools: row by row (`nested_text`)
         dense<"0x0100...">          more: the bytes of all elements in row-major order, in hexadecimal capitals

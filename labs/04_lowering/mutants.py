@@ -1,6 +1,6 @@
 """Wrong answers to the exercises of lab 04, each with what its author believes."""
 
-from jitkit.kata.mutants import edit, mutant
+from jitkit.kata.mutants import also_right, edit, mutant
 
 # --- 04.1 Types and constants ---------------------------------------------------------------------------------------
 
@@ -265,3 +265,254 @@ edit(
     "return self.take_tokens(function.ordered, names)", "return list(names[len(function.ordered) :])",
     target="LoweringContext.call_jaxpr",
 )  # fmt: skip
+
+# --- right answers in other words ---------------------------------------------------------------------------------
+
+
+@also_right("04.1", "joined", target="tensor_type")
+def joined(shape, dtype):
+    return "tensor<" + "x".join([*map(str, shape), element_type(dtype)]) + ">"
+
+
+@also_right("04.1", "joined", target="scalar_text")
+def asks_for_the_kind(x):
+    import math
+
+    if x.dtype.kind == "b":
+        return str(bool(x)).lower()
+    if x.dtype.kind == "c":
+        return "(" + scalar_text(x.real) + ", " + scalar_text(x.imag) + ")"
+    if dtypes.issubdtype(x.dtype, np.integer):
+        return f"{int(x)}"
+    text = format(float(x), ".6e")
+    is_minus_zero = x == 0 and math.copysign(1.0, float(x)) < 0
+    if DECIMAL.fullmatch(text) and not is_minus_zero and np.asarray(float(text), x.dtype).tobytes() == x.tobytes():
+        return text
+    return "0x" + "".join(f"{byte:02X}" for byte in reversed(x.tobytes()))
+
+
+@also_right("04.1", "joined", target="dense")
+def dense_in_other_order(value):
+    if value.dtype.name in ("int2", "int4", "uint2", "uint4"):
+        value = value.astype(np.int8)
+    if value.size == 0:
+        return "dense<>"
+    if value.ndim == 0 or all_same(value):
+        return f"dense<{scalar_text(value[(0,) * value.ndim])}>"
+    if value.dtype == bool or value.size <= 64:
+        return "dense<" + nested_text(value) + ">"
+    return 'dense<"0x' + value.tobytes().hex().upper() + '">'
+
+
+@also_right("04.1", "floats always by their bytes", target="scalar_text")
+def floats_by_their_bytes(x):
+    if x.dtype == np.bool_:
+        return "true" if x else "false"
+    if dtypes.issubdtype(x.dtype, np.complexfloating):
+        return f"({scalar_text(x.real)}, {scalar_text(x.imag)})"
+    if dtypes.issubdtype(x.dtype, np.integer):
+        return str(int(x))
+    return "0x" + x.tobytes()[::-1].hex().upper()
+
+
+@also_right("04.2", "by one another", target="LoweringContext.read")
+def read_variables_first(self, atom, env):
+    if isinstance(atom, Var):
+        return env[atom]
+    return self.splat(atom.val, atom.aval)
+
+
+@also_right("04.2", "by one another", target="LoweringContext.read_spread")
+def spread_by_one_another(self, atom, env, shape):
+    if isinstance(atom, Literal):
+        return self.splat(atom.val, atom.aval if atom.aval.shape == shape else with_shape(atom.aval, shape))
+    name = self.read(atom, env)
+    if atom.aval.shape != shape:
+        name = self.broadcast_in_dim(name, atom.aval, shape, tuple(range(len(atom.aval.shape))))
+    return name
+
+
+@also_right("04.2", "by one another", target="LoweringContext.splat")
+def splat_tries(self, value, aval):
+    number = np.asarray(value).astype(aval.dtype)[()]
+    place = number.tobytes(), aval
+    try:
+        return self._constants[place]
+    except KeyError:
+        self._constants[place] = name = self.emit_constant(f"dense<{scalar_text(number)}>", type_of(aval))
+        return name
+
+
+@also_right("04.2", "looks, and then writes", target="LoweringContext.splat")
+def number_of_the_dtype(self, value, aval):
+    scalar = np.array(value, dtype=aval.dtype)[()]
+    key = (scalar.tobytes(), aval)
+    if key not in self._constants:
+        self._constants[key] = self.emit_constant(f"dense<{scalar_text(scalar)}>", type_of(aval))
+    return self._constants[key]
+
+
+@also_right("04.3", "operands by a helper", target="LoweringContext.lower_equation")
+def operands_by_a_helper(self, eqn, env):
+    rule = lowering_rule(eqn.primitive)
+    if rule is None:
+        raise NotImplementedError(f"nobody knows how to write {eqn.primitive}")
+    if not self._inlining:
+        self.origin = (self.name_stack, eqn)
+    self.primitive = eqn.primitive
+    out_avals = [v.aval for v in eqn.outvars]
+    in_avals = []
+    names = []
+    for atom in eqn.invars:
+        if eqn.primitive in rank_polymorphic:
+            shape = out_avals[0].shape
+            names.append(self.read_spread(atom, env, shape))
+            in_avals.append(with_shape(atom.aval, shape))
+        else:
+            names.append(self.read(atom, env))
+            in_avals.append(atom.aval)
+    self.avals_in, self.avals_out = in_avals, out_avals
+    results = rule(self, *names, **eqn.params)
+    if not eqn.primitive.multiple_results:
+        results = [results]
+    for var, name in zip(eqn.outvars, results, strict=False):
+        env[var] = name
+
+
+@also_right("04.3", "operands by a helper", target="LoweringContext.lower_jaxpr")
+def jaxpr_with_loops(self, jaxpr, args):
+    env = {}
+    for var, name in zip(jaxpr.invars, args, strict=False):
+        env[var] = name
+    env |= {v: self.array_constant(x, v.aval) for v, x in zip(jaxpr.constvars, jaxpr.consts, strict=False)}
+    for eqn in jaxpr.eqns:
+        self.lower_equation(eqn, env)
+    results = []
+    for atom in jaxpr.outvars:
+        results.append(self.read(atom, env))
+    return results
+
+
+@also_right("04.3", "constants first", target="LoweringContext.lower_jaxpr")
+def constants_first(self, jaxpr, args):
+    consts = [self.array_constant(x, var.aval) for x, var in zip(jaxpr.consts, jaxpr.constvars, strict=False)]
+    env = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *args], strict=False))
+    [self.lower_equation(eqn, env) for eqn in jaxpr.eqns]
+    return [env[a] if isinstance(a, Var) else self.read(a, env) for a in jaxpr.outvars]
+
+
+@also_right("04.4", "part by part")
+def part_by_part(ctx, lhs, rhs, *, dimension_numbers, precision, preferred_element_type):
+    a, b = ctx.avals_in
+    product = ctx.avals_out[0]
+    a_dtype, b_dtype, dtype, algorithm = dtypes_computed_with(
+        ctx.module.platform, a.dtype, b.dtype, product.dtype, precision
+    )
+    lhs = ctx.convert(lhs, a, a_dtype)
+    rhs = ctx.convert(rhs, b, b_dtype)
+    contract, batch = dimension_numbers
+    parts = [f"stablehlo.dot_general {lhs}, {rhs}"]
+    if batch[0]:
+        parts.append(f"batching_dims = [{', '.join(map(str, batch[0]))}] x [{', '.join(map(str, batch[1]))}]")
+    parts.append(f"contracting_dims = {list(contract[0])} x {list(contract[1])}")
+    parts.append("precision = [" + ", ".join(str(p) for p in precision_pair(precision)) + "]" + algorithm)
+    wide = product.update(dtype=dtype)
+    name = ctx.emit_op(", ".join(parts), [a.update(dtype=a_dtype), b.update(dtype=b_dtype)], wide)
+    return ctx.convert(name, wide, product.dtype)
+
+
+@also_right("04.4", "with a format")
+def with_a_format(ctx, lhs, rhs, *, dimension_numbers, precision, preferred_element_type):
+    left, right = ctx.avals_in
+    out = ctx.avals_out[0]
+    *wanted, algorithm = dtypes_computed_with(ctx.module.platform, left.dtype, right.dtype, out.dtype, precision)
+    lhs, rhs = (ctx.convert(n, aval, dtype) for n, aval, dtype in zip((lhs, rhs), (left, right), wanted, strict=False))
+    avals = [aval.update(dtype=dtype) for aval, dtype in zip((left, right, out), wanted, strict=False)]
+    (lc, rc), (lb, rb) = dimension_numbers
+    p, q = precision_pair(precision)
+    text = "stablehlo.dot_general {}, {}{}, contracting_dims = {} x {}, precision = [{}, {}]{}".format(
+        lhs, rhs, f", batching_dims = {list(lb)} x {list(rb)}" if len(lb) else "", list(lc), list(rc), p, q, algorithm
+    )
+    result = ctx.emit_op(text, avals[:2], avals[2])
+    return ctx.convert(result, avals[2], out.dtype)
+
+
+@also_right("04.5", "case by case", target="max_identity")
+def identity_case_by_case(dtype):
+    if np.dtype(dtype) == np.bool_:
+        return np.array(False)
+    if dtypes.issubdtype(dtype, np.integer):
+        return np.array(dtypes.iinfo(dtype).min, dtype)
+    if dtypes.supports_inf(dtype):
+        return np.array(float("-inf"), dtype)
+    return np.array(dtypes.finfo(dtype).min, dtype)
+
+
+@also_right("04.5", "case by case", target="emit_reduce")
+def reduce_with_a_region(ctx, operands, inits, axes, avals_out, reducer):
+    n = len(operands)
+    scalars = [a.update(shape=()) for a in avals_out]
+
+    def region(*names):
+        return [(name, aval) for name, aval in zip(reducer(*names), scalars, strict=False)]
+
+    inputs = ", ".join(map(type_of, [*ctx.avals_in[:n], *scalars]))
+    outputs = ", ".join(map(type_of, avals_out))
+    head = f'"stablehlo.reduce"({", ".join(list(operands) + list(inits))}) <{{dimensions = {integer_array(axes)}}}>'
+    return ctx.emit_regions(head, [(scalars + scalars, region)], f"({inputs}) -> ({outputs})", n)
+
+
+@also_right("04.5", "from the operands", target="emit_reduce")
+def reduce_from_the_operands(ctx, operands, inits, axes, avals_out, reducer):
+    count = len(operands)
+    arrays = list(ctx.avals_in)[:count]
+    scalars = [a.update(shape=()) for a in avals_out]
+    signature = "({}) -> ({})".format(
+        ", ".join(type_of(a) for a in arrays + scalars), ", ".join(type_of(a) for a in avals_out)
+    )
+    names = ", ".join((*operands, *inits))
+    operation = '"stablehlo.reduce"(' + names + ") <{dimensions = " + integer_array(axes) + "}>"
+    return ctx.emit_regions(
+        operation, [([*scalars, *scalars], lambda *xs: list(zip(reducer(*xs), scalars, strict=False)))], signature, count
+    )
+
+
+@also_right("04.6", "in small steps", target="lower_function")
+def function_in_small_steps(module, name, jaxpr, name_stack):
+    symbol = module.symbol(name)
+    function = Function(module, symbol, "private", ordered_effects(jaxpr.effects))
+    args = []
+    for i, var in enumerate(jaxpr.invars):
+        args.append(f"%arg{i}")
+        function.arguments.append(f"%arg{i}: {type_of(var.aval)}")
+    function.results = [type_of(x.aval) for x in jaxpr.outvars]
+    context = LoweringContext(function, name_stack)
+    write_body(context, jaxpr, args)
+    module.functions.append(function)
+    return function
+
+
+@also_right("04.6", "in small steps", target="LoweringContext.call_jaxpr")
+def call_in_small_steps(self, name, jaxpr, args):
+    known = self.module.function_of_jaxpr
+    if (name, jaxpr) not in known:
+        known[name, jaxpr] = lower_function(self.module, name, jaxpr, self.name_stack + f"/jit({name})")
+    function = known[name, jaxpr]
+    operands = [self.tokens[e] for e in function.ordered]
+    for key, (_, kind) in function.hoisted.items():
+        operands.append(self.function.take_hoisted(key, kind))
+    operands += args
+    return self.take_tokens(function.ordered, self.emit_call(function, operands, jaxpr.in_avals))
+
+
+@also_right("04.6", "tries first", target="LoweringContext.call_jaxpr")
+def call_tries_first(self, name, jaxpr, args):
+    try:
+        function = self.module.function_of_jaxpr[name, jaxpr]
+    except KeyError:
+        function = lower_function(self.module, name, jaxpr, "/".join([self.name_stack, f"jit({name})"]))
+        self.module.function_of_jaxpr[name, jaxpr] = function
+    large = [self.function.take_hoisted(k, v[1]) for k, v in function.hoisted.items()]
+    tokens = [self.tokens[effect] for effect in function.ordered]
+    results = self.emit_call(function, tokens + large + list(args), jaxpr.in_avals)
+    return self.take_tokens(function.ordered, results)

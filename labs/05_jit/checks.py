@@ -115,6 +115,19 @@ def forms(jk, rng):
     return [len(key) for key in keys], [key[0] is options for key in keys], keys[0][1] is keys[1][-2]
 
 
+@check(
+    "05.1",
+    "The dispatcher looks a call up by the same key: its parts have their places, and the keys of the leaves are the last.",
+)
+def order_of_parts(jk, rng):
+    g = jk.jit(lambda x, n, y: x, static_argnums=1)
+    arguments, tree, keys = g._jitted.signature((floats(rng, 2), int(rng.integers(9)), (1.0, 2.0)), {})
+    options, statics = module(jk, "base.config").local.state.key, jk.signature.api_util.static_key(arguments.statics)
+    key = g._jitted.key_of_call(arguments, tree, keys)
+    parts = (options, tree, statics, *keys)
+    return [any(part is p or part == p for p in parts[i : i + 1]) for i, part in enumerate(key)]
+
+
 # --- 05.2 Trace once --------------------------------------------------------------------------------------------------
 
 
@@ -221,6 +234,44 @@ def recursion(jk, rng):
     return raised(f.trace, floats(rng, 3), parts=["while it is traced"]), len(log)
 
 
+@check(
+    "05.2",
+    "Whether it was traced now is told: a trace that was found is none.",
+)
+def traced_now(jk, rng):
+    f = jk.jit(logged([]))
+    n = int(rng.integers(2, 9))
+    found = []
+    for size in (n, n, n + 1, n):
+        arguments, tree, avals = f._jitted.signature((floats(rng, size),), {})
+        found.append(f._jitted.traced(arguments, tree, avals, ("args[0]",))[1])
+    return found
+
+
+class Lock:
+    """Stands for a lock, and counts how often somebody had it."""
+
+    def __init__(self):
+        self.is_held, self.count = False, 0
+
+    def __enter__(self):
+        self.is_held, self.count = True, self.count + 1
+
+    def __exit__(self, *error):
+        self.is_held = False
+
+
+@check("05.2", "The table of all caches is used under its lock.")
+def locked(jk, rng):
+    caches = module(jk, "pjit.compilation_cache")
+    kept, lock = caches._caches_lock, Lock()
+    caches._caches_lock = lock
+    try:
+        return caches.cache_of(lambda: rng) is None, lock.count > 0
+    finally:
+        caches._caches_lock = kept
+
+
 # --- 05.3 A bounded memory --------------------------------------------------------------------------------------------
 
 
@@ -308,7 +359,8 @@ def crowded(jk, rng):
     small, large = Entries(jk), Entries(jk)
     size = 2 * int(rng.integers(50, 90))
     found = []
-    with limited(jk, 9):
+    least = module(jk, "pjit.compilation_cache").EXACT_LRU_SIZE
+    with limited(jk, least):
         small.insert(1)
     with limited(jk, size):
         for key in range(size):
@@ -338,6 +390,22 @@ def failures(jk, rng):
     entries.table.remember_failure((key,))
     entries.insert(key)
     return len(entries.table.failed), len(entries.table.signatures())
+
+
+@check("05.3", "Entries and records are changed under the table's lock.")
+def under_the_lock(jk, rng):
+    entries, key, lock = Entries(jk), int(rng.integers(9)), Lock()
+    seen = []
+
+    class Watched(type(entries.table.entries)):
+        def __setitem__(self, key, value):
+            seen.append(lock.is_held)
+            super().__setitem__(key, value)
+
+    entries.table.lock, entries.table.entries = lock, Watched()
+    entries.insert(key, key + 1)
+    entries.touch(key)
+    return all(seen), len(seen) >= 2, entries.keys()
 
 
 # --- 05.4 A miss ------------------------------------------------------------------------------------------------------
@@ -414,6 +482,53 @@ def traced_before(jk, rng):
     f = jk.jit(lambda x: x + x)
     f.trace(x)
     return run(jk, f, (x,)), [(miss.reason, miss.traced, miss.compiled) for miss in jk.explain(f).misses]
+
+
+@check(
+    "05.4",
+    "A program is found by its jaxpr, by what is donated, and by where it runs.",
+)
+def places_of_executables(jk, rng):
+    f = jk.jit(lambda x: x * 2, donate_argnums=0)
+    x = jk.device_put(floats(rng, int(rng.integers(2, 9))))
+    f(x)
+    [slot] = f._jitted.table.executables
+    jaxpr, donated, placement = slot
+    return type(jaxpr).__name__, donated, type(placement).__name__, x.is_deleted()
+
+
+@check(
+    "05.4",
+    "What fails to compile is not in the table, and the next call tries again.",
+)
+def failed_compilations(jk, rng):
+    jitted = module(jk, "pjit.jitted")
+    f, x = jk.jit(lambda x: x * 2), floats(rng, 3)
+    compile_program, word = jitted.compile_program, f"no {rng.integers(99)}"
+
+    def refuses(*args):
+        raise ValueError(word)
+
+    jitted.compile_program = refuses
+    try:
+        refused = raised(f, x, parts=[word])
+    finally:
+        jitted.compile_program = compile_program
+    return refused, f._cache_size(), len(f._jitted.table.executables), f(x)
+
+
+@check(
+    "05.4",
+    "With the option `debug_key_reuse`, what the entry runs looks after the random keys.",
+)
+def key_reuse(jk, rng):
+    f = jk.jit(lambda key: jk.random.normal(key, (2,)))
+    with jk.debug_key_reuse(True):
+        key = jk.random.key(int(rng.integers(99)))
+        f(key)
+        watched = type(raised(f, key)).__name__
+    key = jk.random.key(1)
+    return watched, (f(key) == f(key)).all()
 
 
 # --- 05.5 Why did it miss? --------------------------------------------------------------------------------------------
@@ -506,7 +621,29 @@ def places(jk, rng):
     on_host, calls = module(jk, "runtime").on_host, module(jk, "misses.record")
     a, b = aval(jk, int(rng.integers(2, 9))), aval(jk, dtype="int32")
     pairs = [("x", on_host(a), a), ("y", a, a), ("z", a, on_host(a)), ("u", on_host(a), b), ("v", a, b)]
-    return [(change.kind, change.name) for change in calls.changed_leaves(pairs)]
+    return told(calls.changed_leaves(pairs), pairs)
+
+
+def told(changes, leaves):
+    """Changes as plain data: which of the two keys of its leaf stands on which side."""
+    keys = {name: (before, now) for name, before, now in leaves}
+    return [(c.kind, c.name, keys[c.name].index(c.before), keys[c.name].index(c.now), c.size) for c in changes]
+
+
+@check(
+    "05.5",
+    "A value that has to be on a device differs when it has to be on another one, or when it may be anywhere.",
+    against=["where a value is does not matter"],
+)
+def devices(jk, rng):
+    runtime, calls = module(jk, "runtime"), module(jk, "misses.record")
+    a, b = aval(jk, int(rng.integers(2, 9))), aval(jk, dtype="int32")
+    here, again, there = runtime.Placed(a, "here"), runtime.Placed(a, "here"), runtime.Placed(a, "there")
+    leaves = [
+        ("x", a, here), ("y", here, a), ("z", here, there), ("u", here, again), ("v", b, here),
+        ("w", here, runtime.on_host(a)), ("s", runtime.Placed(b, "here"), here),
+    ]  # fmt: skip
+    return told(calls.changed_leaves(leaves), leaves)
 
 
 # --- 05.6 A jit in a jit ----------------------------------------------------------------------------------------------
@@ -542,7 +679,7 @@ def closed_over_tracers(jk, rng):
     table = floats(rng, 3)
 
     def outer(x, y):
-        return jk.jit(lambda z: z * y - x + table)(x)
+        return jk.jit(lambda z: z * y - x + table)(x), jk.jit(lambda z: (z + table) * y)(x)
 
     return jk.make_jaxpr(outer)(table, 1.0)
 
@@ -572,6 +709,15 @@ def donated(jk, rng):
 
     eqn = jk.make_jaxpr(outer)(x, x).eqns[0]
     return eqn.params["donated_invars"], len(eqn.invars)
+
+
+@check("05.6", "Where results are to be placed is for the outermost `jit` to say: a nested one refuses.")
+def placed(jk, rng):
+    def stays_here(x):
+        return x * 2
+
+    inner = jk.jit(stays_here, out_shardings=jk.sharding.SingleDeviceSharding(jk.devices()[0]))
+    return raised(jk.make_jaxpr(inner), float(rng.normal()), parts=["stays_here"])
 
 
 @check(

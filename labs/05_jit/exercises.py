@@ -183,7 +183,7 @@ class Jitted:
         donated is kept in the equation: `donated_leaves`, or False for each when there are none.
 
         Raises:
-          NotImplementedError: `jit` was told where arguments or results are to be placed.
+          NotImplementedError: `jit` was told where arguments or results are to be placed. It names the function.
         """
         raise NotImplementedError("05.6")
 

@@ -1,6 +1,6 @@
 """Wrong answers to the exercises of lab 05, each with what its author believes."""
 
-from jitkit.kata.mutants import edit, mutant
+from jitkit.kata.mutants import also_right, edit, mutant
 
 # --- 05.1 The key -----------------------------------------------------------------------------------------------------
 
@@ -313,3 +313,244 @@ edit(
     "return tree_unflatten(self.out_tree, jit_p.bind(*self.outer, *leaves, **self.params))",
     "return jit_p.bind(*self.outer, *leaves, **self.params)", target="NestedCall.bind",
 )  # fmt: skip
+
+# --- right answers in other words ---------------------------------------------------------------------------------
+
+
+@also_right("05.1", "by adding tuples", target="Traceable.trace_key")
+def trace_key_by_adding(self, arguments, tree, avals):
+    head = config.local.state.options, tree, api_util.static_key(arguments.statics)
+    return head + tuple(avals)
+
+
+@also_right("05.1", "by adding tuples", target="Jitted.key_of_call")
+def key_by_adding(self, arguments, tree, keys):
+    key = [config.local.state.key]
+    if arguments.statics or flat_tree(len(keys)) is not tree:
+        key += [tree, api_util.static_key(arguments.statics)]
+    return tuple(key + list(keys))
+
+
+@also_right("05.1", "in another order", target="Traceable.trace_key")
+def trace_key_in_another_order(self, arguments, tree, avals):
+    return (tree, config.local.state.options, tuple(avals), api_util.static_key(arguments.statics))
+
+
+@also_right("05.2", "the shortest way out", target="Traceable.traced")
+def looks_then_traces(self, arguments, tree, avals, names):
+    key = self.trace_key(arguments, tree, avals)
+    if key in self.cache.traces:
+        found = self.cache.traces[key]
+        if found.is_current():
+            return found, False
+    with self.cache.tracing(key, self.name):
+        new = self.trace_now(arguments, tree, avals, names)
+    self.cache.remember_trace(key, new)
+    return new, True
+
+
+@also_right("05.2", "the shortest way out", target="cache_of")
+def cache_by_trying(fun):
+    with _caches_lock:
+        try:
+            return _caches[fun]
+        except KeyError:
+            cache = FunctionCache()
+            _caches[fun] = cache
+            return cache
+        except TypeError:
+            return FunctionCache()
+
+
+@also_right("05.2", "setdefault", target="cache_of")
+def cache_by_setdefault(fun):
+    new = FunctionCache()
+    with _caches_lock:
+        try:
+            return _caches.setdefault(fun, new)
+        except TypeError:
+            return new
+
+
+@also_right("05.3", "counts what is too many", target="Table.insert")
+def counts_what_is_too_many(self, key, entry, record):
+    limit = config.value("jit_cache_size")
+    if limit < 1:
+        limit = 1
+    with self.lock:
+        if key in self.failed:
+            del self.failed[key]
+        self.entries[key] = entry
+        self.records[key] = record
+        for oldest in list(self.entries)[: max(0, len(self.entries) - limit)]:
+            self.entries.pop(oldest)
+            self.records.pop(oldest)
+        if limit <= EXACT_LRU_SIZE or len(self.entries) > limit // 2:
+            self.crowded = True
+        else:
+            self.crowded = False
+        if len(self.executables) > limit:
+            self.drop_unused_executables()
+
+
+@also_right("05.3", "counts what is too many", target="Table.touch")
+def touch_if_there(self, key, entry):
+    with self.lock:
+        if key in self.entries:
+            del self.entries[key]
+            self.entries[key] = entry
+
+
+@also_right("05.3", "takes it out, and puts it in again", target="Table.insert")
+def takes_out_and_puts_in(self, key, entry, record):
+    limit = max(config.value("jit_cache_size"), 1)
+    with self.lock:
+        self.failed.pop(key, None)
+        for table, value in ((self.entries, entry), (self.records, record)):
+            table.pop(key, None)
+            table[key] = value
+        while len(self.entries) > limit:
+            first, *_ = self.entries
+            self.entries.pop(first)
+            del self.records[first]
+        if limit > EXACT_LRU_SIZE:
+            self.crowded = len(self.entries) > limit // 2
+        else:
+            self.crowded = True
+        if len(self.executables) > limit:
+            self.drop_unused_executables()
+
+
+@also_right("05.4", "stage by stage", target="Jitted.make_entry")
+def stage_by_stage(self, start, key, arguments, tree, keys):
+    avals = avals_of(keys)
+    names = api_util.argument_names(self.fun, arguments)
+    traced, traced_now = self.traced(arguments, tree, avals, names)
+    donated = self.donated(arguments)
+    program = self.program(traced, tree, donated)
+    placement = self.placement(keys, arguments, traced, avals, names)
+    executable, compiled_now = self.compiled(program, placement)
+    entry = Entry(executable, traced.out_tree, keys)
+    if config.local.state.options.debug_key_reuse:
+        entry.run = key_reuse.checked(entry.run, traced.jaxpr, "jit-compiled function")
+    record = self.note_miss(start, arguments, tree, keys, names, traced_now, compiled_now)
+    self.table.insert(key, entry, record)
+    return entry
+
+
+@also_right("05.4", "stage by stage", target="Jitted.compiled")
+def compiled_by_trying(self, program, placement):
+    slot = program.jaxpr, program.donated, placement
+    try:
+        return self.table.executables[slot], False
+    except KeyError:
+        self.table.executables[slot] = made = compile_program(program, placement)
+        return made, True
+
+
+@also_right("05.4", "with `in`", target="Jitted.compiled")
+def compiled_with_in(self, program, placement):
+    known = self.table.executables
+    slot = (program.jaxpr, program.donated, placement)
+    is_new = slot not in known
+    if is_new:
+        known[slot] = compile_program(program, placement)
+    return known[slot], is_new
+
+
+@also_right("05.5", "type and place apart", target="changed_leaves")
+def type_and_place_apart(leaves):
+    for path, before, now in leaves:
+        old_type, new_type = aval_of(before), aval_of(now)
+        same = old_type is new_type
+        if not same:
+            kinds = kinds_of_types(old_type, new_type)
+            yield Change(kinds[0], path, before, now, len(kinds))
+        placed = [isinstance(k, Placed) for k in (before, now)]
+        if any(placed):
+            if sharding_of(before) != sharding_of(now):
+                yield Change("device", path, before, now)
+            continue
+        if same and isinstance(before, OnHost) is not isinstance(now, OnHost):
+            yield Change("host", path, before, now)
+
+
+@also_right("05.5", "type and place apart", target="distance")
+def distance_by_weight(old, new, weight):
+    found = list(changes(old, new, weight))
+    return tuple(
+        sum(c.size for c in found if c.weight == w) for w in range(TRACES, weight - 1, -1)
+    )
+
+
+@also_right("05.5", "type and place apart", target="closest")
+def closest_with_min(records, record, weight):
+    found = []
+    for candidate in latest_first(records, record):
+        counts = distance(candidate, record, weight)
+        found.append((counts, candidate))
+        if not any(counts):
+            break
+    if not found:
+        return None, ()
+    counts, nearest = min(found, key=lambda pair: pair[0])
+    return nearest, counts
+
+
+@also_right("05.5", "with a table of counts", target="distance")
+def distance_with_a_table(old, new, weight):
+    counts = dict.fromkeys(range(weight, TRACES + 1), 0)
+    for change in changes(old, new, weight):
+        counts[change.weight] += change.size
+    return tuple(counts[w] for w in sorted(counts, reverse=True))
+
+
+@also_right("05.6", "step by step", target="Jitted.nested_call")
+def nested_step_by_step(self, args, kwargs):
+    if self.is_placed:
+        raise NotImplementedError(f"{self.name}: shardings belong to the outermost jit")
+    arguments, tree, avals = self.signature(args, kwargs)
+    donated = api_util.donated_leaves(self.options.spec, arguments)
+    if not donated:
+        donated = tuple(False for _ in avals)
+    traced = self.traced_alone(arguments, tree, avals)
+    options = self.options
+    call = NestedCall(traced, donated, options.inline, options.keep_unused, self.name)
+    self.table.remember_nested(self.trace_key(arguments, tree, avals), call)
+    return call
+
+
+@also_right("05.6", "step by step", target="NestedCall.__init__")
+def init_step_by_step(self, traced, donated, inline, keep_unused, name):
+    jaxpr, outer = traced.jaxpr, ()
+    if [c for c in jaxpr.consts if isinstance(c, Tracer)]:
+        outer = tuple(jaxpr.consts)
+        jaxpr = convert_constvars_jaxpr(jaxpr)
+    self.outer = outer
+    self.out_tree = traced.out_tree
+    self.inline = inline
+    self.params = dict(
+        donated_invars=tuple([False] * len(outer)) + tuple(donated),
+        inline=inline,
+        jaxpr=jaxpr,
+        keep_unused=keep_unused,
+        name=name,
+    )
+
+
+@also_right("05.6", "step by step", target="NestedCall.bind")
+def bind_step_by_step(self, leaves):
+    if self.inline is Inline.JAX_EARLY:
+        results = self.bind_inline(leaves)
+    else:
+        results = jit_p.bind(*[*self.outer, *leaves], **self.params)
+    return tree_unflatten(self.out_tree, results)
+
+
+@also_right("05.6", "an expression each", target="NestedCall.bind")
+def bind_in_an_expression(self, leaves):
+    early = self.inline is Inline.JAX_EARLY
+    return tree_unflatten(
+        self.out_tree,
+        self.bind_inline(leaves) if early else jit_p.bind(*(*self.outer, *leaves), **self.params),
+    )

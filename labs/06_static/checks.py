@@ -6,7 +6,7 @@ import inspect
 
 import numpy as np
 
-from jitkit.kata.checking import check, raised
+from jitkit.kata.checking import Unordered, check, raised
 
 
 def plain(x, y, n, m=1):
@@ -19,6 +19,10 @@ def every_kind(a, b, /, c, d, *, e, f=1):
 
 def any_number(x, *args, n=1):
     return x
+
+
+def only_collected(*args, **options):
+    return args
 
 
 def any_name(x, /, y, **options):
@@ -34,7 +38,9 @@ def some(rng, count, size):
 
 
 def inferred(jk, function, nums, names):
-    return jk.signature.argument_spec.infer_missing(inspect.signature(function), nums, names)
+    """What was given, as it is, and what was inferred, in any order."""
+    both = jk.signature.argument_spec.infer_missing(inspect.signature(function), nums, names)
+    return [part if given is not None else Unordered(part) for given, part in zip((nums, names), both, strict=True)]
 
 
 @check(
@@ -64,6 +70,8 @@ def positions_from_names(jk, rng):
 def both_given(jk, rng):
     (i,), (j,) = some(rng, 4, 1), some(rng, 4, 1)
     return (
+        inferred(jk, plain, (7, 4), None),
+        inferred(jk, only_collected, (-1,), None),
         inferred(jk, plain, (i,), ("xynm"[j],)),
         inferred(jk, plain, (), ("n",)),
         inferred(jk, plain, (i,), ()),
@@ -117,8 +125,9 @@ def positions_out_of_range(jk, rng):
     beyond, before = 4 + int(rng.integers(5)), -5 - int(rng.integers(5))
     parts = ["has static_argnums=", "only accepts 4 positional arguments"]
     return [
-        checked(jk, plain, "static_argnums", (i,), *parts)
+        checked(jk, plain, "static_argnums", entries, *parts)
         for i in (beyond, before, int(rng.integers(4)), -1 - int(rng.integers(4)))
+        for entries in ((i,), (0, i), (i, 1))
     ]
 
 
@@ -148,7 +157,10 @@ def keyword_only(jk, rng):
 )
 def unknown_names(jk, rng):
     name = f"n{int(rng.integers(99))}"
-    refused = checked(jk, plain, "static_argnames", ("n", name), name, "does not take these args")
+    refused = [
+        checked(jk, plain, "donate_argnames", names, *parts, "donate_argnames", "does not take these args")
+        for names, parts in ((("n", name), (name,)), ((name, "other"), (name, "other")))
+    ]
     taken = checked(jk, any_name, "static_argnames", (name,))
     return refused, taken, checked(jk, any_number, "static_argnums", (int(rng.integers(9)), -5))
 
@@ -163,7 +175,8 @@ def positional_only_names(jk, rng):
     return [
         checked(jk, every_kind, "static_argnames", ("c", name), name, "These are positional-only"),
         checked(jk, any_name, "static_argnames", ("x",), "'x'", "These are positional-only"),
-        checked(jk, any_number, "static_argnames", ("args",), "'args'", "These are positional-only"),
+        checked(jk, any_number, "donate_argnames", ("args",), "'args'", "donate_argnames"),
+        checked(jk, every_kind, "static_argnames", ("a", "b"), "'a'", "'b'", "These are positional-only"),
     ]
 
 
@@ -213,7 +226,8 @@ def places(jk, rng):
 def static_keywords(jk, rng):
     n, m = (int(k) for k in rng.integers(999, size=2))
     arguments = jk.signature.api_util.split_call(spec(jk, (), ("n",)), (1.0,), {"n": n, "m": m})
-    return split(jk, (), ("n",), 1.0, n=n, m=m), arguments.merged_with(["x"], {"m": "tracer"})
+    several = split(jk, (9, 1, 8), ("n",), *range(10), n=n, m=m, a=1, b=2)
+    return split(jk, (), ("n",), 1.0, n=n, m=m), arguments.merged_with(["x"], {"m": "tracer"}), several
 
 
 @check(
@@ -248,9 +262,8 @@ def left_out(jk, rng):
 def from_the_end(jk, rng):
     n = int(rng.integers(999))
     calls = [split(jk, (-2,), (), *range(n, n + count)) for count in (2, 3, 5)]
-    return calls, raised(
-        split, jk, (-2,), (), n, parts=["greater than or equal to -len(args)", "got value -2"]
-    )
+    parts = ["greater than or equal to -len(args)", "got value -2"]
+    return calls, [raised(split, jk, nums, (), n, parts=parts) for nums in ((-2,), (0, -2), (-2, -1))]
 
 
 # --- 06.4 Values in a key -----------------------------------------------------------------------------------------
@@ -297,7 +310,8 @@ def equal_values(jk, rng):
 )
 def equal_of_other_types(jk, rng):
     values = [[1, 1.0, True][i] for i in rng.permutation(3)]
-    equal = [static(jk, values[0]) == static(jk, value) for value in values]
+    equal = [static(jk, a) == static(jk, b) for a in values for b in values]
+    equal += [static(jk, values[0]) == other for other in (values[0], None)]
     keys = [key(jk, (0, values[0])) == key(jk, (0, value)) for value in values]
     return equal, keys, traces(jk, *values, *values)
 
@@ -364,6 +378,7 @@ def places_in_the_key(jk, rng):
         [len(k) for k in keys],
         [keys[i] == keys[j] for i in range(5) for j in range(5)],
         hash(keys[3]) != 0,
+        [part.__name__ if isinstance(part, type) else part for part in keys[3]],
     )
 
 
@@ -399,7 +414,11 @@ def after_static_arguments(jk, rng):
 )
 def collected(jk, rng):
     count, name = int(rng.integers(1, 4)), f"n{int(rng.integers(99))}"
-    return called(jk, any_number, *range(count + 1), n=2), called(jk, any_name, 1, 2, **{name: [3]})
+    both = called(jk, only_collected, *range(count), **{name: [3]})
+    renamed = called(jk, lambda x, *rest, **more: x, *range(count + 1), **{name: 1})
+    of_few = jk.signature.api_util.positional_names(inspect.signature(plain), 2)
+    of_calls = called(jk, any_number, *range(count + 1), n=2), called(jk, any_name, 1, 2, **{name: [3]})
+    return of_calls, both, renamed, of_few
 
 
 @check(

@@ -1,6 +1,6 @@
 """Wrong answers to the exercises of lab 06, each with what its author believes."""
 
-from jitkit.kata.mutants import edit, mutant
+from jitkit.kata.mutants import also_right, edit, mutant
 
 # --- 06.1 Numbers and names ---------------------------------------------------------------------------------------
 
@@ -335,3 +335,218 @@ def needs_a_signature(signature, count):
     names = [p.name for p in parameters if p.kind in POSITIONAL][:count]
     collector = next((p.name for p in parameters if p.kind is inspect.Parameter.VAR_POSITIONAL), "args")
     return names + [f"{collector}[{i}]" for i in range(count - len(names))]
+
+# --- right answers in other words ---------------------------------------------------------------------------------
+
+
+@also_right("06.1", "a loop over the parameters")
+def loops_over_the_parameters(signature, nums, names):
+    kinds = inspect.Parameter
+    parameters = list(signature.parameters.values())
+    takes_all = any(p.kind == kinds.VAR_POSITIONAL for p in parameters)
+    positional = [p for p in parameters if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
+    if nums is not None and not takes_all:
+        nums = tuple(n + len(positional) if n < 0 else n for n in nums)
+    inferred_nums, inferred_names = [], []
+    for i, p in enumerate(positional):
+        if p.kind == kinds.POSITIONAL_OR_KEYWORD:
+            if names is not None and p.name in names:
+                inferred_nums.append(i)
+            if nums is not None and i in nums:
+                inferred_names.append(p.name)
+    if nums is None:
+        nums = tuple(inferred_nums)
+    if names is None:
+        names = tuple(inferred_names)
+    return nums, names
+
+
+@also_right("06.1", "in the order in which they were given")
+def in_the_given_order(signature, nums, names):
+    parameters = list(signature.parameters.values())
+    both = [p.name if p.kind is p.POSITIONAL_OR_KEYWORD else None for p in parameters]
+    if nums is None and names is None:
+        return (), ()
+    if nums is None:
+        return tuple(both.index(name) for name in names if name in both), names
+    if all(p.kind is not p.VAR_POSITIONAL for p in parameters):
+        count = len([p for p in parameters if p.kind in POSITIONAL])
+        nums = tuple([n if n >= 0 else count + n for n in nums])
+    if names is None:
+        names = tuple(both[n] for n in nums if 0 <= n < len(both) and both[n])
+    return nums, names
+
+
+@also_right("06.2", "a bad one is found first", target="check_positions")
+def finds_a_bad_position(fun, signature, nums, what):
+    parameters = signature.parameters.values()
+    if any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters):
+        return
+    count = len([p for p in parameters if p.kind in POSITIONAL])
+    if any(n not in range(-count, count) for n in nums):
+        raise ValueError(
+            f"Jitted function has {what}={nums}, but only accepts {count} positional arguments.\n"
+            f"The function is {name_of(fun)}{signature}."
+        )
+
+
+@also_right("06.2", "a bad one is found first", target="check_names")
+def finds_bad_names(fun, signature, names, what):
+    P = inspect.Parameter
+    kinds = {name: p.kind for name, p in signature.parameters.items()}
+    bad = {n for n in names if n in kinds and kinds[n] in (P.POSITIONAL_ONLY, P.VAR_POSITIONAL)}
+    start = "Jitted function has invalid argnames"
+    if bad:
+        raise ValueError(f"{start} {bad} in {what}. These are positional-only")
+    if P.VAR_KEYWORD in kinds.values():
+        return
+    bad = {n for n in names if n not in kinds or kinds[n] not in KEYWORD}
+    if bad:
+        raise ValueError(
+            f"{start} {bad} in {what}. Function does not take these args.\nThe function is {name_of(fun)}{signature}."
+        )
+
+
+@also_right("06.2", "with sets", target="check_names")
+def names_with_sets(fun, signature, names, what):
+    parameters = signature.parameters.values()
+    forbidden = {p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL)}
+    taken = {p.name for p in parameters if p.kind in KEYWORD}
+    takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    if set(names) & forbidden:
+        raise ValueError(
+            f"Jitted function has invalid argnames {set(names) & forbidden} in {what}. These are positional-only"
+        )
+    if not takes_all and set(names) - taken:
+        raise ValueError(
+            f"Jitted function has invalid argnames {set(names) - taken} in {what}. "
+            f"Function does not take these args.\nThe function is {name_of(fun)}{signature}."
+        )
+
+
+@also_right("06.3", "one pass over the call", target="split_call")
+def one_pass(spec, args, kwargs):
+    count = len(args)
+    low = min(spec.static_argnums, default=0)
+    if low < -count:
+        raise ValueError(
+            "Positional argument indices, e.g. for `static_argnums`, must have value greater than or equal to "
+            f"-len(args) and less than len(args), but got value {low} for len(args) == {count}."
+        )
+    positions = {n if n >= 0 else n + count for n in spec.static_argnums}
+    dynamic, statics = [], []
+    for i, x in enumerate(args):
+        if i in positions:
+            statics.append((i, Static(x)))
+        else:
+            dynamic.append(x)
+    rest = {}
+    for name in kwargs:
+        if name not in spec.static_argnames:
+            rest[name] = kwargs[name]
+    for name in sorted(kwargs):
+        if name in spec.static_argnames:
+            statics.append((name, Static(kwargs[name])))
+    return Arguments(args=tuple(dynamic), kwargs=rest, statics=tuple(statics), arity=count)
+
+
+@also_right("06.3", "one pass over the call", target="Arguments.merged_with")
+def merges_by_inserting(self, args, kwargs):
+    full = list(args)
+    named = dict(kwargs)
+    for where, static in self.statics:
+        if isinstance(where, int):
+            full.insert(where, static.value)
+        else:
+            named[where] = static.value
+    return full, named
+
+
+@also_right("06.3", "with slots", target="Arguments.merged_with")
+def merges_with_slots(self, args, kwargs):
+    hole = object()
+    slots = [hole] * self.arity
+    for where, static in self.statics:
+        if type(where) is int:
+            slots[where] = static.value
+    rest = list(args)
+    full = [rest.pop(0) if slot is hole else slot for slot in slots]
+    return full, {**kwargs, **{w: s.value for w, s in self.statics if isinstance(w, str)}}
+
+
+@also_right("06.4", "the other way about", target="Static.__init__")
+def init_hash_first(self, value):
+    try:
+        hashed = hash(value)
+    except TypeError as problem:
+        raise argument_errors.unhashable_static(value, problem) from problem
+    self.value, self.hash = value, hashed
+
+
+@also_right("06.4", "the other way about", target="Static.__eq__")
+def eq_in_one(self, other):
+    return (
+        isinstance(other, Static) and type(self.value) == type(other.value) and bool(self.value == other.value)
+    )
+
+
+@also_right("06.4", "the other way about", target="static_key")
+def static_key_by_adding(statics):
+    key = ()
+    for where, static in statics:
+        key += (where, type(static.value), static.value)
+    return key
+
+
+@also_right("06.4", "with an iterator", target="static_key")
+def static_key_with_chain(statics):
+    import itertools
+
+    return tuple(itertools.chain.from_iterable((w, s.value.__class__, s.value) for w, s in statics))
+
+
+@also_right("06.5", "case by case", target="argument_names")
+def names_case_by_case(fun, arguments):
+    signature = signature_of(fun)
+    all_names = positional_names(signature, arguments.arity)
+    names = []
+    paths, _ = tree_flatten_with_path((arguments.args, arguments.kwargs))
+    for path, _ in paths:
+        if path[0].idx == 0:
+            name = all_names[list(arguments.dynamic_positions)[path[1].idx]]
+        else:
+            name = keyword_name(signature, path[1].key)
+        names += [name + keystr(path[2:])]
+    return tuple(names)
+
+
+@also_right("06.5", "case by case", target="positional_names")
+def positional_case_by_case(signature, count):
+    names, collector = [], "args"
+    for p in signature.parameters.values() if signature is not None else ():
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
+            names.append(p.name)
+        elif p.kind is p.VAR_POSITIONAL:
+            collector = p.name
+    return [names[i] if i < len(names) else f"{collector}[{i - len(names)}]" for i in range(count)]
+
+
+@also_right("06.5", "case by case", target="keyword_name")
+def keyword_case_by_case(signature, key):
+    collector = "kwargs"
+    if signature is not None:
+        for name, p in signature.parameters.items():
+            if name == key and p.kind in KEYWORD:
+                return name
+            if p.kind is p.VAR_KEYWORD:
+                collector = name
+    return f"{collector}[{key!r}]"
+
+
+@also_right("06.5", "with lists", target="keyword_name")
+def keyword_with_lists(signature, key):
+    parameters = list(signature.parameters.values()) if signature else []
+    if any(p.name == key for p in parameters if p.kind in KEYWORD):
+        return key
+    collectors = [p.name for p in parameters if p.kind == inspect.Parameter.VAR_KEYWORD]
+    return (collectors or ["kwargs"])[0] + "[" + repr(key) + "]"

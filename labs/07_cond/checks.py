@@ -42,7 +42,9 @@ def both_are_traced(jk, rng):
         return lambda x: (traced.append(name), x + 1)[1]
 
     program = jk.make_jaxpr(lambda x: jk.lax.cond(flag, remember("true"), remember("false"), x))(scalar(rng))
-    return traced, program
+    differ = jk.make_jaxpr(lambda x: jk.lax.cond(flag, lambda: 1.0, lambda: 2))
+    names = raised(differ, 1.0, parts=["output of true_fun has type float32[]", "output of false_fun"])
+    return traced, program, names
 
 
 @check(
@@ -104,10 +106,14 @@ def without_jit(jk, rng):
     def remember(name):
         return lambda x: (called.append(name), x)[1]
 
+    def traced(flag):
+        with jk.disable_jit():  # the flag is not known all the same
+            return jk.lax.cond(flag, lambda: 1.0, lambda: 2.0)
+
     with jk.disable_jit():
         for flag in rng.integers(2, size=5):
             jk.lax.cond(bool(flag), remember("true"), remember("false"), 1.0)
-    return called
+    return called, jk.make_jaxpr(traced)(True)
 
 
 # --- 07.2 switch --------------------------------------------------------------------------------------------------
@@ -116,19 +122,43 @@ def without_jit(jk, rng):
 @check(
     "07.2",
     "switch is one equation with a branch for each function.",
-    against=["the index is used as it is"],
 )
 def plain_switch(jk, rng):
     a = float(scalar(rng))
     branches = [lambda x: x * a, lambda x: x - a, jk.numpy.sin]
     n = int(rng.integers(2, 4))
-    return jk.make_jaxpr(lambda i, x: jk.lax.switch(i, branches[:n], x))(1, 1.0)
+    by_keyword = jk.make_jaxpr(lambda i, x: jk.lax.switch(i, branches[:n], operand=x))(1, 1.0)
+    types = raised(
+        jk.make_jaxpr(lambda i: jk.lax.switch(i, [lambda: 1.0, lambda: 2])),
+        0,
+        parts=["output of branch 0 has type float32[]"],
+    )
+    index_types = [within(jk, branches[:n], dtype) for dtype in ("uint8", "int8", "int32")]
+    program = jk.make_jaxpr(lambda i, x: jk.lax.switch(i, branches[:n], x))(1, 1.0)
+    return choices(program), choices(by_keyword), types, index_types
+
+
+def choices(program):
+    """The equations of a program that choose: the type of the index, the branches, and the types of what they get."""
+    chosen = [eqn for eqn in program.eqns if eqn.primitive.name == "cond"]
+    return [(eqn.params["branches"], [atom.aval for atom in eqn.invars]) for eqn in chosen]
+
+
+def within(jk, branches, dtype):
+    """The type of the index in the equation for an index of this type."""
+    program = jk.make_jaxpr(lambda i, x: jk.lax.switch(i, branches, x))(np.dtype(dtype).type(1), 1.0)
+    return next(eqn.invars[0].aval for eqn in program.eqns if eqn.primitive.name == "cond")
 
 
 @check(
     "07.2",
     "An index that is too large means the last branch, and a negative one the first.",
-    against=["a bad index raises", "a negative index counts from the end", "a bad index wraps around"],
+    against=[
+        "the index is used as it is",
+        "a bad index raises",
+        "a negative index counts from the end",
+        "a bad index wraps around",
+    ],
 )
 def out_of_bounds(jk, rng):
     numbers = rng.uniform(1.0, 9.0, size=3).tolist()
@@ -148,7 +178,13 @@ def switch_without_jit(jk, rng):
     with jk.disable_jit():
         for i in (-1, int(rng.integers(5)), 7):
             jk.lax.switch(np.int32(i), branches)
-    return called
+
+    def traced(i):
+        with jk.disable_jit():  # the index is not known all the same
+            return jk.lax.switch(i, [lambda: 1.0, lambda: 2.0])
+
+    program = jk.make_jaxpr(traced)(1)
+    return called, sum(eqn.primitive.name == "cond" for eqn in program.eqns)
 
 
 @check(
@@ -200,6 +236,43 @@ def traced_in_order(jk, rng):
     jk.make_jaxpr(lambda i, x: jk.lax.switch(i, [remember(name) for name in names], x))(0, 1.0)
     jk.make_jaxpr(lambda x: jk.lax.cond(x > 0, remember("true_fun"), remember("false_fun"), x))(1.0)
     return traced
+
+
+@check(
+    "07.3",
+    "Also where the index is known already, all are traced, and must agree: what runs later is one equation.",
+    against=["only the taken branch is traced"],
+)
+def known_index(jk, rng):
+    conditionals, traced = jk.lax.control_flow.conditionals, []
+
+    def remember(name):
+        return lambda x: (traced.append(name), x * 2)[1]
+
+    functions = {f"branch {k}": remember(k) for k in range(int(rng.integers(2, 5)))}
+    kept, received = conditionals.bind_branches, []
+
+    def bind_branches(index, branches, operands):  # nothing is compiled here
+        received.append((len(branches), len(operands), [b.debug_info.traced_for for b in branches]))
+        return [np.float32(0)]
+
+    conditionals.bind_branches = bind_branches
+    try:
+        conditionals.choose("switch", np.int32(1), functions, (np.float32(1),))
+    finally:
+        conditionals.bind_branches = kept
+    return traced, received
+
+
+@check(
+    "07.3",
+    "Arrays that happen to be equal are two; each branch gets both, and uses its own.",
+)
+def equal_constants(jk, rng):
+    table = row(rng)
+    copy = table.copy()
+    program = jk.make_jaxpr(lambda x: jk.lax.cond(x > 0, lambda x: x * table, lambda x: x - copy, x))(1.0)
+    return len(program.eqns[-1].invars), program
 
 
 @check(
@@ -358,7 +431,24 @@ def a_later_branch(jk, rng):
             trace_switch(jk, *same, lambda x: 1), 0, 1.0, parts=["branch 0", f"output of branch{count - 1} has type int32[]"]
         ),
         raised(trace_switch(jk, *same, lambda x: (x,)), 0, 1.0, parts=["structure", f"branch{count - 1}"]),
+        raised(trace_switch(jk, same[0], lambda x: 1, *same), 0, 1.0, parts=["output of branch1 has type int32[]"]),
+        raised(trace_switch(jk, same[0], lambda x: (x,), *same), 0, 1.0, parts=["structure", "branch1"]),
+        raised(trace_switch(jk, same[0], lambda x: 1, lambda x: (x,)), 0, 1.0, parts=["equal output types", "branch1"]),
     ]
+
+
+@check(
+    "07.4",
+    "Every leaf is compared.",
+)
+def every_leaf(jk, rng):
+    n = int(rng.integers(2, 9))
+
+    def first(x):
+        return (x, {"a": x, "b": x})
+
+    others = [lambda x: (x, {"a": x, "b": n}), lambda x: (n, {"a": x, "b": x}), lambda x: (x, {"a": n, "b": x})]
+    return [raised(trace_switch(jk, first, other), 0, 1.0, parts=["equal output types", "int32[]"]) for other in others]
 
 
 # --- 07.5 case ----------------------------------------------------------------------------------------------------
@@ -451,8 +541,26 @@ def ordered(jk, rng):
         tell("after", y)
         return y
 
-    run = jk.jit(f)
+    def other_way(x):
+        return jk.lax.cond(x > 0, lambda x: x, lambda x: (tell("else", x), x * 2)[1], x)
+
+    runs = [jk.jit(f), jk.jit(other_way)]
     for x in (float(scalar(rng)), -float(scalar(rng))):
-        jk.block_until_ready(run(x))
-    jk.effects_barrier()
+        for run in runs:
+            jk.block_until_ready(run(x))
+            jk.effects_barrier()
     return seen
+
+
+@check(
+    "07.5",
+    "The lines of a branch say which branch they are of.",
+)
+def scopes(jk, rng):
+    a = float(scalar(rng))
+
+    def f(i, x):
+        return jk.lax.switch(i, [lambda x: jk.numpy.sin(x * a), jk.numpy.tanh, lambda x: x - a], x)
+
+    text = jk.jit(f).lower(0, 1.0).as_text(debug_info=True)
+    return [f"cond/branch_{i}_fun" in text for i in range(4)]

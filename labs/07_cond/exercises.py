@@ -44,12 +44,12 @@ def cond(
     Args:
       pred: a scalar; a number stands for whether it is not 0 (`truth_of`).
       true_fun, false_fun: functions of the operands, which return trees of one structure and of arrays of the
-        same types. Where they are none, the call may have the old form (`cond_with_two_operands`).
+        same types. Where one is not callable, the call may have the old form (`cond_with_two_operands`).
       operands: trees of arrays. What the functions close over is passed along too.
       operand: a single operand, by keyword (`all_operands`).
 
     Raises:
-      TypeError: `pred` is not a scalar, the functions are none, or return different structures or types.
+      TypeError: `pred` is not a scalar, a function is not callable, or they return different structures or types.
     """
     raise NotImplementedError("07.1")
 

@@ -1,6 +1,7 @@
 """Wrong answers to the exercises of lab 07, each with what its author believes."""
 
-from jitkit.kata.mutants import edit, mutant
+from jitkit.kata.mutants import also_right, edit, mutant
+from jitkit.lax.control_flow.conditionals import NOT_GIVEN
 
 # --- 07.1 cond ----------------------------------------------------------------------------------------------------
 
@@ -265,3 +266,164 @@ edit(
     "ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))",
     "ordered = ordered_effects(branches[0].effects)",
 )
+
+# --- right answers in other words ---------------------------------------------------------------------------------
+
+
+@also_right("07.1", "the functions first")
+def functions_first(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
+    if not (callable(true_fun) and callable(false_fun)):
+        return cond_with_two_operands(pred, true_fun, false_fun, *operands)
+    operands = all_operands(operands, operand)
+    truth = truth_of(pred)
+    is_known = core.is_concrete(truth)
+    if is_known and config.value("disable_jit"):
+        chosen = true_fun if bool(truth) else false_fun
+        return chosen(*operands)
+    functions = dict(true_fun=true_fun, false_fun=false_fun)
+    return choose("cond", convert_element_type(truth, "int32"), functions, operands)
+
+
+@also_right("07.1", "the index first")
+def index_first(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
+    both = {"true_fun": true_fun, "false_fun": false_fun}
+    if not all(map(callable, both.values())):
+        return cond_with_two_operands(pred, true_fun, false_fun, *operands)
+    args = all_operands(operands, operand)
+    index = convert_element_type(truth_of(pred), np.int32)
+    if config.local.state.options.disable_jit and core.is_concrete(index):
+        return [false_fun, true_fun][int(index)](*args)
+    return choose("cond", index, both, args)
+
+
+@also_right("07.2", "clamped before it is converted")
+def clamps_before_it_converts(index, branches, *operands, operand=NOT_GIVEN):
+    from jitkit.core.dtypes import dtype
+
+    if not all(callable(b) for b in branches):
+        raise TypeError("a branch is no function")
+    operands = all_operands(operands, operand)
+    check_index(index)
+    if not len(branches):
+        raise ValueError("there must be a branch")
+    if len(branches) == 1:
+        return branches[0](*operands)
+    own = dtype(index)
+    if own == np.int32:
+        index = clamp(np.int32(0), index, np.int32(len(branches) - 1))
+    else:
+        bounds = (np.array(0, own), np.array(len(branches) - 1, own))
+        index = convert_element_type(clamp(bounds[0], index, bounds[1]), np.int32)
+    if config.value("disable_jit") and core.is_concrete(index):
+        return branches[int(index)](*operands)
+    return choose("switch", index, {f"branch {i}": b for i, b in enumerate(branches)}, operands)
+
+
+@also_right("07.2", "Python's way first")
+def pythons_way_first(index, branches, *operands, operand=NOT_GIVEN):
+    branches = list(branches)
+    for branch in branches:
+        if not callable(branch):
+            raise TypeError("lax.switch wants functions")
+    args = all_operands(operands, operand)
+    check_index(index)
+    match branches:
+        case []:
+            raise ValueError("no branches")
+        case [only]:
+            return only(*args)
+    if config.value("disable_jit") and core.is_concrete(index):
+        return branches[min(max(int(index), 0), len(branches) - 1)](*args)
+    names = [f"branch {i}" for i in range(len(branches))]
+    last = np.int32(len(branches) - 1)
+    within = clamp(np.int32(0), convert_element_type(index, np.int32), last)
+    return choose("switch", within, dict(zip(names, branches, strict=False)), args)
+
+
+@also_right("07.3", "constants in a loop")
+def constants_in_a_loop(what, index, functions, operands):
+    leaves, tree = tree_flatten(operands)
+    names = list(functions)
+    bodies, traced = [], []
+    for name in names:
+        bodies.append(Body(functions[name], functions[name], what))
+        traced.append(trace_body(bodies[-1], tree, avals_of(leaves)))
+    check_branches(what, names, bodies, traced)
+    consts, ids = [], set()
+    for t in traced:
+        for const in t.consts:
+            if id(const) not in ids:
+                ids.add(id(const))
+                consts.append(const)
+    branches = []
+    for k in range(len(traced)):
+        branches.append(with_consts_of_all(traced[k], k, traced, consts))
+    if what == "cond":
+        branches = branches[::-1]
+    return tree_unflatten(traced[-1].out_tree, bind_branches(index, branches, consts + leaves))
+
+
+@also_right("07.3", "constants by comparing")
+def constants_by_comparing(what, index, functions, operands):
+    flat, in_tree = tree_flatten(operands)
+    bodies = {name: Body(f, f, what) for name, f in functions.items()}
+    traced = tuple(trace_body(body, in_tree, avals_of(flat)) for body in bodies.values())
+    check_branches(what, tuple(bodies), tuple(bodies.values()), traced)
+    consts = []
+    for x in (c for t in traced for c in t.consts):
+        if not any(x is known for known in consts):
+            consts.append(x)
+    branches = [with_consts_of_all(t, k, traced, consts) for k, t in enumerate(traced)]
+    in_order = list(reversed(branches)) if what == "cond" else branches
+    return tree_unflatten(traced[0].out_tree, bind_branches(index, in_order, (*consts, *flat)))
+
+
+@also_right("07.4", "by index")
+def by_index(what, names, bodies, traced):
+    for i in range(1, len(traced)):
+        if traced[i].out_tree != traced[0].out_tree:
+            raise structure_error(what, i, names, bodies, traced)
+        for one, two in zip(traced[0].jaxpr.outvars, traced[i].jaxpr.outvars, strict=False):
+            if not same_type(one.aval, two.aval):
+                raise type_error(what, i, names, bodies, traced)
+
+
+@also_right("07.4", "the reason first")
+def reason_first(what, names, bodies, traced):
+    first, *others = traced
+    for i, other in enumerate(others, 1):
+        error = None
+        if not (first.out_tree == other.out_tree):
+            error = structure_error
+        elif [1 for a, b in zip(other.jaxpr.out_avals, first.jaxpr.out_avals, strict=False) if not same_type(a, b)]:
+            error = type_error
+        if error is not None:
+            raise error(what, i, names, bodies, traced)
+
+
+@also_right("07.5", "region by region")
+def region_by_region(ctx, index, *args, branches):
+    effects = no_effects
+    for branch in branches:
+        effects |= branch.effects
+    ordered = ordered_effects(effects)
+    results = [type_of(abstract_token) for _ in ordered] + [type_of(aval) for aval in ctx.avals_out]
+    regions = []
+    for i, branch in enumerate(branches):
+        regions.append(([], region_of(ctx, branch, args, f"cond/branch_{i}_fun", ordered)))
+    signature = f"({type_of(ctx.avals_in[0])}) -> ({', '.join(results)})"
+    names = ctx.emit_regions(f'"stablehlo.case"({index})', regions, signature, len(results))
+    return ctx.take_tokens(ordered, names)
+
+
+@also_right("07.5", "effects as a set of all")
+def effects_as_a_set(ctx, index, *args, branches):
+    ordered = ordered_effects(frozenset(e for b in branches for e in b.effects))
+    avals = [*[abstract_token] * len(ordered), *ctx.avals_out]
+    outs = ctx.emit_regions(
+        '"stablehlo.case"(%s)' % index,
+        [([], region_of(ctx, b, args, "cond/branch_%d_fun" % i, ordered)) for i, b in enumerate(branches)],
+        "(tensor<i32>) -> (%s)" % ", ".join(type_of(a) for a in avals),
+        len(avals),
+    )
+    return ctx.take_tokens(ordered, outs)

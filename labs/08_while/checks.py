@@ -70,8 +70,9 @@ def traced_once(jk, rng):
         called.append("body")
         return v + 1
 
-    jk.make_jaxpr(lambda n: jk.lax.while_loop(more, step, n))(np.int32(rng.integers(9)))
-    return called
+    program = jk.make_jaxpr(lambda n: jk.lax.while_loop(more, step, n))(np.int32(rng.integers(9)))
+    traced_for = [program.eqns[0].params[name].debug_info.traced_for for name in ("cond_jaxpr", "body_jaxpr")]
+    return called, traced_for
 
 
 @check(
@@ -267,7 +268,7 @@ def after_the_constants(jk, rng):
     table = rng.integers(9, size=4).astype("int32")
     f, start = looped(jk, lambda v: v * table.sum() + jk.numpy.asarray(table)[0], np.float32(number(rng)))
     g, _ = looped(jk, lambda v: v + jk.numpy.asarray(table)[0], start)
-    return f(start), raised(g, np.int8(1), parts=["int8[]", "int32[]"])
+    return f(start), raised(g, np.int8(1), parts=["carry v has type int8[]", "int32[]"])
 
 
 @check(
@@ -511,8 +512,9 @@ def argument_order(jk, rng):
         seen.extend([str(i.aval), str(v.aval)])
         return v * 2
 
-    jk.make_jaxpr(lambda n, x: jk.lax.fori_loop(0, n, step, x))(int(rng.integers(9)), row(rng))
-    return seen
+    program = jk.make_jaxpr(lambda n, x: jk.lax.fori_loop(0, n, step, x))(int(rng.integers(9)), row(rng))
+    loop = program.eqns[-1].params
+    return seen, [loop[name].debug_info.traced_for for name in ("cond_jaxpr", "body_jaxpr")]
 
 
 @check(

@@ -1,6 +1,6 @@
 """Wrong answers to the exercises of lab 08, each with what its author believes."""
 
-from jitkit.kata.mutants import edit, mutant
+from jitkit.kata.mutants import also_right, edit, mutant
 
 # --- 08.1 The loop ------------------------------------------------------------------------------------------------
 
@@ -303,3 +303,208 @@ edit(
     "Body(step, step,",
     target="count_by_while",
 )
+
+# --- right answers in other words ---------------------------------------------------------------------------------
+
+
+@also_right("08.1", "a helper that traces")
+def helper_that_traces(cond, body, init_val):
+    leaves, tree = tree_flatten(init_val)
+    in_tree = treedef_tuple((tree,))
+
+    def traced(leaves):
+        return trace_both(cond, body, in_tree, avals_of(leaves))
+
+    cond_traced, body_traced = traced(leaves)
+    out_avals = body_traced.jaxpr.out_avals
+    if len(out_avals) == len(leaves):
+        leaves, is_new = promote_weak_inputs(leaves, avals_of(leaves), out_avals)
+        if is_new:
+            cond_traced, body_traced = traced(leaves)
+    check_carry("while_loop body", body, in_tree, body_traced.out_tree, body_traced)
+    return tree_unflatten(tree, bind_while(cond_traced, body_traced, leaves))
+
+
+@also_right("08.1", "twice at most")
+def twice_at_most(cond, body, init_val):
+    init, carry_tree = tree_flatten(init_val)
+    in_tree = treedef_tuple((carry_tree,))
+    for attempt in range(2):
+        both = trace_both(cond, body, in_tree, avals_of(init))
+        outs = both[1].jaxpr.out_avals
+        if attempt or len(outs) != len(init):
+            break
+        init, changed = promote_weak_inputs(init, avals_of(init), outs)
+        if not changed:
+            break
+    check_carry("while_loop body", body, in_tree, both[1].out_tree, both[1])
+    return tree_unflatten(carry_tree, bind_while(*both, init))
+
+
+@also_right("08.2", "a loop with a flag")
+def loop_with_a_flag(leaves, avals, out_avals):
+    changed = False
+    result = []
+    for i, x in enumerate(leaves):
+        if avals[i].weak_type:
+            if not same_type(avals[i], out_avals[i]):
+                x = convert_element_type(x, dtypes.result_type(x, out_avals[i]))
+                changed = changed or x is not leaves[i]
+        result.append(x)
+    return result, changed
+
+
+@also_right("08.2", "an inner function")
+def inner_function(leaves, avals, out_avals):
+    def promoted(x, aval, out):
+        if not aval.weak_type or same_type(out, aval):
+            return x
+        return convert_element_type(x, dtypes.result_type(x, out))
+
+    new = list(map(promoted, leaves, avals, out_avals))
+    return new, [id(x) for x in new] != [id(x) for x in leaves]
+
+
+@also_right("08.3", "pair by pair")
+def pair_by_pair(what, body, in_tree, out_tree, traced):
+    carry = in_tree.children()[0]
+    if not carry == out_tree:
+        raise carry_structure_error(what, body, in_tree, out_tree)
+    jaxpr, skip = traced.jaxpr, len(traced.consts)
+    pairs = []
+    for i in range(carry.num_leaves):
+        pairs.append((jaxpr.in_avals[skip + i], jaxpr.out_avals[i]))
+    if any(not same_type(a, b) for a, b in pairs):
+        names = jaxpr.debug_info.safe_arg_names(len(jaxpr.in_avals))
+        raise carry_type_error(what, jaxpr, names[skip:], pairs)
+
+
+@also_right("08.3", "without the constants")
+def without_the_constants(what, body, in_tree, out_tree, traced):
+    tree, *_ = in_tree.children()
+    if tree != out_tree:
+        raise carry_structure_error(what, body, in_tree, out_tree)
+    n = tree.num_leaves
+    invars = traced.jaxpr.invars[len(traced.consts) :]
+    before = [v.aval for v in invars[:n]]
+    after = [v.aval for v in traced.jaxpr.outvars[:n]]
+    for x, y in zip(before, after, strict=False):
+        if same_type(x, y):
+            continue
+        names = traced.jaxpr.debug_info.safe_arg_names(len(traced.jaxpr.invars))
+        names = names[len(traced.consts) :]
+        raise carry_type_error(what, traced.jaxpr, names, list(zip(before, after, strict=False)))
+
+
+@also_right("08.4", "with index sets")
+def index_sets(cond, body):
+    k = len(body.consts)
+    forwarded = forwarded_inputs(body.jaxpr)
+    same = {i for i, source in enumerate(forwarded) if source == k + i}
+    count = len(forwarded)
+    keep = [True] * len(cond.consts) + [i not in same for i in range(count)]
+    smaller, there = dce_jaxpr(cond.jaxpr, True, instantiate=keep)
+    out = [not there[len(cond.consts) + i] for i in range(count)]
+    if True not in out:
+        return cond.jaxpr, body.jaxpr, out
+    kept = keep_outputs(body.jaxpr, tuple(not o for o in out))
+    return smaller, move_inputs_to_front(kept, tuple([False] * k + out)), out
+
+
+@also_right("08.4", "asks in a loop")
+def asks_in_a_loop(cond, body):
+    n_body, n_cond = len(body.consts), len(cond.consts)
+    must_stay = [True for _ in range(n_cond)]
+    for i, source in enumerate(forwarded_inputs(body.jaxpr)):
+        must_stay.append(source is None or source != i + n_body)
+    cond_jaxpr, used = dce_jaxpr(cond.jaxpr, True, instantiate=must_stay)
+    taken = [not u for u in used[n_cond:]]
+    if any(taken):
+        stays = tuple(used[n_cond:])
+        body_jaxpr = move_inputs_to_front(keep_outputs(body.jaxpr, stays), (False,) * n_body + tuple(taken))
+        return cond_jaxpr, body_jaxpr, taken
+    return cond.jaxpr, body.jaxpr, taken
+
+
+@also_right("08.5", "with slices")
+def with_slices(ctx, *args, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts):
+    first = cond_nconsts + body_nconsts
+
+    def condition(*names):
+        inputs = [*names[:cond_nconsts], *names[first:]]
+        results = ctx.lower_region(cond_jaxpr, inputs, "while/cond")
+        return [(name, aval) for name, aval in zip(results, cond_jaxpr.out_avals, strict=False)]
+
+    def body(*names):
+        results = ctx.lower_region(body_jaxpr, list(names[cond_nconsts:]), "while/body")
+        return list(zip([*names[:first], *results], ctx.avals_in, strict=False))
+
+    return list(write_while(ctx, args, condition, body, body_jaxpr.effects)[first:])
+
+
+@also_right("08.5", "with an index for each part")
+def index_for_each_part(ctx, *args, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts):
+    def parts(names):
+        names = list(names)
+        return names[:cond_nconsts], names[cond_nconsts:][:body_nconsts], names[cond_nconsts + body_nconsts :]
+
+    def condition(*names):
+        mine, _, carry = parts(names)
+        [truth] = ctx.lower_region(cond_jaxpr, mine + carry, "while/cond")
+        return [(truth, cond_jaxpr.outvars[0].aval)]
+
+    def body(*names):
+        theirs, mine, carry = parts(names)
+        new = ctx.lower_region(body_jaxpr, mine + carry, "while/body")
+        consts = theirs + mine
+        pairs = list(zip(consts, ctx.avals_in[: len(consts)], strict=False))
+        return pairs + list(zip(new, ctx.avals_in[len(consts) :], strict=False))
+
+    return parts(write_while(ctx, args, condition, body, body_jaxpr.effects))[2]
+
+
+@also_right("08.6", "bound by bound", target="fori_loop")
+def bound_by_bound(lower, upper, body_fun, init_val, *, unroll=None):
+    if not callable(body_fun):
+        raise TypeError("body_fun is no function")
+    dtype = dtype_of_bounds(lower, upper)
+    steps = known_trips(lower, upper)
+    if steps is None:
+        if unroll is not None and unroll is not False and unroll != 1:
+            raise ValueError("unroll is only for bounds that are known")
+        if dtypes.dtype(lower) != dtype:
+            lower = convert_element_type(lower, dtype)
+        if dtypes.dtype(upper) != dtype:
+            upper = convert_element_type(upper, dtype)
+        return count_by_while(lower, upper, body_fun, init_val)
+    if unroll is None:
+        unroll = False
+    return count_by_scan(lower, steps, body_fun, init_val, unroll)
+
+
+@also_right("08.6", "bound by bound", target="count_by_while")
+def counts_by_named_parts(lower, upper, body_fun, init_val):
+    def step(state):
+        i, end, value = state
+        return add(i, np.ones((), i.dtype)), end, body_fun(i, value)
+
+    def view(state):
+        return state[0], state[2]
+
+    loop = Body(step, body_fun, "fori_loop", view)
+    goes_on = Body(below_upper, below_upper, "while_cond")
+    return run_while(goes_on, loop, (lower, upper, init_val))[2]
+
+
+@also_right("08.6", "the value before the index", target="count_by_while")
+def value_before_the_index(lower, upper, body_fun, init_val):
+    def step(carry):
+        i, upper, val = carry
+        val = body_fun(i, val)
+        return add(i, i.dtype.type(1)), upper, val
+
+    return run_while(
+        Body(below_upper, below_upper, "while_cond"),
+        Body(step, body_fun, "fori_loop", lambda carry: (carry[0], carry[2])),
+        (lower, upper, init_val),
+    )[-1]

@@ -185,7 +185,22 @@ def traced_length(jk, rng):
 def numbers(jk, rng):
     x = number(rng)
     f = jk.make_jaxpr(lambda xs: jk.lax.scan(lambda c, y: (c, y), 0, (xs, x)))
-    return raised(f, row(rng), parts=["no leading axis to scan over", str(x)])
+    length = jk.lax.control_flow.scanning.scan_length
+    first = raised(length, [x, row(rng)], None, parts=["no leading axis to scan over"])
+    return raised(f, row(rng), parts=["no leading axis to scan over", str(x)]), first
+
+
+@check(
+    "09.2",
+    "Of several things that are wrong, the first of the list is told; 0 is a length, too.",
+)
+def order_of_errors(jk, rng):
+    length, tracers = jk.lax.control_flow.scanning.scan_length, []
+    jk.make_jaxpr(lambda n: (tracers.append(n), n)[1])(3)
+    scalar, xs, n = np.float32(number(rng)), row(rng, 3), tracers[0]
+    told = [raised(length, [2.0, scalar], None), raised(length, [scalar], n), raised(length, [xs, scalar], n)]
+    told += [raised(length, [xs, row(rng, 4)], n), raised(length, [xs], 0), raised(length, [xs, row(rng, 4)], 3)]
+    return told, length([row(rng, 0)], 0)
 
 
 # --- 09.3 One equation --------------------------------------------------------------------------------------------
@@ -284,9 +299,28 @@ def disabled(jk, rng):
         calls.append(c)
         return c + 1, None
 
+    body = jk.lax.control_flow.common.Body(step, step, "scan")
+    run_scan, xs = jk.lax.control_flow.scanning.run_scan, [row(rng, n), row(rng, n + 1)]
     with jk.disable_jit():
         jk.lax.scan(step, 0, None, n)
-    return calls
+        refused = [raised(run_scan, body, 0, xs, None, False, 1), raised(run_scan, body, 0, ["text"], None, False, 1)]
+    return calls, refused
+
+
+@check(
+    "09.3",
+    "The carry is a tree, and a list of as many leaves is not the same tree.",
+)
+def trees_of_carries(jk, rng):
+    a = number(rng)
+
+    def f(step, start, xs):
+        return jk.make_jaxpr(lambda c, xs: jk.lax.scan(step, c, xs))(start, xs)
+
+    start = {"a": np.float32(1), "b": (np.float32(2), 3)}
+    fine = f(lambda c, x: ({"a": c["a"] * a, "b": (c["b"][1] + x, c["b"][0])}, x), start, row(rng))
+    parts = ["scan body function carry input and carry output must have", "the same pytree structure"]
+    return fine, raised(f, lambda c, x: ([c["a"], *c["b"]], x), start, row(rng), parts=parts)
 
 
 # --- 09.4 A scan is a while loop ----------------------------------------------------------------------------------
@@ -316,7 +350,21 @@ def as_while(jk, rng):
         return [carry[0] + x[0]], [carry[0] * a, x[1]]
 
     xs = [row(rng, n), row(rng, n)]
-    return looped(jk, step, [np.float32(1)], xs, [aval, aval], n)
+    return parts_of_the_loop(looped(jk, step, [np.float32(1)], xs, [aval, aval], n))
+
+
+def parts_of_the_loop(program):
+    """What goes round in the one loop of a program, and what it closes over; how often an element is read and written."""
+    [loop] = [eqn for eqn in program.eqns if eqn.primitive.name == "while"]
+    body, cond = loop.params["body_jaxpr"], loop.params["cond_jaxpr"]
+    names = [eqn.primitive.name for eqn in body.eqns]
+    return {
+        "goes round": [var.aval for var in loop.outvars],
+        "closed over": (loop.params["cond_nconsts"], loop.params["body_nconsts"]),
+        "traced for": (cond.debug_info.traced_for, body.debug_info.traced_for),
+        "reads and writes": [names.count(f"dynamic_{name}slice") for name in ("", "update_")],
+        "looks for negative indices": "select_n" in names,
+    }
 
 
 @check(
@@ -363,13 +411,12 @@ def elements(jk, rng):
     stepping = jk.lax.control_flow.stepping
     n = int(rng.integers(2, 9))
     read, write = stepping.read_element, stepping.write_element
-    matrix = np.ones((n, 3), "float32")
-    return [
-        jk.make_jaxpr(read)(matrix, 1),
-        jk.make_jaxpr(read)(row(rng, n), 1),
-        jk.make_jaxpr(write)(matrix, row(rng, 3), 1),
-        jk.make_jaxpr(write)(row(rng, n), np.float32(2), 1),
-    ]
+    matrix = rng.normal(size=(n, 3)).astype("float32")
+    i = np.int32(rng.integers(n))
+    calls = [(read, (matrix, i)), (read, (row(rng, n), i)), (write, (matrix, row(rng, 3), i))]
+    calls.append((write, (row(rng, n), np.float32(2), i)))
+    selects = ["select_n" in str(jk.make_jaxpr(f)(*arguments)) for f, arguments in calls]
+    return selects, [jk.jit(f)(*arguments) for f, arguments in calls]
 
 
 # --- 09.5 Unroll --------------------------------------------------------------------------------------------------
@@ -434,7 +481,13 @@ def a_loop_of_blocks(jk, rng):
 )
 def no_loop(jk, rng):
     n = int(rng.integers(2, 5))
-    return [blocks(jk, n, n), blocks(jk, n, n + 2), blocks(jk, n, 0)]
+    c, xs = np.float32(number(rng)), row(rng, n)
+    loops = [
+        sum(eqn.primitive.name == "while" for eqn in blocks(jk, n, unroll, reverse).eqns)
+        for unroll in (n, n + 2, 0)
+        for reverse in (False, True)
+    ]
+    return loops, [lowered(jk, scanned(jk, n, unroll), c, xs) for unroll in (n, True)]
 
 
 # --- 09.6 Dead code in a loop -------------------------------------------------------------------------------------
@@ -475,14 +528,12 @@ def for_an_output(jk, rng):
     def step(c, x):
         return (c[0] + x, c[1] * x), c[0] * 2
 
-    return needed(
-        jk,
-        step,
-        (np.float32(1), np.float32(number(rng))),
-        row(rng),
-        ((False, False), (True,)),
-        ((False, True), (True,)),
-    )
+    def ends(c, x):  # a part that is only used at the end
+        return (c[1], x), c[0] * 2
+
+    start, choices = (np.float32(1), np.float32(number(rng))), [((False, False), (True,)), ((False, True), (True,))]
+    all_choices = [((a, b), (y,)) for a in (True, False) for b in (True, False) for y in (True, False)]
+    return needed(jk, step, start, row(rng), *choices), needed(jk, ends, start, row(rng), *all_choices)
 
 
 @check(

@@ -1,6 +1,6 @@
 """Wrong answers to the exercises of lab 09, each with what its author believes."""
 
-from jitkit.kata.mutants import edit, mutant
+from jitkit.kata.mutants import also_right, edit, mutant
 
 # --- 09.1 What a scan means ---------------------------------------------------------------------------------------
 
@@ -339,3 +339,260 @@ edit(
     "used[num_consts : num_consts + len(carry)]",
     "used[: len(carry)]",
 )
+
+# --- right answers in other words ---------------------------------------------------------------------------------
+
+
+@also_right("09.1", "x[i], as it is said", target="scan_in_python")
+def elements_by_index(f, carry, xs, length, reverse):
+    if not length:
+        raise ValueError("a scan of no steps has outputs of no known type")
+    order = list(range(length))
+    if reverse:
+        order = order[::-1]
+    ys = []
+    for i in order:
+        carry, y = f(carry, tree_map(lambda x: x[i], xs))
+        ys.append(y)
+    return carry, tree_map(lambda *parts: stack_elements(parts, reverse), *ys)
+
+
+@also_right("09.1", "x[i], as it is said", target="stack_elements")
+def stacks_a_list(ys, reverse=False):
+    parts = []
+    for y in ys:
+        parts.append(expand_dims(y, (0,)))
+    if reverse:
+        parts.reverse()
+    return concatenate(parts, 0)
+
+
+@also_right("09.1", "leaf by leaf", target="scan_in_python")
+def leaf_by_leaf(f, carry, xs, length, reverse):
+    if length < 1:
+        raise ValueError("no steps")
+    leaves, tree = tree_flatten(xs)
+    trees = [
+        tree_unflatten(tree, [index_in_dim(x, i, keepdims=False) for x in leaves]) for i in range(length)
+    ]
+    outputs = []
+    for elements in trees[::-1] if reverse else trees:
+        carry, out = f(carry, elements)
+        outputs.append(tree_flatten(out))
+    stacked = [stack_elements(ys, reverse) for ys in zip(*[leaves for leaves, _ in outputs], strict=False)]
+    return carry, tree_unflatten(outputs[0][1], stacked)
+
+
+@also_right("09.2", "question by question")
+def question_by_question(xs, length):
+    for x in xs:
+        if not hasattr(x, "shape"):
+            raise no_leading_axis(xs)
+    sizes = [x.shape[0] for x in xs]
+    if isinstance(length, core.Tracer):
+        raise traced_length(length)
+    if length is None:
+        if len(sizes) == 0:
+            raise ValueError("neither arrays nor a length")
+        if min(sizes) != max(sizes):
+            raise ValueError(f"leading axes of different sizes: {sizes}")
+        return sizes[0]
+    steps = int(length)
+    for size in sizes:
+        if size != steps:
+            raise ValueError(f"length is {steps}, and there are arrays of {size} elements")
+    return steps
+
+
+@also_right("09.2", "with a set of sizes")
+def set_of_sizes(xs, length):
+    if [x for x in xs if not hasattr(x, "shape")]:
+        raise no_leading_axis(xs)
+    sizes = {x.shape[0] for x in xs}
+    if length is not None:
+        if isinstance(length, core.Tracer):
+            raise traced_length(length)
+        length = int(length)
+        if sizes - {length}:
+            raise ValueError(f"sizes {sizes} are not {length}")
+        return length
+    match len(sizes):
+        case 0:
+            raise ValueError("how many steps?")
+        case 1:
+            return sizes.pop()
+    raise ValueError("sizes differ")
+
+
+@also_right("09.3", "a helper that traces")
+def helper_that_traces(body, init, xs, length, reverse, unroll):
+    carry, carry_tree = tree_flatten(init)
+    arrays, xs_tree = tree_flatten(xs)
+    array_avals = avals_of(arrays)
+    steps = scan_length(arrays, length)
+    if config.value("disable_jit"):
+        return scan_in_python(body.fun, init, xs, steps, reverse)
+    in_tree = treedef_tuple((carry_tree, xs_tree))
+
+    def trace():
+        traced = trace_step(body, in_tree, avals_of(carry) + [element_of(a) for a in array_avals])
+        return traced, traced.out_tree.children()[0]
+
+    traced, out_carry = trace()
+    n = len(carry)
+    if out_carry.num_leaves == n:
+        carry, changed = promote_weak_inputs(carry, avals_of(carry), traced.jaxpr.out_avals[:n])
+        if changed:
+            traced, out_carry = trace()
+    check_carry("scan body", body, in_tree, out_carry, traced)
+    outs = bind_scan(traced, carry, arrays, reverse, steps, steps_at_once(unroll, steps))
+    return tree_unflatten(traced.out_tree, outs)
+
+
+@also_right("09.3", "twice at most")
+def twice_at_most(body, init, xs, length, reverse, unroll):
+    init_leaves, init_tree = tree_flatten(init)
+    x_leaves, x_tree = tree_flatten(xs)
+    elements = [element_of(a) for a in avals_of(x_leaves)]
+    length = scan_length(x_leaves, length)
+    if config.local.state.options.disable_jit:
+        return scan_in_python(body.fun, init, xs, length, reverse)
+    in_tree = treedef_tuple((init_tree, x_tree))
+    again = True
+    retraced = False
+    while again:
+        traced = trace_step(body, in_tree, list(avals_of(init_leaves)) + elements)
+        again = False
+        carry_tree = traced.out_tree.children()[0]
+        if not retraced and carry_tree.num_leaves == len(init_leaves):
+            retraced = True
+            carry_avals = traced.jaxpr.out_avals[: carry_tree.num_leaves]
+            init_leaves, again = promote_weak_inputs(init_leaves, avals_of(init_leaves), carry_avals)
+    check_carry("scan body", body, in_tree, carry_tree, traced)
+    results = bind_scan(traced, init_leaves, x_leaves, reverse, length, steps_at_once(unroll, length))
+    carry, ys = tree_unflatten(traced.out_tree, results)
+    return carry, ys
+
+
+@also_right("09.4", "reshape for squeeze", target="loop_over")
+def loops_with_named_parts(step, carry, xs, y_avals, length, reverse):
+    outputs = [empty((length,) + tuple(aval.shape), aval.dtype) for aval in y_avals]
+    if length == 0:
+        return carry, outputs
+
+    def goes_on(state):
+        done, _, _ = state
+        return lt(done, length)
+
+    def trip(state):
+        done, carry, outputs = state
+        place = done
+        if reverse:
+            place = sub(length - 1, done)
+        elements = [read_element(x, place) for x in xs]
+        carry, parts = step(carry, elements)
+        outputs = [write_element(out, part, place) for out, part in zip(outputs, parts, strict=False)]
+        return add(done, 1), carry, outputs
+
+    state = run_while(Body(goes_on, goes_on, "while_cond"), Body(trip, trip, "while_body"), (0, carry, outputs))
+    return state[1], state[2]
+
+
+@also_right("09.4", "reshape for squeeze", target="read_element")
+def reads_by_reshape(x, i):
+    return reshape(dynamic_slice_in_dim(x, i, 1, allow_negative_indices=False), x.shape[1:])
+
+
+@also_right("09.4", "reshape for squeeze", target="write_element")
+def writes_by_reshape(x, element, i):
+    one = reshape(element, (1, *x.shape[1:]))
+    return dynamic_update_slice_in_dim(x, one, i, axis=0, allow_negative_indices=False)
+
+
+@also_right("09.4", "a tuple of all", target="loop_over")
+def loops_with_a_flat_tuple(step, carry, xs, y_avals, length, reverse):
+    ys = [empty((length, *a.shape), a.dtype) for a in y_avals]
+    if length < 1:
+        return carry, ys
+
+    def trip(state):
+        i, carry, ys = state
+        at = sub(length - 1, i) if reverse else i
+        carry, parts = step(carry, [read_element(x, at) for x in xs])
+        new = []
+        for k in range(len(ys)):
+            new.append(write_element(ys[k], parts[k], at))
+        return add(i, 1), carry, new
+
+    def cond(state):
+        return lt(state[0], length)
+
+    last = run_while(Body(cond, cond, "while_cond"), Body(trip, trip, "while_body"), (0, carry, ys))
+    return last[1], last[2]
+
+
+@also_right("09.5", "no loop, no blocks")
+def no_loop_no_blocks(step, carry, xs, y_avals, length, reverse, unroll):
+    if unroll == 0 or (length // unroll < 2 and length % unroll == 0) or length < unroll:
+        return one_after_the_other(step, carry, xs, length, reverse)
+    blocks, rest = divmod(length, unroll)
+    start = rest if reverse else 0
+    stop = start + blocks * unroll
+    whole = [reshape(slice_in_dim(x, start, stop), (blocks, unroll) + tuple(x.shape[1:])) for x in xs]
+    avals = [a.update(shape=(unroll, *a.shape)) for a in y_avals]
+    carry, ys = loop_over(
+        lambda c, x: one_after_the_other(step, c, x, unroll, reverse), carry, whole, avals, blocks, reverse
+    )
+    ys = [reshape(y, (blocks * unroll, *y.shape[2:])) for y in ys]
+    if not rest:
+        return carry, ys
+    lo, hi = (0, rest) if reverse else (stop, length)
+    carry, more = one_after_the_other(step, carry, [slice_in_dim(x, lo, hi) for x in xs], rest, reverse)
+    return carry, [concatenate([b, a] if reverse else [a, b], 0) for a, b in zip(ys, more, strict=False)]
+
+
+@also_right("09.5", "a guard around the loop")
+def guard_around_the_loop(step, carry, xs, y_avals, length, reverse, unroll):
+    unroll = unroll or length
+    blocks, rest = divmod(length, unroll) if unroll else (0, 0)
+    if blocks == 1 and rest == 0:
+        blocks, rest = 0, length
+    done = []
+    if blocks:
+        first = rest if reverse else 0
+        inner = [slice_in_dim(x, first, first + blocks * unroll) for x in xs]
+        inner = [reshape(x, (blocks, unroll, *x.shape[1:])) for x in inner]
+
+        def block(carry, elements):
+            return one_after_the_other(step, carry, elements, unroll, reverse)
+
+        carry, ys = loop_over(
+            block, carry, inner, [a.update(shape=(unroll, *a.shape)) for a in y_avals], blocks, reverse
+        )
+        done = [reshape(y, (blocks * unroll, *y.shape[2:])) for y in ys]
+    if rest or not blocks:
+        lo = 0 if reverse else length - rest
+        carry, more = one_after_the_other(
+            step, carry, [slice_in_dim(x, lo, lo + rest) for x in xs], rest, reverse
+        )
+        if not done:
+            return carry, more
+        done = [concatenate((m, y) if reverse else (y, m), 0) for y, m in zip(done, more, strict=False)]
+    return carry, done
+
+
+@also_right("09.6", "until nothing is new")
+def until_nothing_is_new(jaxpr, num_consts, carry, ys):
+    needed = list(carry)
+    for _ in range(len(carry) + 1):
+        used = dce_jaxpr(jaxpr, needed + list(ys))[1]
+        for i in range(len(carry)):
+            needed[i] = needed[i] or used[num_consts + i]
+    return needed
+
+
+@also_right("09.6", "by recursion")
+def by_recursion(jaxpr, num_consts, carry, ys):
+    inputs = dce_jaxpr(jaxpr, [*carry, *ys])[1]
+    more = [c or inputs[num_consts + i] for i, c in enumerate(carry)]
+    return carry if more == carry else needed_carry(jaxpr, num_consts, more, ys)

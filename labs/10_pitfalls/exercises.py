@@ -14,11 +14,10 @@ import numpy as np
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from jitkit.core import Tracer
-from jitkit.kata.pitfalls import bucket_size, observed, variance_of_first
+from jitkit.kata.pitfalls import bucket_size, observed, probabilities, variance_of_first
 from jitkit.tree_util import keystr, tree_flatten_with_path
 
 
@@ -85,7 +84,9 @@ def bucket_size(n: int) -> int:
 
 
 def variance_of_first(x: Any, n: Any) -> Any:
-    """The variance (the mean of the squared distances from the mean) of the first n numbers of x; `jit` compiles it.
+    """The variance (the mean of the squared distances from the mean) of the first n numbers of x.
+
+    Compiled: decorate it with `jit`.
 
     Args:
       x: numbers of float32, of shape (size,). Those from place n on are padding and may be anything, nan too.
@@ -119,9 +120,9 @@ def variances(rows: Sequence[Any]) -> list[Any]:
 
 
 def mean_above(x: Any, threshold: Any) -> Any:
-    """The mean of the elements of x that are greater than the threshold; 0 where there are none. `jit` compiles it.
+    """The mean of the elements of x that are greater than the threshold; 0 where there are none.
 
-    The program as it was, which `jit` refuses, as it cannot know the shape of `chosen`:
+    Compiled: decorate it with `jit`. The program as it was, which `jit` refuses, as it cannot know the shape of `chosen`:
 
         chosen = x[x > threshold]
         return jnp.mean(chosen) if len(chosen) else 0.0
@@ -136,7 +137,7 @@ def mean_above(x: Any, threshold: Any) -> Any:
 def first_above(x: Any, threshold: Any, size: int) -> tuple[Any, Any]:
     """The first `size` elements of x that are greater than the threshold, and how many such there are in all.
 
-    `jit` compiles it, with `size` static: a shape is no data. The program as it was, which `jit` refuses:
+    Compiled: decorate it with `jit`. Is one of its arguments static? The program as it was, which `jit` refuses:
 
         chosen = x[x > threshold]
         return chosen[:size], len(chosen)
@@ -156,12 +157,19 @@ def first_above(x: Any, threshold: Any, size: int) -> tuple[Any, Any]:
 # arguments, and decide for each whether it is static.
 
 
-def sweep(logits: Any, schedule: Sequence[tuple[float, bool]]) -> list[Any]:
-    """Probabilities at several temperatures: for each `(temperature, in_logs)` of the schedule, the softmax of
-    `logits / temperature`, or its logarithm.
+def probabilities(logits: Any, temperature: Any, in_logs: bool) -> Any:
+    """The softmax of `logits / temperature`, or its logarithm (`jax.nn.log_softmax`) if `in_logs`.
 
-    Two programs are enough, one for either value of `in_logs`: what decides the program is static, what it computes with is
-    data. One temperature may be an int and another a float.
+    Compiled: decorate it with `jit`. Two programs are enough, one for either value of `in_logs`: what decides the program is
+    static, what it computes with is data.
+    """
+    raise NotImplementedError("10.5")
+
+
+def sweep(logits: Any, schedule: Sequence[tuple[float, bool]]) -> list[Any]:
+    """Probabilities at several temperatures: the `probabilities` of each `(temperature, in_logs)` of the schedule.
+
+    All sweeps over logits of one shape share the two programs. One temperature may be an int, another a float or numpy's.
 
     The program as it was, whose results are wrong from the second on:
 
@@ -198,7 +206,9 @@ def leaks(state: Any) -> list[str]:
 
 
 def observed(mean: Any, count: Any, x: Any) -> tuple[Any, Any, Any]:
-    """One more observation: the new mean, the new count, and the distance of x from the new mean. `jit` compiles it.
+    """One more observation: the new mean, the new count, and the distance of x from the new mean.
+
+    Compiled: decorate it with `jit`.
 
     The new mean is `mean + (x - mean) / count`, with the new count.
     """

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
-from jitkit.kata.mutants import edit, mutant
+import jitkit as jax
+from jitkit.kata.mutants import also_right, edit, mutant
 
 # --- 10.1 Measure honestly ----------------------------------------------------------------------------------------
 
@@ -171,6 +173,7 @@ edit(
     "They do not change the sum. How far are they from the mean?",
     target="variance_of_first",
 )
+@jax.jit
 def trusts_zeros(x, n):
     mean = jnp.sum(x) / n
     return jnp.sum((x - mean) ** 2) / n
@@ -182,6 +185,7 @@ def trusts_zeros(x, n):
     "By what do you divide, and what is n for?",
     target="variance_of_first",
 )
+@jax.jit
 def divides_by_the_size(x, n):
     is_used = jnp.arange(x.shape[0]) < n
     mean = jnp.mean(jnp.where(is_used, x, 0.0))
@@ -194,6 +198,7 @@ def divides_by_the_size(x, n):
     "How much is 0 times nan?",
     target="variance_of_first",
 )
+@jax.jit
 def multiplies_by_weights(x, n):
     weights = jnp.where(jnp.arange(x.shape[0]) < n, 1.0, 0.0)
     mean = jnp.sum(weights * x) / n
@@ -265,6 +270,7 @@ def keeps_one_length(rows):
     "Which shape would the result have, and who knows it while tracing?",
     target="mean_above",
 )
+@jax.jit
 def indexes_with_the_mask(x, threshold):
     return jnp.mean(x[x > threshold])
 
@@ -275,6 +281,7 @@ def indexes_with_the_mask(x, threshold):
     "By how many do you divide?",
     target="mean_above",
 )
+@jax.jit
 def divides_by_all(x, threshold):
     return jnp.mean(jnp.where(x > threshold, x, 0.0))
 
@@ -303,6 +310,7 @@ edit(
     "You sort the values. In which order were they?",
     target="first_above",
 )
+@partial(jax.jit, static_argnames="size")
 def sorts_the_values(x, threshold, size):
     is_chosen = x > threshold
     largest = -jnp.sort(-x)[:size]
@@ -333,6 +341,7 @@ edit(
     "10.5",
     "a changed global is seen",
     "How often does Python run `probabilities`, and when does it look into `settings`?",
+    target="sweep",
 )
 def reads_a_global(logits, schedule):
     settings = {}
@@ -354,6 +363,7 @@ edit(
     "Which of the two arguments decides what operations there are?",
     'static_argnames="in_logs"',
     'static_argnames=("temperature", "in_logs")',
+    target="probabilities",
 )
 edit(
     "10.5",
@@ -361,6 +371,7 @@ edit(
     "Which types have the temperatures that your function sees?",
     "float(temperature)",
     "temperature",
+    target="sweep",
 )
 edit(
     "10.5",
@@ -368,6 +379,7 @@ edit(
     "Python's `if` asks for the value of `in_logs` while the function is traced. Who knows it then?",
     '@partial(jax.jit, static_argnames="in_logs")',
     "@jax.jit",
+    target="probabilities",
 )
 
 
@@ -375,6 +387,7 @@ edit(
     "10.5",
     "a new closure for each setting is cheap",
     "How many functions does your loop make, and what does jit know of them?",
+    target="sweep",
 )
 def makes_a_closure_each(logits, schedule):
     results = []
@@ -467,3 +480,211 @@ def counts_first(self, x):
     self.count = np.int32(count + 1)
     self.mean, self.count, distance = observed(self.mean, count, x)
     return distance
+
+edit(
+    "10.3",
+    "static is a cure-all",
+    "Does n decide which operations are in the program? How many programs are there when it is static?",
+    "@jax.jit",
+    "@partial(jax.jit, static_argnums=1)",
+    target="variance_of_first",
+)
+edit(
+    "10.3",
+    "somebody else will jit it",
+    "Who compiles your function? Without a decorator each of its operations is a program of its own.",
+    "@jax.jit\n",
+    "",
+    target="variance_of_first",
+)
+edit(
+    "10.4",
+    "`>` and `>=` are the same",
+    "An element may be exactly the threshold.",
+    "is_chosen = x > threshold",
+    "is_chosen = x >= threshold",
+    target="mean_above",
+)
+edit(
+    "10.5",
+    "both can be computed",
+    "Your program computes softmax and its logarithm, and throws one away. What is the logarithm of a probability of 0?",
+    "function = jax.nn.log_softmax if in_logs else jax.nn.softmax\n    return function(logits / temperature)",
+    "p = jax.nn.softmax(logits / temperature)\n    return jnp.log(p) if in_logs else p",
+    target="probabilities",
+)
+
+
+# --- right answers in other words ---------------------------------------------------------------------------------
+
+
+@also_right("10.1", "the first call apart")
+def the_first_call_apart(function, *args, tries=9, clock=time.perf_counter):
+    def once():
+        began = clock()
+        jax.block_until_ready(function(*args))
+        return clock() - began
+
+    first = once()
+    others = sorted(once() for _ in range(tries))
+    middle = tries // 2
+    typical = others[middle] if tries % 2 else (others[middle - 1] + others[middle]) / 2
+    return first, typical
+
+
+@also_right("10.1", "leaf by leaf")
+def leaf_by_leaf(function, *args, tries=9, clock=time.perf_counter):
+    times = []
+    for _ in range(tries + 1):
+        start = clock()
+        for leaf in jax.tree.leaves(function(*args)):
+            if hasattr(leaf, "block_until_ready"):
+                leaf.block_until_ready()
+        times.append(clock() - start)
+    return times[0], float(np.median(times[1:]))
+
+
+@also_right("10.2", "jit applied once, by hand")
+def jit_applied_once(gradient, x, rates):
+    step = jax.jit(lambda x, rate: x - rate * gradient(x))
+    x = np.array(x, dtype=np.float32)
+    for rate in rates:
+        x = step(x, np.float32(rate))
+    return x
+
+
+@also_right("10.2", "all rates as an array of numpy's")
+def rates_as_an_array(gradient, x, rates):
+    @jax.jit
+    def step(position, rate):
+        return jnp.subtract(position, jnp.multiply(rate, gradient(position)))
+
+    position = np.asarray(x).astype(np.float32)
+    for rate in np.asarray(list(rates), np.float32):
+        position = step(position, rate)
+    return position
+
+
+@also_right("10.3", "doubling; one jit by hand", target="bucket_size")
+def doubles(n):
+    size = 8
+    while size < n:
+        size *= 2
+    return size
+
+
+@also_right("10.3", "doubling; one jit by hand", target="variance_of_first")
+def variance_by_where_of_mean(x, n):
+    used = jnp.arange(x.shape[0]) < n
+    mean = jnp.mean(x, where=used)
+    return jnp.mean(jnp.square(x - mean), where=used)
+
+
+@also_right("10.3", "doubling; one jit by hand", target="variances")
+def variances_by_one_jit(rows):
+    compiled = jax.jit(variance_of_first)
+    found = []
+    for row in rows:
+        n = len(row)
+        padded = np.pad(np.asarray(row, np.float32), (0, bucket_size(n) - n))
+        found.append(compiled(padded, n))
+    return found
+
+
+@also_right("10.3", "with nan as padding", target="variance_of_first")
+@jax.jit
+def variance_without_padding(x, n):
+    is_used = jnp.arange(len(x)) < n
+    x = jnp.where(is_used, x, 0.0)
+    distance = jnp.where(is_used, x - x.sum() / n, 0.0)
+    return (distance * distance).sum() / n
+
+
+@also_right("10.3", "with nan as padding", target="variances")
+def variances_with_nan(rows):
+    arrays = [np.asarray(row, dtype="float32") for row in rows]
+    padded = [np.full(bucket_size(a.size), np.nan, "float32") for a in arrays]
+    for whole, a in zip(padded, arrays, strict=False):
+        whole[: a.size] = a
+    return [variance_of_first(whole, a.size) for whole, a in zip(padded, arrays, strict=False)]
+
+
+@also_right("10.4", "with cumsum", target="mean_above")
+@jax.jit
+def mean_by_counting(x, threshold):
+    chosen = x > threshold
+    count = chosen.sum()
+    return jnp.where(count == 0, 0.0, jnp.where(chosen, x, 0).sum() / jnp.where(count == 0, 1, count))
+
+
+@also_right("10.4", "with cumsum", target="first_above")
+@partial(jax.jit, static_argnums=2)
+def first_by_cumsum(x, threshold, size):
+    chosen = x > threshold
+    place = jnp.where(chosen, jnp.cumsum(chosen) - 1, size)
+    values = jnp.zeros(size, x.dtype).at[place].set(x, mode="drop")
+    return values, jnp.sum(chosen, dtype="int32")
+
+
+@also_right("10.4", "by sorting places", target="first_above")
+@partial(jax.jit, static_argnames=["size"])
+def first_by_places(x, threshold, size):
+    chosen = x > threshold
+    places = jnp.sort(jnp.where(chosen, jnp.arange(x.shape[0]), x.shape[0]))[:size]
+    values = jnp.where(places < x.shape[0], x[jnp.minimum(places, x.shape[0] - 1)], 0.0)
+    return values, jnp.sum(chosen)
+
+
+@also_right("10.5", "by number", target="probabilities")
+@partial(jax.jit, static_argnums=2)
+def probabilities_by_number(logits, temperature, in_logs):
+    scaled = logits / temperature
+    if in_logs:
+        return jax.nn.log_softmax(scaled)
+    return jax.nn.softmax(scaled)
+
+
+@also_right("10.5", "by number", target="sweep")
+def sweeps_by_number(logits, schedule):
+    results = []
+    for temperature, in_logs in schedule:
+        results.append(probabilities(logits, np.float32(temperature), bool(in_logs)))
+    return results
+
+
+@also_right("10.5", "the type made inside", target="sweep")
+def sweeps_with_arrays(logits, schedule):
+    temperatures = np.array([t for t, _ in schedule], np.float32)
+    return [probabilities(logits, t, in_logs=flag) for t, (_, flag) in zip(temperatures, schedule, strict=False)]
+
+
+@also_right("10.6", "in a loop", target="leaks")
+def leaks_in_a_loop(state):
+    places = []
+    for path, leaf in tree_flatten_with_path(state)[0]:
+        if isinstance(leaf, jax.core.Tracer):
+            places.append(keystr(path))
+    return places
+
+
+@also_right("10.6", "in a loop", target="observed")
+@jax.jit
+def observed_by_distance(mean, count, x):
+    new_count = count + 1
+    new_mean = mean + (x - mean) / new_count
+    return new_mean, new_count, x - new_mean
+
+
+@also_right("10.6", "in a loop", target="RunningMean.update")
+def update_by_names(self, x):
+    mean, count, distance = observed(self.mean, self.count, x)
+    self.mean = mean
+    self.count = count
+    return distance
+
+
+@also_right("10.6", "all at once", target="RunningMean.update")
+def update_all_at_once(self, x):
+    results = observed(self.mean, self.count, x)
+    vars(self).update(mean=results[0], count=results[1])
+    return results[2]

@@ -77,8 +77,8 @@ class _Comparer:
 
     def of_other_kind(self, expected: Plain, actual: Plain, where: str) -> Difference:
         if actual["is"] == "error":
-            sentence = f"The program ended in {_a(actual['class'])}."
-            return Difference(where, sentence, describe(expected), describe(actual), *_frames(actual))
+            sentence = f"The program ended in {_a(actual['class'])}.{_of_recursion(actual)}"
+            return Difference(where, sentence, describe(expected), _came(actual), *_frames(actual))
         if expected["is"] == "error":
             sentence = f"{_begin(_a(expected['class']))} should have been raised, and was not."
             return Difference(where, sentence, describe(expected), describe(actual))
@@ -158,11 +158,13 @@ class _Comparer:
             sentence = (
                 f"{_begin(_a(expected['class']))} should have been raised, and it was {_a(actual['class'])}."
             )
-            return Difference(where, sentence, describe(expected), describe(actual), *frames)
+            return Difference(
+                where, sentence + _of_recursion(actual), describe(expected), _came(actual), *frames
+            )
         for part in expected["parts"]:
             if part not in actual["text"]:
                 sentence = f"The message of the {expected['class']} should name {part!r}."
-                return Difference(where, sentence, describe(expected), describe(actual), *frames)
+                return Difference(where, sentence, describe(expected), _came(actual), *frames)
         return None
 
     def jaxprs(self, expected: Plain, actual: Plain, where: str) -> Difference | None:
@@ -177,7 +179,10 @@ class _Comparer:
             theirs = self.results_of(actual["text"], actual, expected["arguments"])
         except _Refused as refusal:
             return Difference(where, f"XLA refuses the program: {refusal}", *texts)
-        ours = self.results_of(expected["text"], expected, expected["arguments"])
+        try:
+            ours = self.results_of(expected["text"], expected, expected["arguments"])
+        except _Refused as refusal:  # of a wrong answer that another one is compared with
+            return Difference(where, f"XLA refuses the program that is expected: {refusal}", *texts)
         if ours is None or theirs is None:
             return Difference(where, "The StableHLO texts differ.", *texts)
         if len(ours) != len(theirs):
@@ -244,6 +249,17 @@ def describe(data: Plain) -> str:
     if kind == "str":
         return repr(data["value"])
     return str(data.get("value", data.get("text", kind)))
+
+
+def _came(error: Plain) -> str:
+    """An error as it came: what its message should name is said of the expected one."""
+    return describe(error | {"parts": []})
+
+
+def _of_recursion(error: Plain) -> str:
+    if error["class"] != "RecursionError":
+        return ""
+    return " While a check runs, the library's function of this name is yours: one that imports and calls it calls itself."
 
 
 def _short(array: np.ndarray[Any, Any], weak: bool = False) -> str:

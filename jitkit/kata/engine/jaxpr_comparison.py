@@ -53,7 +53,8 @@ class _Program:
         for eqn in jaxpr["equations"]:
             operands = tuple(self.number_of(atom) for atom in eqn["operands"])
             types = tuple(binder["type"] for binder in eqn["results"])
-            number = self.intern(("eqn", eqn["primitive"], self.params_key(eqn), operands, types))
+            effects = tuple(eqn["effects"])
+            number = self.intern(("eqn", eqn["primitive"], self.params_key(eqn), operands, types, effects))
             self.number_of_eqn.append(number)
             for i, binder in enumerate(eqn["results"]):
                 self.number_of_var[binder["var"]] = self.intern(("result", number, i))
@@ -151,6 +152,8 @@ class _Comparison:
                 how = f"is {_literal(other['literal'])}, and should be {_literal(one['literal'])}"
         elif other.get("var") == -1 and "literal" not in other:
             how = "is a variable that nothing defines"
+        elif self.kind(1, other) == self.kind(0, one):
+            how = f"is another constant than it should be, or one without its value ({other['type']} for {one['type']})"
         else:
             how = f"is {self.kind(1, other)}, and should be {self.kind(0, one)}"
         return self.report(f"{what} {how}.", eqn, other_eqn)
@@ -182,6 +185,11 @@ class _Comparison:
             if one["type"] != two["type"]:
                 sentence = f"The result of `{eqn['primitive']}` should be {one['type']}, and is {two['type']}{_weakness(one, two)}."
                 return self.report(sentence, eqn, other)
+        if eqn["effects"] != other["effects"]:
+            sides = [", ".join(side["effects"]) or "none" for side in (eqn, other)]
+            return self.report(
+                f"The effects of `{eqn['primitive']}` should be {sides[0]}, and are {sides[1]}.", eqn, other
+            )
         return self.report(f"The results of `{eqn['primitive']}` are used in another way.", eqn, other)
 
     def in_param(
@@ -213,7 +221,8 @@ class _Comparison:
             )
         if missing:
             eqn = self.equation_with(self.expected, missing)
-            return self.report(f"A `{eqn['primitive']}` is missing. It is there for what it does.", eqn, None)
+            why = "It is there for what it does." if eqn["effects"] else "No output needs it, and yet it belongs there."
+            return self.report(f"A `{eqn['primitive']}` is missing. {why}", eqn, None)
         return self.report("The equations that do something are in another order.", None, None)
 
     def equation_with(self, program: _Program, numbers: Counter[int]) -> Plain:

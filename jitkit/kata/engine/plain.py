@@ -152,13 +152,14 @@ class _JaxprWriter:
     def equation(self, eqn: Any) -> Plain:
         """One equation, and the line of the program that it stands for."""
         operands = [self.atom(x) for x in eqn.invars]
-        params = sorted((str(k), self.param(v)) for k, v in eqn.params.items())
+        params = sorted((str(k), self.param(v)) for k, v in _written_out(eqn).items())
         position = eqn.source_info.position
         return {
             "primitive": str(eqn.primitive.name),
             "operands": operands,
             "params": [list(item) for item in params],
             "results": [self.binder(var) for var in eqn.outvars],
+            "effects": sorted(map(str, eqn.effects)),
             "line": [position.file, position.line] if position is not None else None,
         }
 
@@ -180,6 +181,14 @@ class _JaxprWriter:
         if isinstance(value, tuple) and any(type(x).__name__ == "Jaxpr" for x in value):
             return [self.param(x) for x in value]
         return _text(repr(value))
+
+
+def _written_out(eqn: Any) -> dict[str, Any]:
+    """The parameters of an equation, with None replaced where it means one certain value."""
+    params = dict(eqn.params)
+    if eqn.primitive.name == "slice" and params.get("strides") is None:
+        params["strides"] = (1,) * len(params["start_indices"])
+    return params
 
 
 def _array(value: np.ndarray[Any, Any], weak: bool) -> Plain:

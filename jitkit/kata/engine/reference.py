@@ -8,13 +8,13 @@ import pathlib
 import textwrap
 from typing import NamedTuple
 
-from .splice import Function, SpliceError, Target, defines, source_path
+from .splice import Function, SpliceError, Target, defines, learners_decorate, source_path
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2]
 
 
 class ReferenceFunction(NamedTuple):
-    """A function of the reference: its text, dedented and without decorators, and its parts."""
+    """A function of the reference: its text, dedented, and its parts. Decorators are in the text where learners write them."""
 
     target: Target
     source: str
@@ -58,7 +58,10 @@ def reference_function(target: Target) -> ReferenceFunction:
         body = getattr(node, "body", [])
     if not isinstance(node, Function):
         raise SpliceError(f"`{target}` is no function of the reference.")
-    lines = source.splitlines()[node.lineno - 1 : node.end_lineno]
+    first = node.lineno
+    if learners_decorate(tree):
+        first = min([first, *(decorator.lineno for decorator in node.decorator_list)])
+    lines = source.splitlines()[first - 1 : node.end_lineno]
     return ReferenceFunction(target, textwrap.dedent("\n".join(lines)), node, source)
 
 

@@ -13,16 +13,18 @@ from collections.abc import Mapping, Sequence
 from .splice import Function, LearnerFile
 
 
-def function_text(source: str, function: Function) -> str:
-    """The lines of a function, without its decorators, as if it stood at the left margin."""
-    lines = source.splitlines(keepends=True)[function.lineno - 1 : function.end_lineno]
+def function_text(source: str, function: Function, with_decorators: bool = False) -> str:
+    """The lines of a function, as if it stood at the left margin."""
+    decorators = function.decorator_list if with_decorators else []
+    first = min([function.lineno, *(decorator.lineno for decorator in decorators)])
+    lines = source.splitlines(keepends=True)[first - 1 : function.end_lineno]
     if function.col_offset == 0:
         return "".join(lines)
     margins = {line[: function.col_offset] for line in lines if line.strip()}
     if len(margins) == 1 and not next(iter(margins)).strip() and not _has_open_text(function):
         return "".join(line[function.col_offset :] if line.strip() else line for line in lines)
     plain = type(function)(**dict(ast.iter_fields(function)))
-    plain.decorator_list = []
+    plain.decorator_list = decorators
     return ast.unparse(ast.fix_missing_locations(plain)) + "\n"
 
 

@@ -9,7 +9,8 @@ from the start, other modules that import the function get the learner's, and no
 What comes from where:
 
     the body and the signature    the learner's
-    decorators, registrations     the reference's: a learner cannot lose them
+    decorators, registrations     the reference's: a learner cannot lose them, and a decorator of theirs is refused; but where
+                                  decorating is a part of the exercises, and the module says so, the learner's
     helpers and imports           the learner's, as far as the functions use them; they stand before the first function
     file names and line numbers   of whoever wrote the line, so tracebacks and debuggers point into the learner's file
 
@@ -35,6 +36,9 @@ from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+# What a module assigns True to whose functions learners decorate themselves: `jit` is the subject there.
+_LEARNERS_DECORATE = "LEARNERS_DECORATE"
 
 _FAR = 1_000_000  # more lines than a module has; the learner's n-th file is moved by n times as many
 
@@ -221,7 +225,8 @@ def _replace(tree: ast.Module, target: Target, file: LearnerFile, offset: int) -
         _check_signature(node, theirs, file.path, offset)
         known = {getattr(other, "name", None) for other in body}
         methods = [_moved(f, offset) for f in file.helping_methods(target) if f.name not in known]
-        body[index : index + 1] = [*methods, *_decorated(theirs, node)]
+        put = [theirs] if learners_decorate(tree) else _decorated(theirs, node, file.path, offset)
+        body[index : index + 1] = [*methods, *put]
     return place
 
 
@@ -233,10 +238,25 @@ def defines(node: ast.stmt, name: str) -> bool:
     )
 
 
-def _decorated(function: Function, reference: Function) -> list[ast.stmt]:
+def learners_decorate(tree: ast.Module) -> bool:
+    """Whether a module of the reference leaves the decorators of its functions to learners."""
+    return any(
+        isinstance(node, ast.Assign) and _LEARNERS_DECORATE in _names_bound(node) for node in tree.body
+    )
+
+
+def _decorated(function: Function, reference: Function, path: str, offset: int) -> list[ast.stmt]:
     """The learner's function, decorated as the reference's is, with plain calls: a decorator's line number would become
-    the function's."""
-    function.decorator_list = []
+    the function's. SpliceError for a decorator of the learner's, which would be lost."""
+    if function.decorator_list:
+        first = function.decorator_list[0]
+        theirs = " and ".join(f"`@{ast.unparse(decorator)}`" for decorator in reference.decorator_list)
+        place = f"it is put under the reference's, {theirs}" if theirs else "it has none in its place"
+        raise SpliceError(
+            f"`{function.name}` cannot have the decorator `@{ast.unparse(first)}`: {place}. Take it away, or decorate a helper.",
+            path,
+            first.lineno - offset,
+        )
     before: list[ast.stmt] = []
     after: list[ast.stmt] = []
     for i, decorator in enumerate(reference.decorator_list):

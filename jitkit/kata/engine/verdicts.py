@@ -26,6 +26,9 @@ PASS, FAIL, CRASH, TIME, LIMIT, IMPORT = "pass", "fail", "crash", "time", "limit
 TODO, BROKEN = "todo", "broken"
 
 
+_PATIENCE = 6  # times as long may the reference take, when the machine is busy
+
+
 class CheckResult(NamedTuple):
     """The verdict on one check. `status` is "pass", "fail", "crash", "time", "limit" or "import"; `line` the learner's own,
     where one is known."""
@@ -122,7 +125,7 @@ class Assessor:
             return Verdict(exercise, PASS)
         job = self.job(exercise, file, others, (str(path), source), checks, seed)
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            expected = pool.submit(self.reference, job)
+            expected = pool.submit(self.reference, job, spare if isinstance(spare, running.Forks) else None)
             outcomes = running.run(job, spare, stop)
             own = frozenset(f.path for f in job.files)
             triples = zip(checks, expected.result(), outcomes, strict=True)
@@ -147,9 +150,12 @@ class Assessor:
             exercise.uses_xla, self.seconds,
         )  # fmt: skip
 
-    def reference(self, job: Job) -> list[Outcome]:
+    def reference(self, job: Job, forks: running.Forks | None = None) -> list[Outcome]:
         """What the reference computes for a job. RuntimeError where it does not: a fault of ours."""
-        known = self.remembered(job._replace(files=(), targets={}))
+        job = job._replace(files=(), targets={})
+        known = self.remembered(job, forks)
+        if any(outcome.trouble == TIME for outcome in known):
+            known = self.remembered(job._replace(seconds=_PATIENCE * job.seconds), forks)
         for outcome in known:
             if outcome.trouble:
                 raise RuntimeError(
@@ -157,15 +163,16 @@ class Assessor:
                 )
         return known
 
-    def remembered(self, job: Job) -> list[Outcome]:
+    def remembered(self, job: Job, forks: running.Forks | None = None) -> list[Outcome]:
         """The outcomes of a job, run once: what runs again and again is the same, such as the reference and the mutants."""
         functions = [[f.path, f.source] for f in job.files], sorted(map(str, job.targets))
         key = _digest([job.checks_source, job.wanted, job.seed, functions, _reference_digest()])
         known = self.expected.get(key) or self.read(key)
         if known is None:
-            known = running.run(job)
-            if not any(outcome.trouble == TIME for outcome in known):  # a busy machine, perhaps
-                self.write(key, known)
+            known = running.run(job, forks)
+            if any(outcome.trouble == TIME for outcome in known):  # a busy machine, perhaps: not to be remembered
+                return known
+            self.write(key, known)
         self.expected[key] = known
         return known
 
@@ -226,7 +233,8 @@ def find_problem(exercise: Exercise, file: LearnerSource) -> Verdict | None:
     stubs = [function for function in functions if is_stub(function)]
     if stubs:
         names = ", ".join(f"`{stub.name}`" for stub in stubs)
-        return Verdict(exercise, TODO, (), f"{names} is still to be written.", (file.path, stubs[0].lineno))
+        are = "is" if len(stubs) == 1 else "are"
+        return Verdict(exercise, TODO, (), f"{names} {are} still to be written.", (file.path, stubs[0].lineno))
     return None
 
 

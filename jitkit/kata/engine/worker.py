@@ -6,12 +6,16 @@ most of the time that a check takes. Requests are lines of JSON. A `prepare` nam
 modules with them are compiled. `run`, the last one, puts functions in place, imports jitkit and runs checks, one after the other:
 
     {"do": "run", "files": {path: {"source": ..., "exercises": [...]}}, "targets": {target: path},
-     "checks": {"path": ..., "source": ...}, "wanted": [names of checks], "seed": 0}
+     "checks": {"path": ..., "source": ...}, "wanted": [names of checks], "seed": 0, "in_a_fork": false}
+
+With `in_a_fork` a copy of this process answers, and when it has ended this one says `ended`, and waits for the next request:
+so hundreds of submissions share what was imported once. (With jax, but without its backend: threads do not survive a fork.)
 
 A frame is one line of JSON, too, on a stream that nobody else can write to by accident:
 
     {"is": "ready"} | {"is": "imported"} | {"is": "import failed", "error": ..., "output": ...}
     {"is": "begin", "check": name} | {"is": "result", "check": name, "value": ..., "output": ..., "seconds": ...} | {"is": "done"}
+    {"is": "ended", "code": ...}
 
 An experiment is run in the same way: `{"do": "measure", ...}` calls its `measure` in the place of checks.
 
@@ -21,6 +25,7 @@ process early is seen by the one that started it (`running`).
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import gc
 import importlib
@@ -58,6 +63,8 @@ def _answer(preload: list[str], frames: IO[str], output: IO[str]) -> int:
         os.fdopen(os.dup(1), "wb", 0), encoding="utf-8", errors="replace", write_through=True
     )
     _limit_resources()
+    builtins.input = _nobody_types
+    sys.breakpointhook = _nobody_debugs
     splice, reference_code = _load_beside("splice"), _load_beside("reference_code")
     sys.path.insert(0, str(_PACKAGE.parent))
     sys.meta_path.insert(0, reference_code.ReferenceCode(_PACKAGE))
@@ -75,10 +82,15 @@ def _answer(preload: list[str], frames: IO[str], output: IO[str]) -> int:
                 known |= splice.spliced_code(_submission(request, splice), str(_PACKAGE))
             continue
         session = _Session(request, splice, known, frames, output)
-        if session.imports():
-            session.run()
-        _send(frames, {"is": "done"})
-        break
+        if not request.get("in_a_fork"):
+            session.answer()
+            break
+        child = os.fork()
+        if not child:
+            session.answer()
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        _send(frames, {"is": "ended", "code": os.waitstatus_to_exitcode(status)})
     return 0
 
 
@@ -104,6 +116,12 @@ class _Session:
         self.frames = frames
         self.output = output
         self.programs: dict[str, Callable[[Any, Any], Any]] = {}
+
+    def answer(self) -> None:
+        """All frames of the request."""
+        if self.imports():
+            self.run()
+        _send(self.frames, {"is": "done"})
 
     def imports(self) -> bool:
         """Put the functions in place and import jitkit; False, with a frame, where that fails."""
@@ -168,6 +186,14 @@ def _run_stablehlo(text: str, arguments: Any) -> Any:
     return importlib.import_module("jitkit.kata.engine.run_stablehlo").run_stablehlo(text, arguments)
 
 
+def _nobody_types(prompt: object = "") -> str:
+    raise RuntimeError("`input` waits for somebody who types, and in a check nobody does: give the value in the program.")
+
+
+def _nobody_debugs(*args: Any, **kwargs: Any) -> None:
+    raise RuntimeError("`breakpoint` waits for somebody at a debugger, and in a check nobody is: print, and read it in the verdict.")
+
+
 def _told(error: BaseException, splice: ModuleType, own: Any) -> dict[str, Any]:
     """An error that came before the first check: its class, its text, and the line that it is about, the learner's if any."""
     line: list[Any] | None = None
@@ -192,9 +218,9 @@ def _load_beside(name: str) -> ModuleType:
 
 
 def _preload(name: str) -> None:
-    """Import a module ahead of the request; `jax` with its backend, which takes as long again."""
-    module = importlib.import_module(name)
-    if name == "jax":
+    """Import a module ahead of the request; `jax.devices` stands for jax with its backend, which takes as long again."""
+    module = importlib.import_module(name.partition(".")[0])
+    if name == "jax.devices":
         module.devices()
 
 

@@ -6,6 +6,7 @@ next step. Everything else (both results in full) goes to a file.
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import linecache
 import os
@@ -16,6 +17,7 @@ from typing import Protocol
 
 from ..engine.comparison import describe
 from ..engine.jaxpr_comparison import program_text
+from ..engine.manifest import Exercise
 from ..engine.plain import Plain
 from ..engine.verdicts import BROKEN, CRASH, FAIL, IMPORT, LIMIT, PASS, TIME, TODO, CheckResult, Verdict
 from ..engine.witness import witness
@@ -39,6 +41,7 @@ MARKS: dict[str, tuple[str, str, str]] = {
 _CONTEXT = 2  # lines of a text that are shown before the first that differs
 _MOST_LINES = 40  # of one side of a difference; the file has all of it
 _MOST_OUTPUT = 12  # lines that the learner printed
+_MOST_OF_A_PROGRAM = 20  # lines of a check
 
 
 class Places(Protocol):
@@ -75,8 +78,11 @@ def show_report(screen: Screen, report: Report, places: Places) -> None:
             if result.line is None or result.line[0] != verdict.file:
                 show_line(screen, verdict.line, places)
             show_output(screen, result.output)
-    if report.blame:
-        screen.text(report.blame, 2, "yellow")
+            show_program(screen, result)
+    if verdict.status == PASS:
+        show_output(screen, next((r.output for r in verdict.results if r.output.strip()), ""))
+    for sentence in filter(None, (report.blame, report.suspicion)):
+        screen.text(sentence, 2, "yellow")
     if failure is not None:
         dump = write_dump(report, places.kept / "last")
         where = f"; all of it: {places.relative(dump)}" if dump is not None else ""
@@ -190,6 +196,21 @@ def show_line(screen: Screen, line: tuple[str, int] | None, places: Places) -> N
             screen.line(f"        {piece}", "cyan")
 
 
+def show_program(screen: Screen, result: CheckResult) -> None:
+    """The program of a check: how their functions were called, and what became the result."""
+    try:
+        lines = textwrap.dedent(inspect.getsource(result.check.program)).splitlines()
+    except OSError:
+        return
+    start = next((i for i, line in enumerate(lines) if line.startswith("def ")), 0)
+    screen.line()
+    screen.line("      the program of the check, where `jk` is jitkit with your functions in it:", "dim")
+    for line in lines[start : start + _MOST_OF_A_PROGRAM]:
+        screen.line(f"        {line}", "dim")
+    if len(lines) - start > _MOST_OF_A_PROGRAM:
+        screen.line("        ...", "dim")
+
+
 def show_output(screen: Screen, output: str) -> None:
     """What the learner's functions printed in a check."""
     if not output.strip():
@@ -215,11 +236,16 @@ def show_progress(screen: Screen, look: Look, lab_number: str) -> None:
         return
     done = sum(standing == PASS for _, standing in mine)
     all_done = sum(standing == PASS for *_, standing in items)
-    glyphs = " ".join(f"{exercise.id}{MARKS[standing][0]}" for exercise, standing in mine)
+    glyphs = " ".join(f"{exercise.id}{glyph_of(look, exercise)}" for exercise, _ in mine)
     screen.line()
     screen.line(f"  lab {lab_number}: {done} of {len(mine)}  {glyphs}")
     bar = screen.bar(all_done / len(items), 20) if all_done else ""
     screen.line(f"  all labs: {all_done} of {len(items)}  {bar}", "dim")
+
+
+def glyph_of(look: Look, exercise: Exercise) -> str:
+    """How an exercise stands, in one character: `!` for one that passed, and with which another one fails."""
+    return "!" if look.suspicion(exercise) else MARKS[look.standing(exercise)][0]
 
 
 def show_messages(screen: Screen, workspace: Workspace) -> None:

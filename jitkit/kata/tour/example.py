@@ -48,3 +48,19 @@ def with_the_function(i: Any, n: int) -> Any:
     for _ in range(n):
         i = jax.jit(body)(i)
     return i
+
+
+def network(params: Any, x: Any) -> Any:
+    """Two layers: a number for each place, positive for one kind and negative for the other."""
+    return jnp.tanh(x @ params["w1"] + params["b1"]) @ params["w2"]
+
+
+def loss(params: Any, x: Any, y: Any) -> Any:
+    """How wrong the network is, on average: small where its sign is y's, and sure of it."""
+    return jnp.mean(jax.nn.softplus(-y * network(params, x)))
+
+
+def step(params: Any, x: Any, y: Any) -> Any:
+    """One step down: the loss, and better parameters."""
+    value, slopes = jax.value_and_grad(loss)(params, x, y)
+    return value, jax.tree.map(lambda p, s: p - s, params, slopes)

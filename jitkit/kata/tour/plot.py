@@ -12,14 +12,15 @@ from .clock import Times
 from .pitfall import TURNS, Loop
 
 
-def save(path: Path, times: Times, loops: list[Loop], where: str) -> None:
-    """Write the slide: times of a call on the left, what `jit` in a loop costs on the right; `where` names
-    the machine.
+def save(path: Path, times: Times, loops: list[Loop], losses: list[float], where: str) -> None:
+    """Write the slide: times of a call, what `jit` in a loop costs, and the loss of the network that learns, from left to
+    right; `where` names the machine.
     """
     with figure(path) as made:
-        left, right = made.subplots(1, 2)
+        left, middle, right = made.subplots(1, 3)
         _plot_times(left, times)
-        _plot_loops(right, loops)
+        _plot_loops(middle, loops)
+        _plot_losses(right, losses)
         made.suptitle(
             "jitkit: compile once, run many times", fontsize=20, fontweight="bold", x=0.02, ha="left"
         )
@@ -61,6 +62,15 @@ def _plot_loops(axes: Any, loops: list[Loop]) -> None:
         "time of the loop (ms)",
         f"jit in a loop of {TURNS} turns",
     )
+
+
+def _plot_losses(axes: Any, losses: list[float]) -> None:
+    axes.plot(range(1, len(losses) + 1), losses, color=BLUE, linewidth=2.5)
+    axes.set_ylim(0, max(losses) * 1.05)
+    axes.set_xlabel("step")
+    axes.set_ylabel("loss")
+    axes.set_title("two layers learn")
+    bare(axes)
 
 
 def _finish(axes: Any, labels: list[str], quantity: str, title: str) -> None:

@@ -1,5 +1,5 @@
-"""`jitkit tour`: one function through every stage of the JIT, then the clock, then the pitfall; a plot and
-the texts are kept.
+"""`jitkit tour`: one function through every stage of the JIT, then the clock, the pitfall, and a network that learns; a plot
+and the texts are kept.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from . import clock as tour_clock
 from . import pitfall as tour_pitfall
 from . import plot as tour_plot
 from . import targets as tour_targets
+from . import training as tour_training
 
 SIZE = 1_000_000
 
@@ -54,14 +55,19 @@ def run(arguments: argparse.Namespace) -> int:
     with screen.progress("measuring the loops"):
         loops = tour_pitfall.measure()
     tour_pitfall.show(screen, loops)
+    with screen.progress("training"):
+        training = tour_training.measure()
+    tour_training.show(screen, training)
     tour_targets.show(screen, x)
 
     screen.heading("Kept", f"{time.monotonic() - start:.0f} s in all")
     plot = folder / "tour.png"
     with screen.progress("plotting"):
-        tour_plot.save(plot, times, loops, f"jitkit {jitkit.__version__}, {device}")
+        tour_plot.save(plot, times, loops, training.losses, f"jitkit {jitkit.__version__}, {device}")
     screen.line(f"  plot    {plot.resolve()}")
     for path in sorted(folder.glob("[0-9]-*")):
         screen.line(f"  text    {path.resolve()}")
-    screen.text("Next: read jitkit/pjit/jitted.py, where the arrows meet; or measure: jitkit bench peers --quick", 2)
+    screen.text(
+        "Next: read jitkit/pjit/jitted.py, where the arrows meet; or measure: jitkit bench peers --quick", 2
+    )
     return 0

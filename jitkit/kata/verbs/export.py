@@ -20,7 +20,7 @@ from ..cli import OK, Problem
 from ..engine.manifest import tests_folder
 from ..engine.reference import PACKAGE
 from ..engine.source_edit import function_text, insert_before_function, replace_functions
-from ..engine.splice import LearnerFile, Target, added_statements, source_path
+from ..engine.splice import LearnerFile, Target, added_statements, learners_decorate, source_path
 from ..screens.terminal import Screen
 from ..workspace.course import Binding, bindings
 from ..workspace.workspace import Look, Workspace, parsed
@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise Problem(f"{folder} is there already. Export to a folder that is new, or empty.")
     look = workspace.look()
-    found = list(bindings(look))
+    found = list(bindings(look, with_suspects=True))  # they passed their own checks
     try:
         export(folder, look, found)
     except OSError as error:
@@ -169,7 +169,9 @@ def splice_text(text: str, reference: str, file: LearnerFile, targets: Sequence[
 
     `reference` is the module as it was before any file's functions came: its names are the ones that helpers do not bring.
     """
-    known = set(LearnerFile.parse(reference, "", ()).functions)
+    module = LearnerFile.parse(reference, "", ())
+    known = set(module.functions)
+    theirs = learners_decorate(module.tree)
     replacements: dict[str, str] = {}
     for target in targets:
         functions = [file.find(target)]
@@ -178,8 +180,8 @@ def splice_text(text: str, reference: str, file: LearnerFile, targets: Sequence[
             if name not in known:
                 known.add(name)
                 functions.append(method)
-        replacements[target.name] = "\n".join(function_text(file.source, f) for f in functions)
-    text = replace_functions(text, replacements)
+        replacements[target.name] = "\n".join(function_text(file.source, f, theirs) for f in functions)
+    text = replace_functions(text, replacements, own_decorators=not theirs)
     statements = added_statements(reference, file, targets)
     if not statements:
         return text

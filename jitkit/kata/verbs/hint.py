@@ -13,27 +13,33 @@ from ..workspace.course import Course
 from ..workspace.workspace import Workspace
 from .hints import STEPS, hint
 
+_OWN_BUG = 2  # the step that looks at today's code
+
 
 def run(arguments: argparse.Namespace) -> int:
     """Show the next hint of an exercise, or of the one that the learner is at."""
     screen = Screen.of(sys.stdout)
     workspace = Workspace.find()
     lab, exercise = workspace.exercise(arguments.id) if arguments.id else workspace.look().current()
-    show_next_hint(screen, Course(workspace), lab, exercise)
+    show_next_hint(screen, Course(workspace), lab, exercise, arguments.step)
     show_messages(screen, workspace)
     return OK
 
 
-def show_next_hint(screen: Screen, course: Course, lab: Lab, exercise: Exercise) -> None:
-    """One step further than the last time; after the last step, that one again."""
+def show_next_hint(
+    screen: Screen, course: Course, lab: Lab, exercise: Exercise, wanted: int | None = None
+) -> None:
+    """One step further than the last time; after the last step the one on their own bug again, as it is now. `wanted` is a step,
+    counted from 1, to be read again."""
     workspace = course.workspace
-    with workspace.state.edit() as state:
-        known = state.of(exercise.id)
-        step = min(known.hints, len(STEPS) - 1)
-        known.hints = step + 1
-        state.current = exercise.id
+    shown = workspace.state.read().of(exercise.id).hints
+    step = wanted - 1 if wanted is not None else shown if shown < len(STEPS) else _OWN_BUG
     with screen.progress("looking at what yours does"):
         text = hint(course, lab, exercise, step)
+    with workspace.state.edit() as state:  # it counts when it is shown
+        known = state.of(exercise.id)
+        known.hints = max(known.hints, step + 1)
+        state.current = exercise.id
     screen.line()
     screen.line(f"{exercise.id} {exercise.title}: hint {step + 1} of {len(STEPS)}, {STEPS[step]}", "bold")
     screen.line()
@@ -43,11 +49,12 @@ def show_next_hint(screen: Screen, course: Course, lab: Lab, exercise: Exercise)
     else:
         screen.text(text, 2)
     screen.line()
-    if step + 1 < len(STEPS):
-        screen.text(f"jitkit hint {exercise.id} again: {STEPS[step + 1]}.", 2, "dim")
+    if max(shown, step + 1) < len(STEPS):
+        screen.text(f"jitkit hint {exercise.id} again: {STEPS[max(shown, step + 1)]}.", 2, "dim")
     else:
         screen.text(
-            f"That was the last one. jitkit show {exercise.id} --solution --give-up ends the riddle.",
+            f"These were all. jitkit hint {exercise.id} looks at what yours does then; --step 1 to 4 shows a hint again; "
+            f"jitkit show {exercise.id} --solution --give-up ends the riddle.",
             2,
             "dim",
         )

@@ -41,7 +41,7 @@ def own_bug(course: Course, lab: Lab, exercise: Exercise) -> str:
     if verdict.status == BROKEN:
         return verdict.sentence
     if verdict.status == PASS:
-        return "Yours passes every check: there is no bug to point at."
+        return report.suspicion or "Yours passes every check: there is no bug to point at."
     failure = verdict.first_failure
     if failure is None:
         return verdict.sentence
@@ -77,7 +77,7 @@ def behaves_like(course: Course, lab: Lab, exercise: Exercise, report: Report) -
         outcomes = dict(
             zip(
                 range(len(mutants)),
-                pool.map(lambda m: results_of(course, lab, exercise, m), mutants),
+                pool.map(lambda m: results_of(course, lab, exercise, m, report.seed), mutants),
                 strict=True,
             )
         )
@@ -95,7 +95,7 @@ def behaves_like(course: Course, lab: Lab, exercise: Exercise, report: Report) -
     return None, False
 
 
-def results_of(course: Course, lab: Lab, exercise: Exercise, mutant: Mutant) -> list[Outcome]:
+def results_of(course: Course, lab: Lab, exercise: Exercise, mutant: Mutant, seed: int = 0) -> list[Outcome]:
     """What a mutant computes in the checks of its exercise; run once, and remembered. Nothing where it cannot be made."""
     target = next((t for t in exercise.targets if mutant.target in ("", t.name)), exercise.targets[0])
     try:
@@ -107,7 +107,7 @@ def results_of(course: Course, lab: Lab, exercise: Exercise, mutant: Mutant) -> 
     file = LearnerSource(f"{exercise.id}.py", text, lab.names)
     path = lab.folder / "checks.py"
     checks = checks_of(lab, exercise.id)
-    job = course.assessor.job(exercise, file, (), (str(path), path.read_text(encoding="utf-8")), checks)
+    job = course.assessor.job(exercise, file, (), (str(path), path.read_text(encoding="utf-8")), checks, seed)
     return course.assessor.remembered(job)
 
 

@@ -7,7 +7,7 @@ import sys
 
 from ..cli import OK
 from ..engine.verdicts import FAIL, PASS, TODO
-from ..screens.display import MARKS, show_messages
+from ..screens.display import MARKS, glyph_of, show_messages
 from ..screens.terminal import Screen
 from ..workspace.course import bindings
 from ..workspace.workspace import NEW, STALE, Workspace
@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
             continue
         standings = [look.standing(e) for e in lab.exercises]
         done = sum(s == PASS for s in standings)
-        glyphs = "".join(MARKS[s][0] for s in standings)
+        glyphs = "".join(glyph_of(look, e) for e in lab.exercises)
         words = [
             f"{standings.count(s)} {MARKS[s][1]}"
             for s in (PASS, FAIL, STALE, NEW, TODO)

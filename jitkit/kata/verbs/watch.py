@@ -130,6 +130,8 @@ class Watch:
             action()
         except Problem as problem:
             self.screen.text(str(problem), 2, "yellow")
+        except (OSError, RuntimeError, ValueError) as error:  # ours: whoever watches goes on
+            self.screen.text(f"That did not work, which is a bug of ours: {error}", 2, "yellow")
         if key != ENTER:
             self.footer()
             self.prepare()

@@ -17,6 +17,7 @@ from ..engine.verdicts import BROKEN, FAIL, IMPORT, PASS, Assessor, Verdict, che
 from .state import Progress
 from .workspace import Look, Workspace, parsed
 
+_SEEDS = 4
 _SECONDS = 10.0  # for one check of a learner, who waits
 
 
@@ -24,7 +25,8 @@ class Report(NamedTuple):
     """A verdict, with the ids of the exercises of the learner that ran in it, and of those that could have, had they not made
     others fail.
 
-    `blame` is a sentence on another exercise of theirs, with which this one fails and without which it passes.
+    `blame` is a sentence on another exercise of theirs, with which this one fails and without which it passes; `suspicion` one on
+    this exercise, with which another one fails. `seed` is that of the checks' numbers.
     """
 
     lab: Lab
@@ -32,7 +34,9 @@ class Report(NamedTuple):
     yours: tuple[str, ...] = ()
     suspects: tuple[str, ...] = ()
     blame: str = ""
+    suspicion: str = ""
     seconds: float = 0.0
+    seed: int = 0
 
     @property
     def exercise(self) -> Exercise:
@@ -68,10 +72,14 @@ class Course:
         if isinstance(source, Verdict):
             return Report(lab, source._replace(exercise=exercise))
         others = list(bindings(look, exercise))
-        verdict = self.assess(lab, exercise, source, others, stop)
-        report = Report(lab, verdict, _ids(others, exercise, verdict), _suspects(look))
+        seed = seed_of(look, exercise)
+        verdict = self.assess(lab, exercise, source, others, stop, seed)
+        known = _suspects(look)
+        report = Report(lab, verdict, _ids(others, exercise, verdict), known, seed=seed)
         if verdict.status == FAIL and others:
             report = self.find_blame(report, source, others, stop)
+        elif verdict.status == PASS:
+            report = report._replace(suspicion=look.suspicion(exercise))
         if report.verdict.results or verdict.status == BROKEN:
             self.remember(report, look)
         return report
@@ -83,13 +91,18 @@ class Course:
         source: LearnerSource,
         others: Sequence[Binding],
         stop: Stop | None = None,
+        seed: int = 0,
     ) -> Verdict:
         """The verdict with these other functions of the learner's."""
         functions = [(binding.source, binding.target) for binding in others]
-        verdict = self.assessor.assess(lab, exercise, source, functions, spare=self.spare, stop=stop)
+        verdict = self.assessor.assess(
+            lab, exercise, source, functions, seed=seed, spare=self.spare, stop=stop
+        )
         if self.hidden is None or not verdict.results:
             return verdict
-        more = self.assessor.assess(lab, exercise, source, functions, checks_file=self.hidden, stop=stop)
+        more = self.assessor.assess(
+            lab, exercise, source, functions, checks_file=self.hidden, seed=seed, stop=stop
+        )
         results = (*verdict.results, *more.results)
         return verdict._replace(
             results=results, status=PASS if verdict.status == more.status == PASS else FAIL
@@ -100,14 +113,14 @@ class Course:
     ) -> Report:
         """After a failure: does it pass with the reference in the place of the others? Then one of them is to blame, and the
         verdict is the one without it."""
-        alone = self.assess(report.lab, report.exercise, source, (), stop)
+        alone = self.assess(report.lab, report.exercise, source, (), stop, report.seed)
         if alone.status != PASS:
             return report
         ids = list(dict.fromkeys(binding.exercise.id for binding in others))
         culprit = _in_the_traceback(report.verdict, others) or (ids[0] if len(ids) == 1 else "")
         for id in ids if not culprit else ():
             rest = [binding for binding in others if binding.exercise.id != id]
-            if self.assess(report.lab, report.exercise, source, rest, stop).status == PASS:
+            if self.assess(report.lab, report.exercise, source, rest, stop, report.seed).status == PASS:
                 culprit = id
                 break
         failure = report.verdict.first_failure
@@ -115,7 +128,7 @@ class Course:
         who = f"your {culprit}" if culprit else f"some of your {', '.join(ids)} together"
         blame = (
             f"It passes with the reference in the place of {who}, which passed its own checks, and fails with {who}{how} The "
-            f"reference stands in for {culprit or 'them'} until you change {'it' if culprit else 'them'}."
+            f"reference stands in for {culprit or 'them'} until you change {'it' if culprit else 'them'}, or anything else that ran."
         )
         suspects = (culprit,) if culprit else tuple(ids)
         return report._replace(
@@ -131,15 +144,22 @@ class Course:
         with self.workspace.state.edit() as state:
             known = state.of(report.exercise.id)
             if report.passed:
-                known.passed, known.failed = now, ""
+                known.passed, known.failed, known.passes = now, "", known.passes + 1
             else:
                 known.failed = now
                 known.passed = (
                     "" if known.passed == now else known.passed
                 )  # its checks are others than they were
-            for lab, exercise in look.exercises():
-                if exercise.id in report.suspects and report.blame and lab.number in look.sources:
-                    state.of(exercise.id).suspect = look.fingerprint(exercise)
+            ran = {*report.yours, *report.suspects, report.exercise.id}
+            ground = " ".join(f"{e.id}={look.fingerprint(e)}" for _, e in look.exercises() if e.id in ran)
+            for _, exercise in look.exercises():
+                if report.blame and exercise.id in report.suspects and not look.suspicion(exercise):
+                    suspect = state.of(exercise.id)
+                    suspect.suspect, suspect.ground = look.fingerprint(exercise), ground
+                    suspect.blame = (
+                        f"It passes its own checks, but {report.exercise.id} fails with it: `jitkit check {report.exercise.id}` "
+                        "tells how. The reference stands in for it, until anything changes that ran then."
+                    )
             state.current = report.exercise.id
 
     def prepare(self, lab: Lab, exercise: Exercise) -> None:
@@ -161,7 +181,13 @@ class Course:
         others = [(binding.source, binding.target) for binding in bindings(look, exercise)]
         path = lab.folder / "checks.py"
         text = path.read_text(encoding="utf-8")
-        return self.assessor.job(exercise, source, others, (str(path), text), checks)
+        return self.assessor.job(exercise, source, others, (str(path), text), checks, seed_of(look, exercise))
+
+
+def seed_of(look: Look, exercise: Exercise) -> int:
+    """The seed of an exercise's checks: another one after each pass, so that no numbers of a verdict are worth remembering. They
+    come round again, as the reference's results are kept for each."""
+    return look.state.exercises.get(exercise.id, Progress()).passes % _SEEDS
 
 
 class Binding(NamedTuple):
@@ -172,14 +198,14 @@ class Binding(NamedTuple):
     target: Target
 
 
-def bindings(look: Look, but: Exercise | None = None) -> Iterator[Binding]:
+def bindings(look: Look, but: Exercise | None = None, with_suspects: bool = False) -> Iterator[Binding]:
     """The functions of all exercises that passed as they are, except those of one exercise, or that made others fail."""
     taken = set(but.targets) if but is not None else set()
     for _, exercise in look.exercises():
         source = look.source(exercise)
         if not isinstance(source, LearnerSource) or (but is not None and exercise.id == but.id):
             continue
-        if look.standing(exercise) != PASS or exercise.id in _suspects(look):
+        if look.standing(exercise) != PASS or (not with_suspects and look.suspicion(exercise)):
             continue
         for target in exercise.targets:
             if target not in taken:
@@ -189,12 +215,7 @@ def bindings(look: Look, but: Exercise | None = None) -> Iterator[Binding]:
 
 def _suspects(look: Look) -> tuple[str, ...]:
     """The exercises that passed, and made another one fail as they are."""
-    return tuple(
-        exercise.id
-        for _, exercise in look.exercises()
-        if (known := look.state.exercises.get(exercise.id, Progress())).suspect
-        and known.suspect == known.passed == look.fingerprint(exercise)
-    )
+    return tuple(exercise.id for _, exercise in look.exercises() if look.suspicion(exercise))
 
 
 def _ids(others: Sequence[Binding], exercise: Exercise, verdict: Verdict) -> tuple[str, ...]:

@@ -29,6 +29,9 @@ class Progress:
     passed: str = ""  # the fingerprint of what passed, last
     failed: str = ""  # of what failed, last
     suspect: str = ""  # of what passed, and made another exercise fail
+    ground: str = ""  # the fingerprints, by id, of all that ran when it did: `01.1=... 01.2=...`
+    blame: str = ""  # which one failed, and how
+    passes: int = 0  # how often it passed: the seed of its checks
     hints: int = 0
     gave_up: bool = False
 

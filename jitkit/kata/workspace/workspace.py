@@ -175,6 +175,19 @@ class Look(NamedTuple):
             return FAIL
         return STALE if known.passed or known.failed else NEW
 
+    def suspicion(self, exercise: Exercise) -> str:
+        """Why the reference stands in for an exercise that passed: another one failed with it. "" where nothing is known against
+        it, or anything has changed that ran then."""
+        known = self.state.exercises.get(exercise.id, Progress())
+        if not known.suspect or not known.suspect == known.passed == self.fingerprint(exercise):
+            return ""
+        exercises = {e.id: e for _, e in self.exercises()}
+        for part in known.ground.split():
+            id, _, then = part.partition("=")
+            if id not in exercises or self.fingerprint(exercises[id]) != then:
+                return ""
+        return known.blame
+
     def exercises(self) -> Iterator[tuple[Lab, Exercise]]:
         """All exercises of the labs that are there, in order."""
         return ((lab, e) for lab in self.labs if lab.number in self.sources for e in lab.exercises)

@@ -1,13 +1,14 @@
 """`jitkit.lax.linalg`: matrices, taken apart and solved for. The work is LAPACK's, which XLA calls on the CPU.
 
 All take batches: matrices lie in the last two axes. To be read in this order: `lapack` (what all of them have in common),
-`factoring`, `solving`, `spectral`.
+`factoring`, `solving`, `spectral`, `derivatives`.
 
 JAX: jax/_src/lax/linalg.py:cholesky
 """
 
 from __future__ import annotations
 
+from . import derivatives as derivatives
 from .factoring import cholesky as cholesky
 from .factoring import cholesky_p as cholesky_p
 from .factoring import geqrf as geqrf
@@ -20,6 +21,7 @@ from .factoring import lu_pivots_to_permutation as lu_pivots_to_permutation
 from .factoring import lu_pivots_to_permutation_p as lu_pivots_to_permutation_p
 from .factoring import qr as qr
 from .factoring import qr_p as qr_p
+from .solving import solve as solve
 from .solving import triangular_solve as triangular_solve
 from .solving import triangular_solve_p as triangular_solve_p
 from .spectral import EighImplementation as EighImplementation

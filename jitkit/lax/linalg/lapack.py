@@ -9,6 +9,7 @@ JAX: jax/_src/lax/linalg.py:linalg_primitive
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...core import Primitive, ShapedArray, dtypes
-from ...interpreters.batching import AxisData, Dims, Vals, bdim_at_front, register_batcher
+from ...interpreters.batching import AxisData, Dims, Vals, batch, bdim_at_front, register_batcher
 from ...interpreters.mlir import LoweringContext, type_of
 from ..creation import broadcasted_iota, full_like
 from ..elementwise import add, conj, ge
@@ -172,12 +173,30 @@ def nan_where_failed(
     return selected
 
 
+# --- one matrix after the other ---------------------------------------------------------------------------------------------
+
+
+def for_each(fun: Callable[..., Any], batch_axes: int, *args: Any) -> Any:
+    """`fun`, which takes what belongs to one matrix, for arrays that have so many batch axes in front."""
+    if not batch_axes:
+        return fun(*args)
+    axis = AxisData(None, args[0].shape[0])
+    inner = functools.partial(for_each, fun, batch_axes - 1)
+    [out], [dim] = batch(lambda *parts: [inner(*parts)], axis, args, [0] * len(args))
+    return bdim_at_front(out, dim, axis.size)
+
+
 # --- parts of matrices ------------------------------------------------------------------------------------------------------
+
+
+def swap_axes(x: Any) -> Any:
+    """Rows for columns."""
+    return transpose(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
 
 def adjoint(x: Any) -> Any:
     """Rows for columns, and conjugate."""
-    turned = transpose(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+    turned = swap_axes(x)
     return conj(turned) if is_a(x.dtype, np.complexfloating) else turned
 
 

@@ -1,20 +1,24 @@
-"""Systems of linear equations whose matrix is a triangle. (Any other is made of two: `lu`.)
+"""Systems of linear equations whose matrix is a triangle, and any others, whose matrix is made of two.
 
 JAX: jax/_src/lax/linalg.py:triangular_solve
 """
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from ...interpreters.batching import AxisData, Dims, Vals, bdim_at_front, moveaxis, register_batcher
 from ...interpreters.mlir import LoweringContext, register_lowering, type_of
+from ..creation import iota
 from ..shaping import expand_dims, reshape
+from ..sorting import sort_key_val
 from ..utils import Shape, is_a
 from . import lapack
-from .lapack import linalg_primitive
+from .factoring import lu
+from .lapack import for_each, linalg_primitive
 
 # --- triangular_solve: the X of op(A) X = B, or X op(A) = B -------------------------------------------------------------------
 
@@ -109,3 +113,31 @@ def triangular_solve(
     if is_vector:
         return out[..., 0] if left_side else out[..., 0, :]
     return out
+
+
+# --- lu_solve, solve: two triangles -----------------------------------------------------------------------------------------
+
+
+def lu_solve(factors: Any, permutation: Any, b: Any, trans: int = 0) -> Any:
+    """The X for which A @ X = B, where `lu(A)` gave factors and permutation. All have the same batch axes.
+
+    With `trans`, A is transposed (1), and conjugated, too (2).
+    """
+    return for_each(functools.partial(_lu_solve, trans), factors.ndim - 2, factors, permutation, b)
+
+
+def _lu_solve(trans: int, factors: Any, permutation: Any, b: Any) -> Any:
+    def triangle(x: Any, lower: bool) -> Any:
+        turned = {"transpose_a": trans > 0, "conjugate_a": trans == 2}
+        return triangular_solve(factors, x, left_side=True, lower=lower, unit_diagonal=lower, **turned)
+
+    if trans == 0:
+        return triangle(triangle(b[permutation, :], True), False)
+    _, inverse = sort_key_val(permutation, iota(np.int32, permutation.shape[0]))
+    return triangle(triangle(b, False), True)[inverse, :]
+
+
+def solve(a: Any, b: Any) -> Any:
+    """The X for which A @ X = B: square matrices, and matrices with the same batch axes."""
+    factors, _, permutation = lu(a)
+    return lu_solve(factors, permutation, b)

@@ -1,7 +1,7 @@
 """`jitkit.numpy.linalg`: matrices, in the last two axes of arrays.
 
-Comes in: arrays. Goes out: arrays, made of `lax.linalg`. To be read in this order: `decompositions`, `systems`, `norms`,
-`least_squares`, `products`.
+Comes in: arrays. Goes out: arrays, made of `lax.linalg`. To be read in this order: `decompositions`, `systems`, `determinants`,
+`norms`, `least_squares`, `products`.
 
 JAX: jax/_src/numpy/linalg.py:norm
 """
@@ -16,6 +16,8 @@ from .decompositions import eigvalsh as eigvalsh
 from .decompositions import qr as qr
 from .decompositions import svd as svd
 from .decompositions import svdvals as svdvals
+from .determinants import det as det
+from .determinants import slogdet as slogdet
 from .least_squares import lstsq as lstsq
 from .least_squares import pinv as pinv
 from .norms import cond as cond
@@ -33,9 +35,7 @@ from .products import outer as outer
 from .products import tensordot as tensordot
 from .products import trace as trace
 from .products import vecdot as vecdot
-from .systems import det as det
 from .systems import inv as inv
-from .systems import slogdet as slogdet
 from .systems import solve as solve
 from .systems import tensorinv as tensorinv
 from .systems import tensorsolve as tensorsolve

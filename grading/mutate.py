@@ -1,0 +1,233 @@
+"""Automatic mutants: does some check notice when one thing in a solution is wrong?
+
+`python -m grading verify --mutate [LAB] [--sample N]` makes them (`mutations`), runs the checks of their exercise, the hidden ones
+too, and reports those that pass all. A survivor is a hole in the checks, or means the same as the solution; then it is listed in
+`mutants.toml`, with the reason. Of all others 97 in 100 must be killed.
+
+There are thousands. So most are tried in a fork of this process, where the function's code is exchanged in a `jitkit` that is
+imported already. What survives that is put in place as a learner's function is, in a process of its own, which has the last
+word: a function may have been called while `jitkit` was imported.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import os
+import pathlib
+import random
+import signal
+import sys
+import tempfile
+import time
+import tomllib
+import types
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jitkit.kata.checking import Check
+from jitkit.kata.engine.comparison import first_difference
+from jitkit.kata.engine.manifest import Exercise, Lab
+from jitkit.kata.engine.plain import Plain, Raised, to_plain
+from jitkit.kata.engine.reference import ReferenceFunction, reference_function
+from jitkit.kata.engine.run_stablehlo import run_stablehlo
+from jitkit.kata.engine.splice import Target
+from jitkit.kata.engine.verdicts import PASS, Verdict, checks_of
+from jitkit.kata.mutants import in_its_class
+
+from .mutations import Mutation, mutations
+
+LEAST_KILLED = 0.97
+_EQUIVALENT = pathlib.Path(__file__).with_name("mutants.toml")
+_SECONDS = 20.0  # for all checks of a mutant; then it is one that does not end, and is killed
+_NAP = 0.005
+
+
+class Survivor(NamedTuple):
+    """A mutant that passes every check."""
+
+    exercise: str
+    target: Target
+    change: str
+
+    def __str__(self) -> str:
+        return f"{self.exercise} {self.target.name}: {self.change}"
+
+
+class Score(NamedTuple):
+    """What became of the mutants of an exercise; those that are listed as equivalent are not counted."""
+
+    made: int
+    survivors: list[Survivor]
+    stale: list[str]  # listed changes that do not exist, or are killed
+
+
+def equivalents(path: pathlib.Path = _EQUIVALENT) -> dict[tuple[str, str], dict[str, str]]:
+    """The changes that are listed as equivalent, with their reasons, by exercise and function."""
+    data = tomllib.loads(path.read_text(encoding="utf-8"))
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for item in data.get("equivalent", ()):
+        for change in item["changes"]:
+            found.setdefault((item["exercise"], item["target"]), {})[change] = item["why"]
+    return found
+
+
+def mutate(lab: Lab, exercise: Exercise, assess: Any, hidden: pathlib.Path, sample: int, workers: int) -> Score:
+    """Try the mutants of an exercise.
+
+    Args:
+      assess: takes sources by target, and gives the verdict of all checks: the last word.
+      hidden: the file of the hidden checks.
+      sample: how many of them, drawn in the same way each time; all for 0.
+      workers: how many at the same time.
+    """
+    functions = [reference_function(target) for target in exercise.targets]
+    made = [(function, mutation) for function in functions for mutation in mutations(function.node)]
+    listed = equivalents()
+    counted = [
+        (f, m) for f, m in made if m.change not in listed.get((exercise.id, f.target.name), {})
+    ]
+    if sample:
+        counted = random.Random(exercise.id).sample(counted, min(sample, len(counted)))
+    trial = _Trial(checks_of(lab, exercise.id, hidden), exercise.uses_xla)
+    alive = trial.survivors(counted, workers)
+    survivors = [
+        Survivor(exercise.id, function.target, mutation.change)
+        for function, mutation in alive
+        if passes(assess(function.target, mutation))
+    ]
+    known = {(f.target.name, m.change) for f, m in made}
+    stale = [
+        f"{exercise.id} {name}: {change}"
+        for (id, name), changes in listed.items()
+        if id == exercise.id
+        for change in changes
+        if (name, change) not in known
+    ]
+    return Score(len(counted), survivors, stale)
+
+
+def passes(verdict: Verdict) -> bool:
+    """Whether a mutant is not noticed."""
+    return verdict.status == PASS
+
+
+def source_of(target: Target, mutation: Mutation) -> str:
+    """A mutant as a learner's function."""
+    return in_its_class(target, _as_a_learner_writes_it(reference_function(target), mutation))
+
+
+def _as_a_learner_writes_it(function: ReferenceFunction, mutation: Mutation) -> str:
+    """With decorators where they are the learner's."""
+    tree = ast.parse(mutation.source)
+    if not function.source.startswith("@"):
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef):
+                node.decorator_list = []
+    return ast.unparse(tree)
+
+
+class _Trial:
+    """Runs the checks of an exercise in forks of this process, until one differs from the reference."""
+
+    def __init__(self, checks: Sequence[Check], uses_xla: bool) -> None:
+        self.checks = checks
+        self.jitkit = importlib.import_module("jitkit")
+        if uses_xla:
+            importlib.import_module("jax")  # without its devices, which do not survive a fork
+        os.environ["JAX_PLATFORMS"] = "cpu"
+        self.expected: list[Plain] = []
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "expected.json")
+            pid = os.fork()
+            if pid == 0:
+                _leave(self.write_expected, file)
+            if os.waitpid(pid, 0)[1] != 0:
+                raise RuntimeError("the reference fails its own checks")
+            self.expected = json.loads(file.read_text(encoding="utf-8"))
+
+    def write_expected(self, file: pathlib.Path) -> int:
+        """In a child: what the reference computes."""
+        file.write_text(json.dumps([self.value(check) for check in self.checks]), encoding="utf-8")
+        return 0
+
+    def survivors(
+        self, mutants: Sequence[tuple[ReferenceFunction, Mutation]], workers: int
+    ) -> Iterator[tuple[ReferenceFunction, Mutation]]:
+        """Those that pass, or cannot be tried in this way."""
+        running: dict[int, tuple[tuple[ReferenceFunction, Mutation], float]] = {}
+        rest = list(reversed(mutants))
+        while rest or running:
+            while rest and len(running) < workers:
+                mutant = rest.pop()
+                function = _function(mutant[0].target)
+                if function is None:
+                    yield mutant
+                    continue
+                pid = os.fork()
+                if pid == 0:
+                    _leave(self.verdict, function, *mutant)
+                running[pid] = mutant, time.monotonic() + _SECONDS
+            time.sleep(_NAP)
+            for pid, (mutant, end) in list(running.items()):
+                done, status = os.waitpid(pid, os.WNOHANG)
+                if done:
+                    del running[pid]
+                    if status == 0:
+                        yield mutant
+                elif time.monotonic() > end:
+                    os.kill(pid, signal.SIGKILL)
+                    os.waitpid(pid, 0)
+                    del running[pid]
+
+    def verdict(self, function: types.FunctionType, reference: ReferenceFunction, mutation: Mutation) -> int:
+        """In a child: 0 when all checks pass."""
+        _exchange_code(function, reference, mutation)
+        for check, expected in zip(self.checks, self.expected, strict=True):
+            if first_difference(expected, self.value(check), None, check.tolerance) is not None:
+                return 1
+        return 0
+
+    def value(self, check: Check) -> Plain:
+        """What a check computes, as its process would tell it."""
+        rng = np.random.default_rng([0, zlib.crc32(check.name.encode())])
+        try:
+            return to_plain(check.program(self.jitkit, rng), run_stablehlo)
+        except BaseException as error:
+            return to_plain(Raised(error)) | {"uncaught": True}
+
+
+def _leave(run: Any, *args: Any) -> None:
+    """In a child: run something, and end with what it returns, or with 1."""
+    code = 1
+    try:
+        silent = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(silent, 1)
+        os.dup2(silent, 2)
+        code = run(*args)
+    finally:
+        os._exit(code)
+
+
+def _function(target: Target) -> types.FunctionType | None:
+    """The plain function behind a target; None where there is another object."""
+    found: Any = sys.modules.get(target.module) or importlib.import_module(target.module)
+    for name in target.path:
+        found = vars(found).get(name)
+        if found is None:
+            return None
+    return found if isinstance(found, types.FunctionType) and not hasattr(found, "__wrapped__") else None
+
+
+def _exchange_code(function: types.FunctionType, reference: ReferenceFunction, mutation: Mutation) -> None:
+    """Let a function do what a mutant does. ValueError where their closures differ."""
+    names: dict[str, Any] = {}
+    text = f"from __future__ import annotations\n{_as_a_learner_writes_it(reference, mutation)}"
+    exec(compile(text, function.__code__.co_filename, "exec"), function.__globals__, names)
+    changed = names[reference.target.path[-1]]
+    function.__code__ = changed.__code__
+    function.__defaults__, function.__kwdefaults__ = changed.__defaults__, changed.__kwdefaults__
