@@ -487,8 +487,10 @@ def transposed_body(
     def body(*args: Any) -> list[Any]:
         sizes = [num_shared, num_sums, num_carry, sum(nonzero_ys)]
         shared, sums, ct_carry, ct_ys, rows = split_list(args, sizes)
-        linear = jaxpr.in_avals[num_shared : len(jaxpr.invars) - num_rows]
-        inputs = [*shared, *(UndefinedPrimal(tangent_aval(aval)) for aval in linear), *rows]
+        elements = jaxpr.in_avals[num_shared + num_sums + num_carry : len(jaxpr.invars) - num_rows]
+        # A carry is as weakly typed as its cotangent is, whatever it was on the way forward.
+        linear = [*map(core.get_aval, [*sums, *ct_carry]), *map(tangent_aval, elements)]
+        inputs = [*shared, *map(UndefinedPrimal, linear), *rows]
         cts = [*ct_carry, *ad.with_zeros(ct_ys, nonzero_ys, jaxpr.out_avals[num_carry:])]
         found = backward_pass(jaxpr, jaxpr.consts, inputs, cts, before=sums)
         return [instantiate_zeros(ct) for ct in found if ct is not None]

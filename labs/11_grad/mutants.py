@@ -371,6 +371,22 @@ edit(
 )
 edit(
     "11.4",
+    "a rule is asked in any case",
+    "All cotangents are Zero. What would a rule say?",
+    "if all(type(ct) is Zero for ct in cotangents) and not jaxpr.effects:",
+    "if False:",
+    target="backward_pass",
+)
+edit(
+    "11.4",
+    "nothing counts, so nothing happens",
+    "The program prints. Does it, when nobody wants its derivative?",
+    " and not jaxpr.effects:",
+    ":",
+    target="backward_pass",
+)
+edit(
+    "11.4",
     "a scalar counts once",
     "2.0 was added to each of 12 elements. How much does it count?",
     "return reduce_sum(ct, range(len(shape)))",

@@ -176,6 +176,23 @@ def as_it_is(jk, rng):
 
 @check(
     "12.2",
+    "A primitive of several results has a list of results, and one of places.",
+    against=["an operation has one result"],
+)
+def several_results_of_elements(jk, rng):
+    pair = jk.core.Primitive("pair", multiple_results=True)
+    pair.def_abstract_eval(lambda x, y: [x, y])
+    jk.interpreters.batching.defbroadcasting(pair)
+    x, y = normal(rng, 3, 4), normal(rng, 3, 4)
+    alike = jk.make_jaxpr(jk.vmap(pair.bind, in_axes=1, out_axes=[1, 0]))(x, y)
+    moved = jk.make_jaxpr(jk.vmap(pair.bind, in_axes=(0, 1), out_axes=[1, 0]))(x, y[:, :3].repeat(2, 0)[:4])
+    return [[aval.shape for aval in program.out_avals] for program in (alike, moved)], count(
+        alike, "transpose"
+    )
+
+
+@check(
+    "12.2",
     "Axes at different places are brought to one.",
     against=["axes need no shifting"],
 )
