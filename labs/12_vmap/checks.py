@@ -565,12 +565,12 @@ def sizes(jk, rng):
     against=["vmap of cond is select", "unmapped arguments are batched"],
 )
 def one_predicate(jk, rng):
-    x, p = normal(rng, 3, 2), bool(rng.integers(2))
+    x, p = normal(rng, 3, 2, 4), bool(rng.integers(2))
 
     def f(p, x):
         return jk.lax.cond(p, lambda x: (jk.lax.sin(x), 1.0), lambda x: (x * 2, 0.5), x)
 
-    found, program = mapped(jk, f, p, x, in_axes=(None, 0))
+    found, program = mapped(jk, f, p, x, in_axes=(None, 2))
     return found, count(program, "cond"), count(program, "select_n")
 
 
@@ -583,7 +583,7 @@ def a_predicate_for_each(jk, rng):
     x, y = normal(rng, 5), normal(rng, 2, 5)
 
     def f(x, y):
-        return jk.lax.cond(x > 0, lambda: (x * 2, y), lambda: (-x, y * x))
+        return jk.lax.cond(x > 0, lambda: (x * 2, y, np.float32(1)), lambda: (-x, y * x, x))
 
     found, program = mapped(jk, f, x, y, in_axes=(0, 1))
     return found, count(program, "cond")
