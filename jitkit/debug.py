@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from . import core
-from .base import traceback_util
+from .base import missing_names, traceback_util
 from .core import Primitive, Tracer
 from .core.effects import Effect, Effects
 from .interpreters.ad_rules import primitive_jvps, primitive_transposes
@@ -291,3 +291,5 @@ _checker = _Checker()
 
 callback = debug_callback
 print = debug_print
+
+missing_names.explain("debug", sys.modules[__name__])

@@ -5,6 +5,9 @@ JAX: jax/_src/errors.py:TracerBoolConversionError
 
 from __future__ import annotations
 
+import sys
+
+from .base import missing_names
 from .base.errors import ConcretizationTypeError as ConcretizationTypeError
 from .base.errors import JAXIndexError as JAXIndexError
 from .base.errors import JaxprTypeError as JaxprTypeError
@@ -17,3 +20,5 @@ from .base.errors import TracerBoolConversionError as TracerBoolConversionError
 from .base.errors import TracerIntegerConversionError as TracerIntegerConversionError
 from .base.errors import UnexpectedTracerError as UnexpectedTracerError
 from .base.errors import XlaRuntimeError as XlaRuntimeError
+
+missing_names.explain("errors", sys.modules[__name__])

@@ -8,9 +8,11 @@ JAX: jax/_src/named_sharding.py:NamedSharding
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from . import runtime
+from .base import missing_names
 
 _NAMES = ["Mesh", "NamedSharding", "PartitionSpec", "Sharding", "SingleDeviceSharding"]
 
@@ -23,3 +25,5 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return _NAMES
+
+missing_names.explain("sharding", sys.modules[__name__])

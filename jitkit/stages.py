@@ -6,8 +6,13 @@ JAX: jax/_src/stages.py:Wrapped
 
 from __future__ import annotations
 
+import sys
+
+from .base import missing_names
 from .pjit.stages import ArgInfo as ArgInfo
 from .pjit.stages import Compiled as Compiled
 from .pjit.stages import Lowered as Lowered
 from .pjit.stages import Traced as Traced
 from .pjit.stages import Wrapped as Wrapped
+
+missing_names.explain("stages", sys.modules[__name__])

@@ -6,9 +6,11 @@ JAX: jax/_src/tree.py:flatten
 from __future__ import annotations
 
 import dataclasses
+import sys
 from typing import Any
 
 from . import tree_util
+from .base import missing_names
 
 all = tree_util.tree_all
 broadcast = tree_util.tree_broadcast
@@ -29,3 +31,5 @@ def static(**kwargs: Any) -> Any:
     """`dataclasses.field` for a field that is metadata, not a child: see `tree_util.register_dataclass`."""
     metadata = {"static": True, **(kwargs.pop("metadata", None) or {})}
     return dataclasses.field(metadata=metadata, **kwargs)
+
+missing_names.explain("tree", sys.modules[__name__])

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from jitkit.base import config
+from jitkit.base import config, late_rooms
 from jitkit.compiler.compiler import Executable
 from jitkit.compiler.placement import Placement
 from jitkit.compiler.program import Program, compile_program
 from jitkit.core import Tracer
 from jitkit.jaxpr import convert_constvars_jaxpr
 from jitkit.misses.record import CallRecord, Change, TRACES, aval_of, changes, distance, kinds_of_types, latest_first, sharding_of
-from jitkit.pjit import key_reuse
 from jitkit.pjit.compilation_cache import EXACT_LRU_SIZE, Entry, FunctionCache, TracedCall, _caches, _caches_lock
 from jitkit.pjit.jit_call import Inline, NestedCall, jit_p
 from jitkit.pjit.jitted import flat_tree
@@ -196,6 +195,7 @@ class Jitted:
         record = self.note_miss(start, arguments, tree, keys, names, was_traced, was_compiled)
         entry = Entry(executable, traced.out_tree, keys)
         if config.local.state.options.debug_key_reuse:
+            key_reuse = late_rooms.import_room(".key_reuse", __package__)
             entry.run = key_reuse.checked(entry.run, traced.jaxpr, "jit-compiled function")
         self.table.insert(key, entry, record)
         return entry

@@ -513,7 +513,7 @@ def test_a_jax_array_and_an_equal_array_share_an_entry(jax, jnp):
 
 def test_static_arguments_of_library_functions_are_what_their_signatures_say():
     """`fused` reads them from the code object: a misspelt name would go unnoticed."""
-    functions = [f._jitted for room in (jnp, jk.lax, jk.nn) for f in vars(room).values() if hasattr(f, "_jitted")]
+    functions = [f._jitted for room in (jnp, jk.lax, jk.nn) for name in dir(room) if hasattr(f := getattr(room, name), "_jitted")]
     assert sum(not f.staged for f in functions) > 50
     for f in functions:
         spec = f.options.spec

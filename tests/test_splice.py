@@ -309,6 +309,7 @@ from jitkit.jaxpr.check import Place, same_type
 from jitkit.pjit import flat_tree
 from jitkit.core.tracer import Tracer
 from jitkit.tree_util.nodes import DictKeys
+from jitkit.lax.dot import dtypes_computed_with
 
 
 def f():
@@ -324,6 +325,7 @@ def test_a_file_of_before_finds_what_it_imports_at_its_place_of_today():
     assert names["helpers"].__name__ == "jitkit.base.util"
     assert names["source_info"].__name__ == "jitkit.base.source_info"
     assert names["f"]() is importlib.import_module("jitkit").explain
+    assert names["dtypes_computed_with"].__module__ == "jitkit.lax.dot_products"
     assert [node.lineno for node in file.tree.body][:5] == [2, 2, 2, 3, 4]
     today = "from jitkit.core import Tracer, dtypes\nfrom jitkit.compiler import placement\nfrom jitkit.jaxpr.check import Place"
     assert ast.unparse(LearnerFile.parse(today, "exercises.py", ()).tree) == today

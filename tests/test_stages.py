@@ -345,6 +345,24 @@ def test_eval_shape_runs_nothing_and_takes_whatever_has_a_shape_and_a_dtype(jax,
 
 
 @same_as_jax
+def test_eval_shape_takes_static_arguments_as_the_jitted_function_does(jax, jnp):
+    f = jax.jit(lambda x, n, *, k: x[: n + k], static_argnums=1, static_argnames="k")
+    return jax.eval_shape(f, jax.ShapeDtypeStruct((9,), jnp.int8), 2, k=3)
+
+
+@same_as_jax
+def test_a_struct_that_reaches_a_nested_jit_is_a_constant_without_a_value(jax, jnp):
+    s, weak = jax.ShapeDtypeStruct((3,), jnp.float32), jax.ShapeDtypeStruct((), jnp.float32, weak_type=True)
+    double = jax.jit(lambda y: y * 2)
+
+    def f(x):
+        return double(s) + double(s) * x, jax.jit(lambda y: {"a": y})(weak), s
+
+    ends = [raised(function, 1.0)[1].split("\n")[0] for function in (jax.jit(f), jax.jit(f).lower, jax.jit(lambda x: s))]
+    return jax.eval_shape(f, 1.0), str(jax.make_jaxpr(f)(1.0)), ends
+
+
+@same_as_jax
 def test_64_bit_structs_are_narrowed_like_arrays(jax, jnp):
     s = jax.ShapeDtypeStruct((2,), "float64")
     warnings.simplefilter("ignore")  # JAX warns of it from 0.12 on

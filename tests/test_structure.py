@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import graphlib
+import importlib
 import importlib.util
 import io
 import pathlib
@@ -14,6 +15,8 @@ import sys
 import textwrap
 import tokenize
 from collections.abc import Callable, Iterable
+
+import pytest
 
 ROOT = pathlib.Path(__file__).parents[1]
 PACKAGE = ROOT / "jitkit"
@@ -84,6 +87,8 @@ def name_of(path: pathlib.Path) -> str:
 
 
 SOURCES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+# Where the names of a package come from that are imported when they are asked for.
+STUBS = {name_of(path): path for path in sorted(PACKAGE.rglob("__init__.pyi"))}
 REFERENCE = [name for name in SOURCES if name.split(".")[0] not in ("kata", "bench")]
 MODULES = [name for name in REFERENCE if SOURCES[name].name != "__init__.py"]
 
@@ -108,7 +113,8 @@ def imports(name: str) -> list[tuple[int, str]]:
     elif name == "__init__":
         package = ["jitkit"]
     found = []
-    for node in ast.walk(tree_of(name)):
+    stub = ast.parse(STUBS[name].read_text(encoding="utf-8")) if name in STUBS else ast.Module([], [])
+    for node in [*ast.walk(tree_of(name)), *ast.walk(stub)]:
         if isinstance(node, ast.Import):
             found += [(node.lineno, alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -117,7 +123,7 @@ def imports(name: str) -> list[tuple[int, str]]:
             found += [(node.lineno, f"{origin}.{alias.name}") for alias in node.names]
         elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
             called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if called in ("import_module", "__import__", "find_spec"):
+            if called in ("import_module", "import_room", "__import__", "find_spec"):
                 target = str(node.args[0].value)
                 found.append((node.lineno, ".".join(package) + target if target.startswith(".") else target))
     return found
@@ -196,7 +202,9 @@ def test_only_the_runtime_imports_jax():
 def test_the_runtime_uses_jax_for_devices_and_buffers_only():
     """Never its jit, tracing, jax.numpy, jax.lax, trees or random: those are what jitkit is."""
     room = [name for name in SOURCES if name.split(".")[0] == "runtime"]
-    modules = {target for name in room for _, target in imports(name) if target.split(".")[0] in ("jax", "jaxlib")}
+    modules = {
+        target for name in room for _, target in imports(name) if target.split(".")[0] in ("jax", "jaxlib")
+    }
     assert modules <= GATE_MODULES
     used = {
         node.attr
@@ -290,7 +298,10 @@ def test_what_few_programs_need_is_not_imported_at_the_start():
     """Rooms that are imported when they are asked for are there all the same; and nothing large of Python's library comes along."""
     program = """
         import sys, jitkit
-        late = {"jitkit.random", "jitkit.nn", "jitkit.ops", "jitkit.scipy", "jitkit.flatten_util", "jitkit.targets"}
+        late = {"random", "nn", "ops", "scipy", "flatten_util", "targets", "derivatives", "custom_derivatives", "interpreters.ad",
+                "lax.elementwise", "numpy.ufuncs", "numpy.array_methods",
+                "debug", "test_util", "jaxpr.html", "pjit.key_reuse"}
+        late = {f"jitkit.{room}" for room in late}
         large = {"importlib.metadata", "logging", "json", "difflib", "hashlib", "email"}
         print(sorted((late | large) & set(sys.modules)), {"random", "nn", "flatten_util"} <= set(dir(jitkit)))
         from jitkit import nn
@@ -298,6 +309,46 @@ def test_what_few_programs_need_is_not_imported_at_the_start():
         """
     done = run_without_jax(program)
     assert done.stdout.splitlines() == ["[] True", "jitkit.random jitkit.nn jitkit.flatten_util"], done.stderr
+
+
+def test_a_package_has_the_names_of_its_stub():
+    """It reads its stub line by line. And a module with the name of what its package hands on would take that one's place."""
+    for name, path in STUBS.items():
+        package = importlib.import_module(f"jitkit.{name}".removesuffix(".__init__"))
+        lines = [node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.ImportFrom)]
+        names = {alias.asname for node in lines for alias in node.names}
+        rooms = {alias.asname for node in lines for alias in node.names if not node.module}
+        assert names <= set(dir(package))
+        assert set(package.__all__) == {each for each in names if not each.startswith("_")}
+        assert not [each for each in names if not hasattr(package, each)]
+        beside = {each for each in names if ("" if name == "__init__" else f"{name}.") + each in SOURCES}
+        assert beside == rooms, f"jitkit.{name}: each of these is a room, or is handed on"
+
+
+def test_a_late_room_that_fails_raises_its_own_error(tmp_path, monkeypatch):
+    """An AttributeError from within would be taken for a name that is missing; there it is an ImportError that says more."""
+    package = tmp_path / "house_of_errors"
+    package.mkdir()
+    (package / "__init__.py").write_text("from jitkit.base import late_rooms\nlate_rooms.attach(__name__)\n")
+    stub = "from . import attribute as attribute\nfrom .key import lost as lost\nfrom .sound import high as high\n"
+    (package / "__init__.pyi").write_text(stub)
+    (package / "attribute.py").write_text("import math\nmath.no_such_name\n")
+    (package / "key.py").write_text("lost = {}['lost']\n")
+    (package / "absent.py").write_text("import no_such_module_at_all\n")
+    (package / "sound.py").write_text("high = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    house = importlib.import_module("house_of_errors")
+    with pytest.raises(
+        ImportError, match=r"attribute could not be imported: module 'math' has no attribute 'no_such_name'"
+    ):
+        hasattr(house, "attribute")
+    with pytest.raises(KeyError, match="lost"):
+        hasattr(house, "lost")
+    with pytest.raises(ModuleNotFoundError, match="no_such_module_at_all"):
+        hasattr(house, "absent")
+    with pytest.raises(AttributeError, match="module 'house_of_errors' has no attribute 'nowhere'"):
+        _ = house.nowhere
+    assert (house.high, house.sound.high, {"attribute", "high", "lost"} - {*dir(house)}) == (1, 1, set())
 
 
 # --- what modules say of themselves -------------------------------------------------------------------------

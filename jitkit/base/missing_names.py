@@ -16,7 +16,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import names_of_jax
+from . import late_rooms
 
 _PACKAGE = __name__.partition(".")[0]
 
@@ -31,13 +31,16 @@ def explain(inside: str, module: types.ModuleType, sentences: Mapping[str, str] 
     explained[inside] = module
 
 
-explained: dict[str, types.ModuleType] = {}  # the public modules, once they are imported
-LATE = ("flatten_util", "nn", "ops", "random", "scipy")  # those that are imported when they are asked for, and then explain themselves
+explained: dict[str, types.ModuleType] = {}  # the public modules, once they are imported: each explains itself
+_PUBLIC = (
+    "debug", "errors", "flatten_util", "lax", "lax.linalg", "nn", "numpy", "numpy.linalg", "ops", "random", "scipy", "sharding",
+    "stages", "tree", "tree_util",
+)  # fmt: skip
 
 
 def public_modules() -> dict[str, types.ModuleType]:
     """All of them, under their names for users."""
-    for name in LATE:
+    for name in _PUBLIC:
         importlib.import_module(f"{_PACKAGE}.{name}")
     return explained
 
@@ -73,9 +76,9 @@ def _public(*parts: str) -> str:
 
 
 def _about(inside: str, module: types.ModuleType, name: str) -> str:
-    if name in names_of_jax.missing(inside):
+    if name in late_rooms.import_room(".names_of_jax", __package__).missing(inside):
         return f"JAX has `{_public('jax', inside, name)}`, and jitkit has not: docs/parity.md lists what is missing."
-    places = [place for place, other in public_modules().items() if other is not module and name in vars(other)]
+    places = [place for place, other in public_modules().items() if other is not module and name in dir(other)]
     if places:
         return f"There is `{_public(_PACKAGE, places[0], name)}`."
     known = [each for each in dir(module) if not each.startswith("_")]

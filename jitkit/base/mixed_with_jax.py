@@ -16,8 +16,10 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+from . import late_rooms, missing_names
+
 _PACKAGE = __name__.partition(".")[0]
-_OUR_VALUE = re.compile(rf"\b{_PACKAGE}\.[\w.]*(Tracer|Array)\b|\bJitTracer\(")  # as JAX names what it refuses
+_OUR_VALUE = rf"\b{_PACKAGE}\.[\w.]*(Tracer|Array)\b|\bJitTracer\("  # as JAX names what it refuses
 
 
 def amend_refusal(error: BaseException) -> None:
@@ -26,11 +28,11 @@ def amend_refusal(error: BaseException) -> None:
     if not isinstance(text, str) or "jax" not in sys.modules or _SUMMARY in text:
         return
     user, is_seen = _line_that_called_jax(error.__traceback__)
-    is_about_ours = bool(_OUR_VALUE.search(text))
+    is_about_ours = bool(re.search(_OUR_VALUE, text))
     if not is_about_ours and not (is_seen and type(error).__module__.startswith(_PACKAGE)):
         return
     advice = [] if user is None else list(_names_of_jax(user.tb_frame, user.tb_lineno))
-    if is_seen or _REFUSAL.search(text):
+    if is_seen or re.search(_REFUSAL, text):
         where = "" if user is None else f" ({user.tb_frame.f_code.co_filename}:{user.tb_lineno})"
         lines = [f"  {name}: {what}" for name, what in advice] or [_GENERAL]
         error.args = ("\n".join([f"{text.rstrip()}\n", f"{_SUMMARY}{where}:", *lines]), *error.args[1:])
@@ -61,7 +63,7 @@ _SUMMARY = (
     "A function of JAX's was called on a value that jitkit traces: neither can JAX compute with it, nor jitkit see "
     "what is computed. Where it was called"
 )
-_REFUSAL = re.compile("is not a valid JAX type|Error interpreting argument to")  # in JAX's words
+_REFUSAL = "is not a valid JAX type|Error interpreting argument to"  # in JAX's words
 _GENERAL = "  take from jitkit what is taken from JAX: `import jitkit as jax`, `import jitkit.numpy as jnp`"
 
 
@@ -97,16 +99,18 @@ def _instead(name: str, value: Any) -> str | None:
 
 def _places(name: str) -> str:
     """`sin` from jitkit.numpy or jitkit.lax: the public modules of ours that have a name."""
-    public = ("", ".numpy", ".lax", ".nn", ".random", ".tree_util", ".numpy.linalg")
-    modules = [_PACKAGE + part for part in public]
-    having = [module for module in modules if name in vars(sys.modules.get(module, types))]
+    modules = missing_names.public_modules()
+    public = ("", "numpy", "lax", "nn", "random", "tree_util", "numpy.linalg")
+    having = [f"{_PACKAGE}.{each}".rstrip(".") for each in public if name in dir(modules[each])]
     return f"`{name}` from {' or '.join(having) or _PACKAGE}"
 
 
 def _import_instead(name: str, module: str) -> str:
     """The import of the same module of ours, as that name, for an import of one of JAX's."""
     ours = ".".join([_PACKAGE, *module.split(".")[1:]])
-    if ours not in sys.modules:
+    try:
+        late_rooms.import_room(ours)
+    except ModuleNotFoundError:
         return f"is `{module}`, of which there is no jitkit version. docs/parity.md says what there is."
     parent, _, last = ours.rpartition(".")
     how = f"import {ours} as {name}" if last != name or not parent else f"from {parent} import {last}"

@@ -205,19 +205,19 @@ def entry_first(text: str) -> str:
     return "\n\n".join([head, *computations])
 
 
-_ASIDE = re.compile(r", (?:metadata|backend_config)=\{")
-_METADATA = re.compile(
+_ASIDE = r", (?:metadata|backend_config)=\{"
+_METADATA = (
     r'metadata=\{op_name="(?P<name>[^"]*)"(?:[^"}]*source_file="(?P<file>(?:[^"\\]|\\.)*)" source_line=(?P<line>\d+))?[^}]*\}'
 )
 
 
 def _without_asides(line: str) -> tuple[str, str]:
     """A line of HLO without what is said about its operation, and that, in words."""
-    found = _ASIDE.search(line)
+    found = re.search(_ASIDE, line)
     if found is None:
         return line, ""
     aside = line[found.start() + 2 :]
-    metadata = _METADATA.match(aside)
+    metadata = re.match(_METADATA, aside)
     if metadata is None:
         return line[: found.start()], aside[:_MAX_REMARK]
     told = [metadata["name"], aside[metadata.end() :].removeprefix(", ")[:_MAX_REMARK]]
@@ -245,12 +245,12 @@ def _lines(
             continue
         shown, about = split(line)
         yield list(_pieces(shown, tokens, definitions.get, about))
-        defined = _DEFINED.match(shown)
+        defined = re.match(_DEFINED, shown)
         if defined:
             definitions[defined[1]] = shown.strip()[:_MAX_REMARK]
 
 
-_DEFINED = re.compile(r"\s*(?:ROOT )?(%[\w.\-]+)(?::\d+)? = ")
+_DEFINED = r"\s*(?:ROOT )?(%[\w.\-]+)(?::\d+)? = "
 
 
 def _pieces(

@@ -22,7 +22,9 @@ from .avals import ShapedArray as ShapedArray
 from .avals import abstract_token as abstract_token
 from .avals import physical_aval as physical_aval
 from .primitive import Primitive as Primitive
+from .primitive import aval_of_constant as aval_of_constant
 from .primitive import aval_of_type as aval_of_type
+from .primitive import aval_without_value as aval_without_value
 from .primitive import check_arrays as check_arrays
 from .primitive import eager as eager
 from .primitive import foreign_types as foreign_types

@@ -1,8 +1,8 @@
 """The infix operators, indexing and array methods that Array and Tracer share.
 
 `x + y` means the same whether x is an array or a tracer: `numpy.add(x, y)`. But numpy stands on top of the
-house and arrays near its ground, so the operators are open slots here, and `jitkit.numpy` fills them when it
-is imported. That is also why a closed-over Array that meets a traced index reaches the current trace: both
+house and arrays near its ground, so the operators are open here, and `numpy.array_methods` fills all of them when the
+first is asked for. That is also why a closed-over Array that meets a traced index reaches the current trace: both
 share one `__getitem__`.
 
 JAX: jax/_src/numpy/array_methods.py:_set_array_base_attributes
@@ -15,12 +15,24 @@ from typing import Any, cast
 
 import numpy as np
 
+from ..base import late_rooms
 from ..base.traceback_util import filter_traceback
 
 
+class _Open:
+    """An operator or a method before anybody has asked for one: the descriptor that fills them all, and then stands there no more."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        late_rooms.import_room(late_rooms.fillers["operators"])
+        return getattr(owner if instance is None else instance, self.name)
+
+
 class Operators:
-    """Base of Array and Tracer. The methods below are set by `install_binary`, `install_unary` and
-    `install_method`.
+    """Base of Array and Tracer. What is open below is set by `install_binary`, `install_unary`, `install_method` and
+    `install_property`.
     """
 
     __slots__ = ()
@@ -31,6 +43,21 @@ class Operators:
     def __deepcopy__(self, memo: Any) -> Any:
         return cast(Any, self).copy()
 
+
+_BINARY = (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift",
+)  # fmt: skip
+_OTHERS = (
+    "eq", "ne", "lt", "le", "gt", "ge", "neg", "pos", "abs", "invert", "getitem", "setitem", "contains", "round",
+)  # fmt: skip
+_NAMED = (
+    "_iterate", "all", "any", "argmax", "argmin", "argsort", "astype", "clip", "conj", "conjugate", "copy", "cumprod", "cumsum",
+    "diagonal", "dot", "flatten", "max", "mean", "min", "nonzero", "prod", "ptp", "ravel", "repeat", "reshape", "round",
+    "searchsorted", "sort", "squeeze", "std", "sum", "swapaxes", "take", "to_device", "trace", "transpose", "var", "view",
+    "T", "mT", "real", "imag", "at", "nbytes", "itemsize", "flat",
+)  # fmt: skip
+for _name in (*(f"__{n}__" for b in _BINARY for n in (b, f"r{b}")), *(f"__{n}__" for n in _OTHERS), *_NAMED):
+    setattr(Operators, _name, _Open(_name))
 
 # Whether `x <op> other` is ours to answer, by the exact type of `other`; `core` says so for a type that is
 # met first.
@@ -112,7 +139,7 @@ def reflected_method(symbol: str, function: Callable[[Any, Any], Any]) -> Callab
 
 def install_unary(name: str, function: Callable[[Any], Any]) -> None:
     """Let the operator method `__name__` be `function(self)`."""
-    setattr(Operators, f"__{name}__", function)
+    _fill(f"__{name}__", function)
 
 
 def install_method(name: str, function: Callable[..., Any]) -> None:
@@ -126,11 +153,16 @@ def install_method(name: str, function: Callable[..., Any]) -> None:
 
 def install_property(name: str, function: Callable[[Any], Any]) -> None:
     """Let `x.name` be `function(x)`."""
-    setattr(Operators, name, property(function, doc=function.__doc__))
+    _fill(name, property(function, doc=function.__doc__))
 
 
 def _set(name: str, method: Callable[..., Any], function: Callable[..., Any]) -> None:
     method.__name__ = name
     method.__qualname__ = f"Operators.{name}"
     method.__doc__ = function.__doc__
-    setattr(Operators, name, method)
+    _fill(name, method)
+
+
+def _fill(name: str, attribute: Any) -> None:
+    assert name in vars(Operators), f"{name} is filled, so it must have been open"
+    setattr(Operators, name, attribute)

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..base import config, errors
+from ..base.late_rooms import Slots
 from . import dtypes
 from .avals import ShapedArray
 from .effects import Effects
@@ -44,6 +45,15 @@ def get_aval(x: Any) -> Any:
     if find is None:
         raise TypeError(f"Value {x!r} with type {type(x)} is not a valid JAX type")
     return find(x)
+
+
+# Types that stand for arrays in a jaxpr, where nobody asks for their values: `shape_struct` enters its own.
+aval_without_value: dict[type, Callable[[Any], Any]] = {}
+
+
+def aval_of_constant(x: Any) -> Any:
+    """The aval of a constant of a jaxpr, which may have no value."""
+    return aval_without_value.get(type(x), get_aval)(x)
 
 
 def typeof(x: Any) -> Any:
@@ -236,7 +246,7 @@ def _is_hashable(x: Any) -> bool:
     return True
 
 
-class _Eager:
+class _Eager(Slots):
     """Slot for what `bind` does when there is no trace. `dispatch` fills it."""
 
     apply: Callable[[Primitive, tuple[Any, ...], dict[str, Any]], Any]

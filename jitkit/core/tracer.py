@@ -24,6 +24,7 @@ import numpy as np
 
 from ..base import config, errors, source_info
 from ..base.jax_version import since
+from ..base.late_rooms import Slots
 from . import dtypes
 from .operators import Operators
 
@@ -119,7 +120,7 @@ def trace_state_clean() -> bool:
 # --- tracers ------------------------------------------------------------------------------------------------
 
 
-class _Unstacking:
+class _Unstacking(Slots):
     """Slots for the functions of `lax` that iteration over a tracer is made of."""
 
     index_in_dim: Callable[..., Any]

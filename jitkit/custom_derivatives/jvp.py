@@ -33,7 +33,7 @@ from ..interpreters.ad_rules import (
 )
 from ..interpreters.ad_transpose import backward_pass
 from ..interpreters.batching import AxisData, Dims, Vals, batch, batch_jaxpr, move_to, register_batcher
-from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, convert_constvars_jaxpr
+from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, convert_constvars_jaxpr, pp_eqn_rules
 from ..jaxpr import printer as jaxpr_printer
 from ..lax import stop_gradient
 from ..signature import api_util
@@ -213,7 +213,7 @@ def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
     return jaxpr_printer.pp_eqn_plain(eqn, context, settings, params)
 
 
-jaxpr_printer.pp_eqn_rules[custom_jvp_call_p] = _pp
+pp_eqn_rules[custom_jvp_call_p] = _pp
 
 
 # --- the decorator ---------------------------------------------------------------------------------------------------

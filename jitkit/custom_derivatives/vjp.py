@@ -28,7 +28,7 @@ from ..interpreters.ad_rules import (
     tangent_aval,
 )
 from ..interpreters.batching import AxisData, Dims, Vals, batch, batch_jaxpr, move_to, register_batcher
-from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, convert_constvars_jaxpr, eval_jaxpr
+from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, convert_constvars_jaxpr, eval_jaxpr, pp_eqn_rules
 from ..jaxpr import printer as jaxpr_printer
 from ..signature import api_util
 from ..tree_util import (
@@ -314,8 +314,8 @@ def _pp_linear(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
     )
 
 
-jaxpr_printer.pp_eqn_rules[custom_vjp_call_p] = _pp_call
-jaxpr_printer.pp_eqn_rules[custom_lin_p] = _pp_linear
+pp_eqn_rules[custom_vjp_call_p] = _pp_call
+pp_eqn_rules[custom_lin_p] = _pp_linear
 
 
 # --- the decorator ----------------------------------------------------------------------------------------------------

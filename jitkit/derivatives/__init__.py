@@ -1,7 +1,8 @@
 """Derivatives, as users ask for them.
 
 Comes in: a function of trees. Goes out: its derivative, a function of trees. The work on flat lists and jaxprs is done in
-`interpreters` (`ad`, `ad_linearize`, `ad_transpose`), and the rules stand with their primitives. In the order of reading:
+`interpreters` (`ad`, `ad_linearize`, `ad_transpose`). The rules stand beside their primitives, and come with this room. In the
+order of reading:
 
     gradients     grad, value_and_grad, jvp, linearize, vjp, linear_transpose
     jacobians     jacfwd, jacrev, jacobian, hessian
@@ -9,3 +10,16 @@ Comes in: a function of trees. Goes out: its derivative, a function of trees. Th
 
 JAX: jax/_src/api.py:value_and_grad
 """
+
+from __future__ import annotations
+
+from ..lax import convolution_derivatives as convolution_derivatives
+from ..lax import elementwise_derivatives as elementwise_derivatives
+from ..lax import reduction_derivatives as reduction_derivatives
+from ..lax import scattering_derivatives as scattering_derivatives
+from ..lax import windows_derivatives as windows_derivatives
+from ..lax.control_flow import conditionals_derivatives as conditionals_derivatives
+from ..lax.control_flow import loops_derivatives as loops_derivatives
+from ..lax.control_flow import scanning_derivatives as scanning_derivatives
+from ..lax.linalg import derivatives as derivatives
+from ..pjit import jit_call_derivatives as jit_call_derivatives

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from .. import core
+from ..base.late_rooms import Slots
 from ..core import Primitive, ShapedArray, dtypes
 from . import mlir
 from .batching import AxisData, Dims, Vals, move_to, register_batcher
@@ -69,7 +70,7 @@ def zero_tangent(x: Any) -> Zero:
     return Zero(tangent_aval(core.typeof(x)))
 
 
-class _Zeros:
+class _Zeros(Slots):
     """Slot for `lax.zeros_like_aval`."""
 
     like_aval: Callable[[Any], Any]

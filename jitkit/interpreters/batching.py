@@ -34,6 +34,7 @@ import numpy as np
 
 from .. import core
 from ..base import config, source_info
+from ..base.late_rooms import Slots
 from ..core import Primitive
 from ..core.tracer import Trace, Tracer
 from ..jaxpr import Jaxpr, eval_jaxpr, remembered
@@ -165,7 +166,7 @@ def batch(
 # --- moving axes --------------------------------------------------------------------------------------------
 
 
-class _Broadcasting:
+class _Broadcasting(Slots):
     """Slot for `lax.broadcast_in_dim`, which stands above this module."""
 
     broadcast_in_dim: Callable[[Any, Sequence[int], Sequence[int]], Any]

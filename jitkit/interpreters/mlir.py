@@ -275,6 +275,11 @@ class LoweringContext:
 
     def array_constant(self, value: Any, aval: Any) -> str:
         """A captured array: written into the text when small, an argument of the function otherwise."""
+        if type(value) in core.aval_without_value:
+            raise TypeError(
+                f"A {type(value).__name__} does not have a value and cannot be used as a constant in a JAX function.\n"
+                "It is good for `eval_shape` and `make_jaxpr`; to run the function, pass an array."
+            )
         if aval.size * aval.dtype.itemsize > HOISTED_BYTES:
             return self.function.hoist(value, type_of(aval))
         return self.constant(to_numpy(value))

@@ -109,6 +109,14 @@ class DynamicJaxprTrace(Trace):
             self.consts[var] = x  # keeps x alive, and so its id unique
         return var
 
+    def stand_in(self, x: Any) -> DynamicJaxprTracer:
+        """A tracer of a constant without a value, such as a ShapeDtypeStruct: it is good until the program is lowered."""
+        var = self.constvar_of_id.get(id(x))
+        if var is None:
+            var = self.constvar_of_id[id(x)] = Var(core.aval_of_constant(x))
+            self.consts[var] = x
+        return DynamicJaxprTracer(self, var.aval, var, source_info.UNKNOWN)
+
     def note(self, args: Sequence[Any]) -> None:
         """Give arguments of a call that are constants their variables, in the order of the arguments: so the order
         of constvars does not depend on which of them the function converts first."""
@@ -243,6 +251,14 @@ class empty_name_stack:
 
     def __exit__(self, *error: object) -> None:
         config.local.state.name_stack = self._before
+
+
+def with_stand_ins(values: Sequence[Any]) -> Sequence[Any]:
+    """The values, and for those that are none, such as a ShapeDtypeStruct, what stands in for them in the current trace."""
+    trace = core.current_trace()
+    if not isinstance(trace, DynamicJaxprTrace):
+        return values
+    return [trace.stand_in(x) if type(x) in core.aval_without_value else x for x in values]
 
 
 def check_results(outs: Sequence[Any], debug_info: DebugInfo) -> None:

@@ -33,6 +33,7 @@ from .language import keep_or_drop as keep_or_drop
 from .language import last_uses as last_uses
 from .language import literal_value as literal_value
 from .language import live_equations as live_equations
+from .language import pp_eqn_rules as pp_eqn_rules
 from .language import printing as printing
 from .language import prune_jaxpr as prune_jaxpr
 from .language import subjaxprs as subjaxprs

@@ -24,7 +24,7 @@ import numpy as np
 from ..base import pretty_printer as pp
 from ..base import source_info
 from ..base.errors import JaxprTypeError
-from ..core import dtypes, get_aval
+from ..core import aval_of_constant, dtypes, get_aval
 from ..core.effects import Effects, no_effects
 from .language import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params, join_effects
 from .printer import JaxprPpContext, JaxprPpSettings, pp_aval, pp_eqn, pp_lambda
@@ -131,9 +131,9 @@ def _ill_typed_const(place: Place) -> Iterator[str]:
         yield f"Jaxpr has {_count(constvars, 'constvar')} and {_count(consts, 'const')}"
         return
     for const, var in zip(consts, constvars, strict=True):
-        if not same_type(get_aval(const), var.aval):
+        if not same_type(aval_of_constant(const), var.aval):
             yield (
-                f"Constant of type {pp_aval(get_aval(const))} given for constvar '{place.name(var)}' "
+                f"Constant of type {pp_aval(aval_of_constant(const))} given for constvar '{place.name(var)}' "
                 f"of type {pp_aval(var.aval)}"
             )
 

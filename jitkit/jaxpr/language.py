@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from .. import core
+from ..base.late_rooms import Slots
 from ..base.rich_display import RichDisplay
 from ..base.source_info import UNKNOWN, SourceInfo
 from ..core import Primitive
@@ -226,15 +227,19 @@ class Jaxpr(RichDisplay):
         return printing.jaxpr_to_html(self)
 
 
-class _Printer:
+class _Printer(Slots):
     """Slot for how jaxprs and equations become text. `jaxpr_printer` and `jaxpr_html` fill it."""
 
     jaxpr_to_text: Callable[..., str]
     eqn_to_text: Callable[[JaxprEqn], str]
-    jaxpr_to_html: Callable[[Jaxpr], str]
+    jaxpr_to_html: Callable[..., str]
+    pp_call: Callable[..., Any]
 
 
 printing = _Printer()
+# A primitive's own way to be printed, in place of `printer.pp_eqn_plain`: equation, context, settings -> Doc.
+PpEqnRule = Callable[[JaxprEqn, Any, Any], Any]
+pp_eqn_rules: dict[Primitive, PpEqnRule] = {}
 
 
 def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,9 +29,8 @@ from ..base import pretty_printer as pp
 from ..base import source_info
 from ..base.jax_version import since
 from ..base.util import garbage_collection_paused
-from ..core import Primitive
 from . import language
-from .language import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
+from .language import Atom, Jaxpr, JaxprEqn, Literal, PpEqnRule, Var, jaxprs_in_params, pp_eqn_rules
 
 
 class JaxprPpSettings(NamedTuple):
@@ -48,11 +47,6 @@ class ParamName(str):
     """What the words `axis=` are about, for those who paint them."""
 
     __slots__ = ()
-
-
-# A primitive's own way to be printed. Absent: `pp_eqn_plain`.
-PpEqnRule = Callable[[JaxprEqn, "JaxprPpContext", JaxprPpSettings], pp.Doc]
-pp_eqn_rules: dict[Primitive, PpEqnRule] = {}
 
 
 # --- names --------------------------------------------------------------------------------------------------
@@ -314,3 +308,4 @@ def _eqn_to_text(eqn: JaxprEqn) -> str:
 
 language.printing.jaxpr_to_text = _jaxpr_to_text
 language.printing.eqn_to_text = _eqn_to_text
+language.printing.pp_call = pp_call

@@ -33,10 +33,10 @@ from ..pjit.jit import jit
 from .convert import convert_element_type
 from .creation import full, full_like
 from .elementwise import add, lt
-from .gather import GatherDimensionNumbers, batch_gather
+from .gathering import GatherDimensionNumbers, batch_gather
 from .index_checks import GatherScatterMode
 from .joining import concatenate, unstack
-from .scatter import ScatterDimensionNumbers, batch_scatter, scatter_p
+from .scattering import ScatterDimensionNumbers, batch_scatter, scatter_p
 from .selection import select
 from .shaping import broadcast, broadcast_in_dim, expand_dims, squeeze
 from .slicing import dynamic_slice_p, index_in_dim

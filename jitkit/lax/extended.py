@@ -27,11 +27,11 @@ from ..interpreters.mlir import LoweringContext
 from .creation import empty_p
 from .dynamic_slicing import dynamic_update_slice_p
 from .elementwise import eq, eq_p, ne, ne_p
-from .gather import gather_p
+from .gathering import gather_p
 from .joining import concatenate_p, split_p, stack_p, tile_p, unstack_p
 from .reducers import inline_function
 from .reduction import reduce_and, reduce_or
-from .scatter import scatter_p
+from .scattering import scatter_p
 from .selection import select_n_p
 from .shaping import broadcast_in_dim_p, reshape_p, rev_p, squeeze_p, transpose_p
 from .slicing import dynamic_slice_p, slice_p

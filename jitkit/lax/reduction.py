@@ -18,7 +18,8 @@ from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.batching import defreducer
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..interpreters.mlir_text import type_of
-from ..jaxpr.printer import pp_eqn_rules, show_params_since
+from ..jaxpr import pp_eqn_rules
+from ..jaxpr.printer import show_params_since
 from .elementwise import bitwise_and, bitwise_or, eq, gt, lt, max, min, ne
 from .reducers import inline_function, integer_array, scalar_reducer
 from .selection import select

@@ -22,7 +22,8 @@ from ..interpreters.ad_rules import deflinear
 from ..interpreters.batching import AxisData, Vals, moveaxis, register_batcher, shifted, shifted_by_numpy
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..interpreters.partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, staging_rules
-from ..jaxpr.printer import hide_params, pp_eqn_rules
+from ..jaxpr import pp_eqn_rules
+from ..jaxpr.printer import hide_params
 from .convert import asarray
 from .reduction import reduce_sum
 from .utils import canonicalize_axis, canonicalize_shape, check_shapelike, is_array

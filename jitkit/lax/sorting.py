@@ -19,11 +19,12 @@ from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.ad_rules import Zero, primitive_jvps, zero_tangent
 from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher, shifted
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
-from ..jaxpr.printer import pp_eqn_rules, show_params_since
+from ..jaxpr import pp_eqn_rules
+from ..jaxpr.printer import show_params_since
 from .creation import broadcasted_iota
 from .elementwise import bitwise_and, bitwise_or, eq, eq_to, imag, lt_to, ne, real
 from .elementwise_rules import scalar_like
-from .gather import GatherDimensionNumbers, gather
+from .gathering import GatherDimensionNumbers, gather
 from .reducers import inline_function
 from .selection import select
 from .shaping import broadcast_in_dim, expand_dims, reshape

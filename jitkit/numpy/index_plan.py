@@ -24,8 +24,8 @@ import numpy as np
 from .. import core, lax
 from ..base import errors, traceback_util
 from ..core import dtypes
-from ..lax.gather import GatherDimensionNumbers
-from ..lax.scatter import ScatterDimensionNumbers
+from ..lax.gathering import GatherDimensionNumbers
+from ..lax.scattering import ScatterDimensionNumbers
 from .creation import asarray
 from .index_parts import Kind, Part, expand_ellipsis, expand_masks, index_dtype, is_known_slice, parse
 from .promotion import _broadcast_arrays, broadcast_to, promote_dtypes

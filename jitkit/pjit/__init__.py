@@ -10,6 +10,7 @@ reading:
     compilation_cache    signature -> executable
     calling              leaves of a call -> executable -> tree of Arrays
     jit_call             a call of a jitted function inside of a function that is being traced
+    jit_call_derivatives its derivatives: calls of other jaxprs
     stages               Wrapped -> Traced -> Lowered -> Compiled: to stop after any arrow
     dispatch             primitive + values -> values, now: an operation outside of `jit`
     key_reuse            which random keys a program uses up

@@ -18,6 +18,7 @@ from ..runtime import array
 from ..runtime.array import Array
 from ..signature import api_util
 from ..tree_util import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
+from .function import PjitFunction
 from .jit import jit
 from .jit_call import Inline
 from .jitted import Jitted
@@ -54,9 +55,10 @@ def make_jaxpr(
 
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The shapes and dtypes of `fun(*args, **kwargs)`, as a tree of `ShapeDtypeStruct`s, without computing
-    anything.
+    anything. Of a jitted function, static arguments are what they were said to be.
     """
-    return jit(fun).eval_shape(*args, **kwargs)
+    jitted: Any = fun if isinstance(fun, PjitFunction) else jit(fun)
+    return jitted.eval_shape(*args, **kwargs)
 
 
 # --- data and devices ---------------------------------------------------------------------------------------

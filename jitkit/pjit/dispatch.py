@@ -13,7 +13,7 @@ import threading
 from typing import Any
 
 from .. import core
-from ..base import config
+from ..base import config, late_rooms
 from ..compiler.placement import placement_of
 from ..compiler.program import Program, compile_program
 from ..core import Primitive, Tracer
@@ -22,7 +22,7 @@ from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, Var
 from ..runtime import array
 from ..runtime.array import Array
 from ..tree_util import tree_structure
-from . import compilation_cache, key_reuse
+from . import compilation_cache
 from .compilation_cache import Entry
 
 _LEAF = tree_structure(0)
@@ -91,6 +91,7 @@ def _compile(primitive: Primitive, keys: tuple[Any, ...], params: dict[str, Any]
     executable = compile_program(program, placement_of(keys, primitive.name, ()))
     entry = Entry(executable, out_tree, keys)
     if config.local.state.options.debug_key_reuse:
+        key_reuse = late_rooms.import_room(".key_reuse", __package__)
         entry.run = key_reuse.checked(entry.run, jaxpr, primitive.name)
     return entry
 

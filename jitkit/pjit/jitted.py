@@ -29,18 +29,18 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from .. import core, runtime
-from ..base import config, traceback_util
+from ..base import config, late_rooms, traceback_util
 from ..compiler.compiler import Executable, explain_failure
 from ..compiler.placement import Placement
 from ..compiler.program import Program, compile_program
 from ..core import Tracer
+from ..interpreters import partial_eval
 from ..runtime import array
 from ..runtime.array import Array
 from ..signature import api_util, argument_errors
 from ..signature.api_util import Arguments, CallForm
 from ..tree_util import PyTreeDef, tree_flatten, tree_structure
 from ..tree_util.compiled import Flattener
-from . import key_reuse
 from .compilation_cache import Entry, run_entry
 from .function import PjitFunction
 from .jit_call import NestedCall
@@ -282,6 +282,7 @@ class Jitted(Traceable):
         record = self.note_miss(start, arguments, tree, keys, names, was_traced, was_compiled)
         entry = Entry(executable, traced.out_tree, keys)
         if config.local.state.options.debug_key_reuse:
+            key_reuse = late_rooms.import_room(".key_reuse", __package__)
             entry.run = key_reuse.checked(entry.run, traced.jaxpr, "jit-compiled function")
         self.table.insert(key, entry, record)
         return entry
@@ -325,7 +326,9 @@ class Jitted(Traceable):
         tracers it closed over.
         """
         call, leaves = self.find_nested(args, kwargs)
-        return (call or self.nested_call(args, kwargs)).bind(leaves)
+        if call is None:
+            call, leaves = self.nested_call(args, kwargs), partial_eval.with_stand_ins(leaves)
+        return call.bind(leaves)
 
     def find_nested(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]

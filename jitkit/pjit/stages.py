@@ -21,8 +21,7 @@ from ..compiler.compiler import CompilerOptions, Executable, explain_failure
 from ..compiler.placement import Placement, default_placement
 from ..compiler.program import Program, build_executable, lower_program
 from ..interpreters import mlir
-from ..jaxpr import Jaxpr
-from ..jaxpr.html import jaxpr_to_html
+from ..jaxpr import Jaxpr, printing
 from ..runtime import array
 from ..signature.api_util import CallForm
 from ..signature.shape_struct import ShapeDtypeStruct, key_of_argument
@@ -178,7 +177,7 @@ class Traced(_Stage):
         return f"{self._headline('jaxpr')}\n{plain_text(repr(self.jaxpr), 'print(traced.jaxpr)')}"
 
     def _repr_html_(self) -> str:
-        return jaxpr_to_html(self.jaxpr, self._headline("jaxpr"), "print(traced.jaxpr)")
+        return printing.jaxpr_to_html(self.jaxpr, self._headline("jaxpr"), "print(traced.jaxpr)")
 
 
 class Lowered(_Stage):

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .. import core, runtime
-from ..base import config, report, traceback_util
+from ..base import config, late_rooms, report, traceback_util
 from ..compiler import shardings as jit_shardings
 from ..compiler.placement import Placement, placed_as_asked, placement_of
 from ..compiler.program import Program
@@ -27,7 +27,7 @@ from ..signature import api_util, argument_errors
 from ..signature.api_util import Arguments, ArgumentSpec
 from ..signature.shape_struct import ShapeDtypeStruct, aval_of_argument, key_of_argument
 from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
-from . import key_reuse, stages
+from . import stages
 from .compilation_cache import FunctionCache, Table, TracedCall, cache_of
 from .jit_call import Inline
 
@@ -167,7 +167,7 @@ class Traceable:
         info = DebugInfo("jit", api_util.source_of(self.fun), names)
         traced = trace_call(self.fun, arguments, tree, avals, info)
         if config.local.state.options.debug_key_reuse:
-            key_reuse.signature(traced.jaxpr)
+            late_rooms.import_room(".key_reuse", __package__).signature(traced.jaxpr)
         report.log_stage("tracing", self.name, time.perf_counter() - start)
         return traced
 
@@ -249,6 +249,7 @@ def trace_call(
             info = debug_info._replace(
                 result_paths=tuple(f"result{keystr(path)}" for path, _ in tree_flatten_with_path(result)[0])
             )
+            outs = list(partial_eval.with_stand_ins(outs))
             partial_eval.check_results(outs, info)
         return outs
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import sys
 
 from ..base import missing_names
+from ..lax import extended as extended
 from .discrete import categorical as categorical
 from .discrete import choice as choice
 from .discrete import permutation as permutation

@@ -22,6 +22,7 @@ import numpy as np
 
 from .. import core, runtime
 from ..base import config
+from ..base.late_rooms import Slots
 from ..core import ShapedArray, Tracer, dtypes
 from ..core.operators import Operators
 
@@ -35,7 +36,7 @@ class _ArrayMeta(type):
         return cls in type(instance).__mro__ or isinstance(instance, Tracer) or runtime.is_buffer(instance)
 
 
-class _Unstacking:
+class _Unstacking(Slots):
     """Slot for the program that takes an array apart along its first axis: `lax` fills it."""
 
     rows: Callable[[Any], Sequence[Any]]

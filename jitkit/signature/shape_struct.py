@@ -79,6 +79,9 @@ def aval_of_argument(x: Any) -> Any:
     return core.get_aval(x)
 
 
+core.aval_without_value[ShapeDtypeStruct] = aval_of_argument
+
+
 def key_of_argument(x: Any) -> Any:
     """What is known of the place of an argument, which may be without a value."""
     if isinstance(x, ShapeDtypeStruct) and x.sharding is not None:

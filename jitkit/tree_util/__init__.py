@@ -15,6 +15,9 @@ JAX: jax/_src/tree_util.py:tree_flatten
 
 from __future__ import annotations
 
+import sys
+
+from ..base import missing_names
 from .functions import IsLeaf as IsLeaf
 from .functions import Partial as Partial
 from .functions import Unspecified as Unspecified
@@ -63,3 +66,5 @@ from .registry import register_pytree_with_keys as register_pytree_with_keys
 from .registry import register_pytree_with_keys_class as register_pytree_with_keys_class
 from .registry import register_static as register_static
 from .treedef import PyTreeDef as PyTreeDef
+
+missing_names.explain("tree_util", sys.modules[__name__])

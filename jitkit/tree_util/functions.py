@@ -21,6 +21,7 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
+from ..base.late_rooms import Slots
 from ..base.util import unzip2
 from .nodes import DictKey, FlattenedIndexKey, GetAttrKey, KeyEntry, KeyPath, SequenceKey
 from .paths import (
@@ -202,7 +203,7 @@ def flatten_fun(
 # --- map and reduce -----------------------------------------------------------------------------------------
 
 
-class _Shortcut:
+class _Shortcut(Slots):
     """Slot for a faster `tree_map` over one tree: `compiled` fills it."""
 
     map: Callable[[Callable[[Any], Any], Any], Any]

@@ -412,7 +412,7 @@ def one_is_no_batch(jk, rng):
     against=["batch axes come last", "the batch axis comes first", "only contracting axes are shifted"],
 )
 def numbers(jk, rng):
-    ask = importlib.import_module(f"{jk.__name__}.lax.dot").batched_dimension_numbers
+    ask = importlib.import_module(f"{jk.__name__}.lax.dot_products").batched_dimension_numbers
     given = (((1,), (2,)), ((0,), (0,)))  # (b, c, k) with (b, l, c)
     cases = [(4, 3, dim, None) for dim in range(4)] + [(3, 4, None, dim) for dim in range(4)]
     found = []

@@ -40,6 +40,7 @@ from ...jaxpr import (
     forwarded_inputs,
     keep_outputs,
     move_inputs_to_front,
+    pp_eqn_rules,
 )
 from ...jaxpr import printer as jaxpr_printer
 from ...runtime import array
@@ -119,7 +120,7 @@ def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
     return jaxpr_printer.pp_eqn_plain(eqn, context, settings, dict(sorted(params.items())))
 
 
-jaxpr_printer.pp_eqn_rules[scan_p] = _pp
+pp_eqn_rules[scan_p] = _pp
 
 
 # --- batching -----------------------------------------------------------------------------------------------

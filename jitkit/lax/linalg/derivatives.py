@@ -31,7 +31,7 @@ from ...interpreters.ad_rules import (
 )
 from ..convert import convert_element_type
 from ..creation import broadcasted_iota, full, iota
-from ..dot import batch_matmul, dot
+from ..dot_products import batch_matmul, dot
 from ..elementwise import abs as abs_
 from ..elementwise import add, complex, eq, neg
 from ..joining import concatenate, pad

@@ -14,7 +14,7 @@ from ... import lax
 from ...pjit.jit import jit
 from .. import contractions, diagonals
 from ..diagonals import eye
-from ..einsum import einsum
+from ..einsums import einsum
 from ..promotion import broadcast_to
 from ..util import ensure_arraylike, ensure_arraylikes
 from .systems import inv

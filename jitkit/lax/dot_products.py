@@ -21,8 +21,8 @@ from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.ad_rules import defbilinear
 from ..interpreters.batching import AxisData, Dim, Dims, Vals, register_batcher, shifted
 from ..interpreters.mlir import LoweringContext, register_lowering
-from ..jaxpr import JaxprEqn
-from ..jaxpr.printer import JaxprPpContext, JaxprPpSettings, pp_eqn_plain, pp_eqn_rules
+from ..jaxpr import JaxprEqn, pp_eqn_rules
+from ..jaxpr.printer import JaxprPpContext, JaxprPpSettings, pp_eqn_plain
 from .convert import _convert_element_type
 from .precision import (
     CanonicalPrecision,

@@ -27,8 +27,8 @@ from ..interpreters.ad_rules import (
 )
 from .creation import full, full_like, iota
 from .elementwise import add, div, eq, mul, neg
-from .gather import GatherDimensionNumbers, gather, gather_p
-from .scatter import (
+from .gathering import GatherDimensionNumbers, gather, gather_p
+from .scattering import (
     ScatterDimensionNumbers,
     scatter,
     scatter_add,

@@ -1,0 +1,128 @@
+"""Derivatives of a call: calls of the jaxprs that compute values, tangents and cotangents.
+
+A linearized call is two: one now, which returns residuals beside the results, and one of tangents, which takes them.
+
+JAX: jax/_src/pjit.py:_pjit_jvp
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import compress
+from typing import Any
+
+from ..base.util import merge_lists, partition_list
+from ..core import get_aval, set_current_trace
+from ..interpreters import ad
+from ..interpreters.ad_linearize import (
+    PartialTrace,
+    linearize_jaxpr,
+    linearize_rules,
+    partial_eval_rules,
+    split_jaxpr,
+)
+from ..interpreters.ad_rules import Zero, is_undefined, primitive_jvps, primitive_transposes
+from ..interpreters.ad_transpose import transpose_jaxpr
+from ..jaxpr import Jaxpr, forwarded_inputs, keep_outputs, move_inputs_to_front
+from .jit_call import jit_p
+
+
+def _jvp(
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    jaxpr: Jaxpr,
+    donated_invars: Sequence[bool],
+    **params: Any,
+) -> tuple[list[Any], list[Any]]:
+    """One call, of the jaxpr of pairs."""
+    nonzero = tuple(type(t) is not Zero for t in tangents)
+    pairs, nonzero_out = ad.jvp_jaxpr(jaxpr, nonzero, False)
+    outs = jit_p.bind(
+        *primals,
+        *compress(tangents, nonzero),
+        **params | {"donated_invars": (*donated_invars, *compress(donated_invars, nonzero)), "jaxpr": pairs},
+    )
+    count = len(jaxpr.outvars)
+    return outs[:count], ad.with_zeros(outs[count:], nonzero_out, jaxpr.out_avals)
+
+
+def _linearize(
+    nonzero: Sequence[bool], *primals: Any, jaxpr: Jaxpr, donated_invars: Sequence[bool], **params: Any
+) -> tuple[list[Any], Callable[..., list[Any]]]:
+    """Two calls: one now, of values and residuals, and one of tangents. What the first passes through, or returns twice,
+    it need not return.
+    """
+    both = linearize_jaxpr(jaxpr, tuple(nonzero))
+    count = len(jaxpr.outvars)
+    outs = call_without_forwarding(both.primal, primals, count, params | {"donated_invars": donated_invars})
+    residuals = both.residuals([*jaxpr.consts, *primals], outs[count:])
+
+    def linear(*tangents: Any) -> list[Any]:
+        donated = (False,) * len(residuals) + tuple(compress(donated_invars, nonzero))
+        made = jit_p.bind(
+            *residuals,
+            *compress(tangents, nonzero),
+            **params | {"donated_invars": donated, "jaxpr": both.tangent},
+        )
+        return ad.with_zeros(made, both.nonzero, jaxpr.out_avals)
+
+    return outs[:count], linear
+
+
+def _partial_eval(
+    trace: PartialTrace, *operands: Any, jaxpr: Jaxpr, donated_invars: Sequence[bool], **params: Any
+) -> list[Any]:
+    """Two calls: one now, of what depends on no tangent, and one that is written down."""
+    unknown = tuple(map(trace.is_tangent, operands))
+    both = split_jaxpr(jaxpr, unknown)
+    known, later = partition_list(unknown, operands)
+    count = len(jaxpr.outvars) - sum(both.nonzero)
+    donated, donated_later = partition_list(unknown, donated_invars)
+    with set_current_trace(trace.parent):
+        outs = call_without_forwarding(both.primal, known, count, params | {"donated_invars": tuple(donated)})
+    residuals = both.residuals([*jaxpr.consts, *known], outs[count:])
+    rest = move_inputs_to_front(both.tangent, (False,) * len(residuals) + (True,) * len(later))
+    donated_invars = (*donated_later, *[False] * len(residuals))
+    with set_current_trace(trace.tangents):
+        made = jit_p.bind(*later, *residuals, **params | {"donated_invars": donated_invars, "jaxpr": rest})
+    return merge_lists(both.nonzero, outs[:count], made)
+
+
+def call_without_forwarding(
+    jaxpr: Jaxpr, args: Sequence[Any], count: int, params: dict[str, Any]
+) -> list[Any]:
+    """The outputs of a call of a jaxpr whose first `count` outputs are results, and the others residuals. The call does
+    not return a result that is an argument, nor a residual that is a result.
+    """
+    places = forwarded_inputs(jaxpr)[:count] + [None] * (len(jaxpr.outvars) - count)
+    results = {x for x, place in zip(jaxpr.outvars[:count], places, strict=False) if place is None}
+    keep = tuple(
+        place is None and (k < count or x not in results)
+        for k, (x, place) in enumerate(zip(jaxpr.outvars, places, strict=True))
+    )
+    made = iter(jit_p.bind(*args, **params | {"jaxpr": keep_outputs(jaxpr, keep)}))
+    values: dict[Any, Any] = {}
+    for x, place, kept in zip(jaxpr.outvars, places, keep, strict=True):
+        values[x] = next(made) if kept else args[place] if place is not None else values[x]
+    return [values[x] for x in jaxpr.outvars]
+
+
+def _transpose(
+    cts: Sequence[Any], *operands: Any, jaxpr: Jaxpr, donated_invars: Sequence[bool], **params: Any
+) -> list[Any]:
+    """One call, of the transposed jaxpr."""
+    linear = tuple(map(is_undefined, operands))
+    known = [x for x in operands if not is_undefined(x)]
+    avals = (*map(get_aval, known), *(None if type(ct) is Zero else get_aval(ct) for ct in cts))
+    transposed, nonzero = transpose_jaxpr(jaxpr, linear, avals)
+    args = [*known, *(ct for ct in cts if type(ct) is not Zero)]
+    made = jit_p.bind(*args, **params | {"donated_invars": (False,) * len(args), "jaxpr": transposed})
+    found = iter(ad.with_zeros(made, nonzero, list(compress(jaxpr.in_avals, linear))))
+    return [next(found) if is_linear else None for is_linear in linear]
+
+
+primitive_jvps[jit_p] = _jvp
+linearize_rules[jit_p] = _linearize
+partial_eval_rules[jit_p] = _partial_eval
+primitive_transposes[jit_p] = _transpose
