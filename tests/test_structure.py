@@ -325,6 +325,13 @@ def test_a_package_has_the_names_of_its_stub():
         assert beside == rooms, f"jitkit.{name}: each of these is a room, or is handed on"
 
 
+def test_what_stands_above_comes_when_it_is_called_for_in_a_fresh_process():
+    """Here, everything is imported: only a process that did nothing else shows what is missing."""
+    program = "import jitkit.numpy as jnp; x = jnp.arange(3); print(int(x[1]), int(x[1:][0]))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.stdout.split() == ["1", "1"], done.stderr
+
+
 def test_a_late_room_that_fails_raises_its_own_error(tmp_path, monkeypatch):
     """An AttributeError from within would be taken for a name that is missing; there it is an ImportError that says more."""
     package = tmp_path / "house_of_errors"

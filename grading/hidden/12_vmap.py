@@ -97,7 +97,7 @@ def products(jk, rng):
         x = lhs if left is None else np.stack([lhs, lhs * 2, lhs + 1], left)
         y = rhs if right is None else np.stack([rhs, rhs - 1, rhs * 3], right)
         found.append(values(jk, lambda x, y: jk.lax.dot_general(x, y, numbers), x, y, in_axes=(left, right)))
-    ask = importlib.import_module(f"{jk.__name__}.lax.dot").batched_dimension_numbers
+    ask = importlib.import_module(f"{jk.__name__}.lax.dot_products").batched_dimension_numbers
     (contract, batch), place = ask(3, 3, 2, 1, (((0,), (1,)), ((), ())))
     return found, list(map(list, contract)), list(map(list, batch)), int(place)
 

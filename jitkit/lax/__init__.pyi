@@ -207,6 +207,9 @@ from .exchange import all_to_all_p as all_to_all_p
 from .exchange import pbroadcast as pbroadcast
 from .exchange import pbroadcast_p as pbroadcast_p
 from .exchange import pswapaxes as pswapaxes
+from .fourier import FftType as FftType
+from .fourier import fft as fft
+from .fourier import fft_p as fft_p
 from .gathering import GatherDimensionNumbers as GatherDimensionNumbers
 from .gathering import gather as gather
 from .gathering import gather_p as gather_p
