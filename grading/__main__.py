@@ -16,9 +16,11 @@ from jitkit.kata.engine.verdicts import Assessor
 
 from . import course
 from .generate import ROOT, GenerateError, stale_files, write_generated
+from .grader import commands as grader
 from .mutate import LEAST_KILLED
 from .new import NewLabError, new_lab
 from .verify import mutated, verify
+from .verify_ladder import verify_ladder
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -30,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     generate.add_argument("--check", action="store_true", help="write nothing; 1 if something is not fresh")
     proofs = commands.add_parser("verify", help="prove the exercises: stubs, solutions, mutants")
     proofs.add_argument(
-        "labs", nargs="*", metavar="LAB", help="a number (02) or an exercise (02.3); all labs without it"
+        "labs", nargs="*", metavar="LAB", help="a number (02), an exercise (02.3), `ladder`, a rung (ladder:07); all without it"
     )
     proofs.add_argument("--workers", type=int, default=os.cpu_count() or 2, help="exercises at the same time")
     proofs.add_argument(
@@ -49,8 +51,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     new = commands.add_parser("new", help="write the skeleton of a lab of your own")
     new.add_argument("name", metavar="NN_NAME", help="a number and a name, such as 20_sorting")
+    grader.add_parsers(commands)
     arguments = parser.parse_args(argv)
     try:
+        if arguments.command in grader.NAMES:
+            return grader.run(arguments)
         match arguments.command:
             case "generate":
                 return _generate(arguments.labs, arguments.check)
@@ -62,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 return _build(arguments.folder, arguments.labs, arguments.release)
             case _:
                 return _new(arguments.name)
-    except (ManifestError, GenerateError, NewLabError, course.ReleaseError) as error:
+    except (ManifestError, GenerateError, NewLabError, course.ReleaseError, *grader.ERRORS) as error:
         print(error, file=sys.stderr)
         return 1
     except LookupError as error:
@@ -123,9 +128,19 @@ def _new(name: str) -> int:
 
 def _verify(names: Sequence[str], workers: int) -> int:
     assessor = Assessor(run_stablehlo=None)
+    rungs = [name.partition(":")[2] for name in names if name.startswith("ladder")]
+    labs = [name for name in names if not name.startswith("ladder")]
     count = 0
+    if rungs or not names:
+        start = time.perf_counter()
+        found = verify_ladder(workers, [n for n in rungs if n])
+        count += len(found)
+        said = f"{len(found)} findings" if found else "proven"
+        print(f"ladder: {said} ({time.perf_counter() - start:.0f} s)", flush=True)
+        for finding in found:
+            print(f"  {finding}", flush=True)
     with contextlib.closing(Forks()) as forks:
-        for lab, exercise in _chosen(names):
+        for lab, exercise in _chosen(labs) if labs or not names else []:
             start = time.perf_counter()
             findings = verify(lab, assessor, forks, workers, exercise)
             count += len(findings)

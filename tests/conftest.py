@@ -48,6 +48,7 @@ ACCEPTED_SKIPS = (
     "needs jax <",
     "needs nbgrader",
     "needs a browser",
+    "needs bubblewrap",
 )
 
 

@@ -351,6 +351,55 @@ def test_a_late_room_that_fails_raises_its_own_error(tmp_path, monkeypatch):
     assert (house.high, house.sound.high, {"attribute", "high", "lost"} - {*dir(house)}) == (1, 1, set())
 
 
+RULES_OF_A_PROCESS = """
+import gc, importlib, os, pickle, sys
+import jitkit
+from jitkit.core import Primitive
+from jitkit.interpreters import ad_linearize, ad_rules, batching, mlir, partial_eval
+from jitkit.jaxpr import dce_rules, pp_eqn_rules
+
+tables = {
+    "lowering": mlir._rules, "batching": batching.primitive_batchers, "dce": dce_rules, "print": pp_eqn_rules,
+    "staging": partial_eval.staging_rules, "jvp": ad_rules.primitive_jvps, "transpose": ad_rules.primitive_transposes,
+    "linearize": ad_linearize.linearize_rules, "partial eval": ad_linearize.partial_eval_rules,
+}
+
+def rules_after(rooms):
+    found = os.pipe()
+    if not os.fork():
+        for room in rooms:
+            importlib.import_module(room)
+        primitives = [each for each in gc.get_objects() if isinstance(each, Primitive)]
+        rules = {
+            each.name: {name for name, table in tables.items() if each in table}
+            | {slot for slot in ("_shape_rule", "effects") if getattr(each, slot, None)}
+            for each in primitives
+        }
+        os.write(found[1], pickle.dumps(rules))
+        os._exit(0)
+    os.close(found[1])
+    with open(found[0], "rb") as file:
+        return pickle.load(file)
+
+rooms = sys.argv[1:]
+every = rules_after(["jitkit.derivatives", *rooms])
+for room in rooms:
+    for primitive, rules in rules_after(["jitkit.derivatives", room]).items():
+        if every[primitive] - rules:
+            print(room, "without", sorted(every[primitive] - rules), "of", primitive)
+print(len(every), "primitives")
+"""
+
+
+def test_whoever_has_a_primitive_has_all_of_its_rules():
+    """Rooms come when they are asked for, so what a rule is registered in must come with what it is registered for: with its
+    module, with another one through a slot, or with `derivatives`.
+    """
+    rooms = [f"jitkit.{name}" for name, path in SOURCES.items() if name in REFERENCE and " = Primitive(" in path.read_text("utf-8")]
+    done = subprocess.run([sys.executable, "-c", RULES_OF_A_PROCESS, *rooms], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert re.fullmatch(r"1\d\d primitives\n", done.stdout), done.stdout
+
+
 # --- what modules say of themselves -------------------------------------------------------------------------
 
 

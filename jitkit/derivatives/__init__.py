@@ -13,6 +13,7 @@ JAX: jax/_src/api.py:value_and_grad
 
 from __future__ import annotations
 
+from ..lax import bessel as bessel
 from ..lax import convolution_derivatives as convolution_derivatives
 from ..lax import elementwise_derivatives as elementwise_derivatives
 from ..lax import reduction_derivatives as reduction_derivatives
@@ -21,5 +22,5 @@ from ..lax import windows_derivatives as windows_derivatives
 from ..lax.control_flow import conditionals_derivatives as conditionals_derivatives
 from ..lax.control_flow import loops_derivatives as loops_derivatives
 from ..lax.control_flow import scanning_derivatives as scanning_derivatives
-from ..lax.linalg import derivatives as linalg_derivatives
+from ..lax.linalg import derivatives as derivatives
 from ..pjit import jit_call_derivatives as jit_call_derivatives

@@ -132,6 +132,9 @@ def _start_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also into a folder that has other things in it: the labs come beside them, and nothing is overwritten",
     )
+    parser.add_argument(
+        "--from-scratch", action="store_true", help="no labs: an empty package, and a ladder to your own JAX"
+    )
 
 
 def _check_arguments(parser: argparse.ArgumentParser) -> None:
@@ -162,6 +165,7 @@ def _show_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plot", action="store_true", help="the lab's experiment, with your functions")
     parser.add_argument("--guess", metavar="N", type=int, help="with --plot: which option you expect")
     parser.add_argument("--quick", action="store_true", help="with --plot: fewer and smaller measurements")
+    parser.add_argument("--report", action="store_true", help="on the ladder: what your package can do, measured")
 
 
 def _reset_arguments(parser: argparse.ArgumentParser) -> None:
@@ -207,6 +211,7 @@ examples:
   jitkit tour                   every stage, then the clock, in under a minute
   jitkit start my-labs          build it yourself: labs, in a folder of yours
   jitkit                        in there: a verdict whenever you save
+  jitkit start --from-scratch   or from an empty file: your own JAX, rung by rung
   jitkit targets                one program on CPU, GPU and TPU, ahead of time
   jitkit bench peers --quick    is it as fast as jax.jit? measured here, now
   jitkit bench pitfalls lambda  why does jit in a loop compile every time?
@@ -255,8 +260,19 @@ def _is_in_workspace(folder: Path) -> bool:
     return any((parent / ".jitkit").is_dir() for parent in (folder, *folder.parents))
 
 
+_ON_THE_LADDER = ("check", "watch", "hint", "show", "status", "reset")
+
+
+def _is_on_ladder(folder: Path) -> bool:
+    nearest = next((parent for parent in (folder, *folder.parents) if (parent / ".jitkit").is_dir()), None)
+    return nearest is not None and (nearest / ".jitkit" / "ladder").is_file()
+
+
 def _run(verb: Verb, arguments: argparse.Namespace) -> int:
     module, function = verb.target.split(":")
+    name = arguments.verb or "watch"
+    if getattr(arguments, "from_scratch", False) or (name in _ON_THE_LADDER and _is_on_ladder(Path.cwd())):
+        module, function = "jitkit.kata.ladder.verbs", name
     status: int = getattr(importlib.import_module(module), function)(arguments)
     return status
 

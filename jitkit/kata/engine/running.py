@@ -49,6 +49,13 @@ class LearnerSource(NamedTuple):
     exercises: frozenset[str]
 
 
+class Climb(NamedTuple):
+    """What a rung of the ladder needs in the place of functions: a package, and files of programs, each a path and a text."""
+
+    package: Mapping[str, str]  # folder, name, machine (the path of `xla.py`); empty for jitkit itself
+    programs: tuple[tuple[str, str], ...]
+
+
 class Job(NamedTuple):
     """What is to be run: the functions to be spliced, by the file they are in, and the checks."""
 
@@ -62,6 +69,7 @@ class Job(NamedTuple):
     seconds: float = 20.0  # for one check, or for the import
     is_experiment: bool = False  # `checks` is an experiment, whose `measure` is wanted
     quick: bool = False  # of an experiment: fewer, smaller
+    climb: Climb | None = None
 
 
 class Outcome(NamedTuple):
@@ -102,8 +110,9 @@ def run(job: Job, spare: Spare | None = None, stop: Stop | None = None) -> list[
     rest = list(job.wanted)
     stop = stop or Stop()
     while rest:
+        machine = job.climb.package.get("machine", "") if job.climb is not None and job.uses_xla else ""
         process = spare.take(job.uses_xla) if spare is not None else None
-        process = process or Process(job.uses_xla, optimised=job.is_experiment)
+        process = process or Process(job.uses_xla, machine, optimised=job.is_experiment)
         with contextlib.closing(process):
             stop.process = process
             found = [] if stop.is_set else list(_converse(process, job, rest))
@@ -124,17 +133,19 @@ class Process:
 
     Args:
       uses_xla: it starts XLA, ahead of its request.
+      machine: for the ladder, the path of its `xla.py`, which is loaded in the place of jax.
       optimised: XLA takes its time to compile, as for users; what is checked is what programs compute.
     """
 
     forks = False  # whether a copy of it answers
 
-    def __init__(self, uses_xla: bool, optimised: bool = False) -> None:
+    def __init__(self, uses_xla: bool, machine: str = "", optimised: bool = False) -> None:
         preload = _PRELOAD_TO_FORK if self.forks else _PRELOAD
         worker = str(pathlib.Path(__file__).with_name("worker.py"))
         # without the environment's options and the folder of the script on the path; packages of the user stay
         python = [sys.executable, "-E", "-P", "-X", "utf8"]
-        command = [*python, worker, *(_PRELOAD_WITH_XLA if uses_xla else preload)]
+        of_kind = (*_PRELOAD, machine) if machine else _PRELOAD_WITH_XLA if uses_xla else preload
+        command = [*python, worker, *of_kind]
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -195,15 +206,16 @@ class Process:
 
 
 class Spare:
-    """Keeps a process of each kind ready."""
+    """Keeps a process of each kind ready. On the ladder, `machine` is the path of its `xla.py`."""
 
-    def __init__(self) -> None:
+    def __init__(self, machine: str = "") -> None:
         self.waiting: dict[bool, Process] = {}
+        self.machine = machine
 
     def prepare(self, uses_xla: bool, job: Job | None = None) -> None:
         """Start a process to be taken later. It compiles ahead what the functions of `job` change."""
         if uses_xla not in self.waiting:
-            process = self.waiting[uses_xla] = Process(uses_xla)
+            process = self.waiting[uses_xla] = Process(uses_xla, self.machine if uses_xla else "")
             if job is not None:
                 process.send({"do": "prepare", **_functions(job)})
 
@@ -300,7 +312,8 @@ def _converse(process: Process, job: Job, wanted: Sequence[str]) -> Iterator[Out
             case {"is": "imported"}:
                 pass
             case {"is": "import failed", "error": error, "output": output}:
-                yield Outcome(current, None, "import", _told(error), _line(error["line"]), output)
+                sentence = _told(error) if job.climb is None else _told_of_package(error)
+                yield Outcome(current, None, "import", sentence, _line(error["line"]), output)
                 return
             case {"is": "begin", "check": name}:
                 current = name
@@ -346,11 +359,20 @@ def _told(error: dict[str, Any]) -> str:
     return f"jitkit could not be imported with your functions in it: {error['class']}: {error['text']}"
 
 
+def _told_of_package(error: dict[str, Any]) -> str:
+    if error["class"] == "ImportError" and str(error["text"]).startswith("your package imports"):
+        return str(error["text"])
+    return f"Your package cannot be imported: {error['class']}: {error['text']}"
+
+
 def _line(line: Sequence[Any] | None) -> tuple[str, int] | None:
     return (line[0], line[1]) if line else None
 
 
 def _request(job: Job, wanted: Sequence[str]) -> dict[str, Any]:
+    if job.climb is not None:
+        package, programs = job.climb
+        return {"do": "climb", "package": package, "programs": programs, "wanted": list(wanted), "seed": job.seed}
     return {
         "do": "measure" if job.is_experiment else "run",
         **_functions(job),
@@ -369,7 +391,7 @@ def _functions(job: Job) -> dict[str, Any]:
 
 
 # A program is compiled in a fifth of the time (20 ms for 90), and computes the same.
-_CHEAP_COMPILES = (
+CHEAP_COMPILES = (
     "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_cpu_parallel_codegen_split_count=1"
 )
 
@@ -377,5 +399,5 @@ _CHEAP_COMPILES = (
 def _environment(optimised: bool) -> dict[str, str]:
     """The environment of a worker: nothing that changes what jitkit does, and the CPU, whatever else there is."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("JITKIT_", "JAX_", "XLA_", "PYTHON"))}
-    kept |= {} if optimised else {"XLA_FLAGS": _CHEAP_COMPILES}
+    kept |= {} if optimised else {"XLA_FLAGS": CHEAP_COMPILES}
     return kept | {"JAX_PLATFORMS": "cpu", "OPENBLAS_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}

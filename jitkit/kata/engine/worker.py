@@ -17,7 +17,8 @@ A frame is one line of JSON, too, on a stream that nobody else can write to by a
     {"is": "begin", "check": name} | {"is": "result", "check": name, "value": ..., "output": ..., "seconds": ...} | {"is": "done"}
     {"is": "ended", "code": ...}
 
-An experiment is run in the same way: `{"do": "measure", ...}` calls its `measure` in the place of checks.
+An experiment is run in the same way: `{"do": "measure", ...}` calls its `measure` in the place of checks. So is a rung of the ladder:
+`{"do": "climb", ...}` imports a package instead (`climbing`).
 
 What the learner's functions print goes to a file, and from there, up to a limit, into the frame of the check. Whatever ends this
 process early is seen by the one that started it (`running`).
@@ -81,7 +82,8 @@ def _answer(preload: list[str], frames: IO[str], output: IO[str]) -> int:
             with contextlib.suppress(splice.SpliceError, ValueError):
                 known |= splice.spliced_code(_submission(request, splice), str(_PACKAGE))
             continue
-        session = _Session(request, splice, known, frames, output)
+        kind = _Climb if request["do"] == "climb" else _Session
+        session = kind(request, splice, known, frames, output)
         if not request.get("in_a_fork"):
             session.answer()
             break
@@ -181,6 +183,45 @@ class _Session:
             return self.plain.to_plain(self.plain.Raised(error)) | {"uncaught": True}
 
 
+class _Climb(_Session):
+    """Programs of the ladder, with a learner's package, or with jitkit."""
+
+    def imports(self) -> bool:
+        """Import the package; False, with a frame, where that fails."""
+        package = self.request["package"]
+        self.climbing, self.plain = _load_beside("climbing"), _load_beside("plain")
+        with _mark(self.output) as printed:
+            try:
+                self.jitkit = (
+                    self.climbing.import_package(**package) if package else importlib.import_module("jitkit")
+                )
+                loaded = self.climbing.load_programs(self.request["programs"])
+                self.programs = {program.name: program.run for program in loaded}
+            except BaseException as error:
+                told = self.climbing.told(error, package["folder"] if package else str(_PACKAGE))
+                _send(self.frames, {"is": "import failed", "error": told, "output": printed()})
+                return False
+        _send(self.frames, {"is": "imported"})
+        return True
+
+    def value(self, name: str) -> Any:
+        """The plain data of what a program returns, or of what it ends in."""
+        numpy = importlib.import_module("numpy")
+        rng = numpy.random.default_rng([self.request["seed"], zlib.crc32(name.encode())])
+        run = _run_on_machine if self.request["package"] else _run_stablehlo
+        try:
+            return self.climbing.to_plain(self.programs[name](self.jitkit, rng), self.plain, run)
+        except BaseException as error:
+            return self.plain.to_plain(self.plain.Raised(error)) | {"uncaught": True}
+
+
+def _run_on_machine(text: str, arguments: Any) -> Any:
+    """The same with the ladder's `xla`, where jitkit is not to be had."""
+    xla = importlib.import_module("xla")
+    numpy = importlib.import_module("numpy")
+    return [numpy.array(x) for x in xla.compile(text)([xla.put(x) for x in arguments])]
+
+
 def _run_stablehlo(text: str, arguments: Any) -> Any:
     """The results of a program that a check returned: XLA is asked for those only."""
     return importlib.import_module("jitkit.kata.engine.run_stablehlo").run_stablehlo(text, arguments)
@@ -218,7 +259,12 @@ def _load_beside(name: str) -> ModuleType:
 
 
 def _preload(name: str) -> None:
-    """Import a module ahead of the request; `jax.devices` stands for jax with its backend, which takes as long again."""
+    """Import a module ahead of the request; `jax.devices` stands for jax with its backend, which takes as long again; a path is
+    the ladder's `xla`.
+    """
+    if name.endswith(".py"):
+        _load_beside("climbing").warm_up(name)
+        return
     module = importlib.import_module(name.partition(".")[0])
     if name == "jax.devices":
         module.devices()

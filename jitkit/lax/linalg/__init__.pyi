@@ -13,8 +13,8 @@ from .factoring import qr_p as qr_p
 from .solving import solve as solve
 from .solving import triangular_solve as triangular_solve
 from .solving import triangular_solve_p as triangular_solve_p
-from .spectral import EigImplementation as EigImplementation
 from .spectral import EighImplementation as EighImplementation
+from .spectral import EigImplementation as EigImplementation
 from .spectral import SvdAlgorithm as SvdAlgorithm
 from .spectral import eig as eig
 from .spectral import eig_p as eig_p

@@ -1,0 +1,12 @@
+"""submissions -> grades: intake, jail, verdicts by value, a store, and what is made of it
+
+intake       a student's files -> functions; parses, never runs
+zygote       in the jail: a clean process that forks workers, and the worker
+jail         bubblewrap, limits, and the self-test
+images       jitkit's code for one exercise, with a hole where it is; the checks, one by one
+grade        one submission -> grades; many of them, in threads
+store        SQLite: what was graded, append-only
+policy       course.toml
+exports      json, csv, gradescope, junit, nbgrader, canvas
+report       pages for the instructor, feedback for students
+"""

@@ -1,0 +1,265 @@
+"""a folder of submissions -> grades in the store: threads that work, one that writes, and a line that says how far it is"""
+
+from __future__ import annotations
+
+import atexit
+import concurrent.futures
+import importlib
+import os
+import pathlib
+import queue
+import sys
+import threading
+import time
+import unicodedata
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, TextIO
+
+from jitkit.kata.engine.manifest import all_labs
+
+from ..generate import ROOT
+from . import files
+from .grade import INFRA, INVALID, Bench, Course, Graded, Settings
+from .jail import JailError
+from .store import Store
+
+_HIDDEN_NAMES = (".", "~", "__MACOSX")
+
+
+class Entry(NamedTuple):
+    """A submission: whose, and where."""
+
+    student: str
+    path: pathlib.Path
+
+
+class Tally(NamedTuple):
+    """What a batch came to."""
+
+    submissions: int
+    invalid: int
+    infra: int
+    seconds: float
+    troubles: tuple[str, ...]
+
+
+def entries(folder: pathlib.Path) -> list[Entry]:
+    """The submissions in a folder, by the students' names, each once. A name of an LMS's is taken as it is."""
+    found: dict[str, Entry] = {}
+    for path in sorted(folder.iterdir(), key=lambda p: os.fsencode(p.name)):
+        if path.name.startswith(_HIDDEN_NAMES) or path.name == "course.toml" or path.suffix == ".csv":
+            continue
+        name = path.name if path.is_dir() and not path.is_symlink() else files.stem(path.name)
+        student = student_name(name)
+        number = 2
+        while student in found:  # `ann.zip` beside `ann/`, or names that differ in what cannot be seen
+            student = f"{student_name(name)} ({number})"
+            number += 1
+        found[student] = Entry(student, path)
+    return list(found.values())
+
+
+def student_name(name: str) -> str:
+    """A name as it is kept: composed, printable."""
+    text = unicodedata.normalize("NFC", os.fsencode(name).decode("utf-8", "replace"))
+    return "".join(c if c.isprintable() else "�" for c in text).strip() or "(no name)"
+
+
+def unpacked(path: pathlib.Path, target: pathlib.Path) -> pathlib.Path:
+    """The folder of submissions; a zip of an LMS's is unpacked to `target`: one entry a student. Invalid where it is none."""
+    if path.is_dir():
+        return path
+    try:
+        with zipfile.ZipFile(path) as archive:
+            infos = archive.infolist()
+            if len(infos) > 200_000 or sum(i.file_size for i in infos) > 16 << 30:
+                raise files.Invalid(f"{path} is larger unpacked than submissions of a class are")
+            for info in infos:
+                place = files.safe_path(info.filename)
+                if not info.is_dir() and not (info.external_attr >> 16) & 0o170000 & ~0o100000:
+                    (target / place).parent.mkdir(parents=True, exist_ok=True)
+                    with archive.open(info) as source, (target / place).open("wb") as copy:
+                        while part := source.read(1 << 20):
+                            copy.write(part)
+                    then = time.mktime((*info.date_time, 0, 0, -1))
+                    os.utime(target / place, (then, then))
+    except (zipfile.BadZipFile, OSError, RuntimeError) as error:
+        raise files.Invalid(f"{path} cannot be read as a folder or a zip of submissions: {error}") from None
+    inside = [p for p in target.iterdir() if not p.name.startswith(_HIDDEN_NAMES)]
+    return inside[0] if len(inside) == 1 and inside[0].is_dir() else target
+
+
+def run(
+    store: Store,
+    course: Course,
+    submissions: Sequence[Entry],
+    only: Sequence[str] = (),
+    workers: int = 2,
+    show: Callable[[int, int, float], None] = lambda done, count, seconds: None,
+) -> Tally:
+    """Grade all of them. What is in the store already is not done again; rows are written as they come."""
+    began = time.monotonic()
+    invalid = infra = done = 0
+    troubles: list[str] = []
+    benches: queue.SimpleQueue[Bench] = queue.SimpleQueue()
+    all_benches = [Bench(course) for _ in range(workers)]
+    for bench in all_benches:
+        benches.put(bench)
+
+    def work(entry: Entry) -> Graded:
+        bench = benches.get()
+        try:
+            return course.grade(bench, entry.student, entry.path, only, store.result)
+        finally:
+            benches.put(bench)
+
+    try:
+        with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+            for graded in _as_completed(pool, work, submissions, 2 * workers):
+                store.add(graded.results, graded.grades)
+                done += 1
+                invalid += any(row["exercise"] is None and row["outcome"] == INVALID for row in graded.grades)
+                infra += any(row["outcome"] == INFRA for row in graded.grades)
+                if graded.trouble:
+                    troubles.append(f"{graded.student}: {graded.trouble}")
+                show(done, len(submissions), time.monotonic() - began)
+    finally:
+        for bench in all_benches:
+            bench.close()
+    return Tally(done, invalid, infra, time.monotonic() - began, tuple(troubles))
+
+
+def _as_completed(
+    pool: concurrent.futures.Executor, work: Callable[[Entry], Graded], items: Sequence[Entry], ahead: int
+) -> Iterator[Graded]:
+    """Results as they come, with only so many asked for ahead: memory stays flat."""
+    rest = iter(items)
+    waiting: set[concurrent.futures.Future[Graded]] = set()
+    try:
+        while True:
+            for entry in rest:
+                waiting.add(pool.submit(work, entry))
+                if len(waiting) >= ahead:
+                    break
+            if not waiting:
+                return
+            finished, waiting = concurrent.futures.wait(
+                waiting, return_when=concurrent.futures.FIRST_COMPLETED
+            )
+            for future in finished:
+                yield future.result()
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+class Progress:
+    """A line that is drawn anew in a terminal; elsewhere a line now and then; with `quiet` nothing."""
+
+    def __init__(self, stream: TextIO | Any = None, quiet: bool = False) -> None:
+        self.stream = stream or sys.stderr
+        self.quiet = quiet
+        self.interactive = self.stream.isatty()
+        self.last = 0.0
+
+    def __call__(self, done: int, count: int, seconds: float) -> None:
+        """Say how far it is."""
+        if self.quiet:
+            return
+        left = seconds / done * (count - done)
+        text = (
+            f"{done} of {count} submissions, {duration(left)} left"
+            if done < count
+            else f"{done} submissions in {duration(seconds)}"
+        )
+        if self.interactive:
+            filled = 30 * done // count
+            bar = "#" * filled + "-" * (30 - filled)
+            self.stream.write(f"\r[{bar}] {text}\x1b[K" + ("\n" if done == count else ""))
+        elif done == count or seconds - self.last >= 10:
+            self.last = seconds
+            self.stream.write(text + "\n")
+        self.stream.flush()
+
+
+def duration(seconds: float) -> str:
+    """`3 min 20 s`."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+# --- on other machines ------------------------------------------------------------------------------------------------
+
+
+def run_on_dask(
+    store: Store,
+    course: Course,
+    submissions: Sequence[Entry],
+    only: Sequence[str],
+    address: str,
+    show: Callable[[int, int, float], None],
+) -> Tally:
+    """The same on the workers of a Dask scheduler. They read submissions at the
+    same paths (a shared folder), and have jitkit and bubblewrap.
+
+    A task may be run twice, when a worker was lost: equal keys are one row. What a scheduler has lost is INFRA, and done by the
+    next `grade`.
+    """
+    try:
+        distributed: Any = importlib.import_module("distributed")
+    except ImportError:
+        raise JailError('Dask is not installed: pip install "jitkit[dask]"') from None
+    began = time.monotonic()
+    invalid = infra = done = 0
+    troubles: list[str] = []
+    try:
+        client = distributed.Client(address, timeout=30)
+    except (OSError, TimeoutError) as error:
+        raise JailError(f"no scheduler answers at {address}: {error}") from None
+    with client:
+        settings = course.settings
+        tasks = [
+            client.submit(
+                grade_elsewhere,
+                settings,
+                str(e.path.absolute()),
+                e.student,
+                list(only),
+                key=f"jitkit-{store.meta('seed_id')}-{e.student}-{time.time_ns()}",
+            )
+            for e in submissions
+        ]
+        for future, graded in distributed.as_completed(tasks, with_results=True, raise_errors=False):
+            done += 1
+            if future.status != "finished":
+                infra += 1
+                troubles.append(f"a task was lost: {future.key}")
+                continue
+            store.add(graded.results, graded.grades)
+            invalid += any(row["exercise"] is None and row["outcome"] == INVALID for row in graded.grades)
+            infra += any(row["outcome"] == INFRA for row in graded.grades)
+            troubles += [f"{graded.student}: {graded.trouble}"] if graded.trouble else []
+            show(done, len(submissions), time.monotonic() - began)
+    return Tally(done, invalid, infra, time.monotonic() - began, tuple(troubles))
+
+
+_elsewhere: dict[Settings, tuple[Course, queue.SimpleQueue[Bench]]] = {}
+_making = threading.Lock()
+
+
+def grade_elsewhere(settings: Settings, path: str, student: str, only: list[str]) -> Graded:
+    """One submission, in a process of a Dask worker, whose jails stay for the next."""
+    with _making:
+        if settings not in _elsewhere:
+            _elsewhere[settings] = Course(all_labs(ROOT / "labs"), settings), queue.SimpleQueue()
+        course, benches = _elsewhere[settings]
+    try:
+        bench = benches.get_nowait()
+    except queue.Empty:
+        bench = Bench(course)
+        atexit.register(bench.close)
+    try:
+        return course.grade(bench, student, pathlib.Path(path), only)
+    finally:
+        benches.put(bench)

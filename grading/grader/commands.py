@@ -1,0 +1,344 @@
+"""`python -m grading grade | report | export | regrade | serve-gradescope | image`"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from jitkit.kata.engine.manifest import Lab, all_labs
+
+from ..generate import ROOT
+from . import batch, exports, gradescope
+from .files import Invalid
+from .grade import Bench, Course, Settings
+from .jail import BUBBLEWRAP, NONE, JailError
+from .policy import FILE, Policy, PolicyError, chosen_labs, read_policy
+from .report import file_name, write_report
+from .selftest import self_test
+from .standing import Record, standing, to_json
+from .store import Grade, Store, StoreError
+
+NAMES = ("grade", "report", "export", "regrade", "serve-gradescope", "image")
+ERRORS = (StoreError, PolicyError, JailError, Invalid, exports.ExportError)
+_FORMATS = ("json", "csv", "gradescope", "junit", "nbgrader", "canvas")
+_REFUSED = """\
+{why}
+Nothing was graded: without a jail a submission can do what you can. Repair the jail (docs/instructors.md), use the image that
+`python -m grading image` describes, or, if you trust every one of these submissions, say `--unsandboxed`."""
+
+
+def add_parsers(commands: Any) -> None:
+    """The grader's commands."""
+    grade = commands.add_parser("grade", help="grade a folder of submissions, in a sandbox")
+    grade.add_argument(
+        "submissions",
+        type=pathlib.Path,
+        metavar="SUBMISSIONS",
+        help="a folder with one folder, archive or file a student; or a zip of it",
+    )
+    grade.add_argument(
+        "--out", type=pathlib.Path, required=True, metavar="DIR", help="where the grades are kept"
+    )
+    _how(grade)
+    report = commands.add_parser("report", help="write pages to look at: the class, each student, feedback")
+    report.add_argument("grades", type=pathlib.Path, metavar="DIR")
+    report.add_argument(
+        "--explain", nargs=2, metavar=("STUDENT", "EXERCISE"), help="replay one verdict instead: ann 05.3"
+    )
+    export = commands.add_parser("export", help="write the grades for other programs")
+    export.add_argument("grades", type=pathlib.Path, metavar="DIR")
+    export.add_argument("--to", required=True, choices=_FORMATS)
+    export.add_argument(
+        "--output",
+        type=pathlib.Path,
+        metavar="PATH",
+        help="a file (gradescope: a folder; nbgrader: its gradebook.db); the screen without it",
+    )
+    regrade = commands.add_parser("regrade", help="grade again what a mended check touches")
+    regrade.add_argument("grades", type=pathlib.Path, metavar="DIR")
+    regrade.add_argument(
+        "--changed",
+        action="store_true",
+        help="only what has changed; it is so in any case, since equal verdicts are kept",
+    )
+    _how(regrade)
+    serve = commands.add_parser("serve-gradescope", help="write the files of an autograder of Gradescope's")
+    serve.add_argument("folder", type=pathlib.Path, metavar="DIR")
+    serve.add_argument("--lab", action="append", default=[], metavar="NN")
+    serve.add_argument(
+        "--unsandboxed", action="store_true", help="the container that Gradescope runs is the only wall"
+    )
+    image = commands.add_parser("image", help="write the recipe of an image in which the grader runs")
+    image.add_argument("folder", type=pathlib.Path, metavar="DIR")
+
+
+def _how(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--lab", action="append", default=[], metavar="NN", help="only this lab; may be said again"
+    )
+    parser.add_argument(
+        "--course", type=pathlib.Path, metavar="course.toml", help="who, until when, how points count"
+    )
+    parser.add_argument(
+        "--workers", type=int, default=os.cpu_count() or 2, help="submissions at the same time"
+    )
+    parser.add_argument("--quiet", action="store_true", help="say nothing while it goes well")
+    parser.add_argument(
+        "--unsandboxed", action="store_true", help="run submissions as you, with no wall around them"
+    )
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="a Dask scheduler whose workers grade (pip install 'jitkit[dask]')",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run one of the commands. 0: done; 1: some were not graded; errors of `ERRORS` are sentences."""
+    match arguments.command:
+        case "grade":
+            return _grade(arguments)
+        case "regrade":
+            return _regrade(arguments)
+        case "report":
+            return _explain(arguments) if arguments.explain else _report(arguments)
+        case "export":
+            return _export(arguments)
+        case "serve-gradescope":
+            path = gradescope.write_gradescope(arguments.folder, arguments.lab, arguments.unsandboxed)
+            print(
+                f"{path}: upload it as the autograder of an assignment. setup.sh and run_autograder, beside it, are in it."
+            )
+            return 0
+        case _:
+            path = gradescope.write_recipe(arguments.folder)
+            engine = gradescope.container_engine() or "docker"
+            print(f"{path}\nnext, in {ROOT.name}/: {engine} build -f {path.absolute()} -t jitkit-grader .")
+            return 0
+
+
+# --- grading ------------------------------------------------------------------------------------------------------------
+
+
+def _grade(arguments: argparse.Namespace) -> int:
+    if not arguments.submissions.exists():
+        raise Invalid(f"there is no {arguments.submissions}")
+    policy_file = arguments.course or next(
+        (f for f in (arguments.submissions / FILE, arguments.out / FILE) if f.is_file()),
+        arguments.submissions / FILE,
+    )
+    backend = _backend(arguments)
+    with Store(arguments.out, write=True) as store:
+        folder = batch.unpacked(
+            arguments.submissions, arguments.out / "unpacked" / arguments.submissions.stem
+        )
+        found = batch.entries(folder)
+        return _run(store, found, policy_file, arguments, backend)
+
+
+def _regrade(arguments: argparse.Namespace) -> int:
+    Store(arguments.grades).close()  # it is there
+    backend = _backend(arguments)
+    with Store(arguments.grades, write=True) as store:
+        paths: dict[tuple[str, str], None] = {}
+        for g in store.grades():
+            paths[g.student, g.path] = None
+        found = [batch.Entry(student, pathlib.Path(path)) for student, path in paths]
+        gone = [entry for entry in found if not entry.path.exists()]
+        for entry in gone:
+            print(
+                f"{entry.student}: {entry.path} is not there any more; the old grade stands.", file=sys.stderr
+            )
+        policy_file = arguments.course or pathlib.Path(store.meta("policy") or FILE)
+        return _run(store, [e for e in found if e not in gone], policy_file, arguments, backend) or int(
+            bool(gone)
+        )
+
+
+def _backend(arguments: argparse.Namespace) -> str:
+    """BUBBLEWRAP where the jail holds; NONE where that was said in so many words. JailError else."""
+    if arguments.unsandboxed:
+        print(
+            "WARNING: submissions run as you, with no wall around them. Every export will say so.",
+            file=sys.stderr,
+        )
+        return NONE
+    try:
+        leaks = self_test()
+    except JailError as error:
+        raise JailError(_REFUSED.format(why=f"There is no jail: {error}.")) from None
+    if leaks:
+        raise JailError(_REFUSED.format(why=f"The jail does not hold: in it, {'; '.join(leaks)}."))
+    return BUBBLEWRAP
+
+
+def _run(
+    store: Store,
+    found: Sequence[batch.Entry],
+    policy_file: pathlib.Path,
+    arguments: argparse.Namespace,
+    backend: str,
+) -> int:
+    everything = all_labs(ROOT / "labs")
+    policy = read_policy(policy_file, everything)
+    _check_labs(arguments.lab, everything)
+    labs = chosen_labs(everything, policy, arguments.lab)
+    if policy.roster:
+        known = {s.id for s in policy.roster}
+        for entry in found:
+            if entry.student not in known:
+                print(f"{entry.student}: is not on the roster; graded all the same.", file=sys.stderr)
+    if not found:
+        print("there are no submissions.", file=sys.stderr)
+        return 1
+    settings = Settings(
+        int(store.meta("seed")), store.meta("seed_id"), policy.limits, policy.submission_seconds, backend
+    )
+    store.set_meta("policy", str(policy_file.absolute()) if policy_file.is_file() else "")
+    if store.meta("sandbox") != NONE:
+        store.set_meta("sandbox", backend)
+    course = Course(everything, settings, store.expected, store.add_expected)
+    progress = batch.Progress(sys.stderr, arguments.quiet)
+    numbers = [lab.number for lab in labs]
+    if arguments.scheduler:
+        tally = batch.run_on_dask(store, course, found, numbers, arguments.scheduler, progress)
+    else:
+        tally = batch.run(store, course, found, numbers, max(1, arguments.workers), progress)
+    for trouble in tally.troubles:
+        print(f"INFRA {trouble}", file=sys.stderr)
+    if not arguments.quiet:
+        words = [f"{tally.submissions} submissions"]
+        words += [f"{tally.invalid} of them INVALID"] if tally.invalid else []
+        words += [f"{tally.infra} not graded, through a fault of ours: grade again"] if tally.infra else []
+        print(f"{'; '.join(words)}. next: python -m grading report {store.folder}")
+    return int(tally.infra > 0)
+
+
+def _check_labs(wanted: Sequence[str], labs: Sequence[Lab]) -> None:
+    for number in wanted:
+        if number not in {lab.number for lab in labs}:
+            raise LookupError(
+                f"there is no lab {number!r}; the labs are {', '.join(lab.number for lab in labs)}"
+            )
+
+
+# --- what was graded ------------------------------------------------------------------------------------------------------
+
+
+def _standing(store: Store) -> tuple[list[Record], Policy, Sequence[Lab]]:
+    labs = all_labs(ROOT / "labs")
+    policy = (
+        read_policy(pathlib.Path(store.meta("policy") or FILE), labs) if store.meta("policy") else Policy()
+    )
+    points = {lab.number: float(sum(e.points for e in lab.exercises)) for lab in labs}
+    return standing(store.grades(), policy, points), policy, labs
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    with Store(arguments.grades) as store:
+        records, policy, labs = _standing(store)
+        page = write_report(arguments.grades / "report", records, labs, policy, store.meta("sandbox"))
+    print(f"{page}: the class. {page.parent / 'feedback'}: a page for each student, to be handed out.")
+    return 0
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    with Store(arguments.grades) as store:
+        records, policy, labs = _standing(store)
+        sandbox = store.meta("sandbox")
+    match arguments.to:
+        case "json":
+            text = to_json(records)
+            if sandbox == NONE:
+                records = [r._replace(flags=(*r.flags, exports.UNSANDBOXED)) for r in records]
+                text = to_json(records)
+        case "csv":
+            text = exports.to_csv(records, sandbox)
+        case "canvas":
+            text = exports.to_canvas(records, policy, sandbox)
+        case "junit":
+            text = exports.to_junit(records, sandbox)
+        case "nbgrader":
+            book = arguments.output or pathlib.Path("gradebook.db")
+            print(
+                f"{book}: {exports.to_nbgrader(records, labs, book)} submissions. {exports.UNSANDBOXED if sandbox == NONE else ''}".rstrip()
+            )
+            return 0
+        case _:
+            folder = arguments.output or arguments.grades / "gradescope"
+            folder.mkdir(parents=True, exist_ok=True)
+            by_student: dict[str, list[Record]] = {}
+            for record in records:
+                by_student.setdefault(record.grade.student, []).append(record)
+            for student, own in by_student.items():
+                name = file_name(student).removesuffix(".html") + ".json"
+                (folder / name).write_text(exports.gradescope_results(own, sandbox), encoding="utf-8")
+            print(f"{folder}: {len(by_student)} results.json, one a student.", file=sys.stderr)
+            return 0
+    if arguments.output is None:
+        sys.stdout.write(text)
+    else:
+        arguments.output.write_text(text, encoding="utf-8")
+    return 0
+
+
+def _explain(arguments: argparse.Namespace) -> int:
+    student, exercise = arguments.explain
+    with Store(arguments.grades) as store:
+        records, policy, labs = _standing(store)
+        mine = [r for r in records if r.grade.student == student]
+        found = next((r for r in mine if r.grade.exercise == exercise), None)
+        if found is None:
+            names = sorted({r.grade.student for r in records})
+            what = (
+                f"{student} has no grade of {exercise}"
+                if mine
+                else f"there is no student {student!r}; there are {', '.join(names[:20])}"
+            )
+            raise LookupError(what)
+        g = found.grade
+        print(f"{student} {exercise}: {found.points} of {found.max} points, {g.outcome}. {g.sentence}")
+        print(f"  submission {g.submission} at {g.path}, graded {g.at}")
+        for name, value in store.provenance(g.result).items():
+            print(f"  {name}: {value}")
+        for flag in found.flags:
+            print(f"  flag: {flag}")
+        again = _replayed(store, policy, labs, g)
+    for check in g.checks:
+        print(
+            f"  {check['status']:5} {check['name']}{' (hidden)' if check['hidden'] else ''}: {check['about']}"
+        )
+        if check["status"] != "PASS":
+            print(
+                "\n".join(f"        {line}" for line in exports.told(check | {"hidden": False}).splitlines())
+            )
+    print(f"  {again}")
+    return 0
+
+
+def _replayed(store: Store, policy: Policy, labs: Sequence[Lab], g: Grade) -> str:
+    """The verdict, reached once more with the same seed; a sentence on whether it is the same."""
+    path = pathlib.Path(g.path)
+    if g.exercise is None or not path.exists():
+        return "It cannot be replayed: the submission is not there any more."
+    backend = store.provenance(g.result).get("sandbox", BUBBLEWRAP)
+    settings = Settings(
+        int(store.meta("seed")), store.meta("seed_id"), policy.limits, policy.submission_seconds, backend
+    )
+    course = Course(labs, settings, store.expected)
+    bench = Bench(course)
+    try:
+        item = bench.read(path, [g.lab or ""])["exercises"].get(g.exercise)
+        if item is None or ("modules" not in item and g.checks and not g.sentence):
+            return "It cannot be replayed: the submission has been changed."
+        exercise = next(lab for lab in labs if lab.number == g.lab).exercise(g.exercise)
+        result = course.result(bench, exercise, item, float("inf"), lambda: True)
+    finally:
+        bench.close()
+    same = [c["status"] for c in result["checks"]] == [c["status"] for c in g.checks]
+    told = " ".join(c["status"] for c in result["checks"])
+    return f"Replayed now: {'the same verdicts' if same else f'other verdicts: {told}'}."

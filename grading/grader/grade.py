@@ -1,0 +1,646 @@
+"""one submission -> its grades: intake, a worker for each exercise, the verdict here
+
+The secret seed, what the reference computes, and the comparison are in this process; students' code is in others, which know of
+none of them. What the reference computes is computed in a worker, too, by the same road, and then once more as if a student had
+handed it in: a control. If that does not pass, the fault is ours, and nobody has a grade of it.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import importlib.metadata
+import json
+import marshal
+import pathlib
+import platform
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import jitkit
+from jitkit.kata.checking import Check
+from jitkit.kata.engine.manifest import Exercise, Lab
+from jitkit.kata.engine.reference import PACKAGE
+from jitkit.kata.engine.running import Outcome
+from jitkit.kata.engine.verdicts import Assessor, CheckResult
+
+from ..course import shares
+from ..verify import hidden_checks
+from . import intake
+from .files import shown
+from .images import CheckFile, Images
+from .jail import BUBBLEWRAP, JailError, Limits, ProtocolError, Worker, Zygote
+from .verdict import CRASH, FAIL, NAMES, PASS, outcome_of, programs
+
+OK, INVALID, INFRA = "OK", "INVALID", "INFRA"
+
+_MOST_TIMEOUTS = 2  # of an exercise; then its other checks are not tried
+_MOST_ALONE = 2  # of a submission: how often a check that took too long is run again, with nothing beside it
+_NOT_TRIED = "It was not tried: two checks before it did not end."
+_OUT_OF_TIME = "It was not tried: the submission had used up its time."
+_IMPORT_SECONDS = 20.0
+
+
+class Settings(NamedTuple):
+    """How it is graded."""
+
+    seed: int
+    seed_id: str
+    limits: Limits = Limits()
+    submission_seconds: float = 900.0
+    backend: str = BUBBLEWRAP
+
+
+class Graded(NamedTuple):
+    """What is written for one submission: rows for the tables `results` and `grades`, and what went wrong on our side."""
+
+    student: str
+    results: list[dict[str, Any]]
+    grades: list[dict[str, Any]]
+    trouble: str = ""
+
+
+class Gate:
+    """Many may be inside, or one alone."""
+
+    def __init__(self) -> None:
+        self.condition = threading.Condition()
+        self.inside = 0
+        self.alone_ = False
+
+    @contextlib.contextmanager
+    def shared(self) -> Iterator[None]:
+        """Be inside with others."""
+        with self.condition:
+            self.condition.wait_for(lambda: not self.alone_)
+            self.inside += 1
+        try:
+            yield
+        finally:
+            with self.condition:
+                self.inside -= 1
+                self.condition.notify_all()
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """For one who is inside: be there alone for a while."""
+        with self.condition:
+            self.inside -= 1
+            self.condition.wait_for(lambda: not self.alone_ and self.inside == 0)
+            self.alone_ = True
+        try:
+            yield
+        finally:
+            with self.condition:
+                self.alone_ = False
+                self.inside += 1
+                self.condition.notify_all()
+
+
+class Bench:
+    """The processes that one thread works with: an intake, and a jail for each kind of exercise. They start when they are needed."""
+
+    def __init__(self, course: Course) -> None:
+        self.course = course
+        self.zygotes: dict[bool, Zygote] = {}
+        self.reader: subprocess.Popen[bytes] | None = None
+
+    def zygote(self, uses_xla: bool) -> Zygote:
+        """The jail for exercises that compile, or for the others."""
+        if uses_xla not in self.zygotes:
+            self.zygotes[uses_xla] = Zygote(self.course.images.base, uses_xla, self.course.settings.backend)
+        return self.zygotes[uses_xla]
+
+    def renew(self, uses_xla: bool) -> None:
+        """Forget a jail that does not answer."""
+        zygote = self.zygotes.pop(uses_xla, None)
+        if zygote is not None:
+            zygote.close()
+
+    def read(self, path: pathlib.Path, only: Sequence[str]) -> dict[str, Any]:
+        """The intake of a submission."""
+        for attempt in range(2):
+            if self.reader is None:
+                folder = str(self.course.labs[0].folder.parent)
+                command = [sys.executable, "-m", "grading.grader.intake", folder]
+                root = str(pathlib.Path(__file__).resolve().parents[2])
+                self.reader = subprocess.Popen(
+                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=root, start_new_session=True
+                )
+            try:
+                return self._ask({"path": str(path.absolute()), "only": list(only)})
+            except (OSError, EOFError):
+                self._close_reader()
+                if attempt:
+                    raise JailError("the intake process ends") from None
+        raise AssertionError("the loop returns or raises")
+
+    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        assert self.reader is not None, "it was started"
+        assert self.reader.stdin is not None, "it has a pipe for requests"
+        assert self.reader.stdout is not None, "it has a pipe for answers"
+        self.reader.stdin.write(json.dumps(request).encode() + b"\n")
+        self.reader.stdin.flush()
+        head = self.reader.stdout.read(8)
+        if len(head) < 8:
+            raise EOFError
+        found: dict[str, Any] = json.loads(self.reader.stdout.read(struct.unpack(">Q", head)[0]))
+        return found
+
+    def _close_reader(self) -> None:
+        if self.reader is not None:
+            self.reader.kill()
+            self.reader.wait()
+            for stream in (self.reader.stdin, self.reader.stdout):
+                if stream is not None:
+                    with contextlib.suppress(OSError):
+                        stream.close()
+            self.reader = None
+
+    def close(self) -> None:
+        """End all of them."""
+        for uses_xla in list(self.zygotes):
+            self.renew(uses_xla)
+        self._close_reader()
+
+
+class Course:
+    """The labs with their checks, and what the reference computes for them: what all threads share.
+
+    Args:
+      recall, remember: where what the reference computed is kept: `recall(key)` gives it or None.
+    """
+
+    def __init__(
+        self,
+        labs: Sequence[Lab],
+        settings: Settings,
+        recall: Callable[[str], Any] | None = None,
+        remember: Callable[[str, Any], None] | None = None,
+    ) -> None:
+        self.labs = list(labs)
+        self.settings = settings
+        self.images = Images(labs)
+        self.public = {lab.number: CheckFile.read(lab.folder / "checks.py") for lab in labs}
+        self.hidden = {lab.number: CheckFile.read(hidden_checks(lab)) for lab in labs}
+        self.recall, self.remember = recall, remember
+        self.known: dict[str, dict[str, Any]] = {}
+        self.locks = {e.id: threading.Lock() for lab in labs for e in lab.exercises}
+        self.assessor = Assessor()
+        self.gate = Gate()
+
+    def checks(self, exercise: Exercise) -> list[tuple[CheckFile, Check]]:
+        """All checks of an exercise, the hidden ones last."""
+        files = (self.public[exercise.lab], self.hidden[exercise.lab])
+        return [(file, check) for file in files for check in file.of(exercise.id)]
+
+    def version(self, exercise: Exercise) -> str:
+        """A hash of the checks of an exercise, and of its points."""
+        text = "".join(file.version(check) for file, check in self.checks(exercise))
+        return hashlib.sha256(f"{text} {exercise.points}".encode()).hexdigest()[:16]
+
+    def versions(self) -> str:
+        """Of what computes."""
+        jaxlib = importlib.metadata.version("jaxlib")
+        return f"jitkit {jitkit.__version__} {self.reference_digest}, jaxlib {jaxlib}, Python {platform.python_version()}"
+
+    @property
+    def reference_digest(self) -> str:
+        """A hash of the reference's code."""
+        if "digest" not in self.known:
+            files = sorted(path for path in PACKAGE.rglob("*.py") if "bench" not in path.parts)
+            digest = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
+            self.known["digest"] = {"": digest}
+        return str(self.known["digest"][""])
+
+    # --- the reference ------------------------------------------------------------------------------------------------
+
+    def expected(self, bench: Bench, exercise: Exercise) -> dict[str, Any]:
+        """What the reference computes: `{"xla": whether it needs it, "values": by check}`. JailError where it fails its own checks."""
+        with self.locks[exercise.id]:
+            if exercise.id not in self.known:
+                key = f"{exercise.id} {self.version(exercise)} {self.settings.seed_id} {self.versions()}"
+                found = self.recall(key) if self.recall is not None else None
+                if found is None:
+                    found = self._compute(bench, exercise)
+                    if self.remember is not None:
+                        self.remember(key, found)
+                self.known[exercise.id] = found
+        return self.known[exercise.id]
+
+    def _compute(self, bench: Bench, exercise: Exercise) -> dict[str, Any]:
+        trouble = ""
+        for uses_xla in (False, True) if not exercise.uses_xla else (True,):
+            item = self._reference_item(exercise)
+            values: dict[str, Any] = {}
+            for outcome in self.outcomes(bench, exercise, item, uses_xla, reference=True):
+                if outcome.trouble or outcome.value is None or outcome.value.get("uncaught"):
+                    trouble = f"the reference fails {outcome.check}: {outcome.sentence or outcome.value}"
+                    break
+                self.run_programs(bench, outcome.value, outcome.value)
+                values[outcome.check] = outcome.value
+            else:
+                found = {"xla": uses_xla, "values": values}
+                control = self.judge(
+                    bench, exercise, self.outcomes(bench, exercise, item, uses_xla), found, ()
+                )
+                failed = [r for r in control if r.status != "pass"]
+                if not failed:
+                    return found
+                trouble = f"the reference, handed in, fails {failed[0].check.name}: {failed[0].sentence}"
+        raise JailError(f"{exercise.id}: {trouble}")
+
+    def _reference_item(self, exercise: Exercise) -> dict[str, Any]:
+        modules = {t.module: self.images.modules[t.module] for t in exercise.targets}
+        return {"modules": base64.b64encode(marshal.dumps(modules)), "files": []}
+
+    # --- a student's functions -----------------------------------------------------------------------------------------
+
+    def outcomes(
+        self,
+        bench: Bench,
+        exercise: Exercise,
+        item: dict[str, Any],
+        uses_xla: bool,
+        reference: bool = False,
+        deadline: float = float("inf"),
+        alone: Callable[[], bool] = lambda: False,
+    ) -> list[Outcome]:
+        """An outcome for each check of an exercise, in order. JailError for a fault of ours."""
+        spliced = marshal.loads(base64.b64decode(item["modules"])) if reference else None
+        image = {
+            "text": None,
+            "own": item["files"],
+            "spliced": None if reference else base64.b64decode(item["modules"]),
+        }
+        image["modules"] = self.images.rest(spliced or {}, exercise)
+        rest = self.checks(exercise)
+        found: list[Outcome] = []
+        while rest:
+            done = self._with_one_worker(bench, image, rest, uses_xla, reference, deadline)
+            found += done
+            last = done[-1]
+            if last.trouble == "time" and sum(o.trouble == "time" for o in found) == 1 and alone():
+                with self.gate.alone():
+                    found[-1] = self._with_one_worker(
+                        bench, image, rest[len(done) - 1 : len(done)], uses_xla, reference, deadline
+                    )[0]
+                last = found[-1]
+            rest = rest[len(done) :]
+            if last.trouble == "import":  # it would fail again
+                return found + [last._replace(check=check.name) for _, check in rest]
+            if sum(o.trouble == "time" for o in found) >= _MOST_TIMEOUTS:
+                return found + [Outcome(c.name, None, "time", _NOT_TRIED) for _, c in rest]
+            if time.monotonic() > deadline:
+                return found + [Outcome(c.name, None, "time", _OUT_OF_TIME) for _, c in rest]
+        return found
+
+    def _with_one_worker(
+        self, bench: Bench, image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], uses_xla: bool, reference: bool,
+        deadline: float,
+    ) -> list[Outcome]:  # fmt: skip
+        """The outcomes up to the one that the worker did not survive."""
+        limits = self.settings.limits
+        zygote = bench.zygote(uses_xla)
+        kills = zygote.group.kills
+        name = checks[0][1].name
+        with zygote.start(limits) as worker:
+            began = time.monotonic()
+            try:
+                frame = worker.load(image, _IMPORT_SECONDS)
+            except TimeoutError:
+                return [
+                    Outcome(
+                        name, None, "import", f"Importing it had not ended after {_IMPORT_SECONDS:g} seconds."
+                    )
+                ]
+            except ProtocolError as error:
+                return [Outcome(name, None, "proto", f"What came back is no answer of ours: {error}.")]
+            if frame is None:
+                sentence = "The process ended while jitkit was imported with your functions in it."
+                return [Outcome(name, None, "import", sentence, seconds=time.monotonic() - began)]
+            if frame.get("is") != "imported":
+                text, line = str(frame.get("text", ""))[:2000], frame.get("line")
+                place = _place(line)
+                return [
+                    Outcome(
+                        name,
+                        None,
+                        "import",
+                        f"jitkit could not be imported with your functions in it: {text}",
+                        place,
+                    )
+                ]
+            found: list[Outcome] = []
+            for file, check in checks:
+                began = time.monotonic()
+                request = file.request(check, self.settings.seed, strip=not reference)
+                data, trouble = worker.ask(request, min(limits.seconds, max(0.1, deadline - began)))
+                spent = time.monotonic() - began
+                ended, alive = _ended(worker) if not trouble else (None, False)
+                starved = not data and zygote.group.kills > kills
+                outcome = outcome_of(
+                    check.name,
+                    data,
+                    "" if trouble == "gone" else trouble,
+                    ended,
+                    starved,
+                    limits.seconds,
+                    spent,
+                )
+                found.append(outcome)
+                if not alive or (outcome.trouble and not reference and trouble):
+                    break
+            return found
+
+    def judge(
+        self,
+        bench: Bench,
+        exercise: Exercise,
+        outcomes: Sequence[Outcome],
+        expected: dict[str, Any],
+        own: Sequence[str],
+    ) -> list[CheckResult]:
+        """The verdicts, by value."""
+        results = []
+        for (_, check), outcome in zip(self.checks(exercise), outcomes, strict=True):
+            right = Outcome(check.name, expected["values"][check.name])
+            try:
+                if outcome.value is not None and _is_far_longer(
+                    outcome.value, expected["values"][check.name]
+                ):
+                    sentence = "Its answer is far longer than the right one."
+                    outcome = outcome._replace(value=None, trouble="limit", sentence=sentence)
+                if outcome.value is not None:
+                    self.run_programs(bench, outcome.value, expected["values"][check.name])
+                results.append(self.assessor.judge(check, right, outcome, frozenset(own)))
+            except JailError:
+                raise
+            except Exception as error:  # a value that the comparison cannot read: it is the student's
+                sentence = f"The result cannot be read: {type(error).__name__}."
+                results.append(
+                    CheckResult(check, "fail", sentence, None, None, outcome.output, outcome.seconds)
+                )
+        return results
+
+    def run_programs(self, bench: Bench, value: Any, right: Any) -> None:
+        """What the StableHLO in a value computes, on the inputs of the reference's: found out in a process without the student's code. What
+        the value itself says of that is forgotten."""
+        ours = list(programs(right))
+        for i, program in enumerate(list(programs(value))):
+            program.pop("results", None)
+            program.pop("refused", None)
+            if value is not right and i < len(ours):
+                program["arguments"] = ours[i]["arguments"]
+                if program["text"] == ours[i]["text"]:
+                    program |= {k: v for k, v in ours[i].items() if k in ("results", "refused")}
+                    continue
+            program |= self._run_program(bench, program["text"], program["arguments"])
+
+    def _run_program(self, bench: Bench, text: str, arguments: list[Any]) -> dict[str, Any]:
+        image = {
+            "text": {
+                "program": text,
+                "arguments": arguments,
+                "modules": self.images.rest(self.images.modules, None),
+            },
+        }
+        with bench.zygote(True).start(self.settings.limits) as worker:
+            try:
+                frame = worker.load(image, self.settings.limits.seconds + _IMPORT_SECONDS)
+            except (TimeoutError, ProtocolError):
+                frame = None
+        return frame if frame is not None else {"refused": "XLA did not come to an end with it."}
+
+    # --- a submission --------------------------------------------------------------------------------------------------
+
+    def grade(
+        self,
+        bench: Bench,
+        student: str,
+        path: pathlib.Path,
+        only: Sequence[str] = (),
+        known: Callable[[str], Any] | None = None,
+    ) -> Graded:
+        """Everything about one submission. It raises nothing: what goes wrong on our side is INFRA.
+
+        Args:
+          known: `known(key)` gives a result that is there already.
+        """
+        with self.gate.shared():
+            try:
+                return self._grade(bench, student, path, only, known or (lambda key: None))
+            except Exception as error:  # one submission never stops the batch, whatever we did not think of
+                row = _row(
+                    student,
+                    "",
+                    path,
+                    None,
+                    None,
+                    INFRA,
+                    "The grader had a fault; it will be graded again.",
+                    None,
+                    0.0,
+                )
+                return Graded(student, [], [row], f"{type(error).__name__}: {error}")
+
+    def _grade(
+        self, bench: Bench, student: str, path: pathlib.Path, only: Sequence[str], known: Callable[[str], Any]
+    ) -> Graded:
+        found = bench.read(path, only)
+        if found["status"] == INFRA:
+            raise JailError(found["sentence"])
+        submission = found.get("digest", "")
+        if found["status"] != OK:
+            total = float(
+                sum(e.points for lab in self.labs if not only or lab.number in only for e in lab.exercises)
+            )
+            row = _row(
+                student, submission, path, None, None, INVALID, found["sentence"], 0.0, total, found["flags"]
+            )
+            row["handed_in"] = found.get("handed_in", 0.0)
+            return Graded(student, [], [row])
+        deadline = time.monotonic() + self.settings.submission_seconds
+        again = iter(range(_MOST_ALONE))
+        results, grades, trouble = [], [], ""
+        for lab in self.labs:
+            for exercise in lab.exercises:
+                item = found["exercises"].get(exercise.id)
+                if item is None:
+                    continue
+                flags = [*found["flags"], *item["flags"]]
+                row = _row(
+                    student,
+                    submission,
+                    path,
+                    lab.number,
+                    exercise.id,
+                    OK,
+                    item["sentence"],
+                    0.0,
+                    float(exercise.points),
+                    flags,
+                )
+                row["handed_in"] = found.get("handed_in", 0.0)
+                grades.append(row)
+                if item["status"] in (intake.MISSING, intake.INVALID):
+                    row["outcome"] = INVALID
+                    continue
+                key = self.key(exercise, item)
+                row["result"], row["grams"] = key, json.dumps(item["grams"])
+                result = known(key)
+                if result is None:
+                    try:
+                        result = self.result(
+                            bench, exercise, item, deadline, lambda: next(again, None) is not None
+                        )
+                    except JailError as error:
+                        row |= {
+                            "outcome": INFRA,
+                            "points": None,
+                            "result": "",
+                            "sentence": "The grader had a fault; it will be graded again.",
+                        }
+                        trouble = f"{exercise.id}: {error}"
+                        for kind in list(bench.zygotes):
+                            bench.renew(kind)
+                        continue
+                    results.append(self.stored(key, exercise, item, result))
+                row["points"] = self.points(exercise, result["checks"])
+        return Graded(student, results, grades, trouble)
+
+    def key(self, exercise: Exercise, item: dict[str, Any]) -> str:
+        """Of a verdict: equal keys, equal verdicts."""
+        parts = [
+            exercise.id,
+            item.get("digest", ""),
+            item["status"],
+            item["sentence"],
+            self.version(exercise),
+            self.settings.seed_id,
+        ]
+        parts += [self.versions(), str(self.settings.limits), self.settings.backend]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+    def result(
+        self,
+        bench: Bench,
+        exercise: Exercise,
+        item: dict[str, Any],
+        deadline: float,
+        alone: Callable[[], bool],
+    ) -> dict[str, Any]:
+        """The verdicts on an exercise, as they are stored."""
+        began = time.monotonic()
+        checks = [check for _, check in self.checks(exercise)]
+        if item["status"] != intake.READY:
+            status = FAIL if item["status"] == intake.TODO else CRASH
+            rows = [
+                _told(CheckResult(c, status, item["sentence"], None, _place(item["line"]))) for c in checks
+            ]
+            return {"status": OK, "sentence": item["sentence"], "checks": rows, "seconds": 0.0}
+        outcomes: list[Outcome] = []
+        for attempt in range(2):
+            try:
+                expected = self.expected(bench, exercise)
+                outcomes = self.outcomes(bench, exercise, item, expected["xla"], False, deadline, alone)
+                verdicts = self.judge(bench, exercise, outcomes, expected, item["files"])
+                break
+            except JailError:
+                for kind in list(bench.zygotes):
+                    bench.renew(kind)
+                if attempt:
+                    raise
+        else:
+            raise AssertionError("the loop breaks or raises")
+        return {
+            "status": OK,
+            "sentence": "",
+            "checks": [_told(r) for r in verdicts],
+            "seconds": time.monotonic() - began,
+        }
+
+    def stored(
+        self, key: str, exercise: Exercise, item: dict[str, Any], result: dict[str, Any]
+    ) -> dict[str, Any]:
+        """A row of the table of results."""
+        return {
+            "key": key, "exercise": exercise.id, "code": item.get("digest", ""), "checks_version": self.version(exercise),
+            "seed_id": self.settings.seed_id, "versions": self.versions(), "limits": json.dumps(self.settings.limits._asdict()),
+            "sandbox": self.settings.backend, "status": result["status"], "sentence": result["sentence"],
+            "checks": json.dumps(result["checks"]), "seconds": result["seconds"],
+        }  # fmt: skip
+
+    def points(self, exercise: Exercise, checks: Sequence[dict[str, Any]]) -> float:
+        """The points of an exercise: each check has its share."""
+        each = shares(exercise.points, len(checks))
+        return sum(share for share, check in zip(each, checks, strict=True) if check["status"] == PASS)
+
+
+def _is_far_longer(value: Any, right: Any) -> bool:
+    """Whether comparing them could take long: that is in this process, and has no limit of time."""
+    return len(json.dumps(value)) > (1 << 20) + 20 * len(json.dumps(right))
+
+
+def _ended(worker: Worker) -> tuple[int | None, bool]:
+    """How the process of a check ended, in the worker's words, and whether the worker is there for the next."""
+    try:
+        frame = worker.receive(time.monotonic() + 3.0)
+    except (TimeoutError, ProtocolError):
+        return None, False
+    status = frame.get("status") if frame is not None else None
+    return (status, True) if type(status) is int else (None, False)
+
+
+def _told(result: CheckResult) -> dict[str, Any]:
+    """A verdict on a check, as data."""
+    difference = result.difference
+    told: dict[str, Any] = {
+        "name": result.check.name,
+        "hidden": result.check.hidden,
+        "about": result.check.sentence,
+        "against": list(result.check.against),
+        "status": NAMES.get(result.status, result.status),
+        "sentence": _short(result.sentence),
+        "line": [_short(result.line[0], 300), result.line[1]] if result.line is not None else None,
+        "seconds": round(result.seconds, 3),
+    }
+    if difference is not None:
+        told |= {
+            "where": _short(difference.where),
+            "expected": _short(difference.expected),
+            "actual": _short(difference.actual),
+        }
+    if result.output:
+        told["output"] = _short(result.output, 2000)
+    return told
+
+
+def _short(text: str, most: int = 4000) -> str:
+    plain = "".join(c if c.isprintable() or c in "\n\t" else "?" for c in text)
+    return plain if len(plain) <= most else plain[:most] + " ..."
+
+
+def _place(line: Any) -> tuple[str, int] | None:
+    return (str(line[0]), int(line[1])) if _is_place(line) else None
+
+
+def _is_place(line: Any) -> bool:
+    return isinstance(line, list) and len(line) == 2 and isinstance(line[0], str) and type(line[1]) is int
+
+
+def _row(
+    student: str, submission: str, path: pathlib.Path, lab: str | None, exercise: str | None, outcome: str, sentence: str,
+    points: float | None, most: float, flags: Sequence[str] = (),
+) -> dict[str, Any]:  # fmt: skip
+    return {
+        "student": student, "submission": submission, "handed_in": 0.0, "path": str(path), "lab": lab, "exercise": exercise,
+        "outcome": outcome, "sentence": shown(sentence) if len(sentence) > 4000 else sentence, "points": points, "max": most,
+        "flags": json.dumps(sorted(set(flags))), "result": "", "grams": "[]",
+    }  # fmt: skip

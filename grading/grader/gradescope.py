@@ -1,0 +1,118 @@
+"""The files of an autograder of Gradescope's, and a recipe of an image in which the grader runs
+
+Gradescope runs `setup.sh` once, when it makes the image of an assignment, and `run_autograder` for each submission, and reads
+`/autograder/results/results.json`. It runs a submission in a container of its own; whether bubblewrap can make a jail in there is
+found out by the self-test.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import shutil
+import zipfile
+from collections.abc import Iterator
+
+from ..generate import ROOT
+
+_SETUP = """\
+#!/usr/bin/env bash
+# Run once, when Gradescope makes the image of the assignment.
+set -euo pipefail
+apt-get update
+apt-get install -y --no-install-recommends bubblewrap python3 python3-venv
+python3 -m venv /opt/jitkit
+/opt/jitkit/bin/pip install --no-cache-dir /autograder/source/jitkit
+"""
+
+_RUN = """\
+#!/usr/bin/env bash
+# Run for each submission. What is graded, and how, is said here: change it to what the assignment is.
+set -uo pipefail
+cd /autograder/source/jitkit
+rm -rf /tmp/in /tmp/grades && mkdir -p /tmp/in /autograder/results
+cp -rP /autograder/submission /tmp/in/student
+if /opt/jitkit/bin/python -m grading grade /tmp/in --out /tmp/grades --quiet {labs}{unsandboxed} > /tmp/said 2>&1 \\
+   && /opt/jitkit/bin/python -m grading export /tmp/grades --to gradescope --output /tmp/out >> /tmp/said 2>&1; then
+  cp /tmp/out/*.json /autograder/results/results.json
+else
+  /opt/jitkit/bin/python - <<'END' > /autograder/results/results.json
+import json
+print(json.dumps({{"output": "The grader had a fault. This is no score.", "stdout_visibility": "hidden", "tests": []}}))
+END
+fi
+"""
+
+_DOCKERFILE = """\
+# The grader in an image: docker build -f Containerfile -t jitkit-grader . (or podman), in the top folder of a clone.
+#
+#   docker run --rm --network none --security-opt seccomp=unconfined --security-opt apparmor=unconfined --cap-add SYS_ADMIN \\
+#     -v "$PWD/submissions:/in:ro" -v "$PWD/grades:/grades" jitkit-grader grade /in --out /grades
+#
+# bubblewrap makes namespaces in there: hence SYS_ADMIN and no filter of the engine's own. The grader's jail drops all of it
+# before a submission runs, and its self-test refuses to go on where that does not hold.
+FROM python:3.12-slim
+RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap && rm -rf /var/lib/apt/lists/*
+WORKDIR /jitkit
+COPY . .
+RUN pip install --no-cache-dir .
+ENTRYPOINT ["python", "-m", "grading"]
+"""
+
+_LEFT_OUT = (
+    ".git",
+    ".venv",
+    ".venv-",
+    "__pycache__",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".pytest_cache",
+    ".hypothesis",
+    "tests",
+    "dist",
+    "build",
+)
+
+
+def write_gradescope(folder: pathlib.Path, labs: list[str], unsandboxed: bool) -> pathlib.Path:
+    """Write `setup.sh`, `run_autograder` and `autograder.zip`, which is uploaded; returns the zip."""
+    folder.mkdir(parents=True, exist_ok=True)
+    words = "".join(f"--lab {lab} " for lab in labs)
+    run = _RUN.format(labs=words, unsandboxed="--unsandboxed" if unsandboxed else "")
+    for name, text in (("setup.sh", _SETUP), ("run_autograder", run)):
+        (folder / name).write_text(text, encoding="utf-8")
+        (folder / name).chmod(0o755)
+    path = folder / "autograder.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in ("setup.sh", "run_autograder"):
+            archive.write(folder / name, name)
+        for file in _sources():
+            archive.write(file, f"jitkit/{file.relative_to(ROOT)}")
+    return path
+
+
+def write_recipe(folder: pathlib.Path) -> pathlib.Path:
+    """Write the recipe of an image."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "Containerfile"
+    path.write_text(_DOCKERFILE, encoding="utf-8")
+    return path
+
+
+def container_engine() -> str | None:
+    """Docker or Podman, where one is installed."""
+    return next((name for name in ("podman", "docker") if shutil.which(name)), None)
+
+
+def _sources() -> Iterator[pathlib.Path]:
+    """What of a clone the grader needs."""
+    for top in ("jitkit", "grading", "labs", "solutions"):
+        if top == "solutions":
+            continue
+        for path in sorted((ROOT / top).rglob("*")):
+            if path.is_file() and not any(
+                part.startswith(_LEFT_OUT) for part in path.relative_to(ROOT).parts
+            ):
+                yield path
+    for name in ("pyproject.toml", "README.md", "LICENSE", "pytest_jitkit.py", "CHANGELOG.md"):
+        if (ROOT / name).is_file():
+            yield ROOT / name

@@ -1,0 +1,228 @@
+"""an exercise -> what a worker is sent: jitkit's code with a hole, and its checks, one by one
+
+The code of jitkit comes in two parts. `base` are the modules that no exercise of any lab is taken out of, which the zygote holds.
+The others are sent to each worker with what it is for: the module of the exercise that is graded is the student's there
+(`intake` has spliced it), so the reference's function is in no process that runs a student's code.
+
+A check is sent alone, without its sentence, its misconceptions and the words that a message must have (`parts`): these are the
+judge's. Line numbers stay, since checks are about lines, too.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import functools
+import hashlib
+import importlib.machinery
+import pathlib
+import zlib
+from collections.abc import Iterator, Sequence
+from types import CodeType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jitkit.kata.checking import Check, load_checks
+from jitkit.kata.engine.manifest import Exercise, Lab
+from jitkit.kata.engine.reference import PACKAGE
+
+Modules = dict[str, tuple[str, bool, CodeType]]  # by name: file, whether it is a package, code
+
+CHECKS_PATH = "/checks.py"
+ENTRY = "the_program_of_the_check"
+_OF_THE_COURSE = (
+    "kata/__init__.py", "kata/engine/__init__.py", "kata/engine/plain.py", "kata/engine/numpy_jaxpr.py", "kata/checking.py",
+    "kata/engine/run_stablehlo.py",
+)  # fmt: skip
+_NOT_THE_REFERENCE = ("kata", "bench")
+
+
+class Images:
+    """The code of jitkit, for the exercises of some labs."""
+
+    def __init__(self, labs: Sequence[Lab]) -> None:
+        self.taken = frozenset(t.module for lab in labs for e in lab.exercises for t in e.targets)
+        self.modules = dict(_modules(self.taken))
+        self.base = {name: module for name, module in self.modules.items() if name not in self.taken}
+
+    def rest(self, spliced: Modules, exercise: Exercise | None) -> Modules:
+        """What is sent beside `base`: the reference's modules but those that are the student's, and no answer to
+        other exercises that are in the course's own folder."""
+        own = {t.module for t in exercise.targets} if exercise is not None else set()
+        rest = {
+            name: self.modules[name]
+            for name in self.taken
+            if name not in own and not name.startswith("jitkit.kata.")
+        }
+        return rest | spliced
+
+
+def neutral_path(module: str, is_package: bool) -> str:
+    """Where a module seems to be: no path of the machine is in a worker."""
+    path = "/" + module.replace(".", "/")
+    return f"{path}/__init__.py" if is_package else f"{path}.py"
+
+
+def _modules(taken: frozenset[str]) -> Iterator[tuple[str, tuple[str, bool, CodeType]]]:
+    for path in _files(taken):
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        is_package = parts[-1] == "__init__"
+        name = ".".join(parts[:-1] if is_package else parts)
+        code = importlib.machinery.SourceFileLoader(name, str(path)).get_code(name)
+        assert code is not None, f"{path} has source"
+        neutral = neutral_path(name, is_package)
+        yield name, (neutral, is_package, _renamed(code, neutral))
+
+
+def _files(taken: frozenset[str]) -> Iterator[pathlib.Path]:
+    for entry in sorted(PACKAGE.iterdir()):
+        if entry.suffix == ".py":
+            yield entry
+        elif entry.is_dir() and entry.name not in _NOT_THE_REFERENCE:
+            yield from sorted(entry.rglob("*.py"))
+    for name in _OF_THE_COURSE:
+        yield PACKAGE / name
+    for module in sorted(taken):
+        if module.startswith("jitkit.kata."):
+            yield PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py")
+
+
+def _renamed(code: CodeType, path: str) -> CodeType:
+    consts = tuple(_renamed(c, path) if isinstance(c, CodeType) else c for c in code.co_consts)
+    return code.replace(co_filename=path, co_consts=consts)
+
+
+# --- checks -----------------------------------------------------------------------------------------------------------
+
+
+class CheckFile(NamedTuple):
+    """A file of checks: a lab's, or the hidden ones."""
+
+    source: str
+    checks: tuple[Check, ...]
+
+    @classmethod
+    def read(cls, path: pathlib.Path) -> CheckFile:
+        """The checks in a file, or none where it is not there."""
+        if not path.is_file():
+            return cls("", ())
+        source = path.read_text(encoding="utf-8")
+        return cls(source, tuple(load_checks(source, str(path))))
+
+    def of(self, exercise: str) -> list[Check]:
+        """The checks of an exercise, in order."""
+        return [c for c in self.checks if c.exercise == exercise]
+
+    def version(self, check: Check) -> str:
+        """A hash of what a check does: its program with all that it uses, and its tolerance."""
+        tree = reduced(self.source, check.name, strip=False)
+        text = f"{ast.dump(tree)} {check.name} {check.tolerance} {check.hidden}"
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def request(self, check: Check, seed: int, strip: bool = True) -> dict[str, Any]:
+        """What a worker is sent for one check; with the words of messages where it is not to be stripped of them."""
+        return {
+            "code": _compiled(self.source, check.name, strip),
+            "name": ENTRY,
+            "path": CHECKS_PATH,
+            "state": generator_state(seed, check.name),
+        }
+
+
+def generator_state(seed: int, name: str) -> dict[str, Any]:
+    """The state of the generator that a check begins with, from which the seed cannot be found. The learner's engine makes the same of
+    its seed."""
+    state = dict(np.random.default_rng([seed, zlib.crc32(name.encode())]).bit_generator.state)
+    return {k: dict(v) if isinstance(v, dict) else v for k, v in state.items()}
+
+
+@functools.lru_cache(maxsize=4096)
+def _compiled(source: str, name: str, strip: bool) -> CodeType:
+    return compile(reduced(source, name, strip), CHECKS_PATH, "exec")
+
+
+@functools.lru_cache(maxsize=64)
+def _parsed(source: str) -> ast.Module:
+    return ast.parse(source)
+
+
+def reduced(source: str, name: str, strip: bool) -> ast.Module:
+    """A file of checks with one check in it, called `ENTRY`, and what that one uses. With `strip`, the words that a message must have are
+    left out."""
+    body = [n for n in _parsed(source).body if not _is_docstring(n)]
+    bound = [(node, _binds(node)) for node in body]
+    wanted, called, chosen = {name}, {name}, set[int]()
+    grew = True
+    while grew:
+        grew = False
+        for i, (node, names) in enumerate(bound):
+            # a variable may have another check's name
+            if i not in chosen and names & (called if _is_check(node) else wanted):
+                chosen.add(i)
+                wanted |= _uses(node)
+                called |= {
+                    c.func.id
+                    for c in ast.walk(node)
+                    if isinstance(c, ast.Call) and isinstance(c.func, ast.Name)
+                }
+                grew = True
+    kept = [bound[i][0] for i in sorted(chosen) if not _is_only_a_type(bound[i][0])]
+    tree = ast.Module([n for n in body if _is_future(n)] + [n for n in kept if not _is_future(n)], [])
+    stripper = _Stripper(name, strip)
+    return ast.fix_missing_locations(ast.Module([stripper.visit(copy.deepcopy(n)) for n in tree.body], []))
+
+
+class _Stripper(ast.NodeTransformer):
+    """Takes the decorator of a check, its name, and the `parts` of errors out."""
+
+    def __init__(self, name: str, strip: bool) -> None:
+        self.name = name
+        self.strip = strip
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """The check loses its decorator and its name."""
+        self.generic_visit(node)
+        checks = [
+            d for d in node.decorator_list if isinstance(d, ast.Call) and getattr(d.func, "id", "") == "check"
+        ]
+        if node.name == self.name and checks:
+            node.name = ENTRY
+            node.decorator_list = [d for d in node.decorator_list if d not in checks]
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """`raised(f, x, parts=[...])` without the words."""
+        self.generic_visit(node)
+        if self.strip and getattr(node.func, "id", "") == "raised":
+            node.keywords = [k for k in node.keywords if k.arg != "parts"]
+        return node
+
+
+def _binds(node: ast.stmt) -> set[str]:
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return {node.name}
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {a.asname or a.name.partition(".")[0] for a in node.names}
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+
+
+def _uses(node: ast.stmt) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+
+
+def _is_check(node: ast.stmt) -> bool:
+    decorators = getattr(node, "decorator_list", [])
+    return any(isinstance(d, ast.Call) and getattr(d.func, "id", "") == "check" for d in decorators)
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _is_future(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+def _is_only_a_type(node: ast.stmt) -> bool:
+    return isinstance(node, ast.AnnAssign) and node.value is None

@@ -1,0 +1,73 @@
+"""What a worker can do: run in the jail by the self-test, and sent there as source. Each finding is a hole in the jail."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import socket
+from typing import Any
+
+
+def probe(facts: dict[str, Any]) -> list[str]:
+    """What can be done here. It runs in the jail, and is sent there as source."""
+    leaks = []
+    libc = ctypes.CDLL(None, use_errno=True)
+    header, data = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    libc.capget(header, data)
+    if any(data):
+        leaks.append("it has capabilities")
+    if os.getpid() != 1:
+        leaks.append("it shares its processes")
+    if os.listdir("/proc"):
+        leaks.append("it sees /proc")
+    if libc.unshare(0x10000000) == 0:
+        leaks.append("it may make namespaces")
+    if libc.mount(b"tmpfs", b"/tmp", b"tmpfs", 0, None) == 0:
+        leaks.append("it may mount")
+    if libc.ptrace(0, 0, 0, 0) == 0:
+        leaks.append("it may trace")
+    leaks += [f"it sees {path}" for path in (facts["canary"], facts["here"]) if os.path.exists(path)]
+    for place in ("/", "/usr/lib", "/jail", "/dev", "/etc", os.path.dirname(os.__file__)):
+        try:
+            os.close(os.open(os.path.join(place, "jitkit-probe"), os.O_CREAT | os.O_WRONLY))
+            leaks.append(f"it may write to {place}")
+        except OSError:
+            pass
+    for port, host in ((facts["port"], "127.0.0.1"), (53, "1.1.1.1")):
+        with socket.socket() as client:
+            client.settimeout(0.5)
+            try:
+                client.connect((host, port))
+                leaks.append(f"it reaches {host}")
+            except OSError:
+                pass
+    try:
+        with open("/tmp/large", "wb") as file:
+            file.writelines(bytes(1 << 20) for _ in range(100))
+        leaks.append("it may fill the disk")
+    except OSError:
+        pass
+    if os.path.exists("/tmp/large"):
+        os.unlink("/tmp/large")
+    try:
+        os.kill(facts["pid"], 0)
+        if facts["pid"] != 1:
+            leaks.append("it may signal the grader")
+    except OSError:
+        pass
+    try:
+        for _ in range(200):
+            if os.fork() == 0:
+                signal.pause()
+        leaks.append("it may start any number of processes")
+    except OSError:
+        pass
+    try:
+        bytearray(64 << 30)
+        leaks.append("it may have any amount of memory")
+    except MemoryError:
+        pass
+    if len(os.environ) > 12:
+        leaks.append("it sees the grader's environment")
+    return leaks

@@ -1,0 +1,56 @@
+"""submissions -> pairs that read alike
+
+Each exercise is a set of hashes of runs of twelve tokens, names made equal (`intake`). What much of the class has says nothing;
+of the rest two submissions share a part. That is a reason to look, and no proof of anything.
+"""
+
+from __future__ import annotations
+
+import collections
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .standing import Record
+
+_FEWEST = 20  # runs that are left of an exercise
+_COMMON = 0.2  # a run that more of the class than this has says nothing
+_ALIKE = 0.7
+
+
+class Pair(NamedTuple):
+    """Two students whose functions read alike: how many exercises, and the part that is shared in these."""
+
+    one: str
+    other: str
+    exercises: tuple[str, ...]
+    alike: float
+
+
+def similar(records: Sequence[Record]) -> list[Pair]:
+    """The pairs, the most alike first."""
+    by_exercise: dict[str, dict[str, frozenset[int]]] = {}
+    for r in records:
+        if r.grade.exercise is not None and r.grade.grams:
+            by_exercise.setdefault(r.grade.exercise, {})[r.grade.student] = frozenset(r.grade.grams)
+    found: dict[tuple[str, str], list[tuple[str, float]]] = {}
+    for exercise, grams in by_exercise.items():
+        count = collections.Counter(itertools.chain.from_iterable(grams.values()))
+        most = max(2, _COMMON * len(grams))
+        telling = {s: frozenset(g for g in own if count[g] <= most) for s, own in grams.items()}
+        holders: dict[int, list[str]] = {}
+        for student, own in telling.items():
+            for gram in own:
+                holders.setdefault(gram, []).append(student)
+        shared: collections.Counter[tuple[str, str]] = collections.Counter()
+        for students in holders.values():
+            shared.update(itertools.combinations(sorted(students), 2))
+        for (one, other), number in shared.items():
+            smaller = min(len(telling[one]), len(telling[other]))
+            if smaller >= _FEWEST and number / smaller >= _ALIKE:
+                found.setdefault((one, other), []).append((exercise, number / smaller))
+    pairs = [
+        Pair(one, other, tuple(e for e, _ in items), sum(part for _, part in items) / len(items))
+        for (one, other), items in found.items()
+    ]
+    return sorted(pairs, key=lambda p: (-len(p.exercises), -p.alike, p.one, p.other))

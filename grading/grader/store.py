@@ -1,0 +1,236 @@
+"""What was graded: one SQLite file, to which rows are only ever added
+
+Three tables. `results` are verdicts on code: the same functions, checks, seed, versions and limits have one, whoever handed it
+in. `grades` say whose it is: a row for a student, a submission and an exercise. `expected` is what the reference computed. Order
+is by the number of a row, never by a clock.
+
+There is one writer: a lock on a file beside it. Whoever reads needs none.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pathlib
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Self
+
+VERSION = 1
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS expected (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS results (
+    key TEXT PRIMARY KEY, exercise TEXT NOT NULL, code TEXT NOT NULL, checks_version TEXT NOT NULL, seed_id TEXT NOT NULL,
+    versions TEXT NOT NULL, limits TEXT NOT NULL, sandbox TEXT NOT NULL, status TEXT NOT NULL, sentence TEXT NOT NULL,
+    checks TEXT NOT NULL, seconds REAL NOT NULL, at TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS grades (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, student TEXT NOT NULL, submission TEXT NOT NULL, handed_in REAL NOT NULL, path TEXT NOT NULL,
+    lab TEXT, exercise TEXT, outcome TEXT NOT NULL, sentence TEXT NOT NULL, points REAL, max REAL NOT NULL, flags TEXT NOT NULL,
+    result TEXT NOT NULL, grams TEXT NOT NULL, at TEXT NOT NULL, UNIQUE (student, submission, exercise, outcome, result));
+CREATE INDEX IF NOT EXISTS by_student ON grades (student, exercise);
+"""
+_GRADES = """
+SELECT g.id, g.student, g.submission, g.handed_in, g.path, g.lab, g.exercise, g.outcome, g.sentence, g.points, g.max, g.flags,
+    g.result, g.grams, r.checks, r.seconds, g.at
+FROM grades g LEFT JOIN results r ON r.key = g.result WHERE ? IS NULL OR g.student = ? ORDER BY g.id
+"""
+_APPEND_ONLY = "".join(
+    f"CREATE TRIGGER IF NOT EXISTS {table}_no_{what} BEFORE {what} ON {table} BEGIN SELECT RAISE(ABORT, '{table} is only added to'); END;"
+    for table in ("results", "grades", "expected")
+    for what in ("UPDATE", "DELETE")
+)
+
+
+class StoreError(Exception):
+    """A store that cannot be used, and why."""
+
+
+class Grade(NamedTuple):
+    """A row of `grades`, with the verdict that it stands for."""
+
+    id: int
+    student: str
+    submission: str
+    handed_in: float
+    path: str
+    lab: str | None
+    exercise: str | None
+    outcome: str
+    sentence: str
+    points: float | None
+    max: float
+    flags: tuple[str, ...]
+    result: str
+    grams: tuple[int, ...]
+    checks: tuple[dict[str, Any], ...]
+    seconds: float
+    at: str
+
+
+class Store:
+    """The file of a folder of grades.
+
+    Args:
+      folder: where it is, or is made.
+      write: whether we are the one who writes. StoreError where somebody else does.
+    """
+
+    def __init__(self, folder: pathlib.Path, write: bool = False) -> None:
+        self.folder = folder
+        self.path = folder / "grades.sqlite"
+        self.lock = -1
+        self.one = threading.RLock()  # threads read, and one of them writes, on one connection
+        if write:
+            self._lock()
+        elif not self.path.is_file():
+            raise StoreError(
+                f"there are no grades in {folder}: `python -m grading grade SUBMISSIONS --out {folder}` makes them"
+            )
+        try:
+            self.database = sqlite3.connect(
+                self.path, timeout=30.0, isolation_level=None, check_same_thread=False
+            )
+            self._open(write)
+        except sqlite3.Error as error:
+            self.close()
+            raise StoreError(f"{self.path} cannot be used: {error}") from None
+
+    def _lock(self) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self.folder.chmod(0o700)  # the seed and the hidden checks' verdicts are in there
+            self.lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StoreError(f"{self.folder} cannot be written: {error.strerror}") from None
+        try:
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self.lock)
+            raise StoreError(
+                f"another grader writes to {self.folder} now: wait for it, or grade into another folder"
+            ) from None
+
+    def _open(self, write: bool) -> None:
+        version = int(self.database.execute("PRAGMA user_version").fetchone()[0])
+        tables = self.database.execute("SELECT count(*) FROM sqlite_master WHERE type = 'table'").fetchone()[
+            0
+        ]
+        if version > VERSION or (tables and not version):
+            what = "a later version" if version > VERSION else "an older version, or something else"
+            raise StoreError(
+                f"{self.path} was written by {what}: it is left as it is. Grade into a new folder."
+            )
+        if not write:
+            self.database.execute("PRAGMA query_only = 1")
+            return
+        self.database.execute("PRAGMA journal_mode = WAL")
+        self.database.execute("PRAGMA synchronous = FULL")
+        self.database.executescript(_SCHEMA + _APPEND_ONLY + f"PRAGMA user_version = {VERSION};")
+        new = [("seed", str(secrets.randbits(62))), ("seed_id", secrets.token_hex(4))]
+        self.database.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", new)
+        os.chmod(self.path, 0o600)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file, and let others write."""
+        if hasattr(self, "database"):
+            self.database.close()
+        if self.lock >= 0:
+            os.close(self.lock)
+            self.lock = -1
+
+    # --- reading ----------------------------------------------------------------------------------------------------
+
+    def meta(self, key: str) -> str:
+        """A setting: `seed`, `seed_id`, `sandbox`, `policy`; "" where it is not set."""
+        row = self._row("SELECT value FROM meta WHERE key = ?", key)
+        return str(row[0]) if row else ""
+
+    def expected(self, key: str) -> Any:
+        """What the reference computed, or None."""
+        row = self._row("SELECT value FROM expected WHERE key = ?", key)
+        return json.loads(row[0]) if row else None
+
+    def result(self, key: str) -> dict[str, Any] | None:
+        """A verdict on code."""
+        row = self._row("SELECT status, sentence, checks, seconds FROM results WHERE key = ?", key)
+        return (
+            {"status": row[0], "sentence": row[1], "checks": json.loads(row[2]), "seconds": row[3]}
+            if row
+            else None
+        )
+
+    def provenance(self, key: str) -> dict[str, str]:
+        """With what a verdict was reached."""
+        names = "exercise, code, checks_version, seed_id, versions, limits, sandbox, at"
+        row = self._row(f"SELECT {names} FROM results WHERE key = ?", key)
+        return dict(zip(names.split(", "), row, strict=True)) if row else {}
+
+    def _row(self, query: str, *values: Any) -> Any:
+        with self.one:
+            return self.database.execute(query, values).fetchone()
+
+    def grades(self, student: str | None = None) -> Iterator[Grade]:
+        """All rows, in the order in which they were written."""
+        rows = self.database.execute(_GRADES, [student, student])
+        for row in rows:
+            *first, flags, result, grams, checks, seconds, at = row
+            told = tuple(json.loads(checks)) if checks else ()
+            lists = tuple(json.loads(flags)), result, tuple(json.loads(grams)), told, seconds or 0.0, at
+            yield Grade._make([*first, *lists])
+
+    # --- writing ----------------------------------------------------------------------------------------------------
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Set a setting."""
+        self.database.execute(
+            "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            [key, value],
+        )
+
+    def add_expected(self, key: str, value: Any) -> None:
+        """Keep what the reference computed."""
+        with self.one:
+            self.database.execute("INSERT OR IGNORE INTO expected VALUES (?, ?)", [key, json.dumps(value)])
+
+    def add(self, results: list[dict[str, Any]], grades: list[dict[str, Any]]) -> None:
+        """Add all rows of a submission, or none of them; those that are there already stay. StoreError where the disk is full."""
+        now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
+        with self.one:
+            try:
+                self.database.execute("BEGIN IMMEDIATE")
+                for row in results:
+                    self._insert("results", row | {"at": now})
+                for row in grades:
+                    if row["exercise"] is not None or not self._is_known(row):
+                        self._insert("grades", row | {"at": now})
+                self.database.execute("COMMIT")
+            except sqlite3.Error as error:
+                if self.database.in_transaction:
+                    self.database.execute("ROLLBACK")
+                sentence = f"{self.path} cannot be written: {error}. What was written before is there; grade again to go on."
+                raise StoreError(sentence) from None
+
+    def _is_known(self, row: dict[str, Any]) -> bool:
+        """Whether a row without an exercise is there: a NULL differs from another one, for UNIQUE."""
+        query = (
+            "SELECT 1 FROM grades WHERE student = ? AND submission = ? AND exercise IS NULL AND outcome = ?"
+        )
+        return self._row(query, row["student"], row["submission"], row["outcome"]) is not None
+
+    def _insert(self, table: str, row: dict[str, Any]) -> None:
+        marks = ", ".join("?" * len(row))
+        # a name of a file may be no text
+        values = [x.encode("utf-8", "replace").decode() if isinstance(x, str) else x for x in row.values()]
+        self.database.execute(f"INSERT OR IGNORE INTO {table} ({', '.join(row)}) VALUES ({marks})", values)

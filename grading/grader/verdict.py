@@ -1,0 +1,179 @@
+"""bytes from a worker -> outcome: what a check answered, believed in nothing but its value
+
+A frame is a length and JSON, and nothing before or after it. What it holds is plain data of known kinds and bounded size; anything else is
+PROTO, an answer that breaks the rules, and never a fault of ours.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+from jitkit.kata.engine.plain import Plain
+from jitkit.kata.engine.running import Outcome
+
+from .files import shown
+from .jail import ProtocolError, parse_object
+
+PASS, FAIL, CRASH, TIME, LIMIT, PROTO = "PASS", "FAIL", "CRASH", "TIME", "LIMIT", "PROTO"
+NAMES = {
+    "pass": PASS,
+    "fail": FAIL,
+    "crash": CRASH,
+    "time": TIME,
+    "limit": LIMIT,
+    "import": CRASH,
+    "proto": PROTO,
+}
+
+_DEEPEST, _MOST_PARTS, _MOST_UNORDERED = 60, 400_000, 2_000
+_KINDS = frozenset(
+    {
+        "None", "bool", "int", "float", "complex", "str", "list", "tuple", "dict", "unordered", "array", "error", "jaxpr",
+        "stablehlo", "type", "tree", "object",
+    }
+)  # fmt: skip
+_LIMITS = {
+    "MemoryError": ("", "It asked for more memory than a check may have."),
+    "OSError": ("File too large|No space left|Cannot allocate", "It wrote more than a check may write."),
+    "RuntimeError": ("can't start new thread", "It started more threads than a check may have."),
+    "BlockingIOError": (
+        "Resource temporarily unavailable",
+        "It started more processes than a check may have.",
+    ),
+}
+
+
+def outcome_of(
+    check: str, data: bytes, trouble: str, ended: int | None, starved: bool, seconds: float, spent: float
+) -> Outcome:
+    """What became of a check.
+
+    Args:
+      data, trouble: what `Worker.ask` gave.
+      ended: the status that the process of the check ended with, as far as it is known.
+      starved: whether the system ended a process since memory was used up.
+      seconds: the time that the check may take.
+    """
+    if trouble == "time":
+        sentence = f"It was still running after {seconds:g} seconds, and was stopped."
+        return Outcome(check, None, "time", sentence, seconds=spent)
+    if trouble == "long":
+        return Outcome(check, None, "limit", "Its answer is longer than an answer may be.", seconds=spent)
+    if not data:
+        return _silent(check, ended, starved, spent)
+    try:
+        frame = _frame(data)
+        value = frame["value"]
+        output = frame["output"]
+        if not isinstance(output, str) or len(output) > 20_000:
+            raise ProtocolError("what it printed is no text")
+        _see_that_it_is_plain(value)
+    except (ProtocolError, KeyError) as error:
+        return Outcome(
+            check, None, "proto", f"What came back is no answer of ours: {shown(str(error))}.", seconds=spent
+        )
+    outcome = Outcome(check, value, output=output, seconds=spent)
+    if value["is"] == "error":
+        words, sentence = _LIMITS.get(value["class"], (None, ""))
+        if words is not None and any(word in value["text"] for word in words.split("|")):
+            return outcome._replace(trouble="limit", sentence=sentence)
+    return outcome
+
+
+def _silent(check: str, ended: int | None, starved: bool, spent: float) -> Outcome:
+    if starved:
+        return Outcome(check, None, "limit", "It used more memory than a submission may have.", seconds=spent)
+    if ended is None:
+        return Outcome(
+            check, None, "crash", "The process was ended in the middle of the check.", seconds=spent
+        )
+    try:
+        code = os.waitstatus_to_exitcode(ended)
+    except (ValueError, OverflowError):  # no status: the worker, in which the student's code runs, made it up
+        code = 0
+    if -code == signal.SIGXCPU:
+        return Outcome(
+            check, None, "time", "It used more time of the processor than a check may.", seconds=spent
+        )
+    if code < 0:
+        name = signal.Signals(-code).name if -code in set(signal.Signals) else str(-code)
+        return Outcome(
+            check, None, "crash", f"The process died in the middle of the check, of {name}.", seconds=spent
+        )
+    sentence = f"The process ended in the middle of the check, with exit code {code}: something called `exit`, or closed its streams."
+    return Outcome(check, None, "crash", sentence, seconds=spent)
+
+
+def _frame(data: bytes) -> dict[str, Any]:
+    if len(data) < 8 or struct.unpack(">Q", data[:8])[0] != len(data) - 8:
+        raise ProtocolError("not one frame, whole")
+    return parse_object(data[8:])
+
+
+def _see_that_it_is_plain(value: object) -> None:
+    """ProtocolError unless every part is of a known kind, and there are not too many of them."""
+    if not isinstance(value, dict) or value.get("is") not in _KINDS:
+        raise ProtocolError("a value of no known kind")
+    rest: list[tuple[object, int]] = [(value, 0)]
+    count = 0
+    while rest:
+        part, depth = rest.pop()
+        count += 1
+        if depth > _DEEPEST or count > _MOST_PARTS:
+            raise ProtocolError("too deep, or too many parts")
+        if isinstance(part, dict):
+            kind = part.get("is")
+            if kind is not None and (not isinstance(kind, str) or kind not in _KINDS):
+                raise ProtocolError("a part of no known kind")
+            _see_the_form(part, kind)
+            rest += ((x, depth + 1) for x in part.values())
+        elif isinstance(part, list):
+            rest += ((x, depth + 1) for x in part)
+
+
+def _see_the_form(part: dict[str, Any], kind: str | None) -> None:
+    if kind == "error":
+        lines = part.get("lines")
+        sound = (
+            isinstance(part.get("class"), str) and isinstance(part.get("text"), str) and isinstance(part.get("bases"), list)
+            and isinstance(lines, list) and all(isinstance(x, list) and len(x) == 2 for x in lines) and isinstance(part.get("parts"), list)
+        )  # fmt: skip
+    elif kind in ("list", "tuple", "unordered", "dict"):
+        items = part.get("items")
+        sound = isinstance(items, list) and (kind != "unordered" or len(items) <= _MOST_UNORDERED)
+        if kind == "dict":
+            sound = sound and all(isinstance(x, list) and len(x) == 2 for x in items or ())
+        else:
+            sound = sound and all(isinstance(x, dict) and "is" in x for x in items or ())
+    elif kind == "array":
+        shape = part.get("shape")
+        sound = (
+            isinstance(shape, list)
+            and all(type(n) is int and 0 <= n < 1 << 40 for n in shape)
+            and len(shape) <= 32
+        )
+        sound = sound and isinstance(part.get("data"), str) and isinstance(part.get("dtype"), str)
+    elif kind == "stablehlo":
+        sound = isinstance(part.get("text"), str) and isinstance(part.get("arguments"), list)
+    else:
+        sound = True
+    if not sound:
+        raise ProtocolError(f"a value that is not formed as {kind}")
+
+
+def programs(value: Plain) -> Iterator[Plain]:
+    """The parts of a value that are StableHLO, in order."""
+    rest: list[Any] = [value]
+    while rest:
+        part = rest.pop()
+        if isinstance(part, dict):
+            if part.get("is") == "stablehlo":
+                yield part
+                continue
+            rest += reversed(list(part.values()))
+        elif isinstance(part, list):
+            rest += reversed(part)

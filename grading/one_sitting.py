@@ -1,0 +1,52 @@
+"""solutions/from_scratch.py -> docs/a_jit_in_one_sitting.md: the reference of the ladder as a page
+
+Comments that begin in the first column are its prose, headings of sections its headings, everything else its code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jitkit.kata.ladder.rungs import solution_file
+
+from .generate import ROOT
+
+PAGE = ROOT / "docs" / "a_jit_in_one_sitting.md"
+_HEADING = re.compile(r"# === (\d\d) (.*?) =+")
+
+
+def page_text() -> str:
+    """The page."""
+    return "\n".join(_lines(solution_file().read_text(encoding="utf-8"))) + "\n"
+
+
+def _lines(text: str) -> Iterator[str]:
+    _, docstring, rest = text.split('"""', 2)
+    title, _, about = docstring.partition("\n\n")
+    yield f"# {title.partition(':')[0]}"
+    yield ""
+    yield title.partition(":")[2].strip()
+    yield ""
+    yield about.strip()
+    yield ""
+    code: list[str] = []
+    for line in rest.splitlines():
+        heading = _HEADING.fullmatch(line)
+        if heading is None and not line.startswith("# "):
+            code.append(line)
+            continue
+        yield from _fenced(code)
+        code = []
+        yield f"\n## {heading[1]} {heading[2]}\n" if heading is not None else line[2:]
+    yield from _fenced(code)
+
+
+def _fenced(code: list[str]) -> Iterator[str]:
+    text = "\n".join(code).strip("\n")
+    if text:
+        yield f"\n```python\n{text}\n```\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page_text(), encoding="utf-8")

@@ -1,0 +1,164 @@
+"""The proofs of the ladder: that each rung is red below it, green at it, and tells mistakes apart.
+
+For each rung:
+
+    empty       a package with nothing in it fails every program, and says what is missing
+    below       the solution up to the rung before fails
+    solution    the solution up to this rung passes, also the hidden programs, with a new seed each time
+    wrong       four or more wrong versions fail, each a program that is against what its author believes
+    jitkit      runs every program (else nothing is compared)
+
+A wrong version runs with the programs that are against it, and with nothing else: that is the proof, and it is quick.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import pathlib
+import random
+import tempfile
+from collections.abc import Sequence
+
+from jitkit.kata.engine.running import Climb, run
+from jitkit.kata.engine.verdicts import PASS
+from jitkit.kata.ladder.climbing import Climber, Package, RungVerdict
+from jitkit.kata.ladder.rungs import Rung, all_rungs, machine_file, prefix, solution_file
+from jitkit.kata.ladder.wrong import Wrong, wrong_versions
+
+from .verify import Finding
+
+_FEWEST_PROGRAMS = 6
+_FEWEST_WRONG = 4
+_EMPTY = '"""A package with nothing in it."""\n'
+
+
+def verify_ladder(
+    workers: int = 2, only: Sequence[str] = (), kept: pathlib.Path | None = None
+) -> list[Finding]:
+    """All findings, of some rungs or of all. `kept` is where jitkit's results are kept."""
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        prover = Prover(pathlib.Path(folder), kept)
+        rungs = [rung for rung in all_rungs() if not only or rung.number in only]
+        proofs = [pool.submit(prover.solution, rung) for rung in rungs]
+        for rung in rungs:
+            proofs.append(pool.submit(prover.empty, rung))
+            proofs.append(pool.submit(prover.below, rung))
+            proofs += [pool.submit(prover.wrong, rung, version) for version in wrong_versions(rung)]
+        return [
+            *(f for rung in rungs for f in shortages(rung)),
+            *(f for proof in proofs for f in proof.result()),
+        ]
+
+
+def shortages(rung: Rung) -> list[Finding]:
+    """Too few programs or wrong versions; labels that have no partner."""
+    programs, wrong = Climber().checks([rung]), wrong_versions(rung)
+    found = []
+    if len(programs) < _FEWEST_PROGRAMS:
+        found.append(
+            Finding(
+                rung.number,
+                "programs",
+                f"there are {len(programs)}, and should be {_FEWEST_PROGRAMS} or more",
+            )
+        )
+    if len(wrong) < _FEWEST_WRONG:
+        found.append(
+            Finding(rung.number, "wrong", f"there are {len(wrong)}, and should be {_FEWEST_WRONG} or more")
+        )
+    refuted = {label for p in programs for label in p.against}
+    found += [
+        Finding(rung.number, "wrong", f"no program is against {w.label!r}")
+        for w in wrong
+        if w.label not in refuted
+    ]
+    labels = {w.label for w in wrong}
+    found += [
+        Finding(rung.number, "wrong", f"a program is against {label!r}, and nobody believes it")
+        for label in refuted - labels
+    ]
+    return found
+
+
+class Prover:
+    """The proofs that run something: packages are written into `folder`."""
+
+    def __init__(self, folder: pathlib.Path, kept: pathlib.Path | None) -> None:
+        self.folder = folder
+        self.text = solution_file().read_text(encoding="utf-8")
+        self.climber = Climber(kept)
+
+    def package(self, text: str) -> Package:
+        """A package with this text."""
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+        (folder / "myjax.py").write_text(text, encoding="utf-8")
+        return Package(folder, "myjax")
+
+    def verdict(self, text: str, rung: Rung, seed: int = 0) -> RungVerdict:
+        """The verdict on a text."""
+        return self.climber.climb(self.package(text), [rung], seed=seed)[0]
+
+    def solution(self, rung: Rung) -> list[Finding]:
+        """The prefix passes, with the learners' seed."""
+        verdict = self.verdict(prefix(self.text, rung.number), rung)
+        return [
+            Finding(rung.number, "solution", f"{r.check.name}: {r.sentence}")
+            for r in verdict.results
+            if r.status != PASS
+        ]
+
+    def empty(self, rung: Rung) -> list[Finding]:
+        """Nothing passes, and the first failure names what is missing."""
+        verdict = self.verdict(_EMPTY, rung)
+        found = [
+            Finding(rung.number, "empty", f"{r.check.name} passes")
+            for r in verdict.results
+            if r.status == PASS
+        ]
+        failure = verdict.first_failure
+        said = failure.difference.actual if failure is not None and failure.difference is not None else ""
+        if "has no attribute" not in said:
+            found.append(Finding(rung.number, "empty", f"it is not told what is missing: {said!r}"))
+        return found
+
+    def below(self, rung: Rung) -> list[Finding]:
+        """The prefix before is not enough, and dies of nothing but that."""
+        if rung.number == "01":
+            return []
+        before = f"{int(rung.number) - 1:02}"
+        verdict = self.verdict(prefix(self.text, before), rung)
+        if verdict.passed:
+            return [Finding(rung.number, "below", f"the solution up to {before} passes, too")]
+        dead = [r for r in verdict.results if r.status not in (PASS, "fail", "crash", "limit")]
+        return [Finding(rung.number, "below", f"{r.check.name}: {r.status} {r.sentence}") for r in dead]
+
+    def wrong(self, rung: Rung, version: Wrong) -> list[Finding]:
+        """One of the programs against it fails."""
+        checks = [c for c in self.climber.checks([rung]) if version.label in c.against]
+        verdict = self.some(self.package(version.applied(self.text, rung)), rung, {p.name for p in checks})
+        if any(verdict):
+            return []
+        return [Finding(rung.number, "wrong", f"{version.label!r} passes all programs that are against it")]
+
+    def some(self, package: Package, rung: Rung, names: set[str]) -> list[bool]:
+        """Whether each of some programs fails."""
+        checks = [c for c in self.climber.checks([rung]) if c.name in names]
+        expected = {o.check: o for o in self.climber.expected([rung], self.climber.checks([rung]), 0)}
+        where = {"folder": str(package.folder), "name": package.name, "machine": str(machine_file())}
+        job = self.climber.job(Climb(where, (rung.programs,)), checks, [rung], 0)
+        judge = self.climber.assessor.judge
+        return [
+            judge(check, expected[check.name], outcome).status != PASS
+            for check, outcome in zip(checks, run(job), strict=True)
+        ]
+
+    def new_seed(self, rung: Rung) -> list[Finding]:
+        """The prefix passes with inputs that nobody has seen."""
+        verdict = self.verdict(
+            prefix(self.text, rung.number), rung, random.SystemRandom().randrange(1, 1 << 30)
+        )
+        return [
+            Finding(rung.number, "seed", f"{r.check.name}: {r.sentence}")
+            for r in verdict.results
+            if r.status != PASS
+        ]

@@ -1,0 +1,301 @@
+"""a package + programs -> plain data: what runs in the process of a rung, beside a package that is not ours
+
+The ladder judges a whole package by what it does. Its programs take `(jk, rng)`, the package and a random generator, and return what
+they computed; the same program runs with `jitkit` in another process. This module is loaded by its path (`worker`), without jitkit:
+where a learner's package runs, neither jitkit nor jax can be imported, and `xla` is ours.
+
+    @program("07", "...")      collects a program;   raised(f, *args, parts=[...])  is the error that a call ends in
+    jaxpr(closed)              a program that was written down: compared up to names
+    counted(f, *args, compiled=1, executed=1)        the result, and what was asked of XLA meanwhile
+    text(jk, f, *args)         `lower(f, *args)`, compared by running it
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import importlib.abc
+import importlib.util
+import pathlib
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+Plain = dict[str, Any]
+
+
+@dataclasses.dataclass
+class Program:
+    """A program of a rung: the sentence that a learner reads, and the misconceptions that it refutes."""
+
+    rung: str
+    name: str
+    sentence: str
+    against: tuple[str, ...]
+    run: Callable[[Any, Any], Any]
+    hidden: bool
+    tolerance: float | None
+
+
+collected: list[Program] = []
+
+
+def program(
+    rung: str,
+    sentence: str,
+    *,
+    against: Sequence[str] = (),
+    hidden: bool = False,
+    tolerance: float | None = None,
+) -> Callable[[Callable[[Any, Any], Any]], Callable[[Any, Any], Any]]:
+    """Make a function a program of a rung."""
+
+    def collect(run: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        name = f"{rung}_{run.__name__}"
+        collected.append(Program(rung, name, sentence, tuple(against), run, hidden, tolerance))
+        return run
+
+    return collect
+
+
+def load_programs(files: Sequence[Sequence[str]]) -> list[Program]:
+    """The programs in some files, each a path and a text."""
+    sys.modules["climbing"] = sys.modules[__name__]
+    collected.clear()
+    for path, source in files:
+        exec(compile(source, path, "exec"), {"__name__": "programs", "__file__": path})
+    found = list(collected)
+    collected.clear()
+    return found
+
+
+# --- what programs say ----------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass
+class Raised:
+    """An error; `parts` are words that its message must have."""
+
+    error: BaseException
+    parts: Sequence[str] = ()
+
+
+def raised(function: Callable[..., Any], *args: Any, parts: Sequence[str] = ()) -> Any:
+    """What a call ends in: the error, or its result where it should have been one."""
+    try:
+        return function(*args)
+    except Exception as error:
+        return Raised(error, parts)
+
+
+@dataclasses.dataclass
+class Jaxpr:
+    """A program that was written down."""
+
+    closed: Any
+
+
+def jaxpr(closed: Any) -> Jaxpr:
+    """To be compared as a program: equations, types, parameters that are programs; not the names of variables."""
+    return Jaxpr(closed)
+
+
+@dataclasses.dataclass
+class Text:
+    """StableHLO, and the arguments that it is run on."""
+
+    text: str
+    arguments: Sequence[Any]
+
+
+def text(jk: Any, f: Callable[..., Any], *args: Any) -> Text:
+    """The StableHLO of a function: of a learner's package `lower(f, *args)`, which JAX calls `jit(f).lower(*args).as_text()`."""
+    lowered = jk.lower(f, *args) if "xla" in sys.modules else jk.jit(f).lower(*args).as_text()
+    return Text(lowered, [np.asarray(x) for x in args])
+
+
+def counted(
+    f: Callable[..., Any], *args: Any, compiled: int | None = None, executed: int | None = None
+) -> dict[str, Any]:
+    """What a call returns, and how many programs XLA compiled and ran for it. The reference, which does not use `xla`,
+    answers with the numbers that are expected."""
+    machine: Any = sys.modules.get("xla")
+    before = (machine.compiled, machine.executed) if machine is not None else (0, 0)
+    found = {"result": f(*args)}
+    for name, expected, at in (
+        ("programs compiled", compiled, 0),
+        ("programs executed by XLA", executed, 1),
+    ):
+        if expected is not None:
+            now = (machine.compiled, machine.executed)[at] - before[at] if machine is not None else expected
+            found[name] = now
+    return found
+
+
+# --- results as plain data --------------------------------------------------------------------------------------------
+
+
+def to_plain(value: Any, plain: ModuleType, run: Callable[[str, Sequence[Any]], Sequence[Any]]) -> Plain:
+    """The plain data of what a program returned. Arrays of any class are read by numpy."""
+    if isinstance(value, Raised):
+        return dict(plain.to_plain(plain.Raised(value.error, value.parts)))
+    if isinstance(value, Text):
+        return dict(plain.to_plain(plain.Stablehlo(str(value.text), value.arguments), run))
+    if isinstance(value, Jaxpr):
+        return JaxprReader(plain).read(value.closed)
+    if type(value) in (list, tuple):
+        return {"is": type(value).__name__, "items": [to_plain(x, plain, run) for x in value]}
+    if type(value) is dict:
+        items = [[to_plain(k, plain, run), to_plain(v, plain, run)] for k, v in value.items()]
+        return {"is": "dict", "items": items}
+    return dict(plain.to_plain(_numbers(value)))
+
+
+def _numbers(value: Any) -> Any:
+    if (
+        hasattr(value, "dtype")
+        and hasattr(value, "shape")
+        and not isinstance(value, (np.ndarray, np.generic))
+    ):
+        array = np.asarray(value)
+        return array if array.dtype.kind != "O" else value
+    return value
+
+
+class JaxprReader:
+    """Reads a jaxpr by the attributes that JAX gives it: `jaxpr.invars`, `eqn.primitive.name`, `var.aval`."""
+
+    def __init__(self, plain: ModuleType) -> None:
+        self.plain = plain
+        self.numbers: dict[int, int] = {}
+
+    def read(self, closed: Any) -> Plain:
+        """Inputs, constants with their values, equations, outputs."""
+        inner = getattr(closed, "jaxpr", closed)
+        inputs = [self.binder(v) for v in inner.invars]
+        constants = [self.binder(v) for v in getattr(inner, "constvars", ())]
+        return {
+            "is": "jaxpr",
+            "inputs": inputs,
+            "constants": constants,
+            "values": [self.plain.to_plain(np.asarray(x)) for x in getattr(closed, "consts", ())],
+            "equations": [self.equation(eqn) for eqn in inner.eqns],
+            "outputs": [self.atom(v) for v in inner.outvars],
+        }
+
+    def equation(self, eqn: Any) -> Plain:
+        """One equation. Of its parameters only those are compared that are programs."""
+        operands = [self.atom(v) for v in eqn.invars]
+        params = [
+            [str(k), found] for k, v in sorted(eqn.params.items()) if (found := self.param(v)) is not None
+        ]
+        return {
+            "primitive": str(eqn.primitive.name),
+            "operands": operands,
+            "params": params,
+            "results": [self.binder(v) for v in eqn.outvars],
+            "line": None,
+        }
+
+    def param(self, value: Any) -> Any:
+        """A program in a parameter, or several."""
+        if hasattr(value, "eqns") or hasattr(value, "jaxpr"):
+            return JaxprReader(self.plain).read(value)
+        if isinstance(value, (tuple, list)) and any(hasattr(x, "eqns") or hasattr(x, "jaxpr") for x in value):
+            return [self.param(x) for x in value]
+        return None
+
+    def binder(self, var: Any) -> Plain:
+        """A variable where it is bound."""
+        number = self.numbers[id(var)] = len(self.numbers)
+        return {"var": number, "type": _type(var.aval)}
+
+    def atom(self, x: Any) -> Plain:
+        """A variable or a number where it is used."""
+        if hasattr(x, "val"):
+            return {"literal": self.plain.to_plain(np.asarray(x.val)), "type": _type(x.aval)}
+        return {"var": self.numbers.get(id(x), -1), "type": _type(x.aval)}
+
+
+def _type(aval: Any) -> str:
+    weak = "*" if getattr(aval, "weak_type", False) else ""
+    return f"{np.dtype(aval.dtype).name}{weak}[{','.join(map(str, aval.shape))}]"
+
+
+# --- the package ------------------------------------------------------------------------------------------------------
+
+_FORBIDDEN = {
+    "jax": "your package imports jax: the point of the climb is to write it. `xla` is the way to the machine.",
+    "jitkit": "your package imports jitkit: it is what you are compared with. `xla` is the way to the machine.",
+    "torch": "your package imports torch: `xla` is the way to the machine.",
+}
+
+
+class Refusal(importlib.abc.MetaPathFinder):
+    """Says why some packages cannot be imported here. jaxlib, which looks for jax now and then, is told that there is none."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        """ImportError for these; None, for somebody else to find, for all others."""
+        top = name.partition(".")[0]
+        if top in _FORBIDDEN:
+            raise ImportError(_FORBIDDEN[top], name=name)
+
+
+def import_package(folder: str, name: str, machine: str) -> ModuleType:
+    """A learner's package from its folder, with our `xla` and without jax and jitkit."""
+    for known in [m for m in sys.modules if m.partition(".")[0] in _FORBIDDEN]:
+        del sys.modules[known]
+    sys.path.insert(0, folder)
+    sys.meta_path.insert(0, Refusal(folder))
+    if "xla" not in sys.modules:
+        load_machine(machine)
+    xla: Any = sys.modules["xla"]
+    xla.compiled = xla.executed = 0
+    return importlib.import_module(name)
+
+
+def load_machine(path: str) -> Any:
+    """The given `xla.py`."""
+    spec = importlib.util.spec_from_file_location("xla", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"cannot load {path}")
+    module = sys.modules["xla"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def warm_up(path: str) -> None:
+    """Open the machine, and have it compile something: a quarter of a second that no save should wait for."""
+    xla = load_machine(path)
+    module = "module @m {\n  func.func public @main(%a: tensor<f32>) -> (tensor<f32>) {\n    return %a : tensor<f32>\n  }\n}"
+    np.asarray(xla.compile(module)([xla.put(np.float32(0))])[0])
+
+
+def told(error: BaseException, folder: str) -> dict[str, Any]:
+    """An error at import: its class, its text, and the learner's line."""
+    inside = str(pathlib.Path(folder).resolve())
+    if isinstance(error, SyntaxError) and error.filename:
+        return {
+            "class": type(error).__name__,
+            "text": str(error.msg),
+            "line": [error.filename, error.lineno or 1],
+        }
+    frames = list(_frames(error, inside))
+    return {
+        "class": type(error).__name__,
+        "text": str(error) or type(error).__name__,
+        "line": frames[-1] if frames else None,
+    }
+
+
+def _frames(error: BaseException, inside: str) -> Iterator[list[Any]]:
+    for frame in traceback.extract_tb(error.__traceback__):
+        if str(pathlib.Path(frame.filename).resolve()).startswith(inside):
+            yield [frame.filename, frame.lineno]

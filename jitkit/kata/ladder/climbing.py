@@ -1,0 +1,146 @@
+"""a package + rungs -> verdicts
+
+The programs of some rungs run in one process with a learner's package, and in another one with jitkit, whose results are kept. They are
+compared as those of the labs are. A file that is not ours cannot be reached from the package: not jitkit, not jax.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import hashlib
+import json
+import pathlib
+import threading
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..checking import Check
+from ..engine import running
+from ..engine.climbing import load_programs
+from ..engine.running import Climb, Job, Outcome, Spare, Stop
+from ..engine.verdicts import PASS, Assessor, CheckResult, _reference_digest
+from .rungs import Rung, machine_file
+
+SECONDS = 20.0
+_loading = threading.Lock()  # who loads programs has the list of them alone
+
+
+class Package(NamedTuple):
+    """A learner's package: a folder, and its name in it."""
+
+    folder: pathlib.Path
+    name: str
+
+    @property
+    def files(self) -> list[pathlib.Path]:
+        """Its files: NAME.py, or all of NAME/."""
+        one, many = self.folder / f"{self.name}.py", self.folder / self.name
+        return (
+            sorted(many.rglob("*.py")) if (many / "__init__.py").is_file() else [one] if one.is_file() else []
+        )
+
+    def fingerprint(self) -> str:
+        """A hash of all of its files."""
+        digest = hashlib.sha256()
+        for path in self.files:
+            digest.update(str(path.relative_to(self.folder)).encode() + b"\0" + path.read_bytes() + b"\0")
+        return digest.hexdigest()[:16]
+
+
+class RungVerdict(NamedTuple):
+    """The verdict on one rung."""
+
+    rung: Rung
+    results: tuple[CheckResult, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether all of its programs pass."""
+        return all(r.status == PASS for r in self.results)
+
+    @property
+    def first_failure(self) -> CheckResult | None:
+        """The program to be mended first."""
+        return next((r for r in self.results if r.status != PASS), None)
+
+
+class Climber:
+    """Runs programs and compares results. `folder` keeps what jitkit computes between runs."""
+
+    def __init__(
+        self,
+        folder: pathlib.Path | None = None,
+        hidden: Sequence[tuple[str, str]] = (),
+        seconds: float = SECONDS,
+    ) -> None:
+        self.assessor = Assessor(folder)
+        self.hidden = tuple(hidden)
+        self.seconds = seconds
+
+    def climb(
+        self,
+        package: Package,
+        rungs: Sequence[Rung],
+        *,
+        seed: int = 0,
+        spare: Spare | None = None,
+        stop: Stop | None = None,
+    ) -> list[RungVerdict]:
+        """The verdicts on some rungs, all in one process as far as it goes. Stopped when `stop` is set."""
+        files = (*(rung.programs for rung in rungs), *self.hidden)
+        checks = self.checks(rungs)
+        where = {"folder": str(package.folder), "name": package.name, "machine": str(machine_file())}
+        job = self.job(Climb(where, files), checks, rungs, seed)
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            expected = pool.submit(self.expected, rungs, checks, seed)
+            outcomes = running.run(job, spare, stop)
+            own = frozenset(map(str, package.files))
+            judged = [
+                self.assessor.judge(check, right, outcome, own)
+                for check, right, outcome in zip(checks, expected.result(), outcomes, strict=True)
+            ]
+        return [
+            RungVerdict(rung, tuple(r for r in judged if r.check.exercise == rung.number)) for rung in rungs
+        ]
+
+    def checks(self, rungs: Sequence[Rung]) -> list[Check]:
+        """The programs of some rungs."""
+        wanted = {rung.number for rung in rungs}
+        with _loading:
+            found = load_programs((*(rung.programs for rung in rungs), *self.hidden))
+        return [
+            Check(p.rung, p.name, p.sentence, p.against, p.run, p.tolerance, p.hidden)
+            for p in found
+            if p.rung in wanted
+        ]
+
+    def job(self, climb: Climb, checks: Sequence[Check], rungs: Sequence[Rung], seed: int) -> Job:
+        """What one process is asked to do."""
+        uses_xla = any(rung.uses_xla for rung in rungs)
+        names = tuple(check.name for check in checks)
+        return Job((), {}, "", "", names, seed, uses_xla, self.seconds, climb=climb)
+
+    def expected(self, rungs: Sequence[Rung], checks: Sequence[Check], seed: int) -> list[Outcome]:
+        """What jitkit computes, for each of the checks. RuntimeError where it fails: a fault of ours."""
+        found: dict[str, Outcome] = {}
+        for rung in rungs:
+            mine = [check for check in checks if check.exercise == rung.number]
+            found |= {outcome.check: outcome for outcome in self.remembered(rung, mine, seed)}
+        return [found[check.name] for check in checks]
+
+    def remembered(self, rung: Rung, checks: Sequence[Check], seed: int) -> list[Outcome]:
+        """The same for one rung, from what was kept if it was."""
+        files = (rung.programs, *self.hidden)
+        job = self.job(Climb({}, files), checks, [rung], seed)._replace(uses_xla=True)
+        text = json.dumps([files, job.wanted, seed, _reference_digest()])
+        key = f"rung-{rung.number}-{hashlib.sha256(text.encode()).hexdigest()[:24]}"
+        known = self.assessor.expected.get(key) or self.assessor.read(key)
+        if known is None:
+            known = running.run(job)
+            for outcome in known:
+                if outcome.trouble or (outcome.value or {}).get("uncaught"):
+                    said = outcome.sentence or (outcome.value or {}).get("text")
+                    raise RuntimeError(f"jitkit fails the program {outcome.check}: {said} {outcome.output}")
+            self.assessor.write(key, known)
+        self.assessor.expected[key] = known
+        return known

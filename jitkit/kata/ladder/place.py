@@ -1,0 +1,124 @@
+"""a folder -> the package in it, and what is remembered
+
+The folder has the learner's package, `xla.py` (given: what is there is for reading, the one that runs is ours), `ladder/` with the pages,
+and `.jitkit/`, where progress is kept like that of the labs.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import time
+
+from ..cli import Problem
+from ..workspace.state import StateFile
+from .climbing import Package, RungVerdict
+from .rungs import Rung, all_rungs, ladder_folder, machine_file
+
+KEPT = ".jitkit"
+_MARK = "ladder"  # the file in `.jitkit` that has the package's name
+
+
+class Place:
+    """A folder of the ladder. `kept`, `relative` and `place` are what displays need."""
+
+    def __init__(self, root: pathlib.Path) -> None:
+        self.root = root
+        self.kept = root / KEPT
+        self.state = StateFile(self.kept)
+
+    @classmethod
+    def find(cls, start: pathlib.Path | None = None) -> Place | None:
+        """The one that we are in, if the nearest workspace is of the ladder."""
+        here = (start or pathlib.Path.cwd()).absolute()
+        nearest = next((f for f in (here, *here.parents) if (f / KEPT).is_dir()), None)
+        return cls(nearest) if nearest is not None and (nearest / KEPT / _MARK).is_file() else None
+
+    @classmethod
+    def make(cls, root: pathlib.Path, name: str) -> Place:
+        """A new one. OSError where it cannot be written."""
+        (root / KEPT).mkdir(parents=True, exist_ok=True)
+        (root / KEPT / _MARK).write_text(name + "\n", encoding="utf-8")
+        return cls(root)
+
+    @property
+    def name(self) -> str:
+        """What the package is called."""
+        return (self.kept / _MARK).read_text(encoding="utf-8").strip()
+
+    @property
+    def package(self) -> Package:
+        """The learner's package. Problem where it is not there."""
+        package = Package(self.root, self.name)
+        if not package.files:
+            others = [
+                p.name for p in sorted(self.root.glob("*.py")) if p.name not in ("xla.py", "test_ladder.py")
+            ]
+            seen = f" There is {', '.join(others)}: was it renamed?" if others else ""
+            raise Problem(
+                f"there is no {self.name}.py and no {self.name}/__init__.py in {self.root}.{seen} Name it so again, or write the new "
+                f"name into {self.relative(self.kept / _MARK)}."
+            )
+        return package
+
+    def messages(self) -> list[str]:
+        """What the learner should know beside the verdict."""
+        path = self.root / "xla.py"
+        if path.is_file() and path.read_bytes() != machine_file().read_bytes():
+            return [
+                "xla.py in this folder is not the one that was given. Verdicts use the given one; `jitkit reset xla` puts it back."
+            ]
+        return []
+
+    # --- progress -------------------------------------------------------------------------------------------------
+
+    def passed(self, rung: Rung) -> bool:
+        """Whether a rung passed when it was last run."""
+        return bool(self.state.read().of(rung.number).passed)
+
+    def current(self) -> Rung:
+        """The first rung that does not pass; the last one where all do."""
+        state = self.state.read()
+        return next((r for r in all_rungs() if not state.of(r.number).passed), all_rungs()[-1])
+
+    def record(self, verdicts: list[RungVerdict], fingerprint: str) -> list[str]:
+        """Remember verdicts; a sentence for each rung that fell."""
+        fallen = []
+        with self.state.edit() as state:
+            for verdict in verdicts:
+                known, number = state.of(verdict.rung.number), verdict.rung.number
+                if verdict.passed:
+                    known.passed = fingerprint
+                    state.given[f"rung {number}"] = time.strftime("%H:%M:%S")
+                else:
+                    failure = verdict.first_failure
+                    if known.passed and failure is not None:
+                        since = state.given.get(f"rung {number}", "the last time")
+                        fallen.append(
+                            f"Rung {number} {verdict.rung.title} fell: it passed at {since}, and a save since then broke "
+                            f'"{failure.check.sentence}"'
+                        )
+                    known.passed, known.failed = "", fingerprint
+        return fallen
+
+    # --- names for people -----------------------------------------------------------------------------------------
+
+    def relative(self, path: str | os.PathLike[str]) -> str:
+        """A path as it is shown; a rung's programs as the copy that learners have."""
+        if pathlib.Path(path).name == "programs.py" and pathlib.Path(path).parent.parent == ladder_folder():
+            return f"ladder/{pathlib.Path(path).parent.name}_programs.py"
+        try:
+            return str(pathlib.Path(path).relative_to(self.root))
+        except ValueError:
+            return str(path)
+
+    def place(self, path: str, line: int) -> str:
+        """A line of a file as it is shown."""
+        return f"{self.relative(path)}:{line}"
+
+    def backup(self, path: pathlib.Path) -> pathlib.Path:
+        """A copy of a file, beside others of its kind."""
+        target = self.kept / "backups" / f"{path.stem}-{time.strftime('%Y%m%d-%H%M%S')}{path.suffix}"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(path.read_bytes())
+        return target

@@ -1,0 +1,101 @@
+"""labs/from_scratch/NN_name -> Rung, with its page, its programs and its hints
+
+A rung is a folder: `rung.toml` says what it is called and what is hinted at, `page.md` is its text, `programs.py` holds the programs
+that a package must run like jitkit, `wrong.py` plausible wrong versions of it. The solutions are the prefixes of one file,
+`solutions/from_scratch.py`: cut after section N, it passes rungs 1 to N.
+"""
+
+from __future__ import annotations
+
+import functools
+import pathlib
+import re
+import tomllib
+from typing import NamedTuple
+
+from ..engine.manifest import ManifestError, labs_folder
+
+_FOLDER = re.compile(r"(\d\d)_\w+")
+_SECTION = re.compile(r"^# === (\d\d) ", re.MULTILINE)
+FIRST_WITH_XLA = "06"
+
+
+class Rung(NamedTuple):
+    """A rung of the ladder."""
+
+    folder: pathlib.Path
+    title: str
+    size: int  # lines of code, about
+    names: str  # the public names that are new
+    hints: tuple[str, ...]
+    jax: str  # where JAX does it
+
+    @property
+    def number(self) -> str:
+        """`07`."""
+        return self.folder.name.partition("_")[0]
+
+    @property
+    def page(self) -> str:
+        """Its text."""
+        return (self.folder / "page.md").read_text(encoding="utf-8")
+
+    @property
+    def programs(self) -> tuple[str, str]:
+        """Path and text of its programs."""
+        path = self.folder / "programs.py"
+        return str(path), path.read_text(encoding="utf-8")
+
+    @property
+    def uses_xla(self) -> bool:
+        """Whether its programs compile anything."""
+        return self.number >= FIRST_WITH_XLA
+
+
+def ladder_folder() -> pathlib.Path:
+    """Where the rungs are."""
+    return labs_folder() / "from_scratch"
+
+
+def machine_file() -> pathlib.Path:
+    """The `xla.py` that is given."""
+    return ladder_folder() / "xla.py"
+
+
+@functools.cache
+def all_rungs() -> tuple[Rung, ...]:
+    """Every rung, from the ground up. ManifestError for one that cannot be read."""
+    folders = sorted(path for path in ladder_folder().iterdir() if _FOLDER.fullmatch(path.name))
+    return tuple(map(_read, folders))
+
+
+def _read(folder: pathlib.Path) -> Rung:
+    path = folder / "rung.toml"
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        return Rung(
+            folder,
+            data["title"],
+            data["size"],
+            data["names"],
+            tuple(h.strip() for h in data["hints"]),
+            data["jax"],
+        )
+    except (OSError, tomllib.TOMLDecodeError, KeyError) as error:
+        raise ManifestError(f"{path} does not say what it must: {error!r}") from None
+
+
+def solution_file() -> pathlib.Path:
+    """The file whose prefixes are the solutions: in a clone, or beside the labs of an installation."""
+    return labs_folder().parent / "solutions" / "from_scratch.py"
+
+
+def prefix(text: str, number: str) -> str:
+    """The file up to the end of a section."""
+    return next((text[: m.start()] for m in _SECTION.finditer(text) if m[1] > number), text)
+
+
+def section(text: str, number: str) -> str:
+    """One section of the file."""
+    begin = next(m.start() for m in _SECTION.finditer(text) if m[1] == number)
+    return text[begin : len(prefix(text, number))]

@@ -1,0 +1,344 @@
+"""`jitkit` in a folder of the ladder: start, check, watch, hint, show, status, reset."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import pathlib
+import sys
+import time
+from collections.abc import Sequence
+
+from ..cli import FAILED, OK, Problem, WrongUsage
+from ..engine.running import Spare
+from ..engine.verdicts import FAIL, PASS
+from ..screens.display import MARKS, hanging, show_failure, show_line, show_output
+from ..screens.keys import ENTER, keys_of
+from ..screens.terminal import Screen
+from . import report
+from .climbing import Climber, RungVerdict
+from .place import Place
+from .rungs import Rung, all_rungs, machine_file, section, solution_file
+from .wrong import wrong_versions
+
+_POLL = 0.05  # seconds between two looks at the files
+_FIRST_FILE = '''"""{name}: a JIT of my own.
+
+`import xla` is the way to the machine. The pages of `ladder/` say what comes next; begin with ladder/01.
+"""
+'''
+_TESTS = '''"""The programs of the ladder, for pytest."""
+
+import pathlib
+
+import pytest
+
+from jitkit.kata.ladder.pytest_rungs import programs_of
+
+
+@pytest.mark.parametrize(("program", "problem"), programs_of(pathlib.Path(__file__).parent))
+def test_program(program, problem):
+    assert not problem, problem
+'''
+
+
+def here() -> Place:
+    """The folder of the ladder that we are in."""
+    found = Place.find()
+    if found is None:
+        raise Problem("this folder is not of the ladder. `jitkit start --from-scratch my-jax` makes one.")
+    return found
+
+
+# --- start -------------------------------------------------------------------------------------------------------------
+
+
+def start(arguments: argparse.Namespace) -> int:
+    """A folder with a docstring, `xla.py`, and the pages. What is there already stays."""
+    screen = Screen.of(sys.stdout)
+    root = (arguments.folder or pathlib.Path("my-jax")).expanduser().absolute()
+    known = Place.find(root) if root.is_dir() else None
+    if known is None and root.is_dir() and any(root.iterdir()):
+        raise Problem(f"{root} has other things in it. Choose a new folder, or an empty one.")
+    try:
+        place = known or Place.make(root, "myjax")
+        first = place.root / f"{place.name}.py"
+        if not first.exists() and not (place.root / place.name).exists():
+            first.write_text(_FIRST_FILE.format(name=place.name), encoding="utf-8")
+        (place.root / "xla.py").write_bytes(machine_file().read_bytes())
+        (place.root / "test_ladder.py").write_text(_TESTS, encoding="utf-8")
+        (place.root / "ladder").mkdir(exist_ok=True)
+        for rung in all_rungs():
+            (place.root / "ladder" / f"{rung.folder.name}.md").write_text(rung.page, encoding="utf-8")
+            (place.root / "ladder" / f"{rung.folder.name}_programs.py").write_text(
+                rung.programs[1], encoding="utf-8"
+            )
+    except OSError as error:
+        raise Problem(
+            f"{error.filename or root} cannot be written: {error.strerror}. Choose another folder."
+        ) from None
+    screen.line(f"{place.root}: an empty package, the machine, and {len(all_rungs())} rungs.", "bold")
+    screen.text(
+        f"Begin with {place.relative(place.root / 'ladder' / (all_rungs()[0].folder.name + '.md'))}. Then:"
+    )
+    screen.line(f"    cd {place.root}")
+    screen.line("    jitkit")
+    return OK
+
+
+# --- check -------------------------------------------------------------------------------------------------------------
+
+
+def check(arguments: argparse.Namespace) -> int:
+    """A rung, and all below it. 0 when all of them pass."""
+    place, screen = here(), Screen.of(sys.stdout)
+    rung = _rung(arguments.what) if arguments.what else place.current()
+    with contextlib.closing(Spare(str(machine_file()))) as spare:
+        verdicts, fallen = _climb(place, rung, spare)
+    if arguments.junit is not None:
+        raise WrongUsage("on the ladder, the JUnit report is pytest's: pytest --junit-xml=FILE.")
+    if arguments.json:
+        print(json.dumps(_data(place, verdicts, fallen), indent=2))
+    else:
+        show_verdicts(screen, place, verdicts, fallen)
+    return OK if all(v.passed for v in verdicts) else FAILED
+
+
+def _rung(word: str) -> Rung:
+    number = word.zfill(2) if word.isdigit() else word.partition("_")[0]
+    found = next((r for r in all_rungs() if r.number == number), None)
+    if found is None:
+        raise WrongUsage(f"there is no rung {word!r}: they are 01 to {all_rungs()[-1].number}.")
+    return found
+
+
+def _climb(place: Place, rung: Rung, spare: Spare | None) -> tuple[list[RungVerdict], list[str]]:
+    """The verdicts on a rung and all below it, which are remembered, and sentences on those that fell."""
+    package = place.package
+    rungs = [r for r in all_rungs() if r.number <= rung.number]
+    verdicts = Climber(place.kept / "expected").climb(package, rungs, spare=spare)
+    return verdicts, place.record(verdicts, package.fingerprint())
+
+
+def show_verdicts(
+    screen: Screen, place: Place, verdicts: Sequence[RungVerdict], fallen: Sequence[str]
+) -> None:
+    """Rungs that pass, a line each; of the first one that does not, its programs, and the first difference."""
+    screen.line()
+    for message in place.messages():
+        screen.text(message, 0, "yellow")
+    for sentence in fallen:
+        screen.text(sentence, 0, "red")
+    failed = next((v for v in verdicts if not v.passed), None)
+    for verdict in verdicts:
+        glyph, word, color = MARKS[PASS if verdict.passed else "fail"]
+        good = sum(r.status == PASS for r in verdict.results)
+        screen.line(
+            f"{glyph} {word}  {verdict.rung.number} {verdict.rung.title}: {good} of {len(verdict.results)} programs",
+            color,
+        )
+        if verdict is failed:
+            show_rung(screen, place, verdict)
+    screen.line()
+    if failed is None:
+        done = verdicts[-1].rung
+        above = next((r for r in all_rungs() if r.number > done.number), None)
+        if above is not None:
+            screen.text(
+                f"next: {above.number} {above.title}, ladder/{above.folder.name}.md (about {above.size} lines)",
+                2,
+            )
+        else:
+            screen.text(
+                "All rungs pass: it is a JAX, and it is yours. `jitkit show --report` says what it can do.",
+                2,
+                "bold",
+            )
+    else:
+        screen.text(f"next: jitkit hint {failed.rung.number}", 2)
+
+
+def show_rung(screen: Screen, place: Place, verdict: RungVerdict) -> None:
+    """The programs of a rung that does not pass."""
+    failure = verdict.first_failure
+    if failure is not None and failure.status == "import":
+        screen.text(failure.sentence, 4, "red")
+        show_line(screen, failure.line, place)
+        show_output(screen, failure.output)
+        return
+    for result in verdict.results:
+        glyph, word, color = MARKS[result.status]
+        hanging(screen, f"    {glyph} {word}: ", result.check.sentence, color)
+        if result is failure:
+            show_failure(screen, result, place)
+            if result.status == FAIL:
+                questions = [w.question for w in wrong_versions(verdict.rung) if w.label in result.check.against]
+                screen.line()
+                for question in questions:
+                    screen.text(f"Ask yourself: {question}", 6, "yellow")
+            show_output(screen, result.output)
+
+
+def _data(place: Place, verdicts: Sequence[RungVerdict], fallen: Sequence[str]) -> dict[str, object]:
+    return {
+        "workspace": str(place.root),
+        "package": place.name,
+        "status": "pass" if all(v.passed for v in verdicts) else "fail",
+        "messages": [*place.messages(), *fallen, *place.state.messages],
+        "rungs": [
+            {
+                "rung": v.rung.number,
+                "title": v.rung.title,
+                "status": "pass" if v.passed else "fail",
+                "programs": [
+                    {
+                        "name": r.check.name,
+                        "status": r.status,
+                        "program": r.check.sentence,
+                        "sentence": r.sentence,
+                        "where": r.difference.where if r.difference is not None else "",
+                        "expected": r.difference.expected if r.difference is not None else "",
+                        "actual": r.difference.actual if r.difference is not None else "",
+                        "line": place.place(*r.line) if r.line is not None and r.line[0] else "",
+                        "output": r.output,
+                        "seconds": round(r.seconds, 4),
+                    }
+                    for r in v.results
+                ],
+            }
+            for v in verdicts
+        ],
+    }
+
+
+# --- watch -------------------------------------------------------------------------------------------------------------
+
+
+def watch(arguments: argparse.Namespace) -> int:
+    """On each save, the rung that the learner is at, and all below it."""
+    place, screen = here(), Screen.of(sys.stdout)
+    rung = place.current()
+    screen.line(
+        f"Watching {place.name}. You are at {rung.number} {rung.title}: ladder/{rung.folder.name}.md", "bold"
+    )
+    with keys_of(sys.stdin) as next_key, contextlib.closing(Spare(str(machine_file()))) as spare:
+        seen = ""
+        while True:
+            key = next_key()
+            if key == "q":
+                return OK
+            if key in ("h", "s"):
+                (show_hint if key == "h" else show_page)(screen, place, place.current())
+            now = _fingerprint(place)
+            if now != seen or key == ENTER:
+                seen = now
+                try:
+                    verdicts, fallen = _climb(place, place.current(), spare)
+                    show_verdicts(screen, place, verdicts, fallen)
+                except Problem as problem:
+                    screen.text(str(problem), 2, "yellow")
+                screen.line("h hint · s show · Enter check again · q quit", "dim")
+                spare.prepare(place.current().uses_xla)
+            time.sleep(_POLL)
+
+
+def _fingerprint(place: Place) -> str:
+    try:
+        return place.package.fingerprint()
+    except (Problem, OSError) as error:  # a file that is being replaced, perhaps
+        return str(error)
+
+
+# --- hint, show, status, reset -------------------------------------------------------------------------------------------
+
+
+def hint(arguments: argparse.Namespace) -> int:
+    """The next hint of a rung."""
+    place = here()
+    show_hint(Screen.of(sys.stdout), place, _rung(arguments.id) if arguments.id else place.current())
+    return OK
+
+
+def show_hint(screen: Screen, place: Place, rung: Rung) -> None:
+    """One step further than the last time; after the last, that one again."""
+    with place.state.edit() as state:
+        known = state.of(rung.number)
+        step = min(known.hints, len(rung.hints) - 1)
+        known.hints = step + 1
+    screen.line()
+    screen.line(f"{rung.number} {rung.title}: hint {step + 1} of {len(rung.hints)}", "bold")
+    for line in rung.hints[step].splitlines():
+        screen.line(f"  {line}")
+    screen.line()
+    more = f"jitkit hint {rung.number} again: the next one." if step + 1 < len(rung.hints) else (
+        f"That was the last one. jitkit show {rung.number} --solution --give-up ends the riddle."
+    )  # fmt: skip
+    screen.text(more, 2, "dim")
+
+
+def show(arguments: argparse.Namespace) -> int:
+    """A rung's page; its solution; the report on the package."""
+    place, screen = here(), Screen.of(sys.stdout)
+    if arguments.report:
+        return report.run(place, screen)
+    rung = _rung(arguments.id) if arguments.id else place.current()
+    if not arguments.solution:
+        show_page(screen, place, rung)
+        return OK
+    if not place.passed(rung):
+        if not arguments.give_up:
+            raise Problem(
+                f"the solution opens when yours passes, or with --give-up: jitkit show {rung.number} --solution --give-up"
+            )
+        with place.state.edit() as state:
+            state.of(rung.number).gave_up = True
+    print(section(solution_file().read_text(encoding="utf-8"), rung.number))
+    return OK
+
+
+def show_page(screen: Screen, place: Place, rung: Rung) -> None:
+    """The text of a rung."""
+    screen.line()
+    for line in rung.page.splitlines():
+        screen.line(line)
+
+
+def status(arguments: argparse.Namespace) -> int:
+    """A line a rung; nothing is run."""
+    place, screen = here(), Screen.of(sys.stdout)
+    state, now = place.state.read(), _fingerprint(place)
+    screen.line()
+    for rung in all_rungs():
+        known = state.of(rung.number)
+        word = (
+            PASS if known.passed == now else "stale" if known.passed else "fail" if known.failed else "todo"
+        )
+        glyph, said, color = MARKS[word]
+        more = f", hints read: {known.hints}" if known.hints else ""
+        screen.line(
+            f"  {glyph} {rung.number} {rung.title:28} {said}{more}{', solution seen' if known.gave_up else ''}",
+            color,
+        )
+    screen.line()
+    current = place.current()
+    screen.text(f"You are at {current.number} {current.title}: ladder/{current.folder.name}.md", 2)
+    for message in place.messages():
+        screen.text(message, 2, "yellow")
+    return OK
+
+
+def reset(arguments: argparse.Namespace) -> int:
+    """`xla`: the given machine again. A rung is not a place in a file of ours, so there is nothing else to put back."""
+    place, screen = here(), Screen.of(sys.stdout)
+    if arguments.id != "xla":
+        raise WrongUsage(
+            "on the ladder, all files but xla.py are yours: `jitkit reset xla` puts that one back."
+        )
+    path = place.root / "xla.py"
+    kept = place.backup(path) if path.is_file() else None
+    path.write_bytes(machine_file().read_bytes())
+    screen.line(
+        "xla.py is the given one again." + (f" What you had is in {place.relative(kept)}." if kept else "")
+    )
+    return OK

@@ -1,0 +1,122 @@
+"""Rung 02: `make_jaxpr`."""
+
+import contextlib
+
+import numpy as np
+from climbing import jaxpr, program
+
+
+def words(text):
+    """A printed program without line breaks, which JAX leaves out where it is short."""
+    return " ".join(str(text).replace(";", " ").split())
+
+
+def floats(rng, *shape):
+    return rng.uniform(0.5, 2.0, shape).astype(np.float32)
+
+
+@program("02", "Each operation becomes an equation, in order.")
+def straight(jk, rng):
+    jnp = jk.numpy
+    return jaxpr(jk.make_jaxpr(lambda x, y: jnp.sin(x) * y + jnp.exp(x))(floats(rng, 3), floats(rng, 3)))
+
+
+@program("02", "A Python number stands in the program as a literal.")
+def literal(jk, rng):
+    c = float(rng.integers(2, 9))
+    return jaxpr(jk.make_jaxpr(lambda x: (x * c + 1.0) / x)(floats(rng, 3)))
+
+
+@program("02", "A value that is used twice is computed once.", against=["an expression is a tree"])
+def shared(jk, rng):
+    def f(x):
+        for _ in range(5):
+            x = x * x
+        return x
+
+    return jaxpr(jk.make_jaxpr(f)(floats(rng, 2)))
+
+
+@program(
+    "02", "Several results, and arguments that are results.", against=["the result is what was computed last"]
+)
+def results(jk, rng):
+    jnp = jk.numpy
+    return jaxpr(jk.make_jaxpr(lambda x, y: (jnp.cos(y), x, x + y))(floats(rng, 3), floats(rng, 3)))
+
+
+@program("02", "An array that the function closes over is a constant, with its value beside the program.",
+         against=["constants are forgotten"])  # fmt: skip
+def closure(jk, rng):
+    c = jk.numpy.asarray(floats(rng, 3))
+    return jaxpr(jk.make_jaxpr(lambda x: x * c + c)(floats(rng, 3)))
+
+
+@program(
+    "02",
+    "The operands of an equation are the variables themselves, in their order.",
+    against=["the operands are swapped"],
+)
+def operands(jk, rng):
+    closed = jk.make_jaxpr(lambda x, y: (x - y) / (y + x))(floats(rng, 2), floats(rng, 2))
+    x, y = closed.jaxpr.invars
+    first = closed.jaxpr.eqns[0]
+    return (
+        first.primitive.name,
+        [v is x for v in first.invars],
+        [v is y for v in first.invars],
+        first.outvars[0].aval.shape,
+    )
+
+
+@program(
+    "02",
+    "Printed, it looks as in JAX: variables are a, b, c, with their types.",
+    against=["the printer leaves types out"],
+)
+def printed(jk, rng):
+    jnp, c = jk.numpy, float(rng.integers(2, 9))
+    return words(jk.make_jaxpr(lambda x, y: jnp.sin(x) * c - y)(floats(rng, 3), floats(rng, 3)))
+
+
+@program("02", "More than 26 variables: after z comes ba.")
+def many(jk, rng):
+    def f(x):
+        for _ in range(30):
+            x = x + 1.0
+        return x
+
+    return words(jk.make_jaxpr(f)(floats(rng, 1)))
+
+
+@program("02", "What is computed and not returned stands there, too, printed with an underscore.")
+def unused(jk, rng):
+    def f(x):
+        jk.numpy.sin(x)
+        return x + x
+
+    return words(jk.make_jaxpr(f)(floats(rng, 2)))
+
+
+@program("02", "Python's own doings leave no trace: an `if` on what is known, a loop, a local function.")
+def python(jk, rng):
+    n = int(rng.integers(2, 5))
+
+    def f(x):
+        def twice(v):
+            return v + v
+
+        return twice(x) if n > 3 else x * x
+
+    return jaxpr(jk.make_jaxpr(f)(floats(rng, 3)))
+
+
+@program(
+    "02", "When tracing is over, operations compute again.", against=["whoever writes never leaves the door"]
+)
+def afterwards(jk, rng):
+    x = floats(rng, 3)
+    jk.make_jaxpr(jk.numpy.sin)(x)
+    with contextlib.suppress(ZeroDivisionError):
+        jk.make_jaxpr(lambda x: 1 / 0)(x)
+    return jk.numpy.sin(x)

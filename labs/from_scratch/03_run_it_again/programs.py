@@ -1,0 +1,89 @@
+"""Rung 03: `core.eval_jaxpr`."""
+
+import numpy as np
+from climbing import jaxpr, program
+
+
+def floats(rng, *shape):
+    return rng.uniform(0.5, 2.0, shape).astype(np.float32)
+
+
+def run(jk, closed, *args):
+    return jk.core.eval_jaxpr(closed.jaxpr, closed.consts, *args)
+
+
+@program("03", "A program gives what its function gives, for arguments of the same types, as a list.")
+def same(jk, rng):
+    x, y = floats(rng, 3), floats(rng, 3)
+    closed = jk.make_jaxpr(lambda x, y: (jk.numpy.sin(x) * y, x + y))(x, y)
+    return run(jk, closed, floats(rng, 3), y + 1)
+
+
+@program("03", "Literals and constants have their values.", against=["constants are zero"])
+def constants(jk, rng):
+    c = jk.numpy.asarray(floats(rng, 3))
+    closed = jk.make_jaxpr(lambda x: x * c - 2.5)(floats(rng, 3))
+    return run(jk, closed, floats(rng, 3))
+
+
+@program("03", "Operands come in their order.", against=["operands come in any order"])
+def order(jk, rng):
+    x, y = floats(rng, 3), floats(rng, 3)
+    return run(jk, jk.make_jaxpr(lambda x, y: x / y - (y - x))(x, y), x, y)
+
+
+@program("03", "Arguments may be results.", against=["only what an equation computed can be returned"])
+def returned(jk, rng):
+    x = floats(rng, 3)
+    return run(jk, jk.make_jaxpr(lambda x: (x, x + 1.0, x))(x), x)
+
+
+@program(
+    "03",
+    "What the function prints and counts happens once, when it is traced.",
+    against=["the function is called again"],
+)
+def once(jk, rng):
+    calls = []
+
+    def f(x):
+        calls.append(1)
+        return x * 2.0
+
+    x = floats(rng, 2)
+    closed = jk.make_jaxpr(f)(x)
+    return [run(jk, closed, x) for _ in range(3)], len(calls)
+
+
+@program(
+    "03",
+    "A global is read when the function is traced, and not again.",
+    against=["the function is called again"],
+)
+def frozen(jk, rng):
+    state = {"scale": 2.0}
+    x = floats(rng, 2)
+    closed = jk.make_jaxpr(lambda x: x * state["scale"])(x)
+    state["scale"] = 100.0
+    return run(jk, closed, x)
+
+
+@program("03", "A loop of Python has as many equations as turns; a branch on a shape has gone one way.")
+def unrolled(jk, rng):
+    n = int(rng.integers(2, 6))
+
+    def f(x):
+        for i in range(x.shape[0]):
+            x = x + float(i) if i % 2 else x * x
+        return x
+
+    closed = jk.make_jaxpr(f)(floats(rng, n))
+    return len(closed.jaxpr.eqns), run(jk, closed, floats(rng, n))
+
+
+@program("03", "An interpreter can itself be traced: the program of running a program is that program.",
+         against=["the interpreter computes, whoever is at the door"])  # fmt: skip
+def traced_again(jk, rng):
+    x = floats(rng, 3)
+    closed = jk.make_jaxpr(lambda x: jk.numpy.sin(x) * x + 1.0)(x)
+    return jaxpr(jk.make_jaxpr(lambda x: run(jk, closed, x)[0])(x))

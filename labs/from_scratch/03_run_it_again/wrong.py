@@ -1,0 +1,34 @@
+"""Wrong versions of rung 03, each with what its author believes: an edit of the solution up to this rung."""
+
+from jitkit.kata.ladder.wrong import edit
+
+edit(
+    'constants are zero',
+    'What are the values of constvars when the program is run again?',
+    '    env = dict(zip(jaxpr.constvars, consts, strict=True))\n    env.update(zip(jaxpr.invars, map',
+    '    env = dict(zip(jaxpr.constvars, [as_value(0.0) for _ in consts], strict=True))\n    env.update(zip(jaxpr.invars, map',
+)
+edit(
+    'operands come in any order',
+    'Which operand is divided by which?',
+    'eqn.primitive.bind(*map(read, eqn.invars), **eqn.params), strict=True))\n    return [read(v)',
+    'eqn.primitive.bind(*map(read, eqn.invars[::-1]), **eqn.params), strict=True))\n    return [read(v)',
+)
+edit(
+    'only what an equation computed can be returned',
+    'The function returns its argument. Does your program?',
+    '    return [read(v) for v in jaxpr.outvars]\n\n\ndef as_function',
+    '    return [read(v) for v in jaxpr.outvars if any(v in e.outvars for e in jaxpr.eqns)]\n\n\ndef as_function',
+)
+edit(
+    'the function is called again',
+    'A program is data. Does it need the function that it came from?',
+    '    return trace_to_jaxpr(flat, avals), out_tree\n',
+    '    closed = trace_to_jaxpr(flat, avals)\n    trace_to_jaxpr(flat, avals)\n    return closed, out_tree\n',
+)
+edit(
+    'the interpreter computes, whoever is at the door',
+    'Who stands at the door when your interpreter is itself traced?',
+    'eqn.primitive.bind(*map(read, eqn.invars), **eqn.params), strict=True))\n    return [read(v)',
+    'impl[eqn.primitive](*map(read, eqn.invars), **eqn.params), strict=True))\n    return [read(v)',
+)

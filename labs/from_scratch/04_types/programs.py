@@ -1,0 +1,127 @@
+"""Rung 04: types, and errors at trace time."""
+
+import numpy as np
+from climbing import jaxpr, program, raised
+
+
+def floats(rng, *shape):
+    return rng.uniform(0.5, 2.0, shape).astype(np.float32)
+
+
+def result(jk, f, *args):
+    aval = jk.make_jaxpr(f)(*args).jaxpr.outvars[0].aval
+    return tuple(aval.shape), np.dtype(aval.dtype).name, bool(aval.weak_type)
+
+
+@program("04", "Shapes broadcast as in numpy.", against=["the result has the shape of the first operand"])
+def broadcasting(jk, rng):
+    n = int(rng.integers(2, 5))
+    pairs = [((n,), (3, n)), ((n, 1), (1, 3)), ((), (n, 2)), ((1,), (n,))]
+    return [result(jk, jk.numpy.add, floats(rng, *a), floats(rng, *b)) for a, b in pairs]
+
+
+@program("04", "Integers and floats meet in float32, whatever numpy does; truth values give way to both.",
+         against=["numpy's promotion is JAX's"])  # fmt: skip
+def promotion(jk, rng):
+    f, i, b = floats(rng, 3), rng.integers(0, 9, 3).astype(np.int32), rng.uniform(size=3) > 0.5
+    return [result(jk, jk.numpy.multiply, *pair) for pair in ((f, i), (i, f), (i, b), (b, f), (i, i))]
+
+
+@program("04", "A Python number gives way: with an int array, 2 is an int, and 2.0 makes a weak float.",
+         against=["weak types are ignored"])  # fmt: skip
+def weak(jk, rng):
+    i, h = rng.integers(0, 9, 3).astype(np.int32), floats(rng, 3).astype(np.float16)
+    fs = [lambda x: x + 2, lambda x: x * 2.0, lambda x: 3 - x]
+    return [result(jk, f, x) for f in fs for x in (i, h)]
+
+
+@program(
+    "04",
+    "Weakness travels: the sine of a Python number is weak, a sum with an array is not.",
+    against=["weak types are ignored"],
+)
+def weak_travels(jk, rng):
+    c, x = float(rng.uniform()), floats(rng, 2)
+    return [result(jk, jk.numpy.sin, c), result(jk, lambda c: c + c, c), result(jk, lambda c: c + x, c)]
+
+
+@program(
+    "04",
+    "Division gives floats; comparisons give bool.",
+    against=["a comparison has the type of its operands"],
+)
+def kinds(jk, rng):
+    i = rng.integers(1, 9, 3).astype(np.int32)
+    return [result(jk, f, i, i) for f in (jk.numpy.divide, jk.numpy.less, jk.numpy.equal, jk.numpy.power)]
+
+
+@program("04", "Conversions stand in the program where dtypes differ.")
+def conversions(jk, rng):
+    i = rng.integers(1, 9, 3).astype(np.int32)
+    return [
+        jaxpr(jk.make_jaxpr(lambda x, y: x * y)(floats(rng, 3), i)),
+        jaxpr(jk.make_jaxpr(lambda x: x / 2)(i)),
+    ]
+
+
+@program("04", "Shapes that do not go together are a TypeError while tracing, which names both.",
+         against=["wrong shapes are found when the program runs"])  # fmt: skip
+def wrong_shapes(jk, rng):
+    return raised(
+        jk.make_jaxpr(jk.numpy.add),
+        floats(rng, 3),
+        floats(rng, 4),
+        parts=["incompatible shapes", "(3,)", "(4,)"],
+    )
+
+
+@program(
+    "04",
+    "`if x > 0` is refused: there is no number yet. TracerBoolConversionError.",
+    against=["a tracer is true"],
+)
+def branch(jk, rng):
+    def f(x):
+        return x if x > 0 else -x
+
+    return raised(jk.make_jaxpr(f), 1.0)
+
+
+@program(
+    "04",
+    "So are `float(x)`, `int(x)` and `np.sin(x)`, each with an error of its own.",
+    against=["a tracer is true"],
+)
+def no_number(jk, rng):
+    uses = [float, int, lambda x: np.sin(np.asarray(x)), lambda x: range(x)]
+    return [raised(jk.make_jaxpr(lambda x, use=use: use(x)), 1) for use in uses]
+
+
+@program("04", "Types cost no memory: the program of a sum of arrays with 10^12 numbers is written at once.",
+         against=["types are found by computing"])  # fmt: skip
+def huge(jk, rng):
+    x = np.broadcast_to(np.float32(1), (3, 1))
+
+    def f(x):
+        big = x
+        for axes in ((1, 10_000), (10_000, 1, 1), (10_000, 1, 1, 1)):
+            big = big * np.broadcast_to(np.float32(2), axes)
+        return big
+
+    return result(jk, f, x[:1])
+
+
+@program(
+    "04",
+    "A tracer that was left behind is found out: UnexpectedTracerError.",
+    against=["old tracers are as good as new ones"],
+)
+def leak(jk, rng):
+    kept = []
+
+    def f(x):
+        kept.append(x)
+        return x
+
+    jk.make_jaxpr(f)(1.0)
+    return raised(jk.make_jaxpr(lambda x: x + kept[0]), 1.0)

@@ -1,0 +1,52 @@
+"""Wrong versions of rung 04, each with what its author believes: an edit of the solution up to this rung."""
+
+from jitkit.kata.ladder.wrong import edit
+
+edit(
+    'the result has the shape of the first operand',
+    'f32[3] + f32[2,3]: which shape?',
+    '                shape = np.broadcast_shapes(*shapes)',
+    '                np.broadcast_shapes(*shapes)',
+)
+edit(
+    "numpy's promotion is JAX's",
+    'int32 and float32 meet. What does numpy make of them, and what does JAX?',
+    '    dtype = functools.reduce(np.promote_types, strong) if strong else top[0].dtype',
+    "    dtype = functools.reduce(np.promote_types, [a.dtype for a in avals]) if strong else top[0].dtype\n    NARROW.pop(np.dtype('float64'), None)",
+)
+edit(
+    'weak types are ignored',
+    "2 is a Python number. Does it give way to an array's dtype?",
+    '        return Array(np.asarray(x, dtype), typed((), dtype, dtype is not BOOL))',
+    '        return Array(np.asarray(x, dtype), typed((), dtype))',
+)
+edit(
+    'a comparison has the type of its operands',
+    'Which dtype has `x < y`?',
+    'typed(shape, BOOL if is_question else dtypes[0], weak)',
+    'typed(shape, dtypes[0], weak)',
+)
+edit(
+    'wrong shapes are found when the program runs',
+    'f32[3] + f32[4]: when is it found out, and does the message name both?',
+    '            except ValueError:\n                raise TypeError(',
+    '            except ValueError:\n                continue\n                raise TypeError(',
+)
+edit(
+    'a tracer is true',
+    '`if x > 0` with a tracer: Python takes any object for true.',
+    'Tracer.__bool__ = refuse(',
+    'Tracer.never = refuse(',
+)
+edit(
+    'old tracers are as good as new ones',
+    'A tracer of the last trace turns up in this one. Whose variable is it?',
+    '            raise UnexpectedTracerError(',
+    '            return self.constants.setdefault(id(x), (Var(x.aval), x))[0]\n            raise UnexpectedTracerError(',
+)
+edit(
+    'types are found by computing',
+    'An array of 10^12 numbers: how long does its type take?',
+    '    if primitive in types:\n',
+    '    if primitive in types and max([a.size for a in avals]) < 2:\n',
+)

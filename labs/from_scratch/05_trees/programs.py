@@ -1,0 +1,103 @@
+"""Rung 05: trees of arrays."""
+
+import numpy as np
+from climbing import jaxpr, program, raised
+
+
+def floats(rng, *shape):
+    return rng.uniform(0.5, 2.0, shape).astype(np.float32)
+
+
+def tree(rng):
+    return {"w": [floats(rng, 2), (floats(rng, 3), None)], "b": floats(rng)}
+
+
+@program("05", "Leaves come in the order of sorted keys.", against=["the order of insertion counts"])
+def leaves(jk, rng):
+    return jk.tree_util.tree_leaves(tree(rng))
+
+
+@program(
+    "05",
+    "Flatten, then unflatten: the same tree, of the same types.",
+    against=["a list is as good as a tuple", "None is a leaf"],
+)
+def back(jk, rng):
+    leaves, treedef = jk.tree_util.tree_flatten(tree(rng))
+    return (
+        len(leaves),
+        jk.tree_util.tree_unflatten(treedef, leaves),
+        jk.tree_util.tree_unflatten(treedef, "abc"),
+    )
+
+
+@program("05", "A dict that was filled in another order has the same structure, and a list not that of a tuple.",
+         against=["the order of insertion counts", "a list is as good as a tuple"])  # fmt: skip
+def structures(jk, rng):
+    s = jk.tree_util.tree_structure
+    one, other = s({"a": 1, "b": 2}), s({"b": 2, "a": 1})
+    return [
+        one == other,
+        hash(one) == hash(other),
+        s([1, 2]) == s((1, 2)),
+        s({"a": 1}) == s({"c": 1}),
+        s([1, None]) == s([1, 2]),
+    ]
+
+
+@program("05", "`tree_map` keeps the structure, and takes several trees.")
+def mapped(jk, rng):
+    t = tree(rng)
+    return jk.tree_util.tree_map(lambda x, y: x + 2 * y, t, t)
+
+
+@program(
+    "05", "Trees that are not built alike are a ValueError.", against=["trees are zipped as far as they go"]
+)
+def unlike(jk, rng):
+    return raised(jk.tree_util.tree_map, lambda x, y: x, [1, 2, 3], [1, 2])
+
+
+@program("05", "Functions are traced with trees for arguments, and for results.")
+def traced(jk, rng):
+    def f(params, x):
+        return {"y": params["w"][0] * x, "z": [params["b"], None]}
+
+    return jaxpr(jk.make_jaxpr(f)(tree(rng), floats(rng, 2)))
+
+
+@program("05", "A function may change the containers that it is given; the caller's are as they were.")
+def copies(jk, rng):
+    mine = {"a": floats(rng, 2)}
+
+    def f(d):
+        d["b"] = d.pop("a") * 2.0
+        return d
+
+    closed = jk.make_jaxpr(f)(mine)
+    return sorted(mine), len(closed.jaxpr.outvars)
+
+
+@program(
+    "05",
+    "Only the exact type counts: an instance of a class derived from dict is a leaf.",
+    against=["whatever is like a dict is one"],
+)
+def exact(jk, rng):
+    class Config(dict):
+        pass
+
+    return len(jk.tree_util.tree_leaves([Config(a=1, b=2), {"a": 1, "b": 2}]))
+
+
+@program("05", "Users add containers of their own.")
+def registered(jk, rng):
+    class Pair:
+        def __init__(self, x, y):
+            self.x, self.y = x, y
+
+    jk.tree_util.register_pytree_node(
+        Pair, lambda p: ((p.x, p.y), "pair"), lambda data, children: Pair(*children)
+    )
+    t = jk.tree_util.tree_map(lambda x: x * 2, Pair(3, [4]))
+    return t.x, t.y

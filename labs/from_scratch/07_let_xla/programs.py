@@ -1,0 +1,87 @@
+"""Rung 07: `jit`, compiled and run by XLA."""
+
+import numpy as np
+from climbing import counted, program, raised
+
+
+def floats(rng, *shape):
+    return rng.uniform(0.5, 2.0, shape).astype(np.float32)
+
+
+@program(
+    "07",
+    "`jit(f)(x)` is `f(x)`, computed by one program of XLA.",
+    against=["numpy computes, in the place of XLA"],
+)
+def one(jk, rng):
+    f = jk.jit(lambda x, y: jk.numpy.sin(x) * y + jk.numpy.exp(-x) / (y + 1.0))
+    return counted(f, floats(rng, 4), floats(rng, 4), compiled=1, executed=1)
+
+
+@program("07", "Trees go in and come out.")
+def trees(jk, rng):
+    f = jk.jit(lambda p, x: {"y": p["w"] * x + p["b"], "z": (p["b"], None)})
+    return f({"b": floats(rng, 3), "w": floats(rng, 3)}, floats(rng, 3))
+
+
+@program("07", "Keywords are arguments like others.", against=["keywords are left out"])
+def keywords(jk, rng):
+    f = jk.jit(lambda x, *, scale, shift=1.0: x * scale - shift)
+    x = floats(rng, 3)
+    return f(x, scale=3.0), f(x, shift=floats(rng, 3), scale=2)
+
+
+@program("07", "Numbers, integers and truth values are arguments, too.")
+def scalars(jk, rng):
+    f = jk.jit(lambda x, n, b: (x * n, n + 1, jk.numpy.logical_not(b)))
+    return f(float(rng.uniform()), int(rng.integers(9)), True)
+
+
+@program("07", "What is closed over is compiled in, and stays as it was.")
+def closure(jk, rng):
+    c, x = floats(rng, 3), floats(rng, 3)
+    f = jk.jit(lambda x: x * jk.numpy.asarray(c))
+    first = f(x)
+    return first
+
+
+@program(
+    "07", "The result of one call is the argument of another.", against=["results do not stay on the machine"]
+)
+def chain(jk, rng):
+    f = jk.jit(lambda x: x * 1.5 + 0.25)
+    x = f(floats(rng, 3))
+    return f(f(x)), jk.numpy.sin(x), x + 1
+
+
+@program("07", "`jit` is a decorator, and keeps the function's name.")
+def decorator(jk, rng):
+    @jk.jit
+    def selu(x):
+        return jk.numpy.maximum(x, 0.1)
+
+    return selu.__name__, selu(floats(rng, 3))
+
+
+@program(
+    "07",
+    "An error in the function reaches the caller, and what comes after it works.",
+    against=["an error leaves the tracer at the door"],
+)
+def errors(jk, rng):
+    x = floats(rng, 3)
+
+    def broken(x):
+        raise KeyError("mine")
+
+    return raised(jk.jit(broken), x, parts=["mine"]), jk.jit(lambda x: x + 1)(x), jk.numpy.add(x, x)
+
+
+@program("07", "An `if` on a value is refused here as in `make_jaxpr`.")
+def refused(jk, rng):
+    return raised(jk.jit(lambda x: x if x > 0 else -x), 1.0)
+
+
+@program("07", "No arguments, no results.")
+def nothing(jk, rng):
+    return jk.jit(lambda: 2.5)(), jk.jit(lambda x: None)(floats(rng, 2))

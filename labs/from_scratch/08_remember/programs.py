@@ -1,0 +1,148 @@
+"""Rung 08: one trace a signature."""
+
+import gc
+import weakref
+
+import numpy as np
+from climbing import counted, program
+
+
+def floats(rng, *shape):
+    return rng.uniform(0.5, 2.0, shape).astype(np.float32)
+
+
+def tracing(jk, body=lambda x: x * 2.0):
+    """A jitted function, and the list of its traces."""
+    traces = []
+
+    def f(*args):
+        traces.append(1)
+        return body(*args)
+
+    return jk.jit(f), traces
+
+
+@program("08", "A second call with other numbers of the same type traces nothing and compiles nothing.",
+         against=["results right, traced at every call"])  # fmt: skip
+def once(jk, rng):
+    f, traces = tracing(jk)
+    f(floats(rng, 3))
+    again = counted(f, floats(rng, 3), compiled=0, executed=1)
+    return again, len(traces)
+
+
+@program(
+    "08",
+    "Each shape and each dtype has a program of its own.",
+    against=["the key is the shape", "the key is the function"],
+)
+def types(jk, rng):
+    f, traces = tracing(jk)
+    xs = [
+        floats(rng, 3),
+        floats(rng, 4),
+        floats(rng, 3, 1),
+        np.arange(3, dtype=np.int32),
+        np.arange(4, dtype=np.int32),
+    ]
+    return [f(x) for x in xs + xs], len(traces)
+
+
+@program(
+    "08",
+    "So has a weak type: 2.0 and np.float32(2.0) are not the same.",
+    against=["weak types are not in the key"],
+)
+def weak(jk, rng):
+    f, traces = tracing(jk, lambda x: x + np.ones(2, np.float16))
+    return [f(2.0), f(np.float32(2.0)), f(3.0)], len(traces)
+
+
+@program(
+    "08",
+    "The tree is in the key: a list is no tuple, and other keys are another call.",
+    against=["only leaves are in the key"],
+)
+def trees(jk, rng):
+    f, traces = tracing(
+        jk,
+        lambda t: [x * len(k) for k, x in t.items()] if isinstance(t, dict) else type(t)(x + 1.0 for x in t),
+    )
+    x = floats(rng, 2)
+    results = [f([x]), f((x,)), f({"a": x}), f({"bb": x})]
+    return results, len(traces)
+
+
+@program("08", "A dict that was filled in another order is the same call.")
+def order(jk, rng):
+    f, traces = tracing(jk, lambda d: d["a"] - d["b"])
+    x, y = floats(rng, 2), floats(rng, 2)
+    return f({"a": x, "b": y}), f({"b": x, "a": y}), len(traces)
+
+
+@program("08", "A value that the function closed over stays what it was when it was traced.")
+def frozen(jk, rng):
+    state = {"c": 2.0}
+    f = jk.jit(lambda x: x * state["c"])
+    x = floats(rng, 3)
+    first = f(x)
+    state["c"] = 9.0
+    return first, f(x), f(floats(rng, 4))
+
+
+@program(
+    "08", "`jit(f)` twice is one function: its programs are shared.", against=["each `jit(f)` begins anew"]
+)
+def shared(jk, rng):
+    traces = []
+
+    def f(x):
+        traces.append(1)
+        return x + 1.0
+
+    x = floats(rng, 3)
+    return [jk.jit(f)(x) for _ in range(3)], len(traces)
+
+
+@program("08", "A lambda that is made in a loop is traced each time: it is another function.")
+def lambdas(jk, rng):
+    traces, x = [], floats(rng, 3)
+    results = [jk.jit(lambda x, i=i: (traces.append(i), x * float(i))[1])(x) for i in range(3)]
+    return results, traces
+
+
+@program(
+    "08",
+    "And it is forgotten with its programs when nobody holds it any more.",
+    against=["functions are kept for ever"],
+)
+def forgotten(jk, rng):
+    def make():
+        def f(x):
+            return x * 3.0
+
+        return f
+
+    f = make()
+    y = jk.jit(f)(floats(rng, 2))
+    there = weakref.ref(f)
+    del f
+    gc.collect()
+    return y, there() is None
+
+
+@program("08", "A failed trace leaves nothing behind.")
+def failed(jk, rng):
+    fail = [True]
+
+    def f(x):
+        if fail[0]:
+            raise ValueError
+        return x + 1.0
+
+    g, x = jk.jit(f), floats(rng, 2)
+    try:
+        g(x)
+    except ValueError:
+        fail[0] = False
+    return g(x)

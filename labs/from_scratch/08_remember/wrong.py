@@ -1,0 +1,46 @@
+"""Wrong versions of rung 08, each with what its author believes: an edit of the solution up to this rung."""
+
+from jitkit.kata.ladder.wrong import edit
+
+edit(
+    'results right, traced at every call',
+    'How often is `f` called for two calls with arrays of one shape?',
+    '        if key not in self.known:\n',
+    '        if True:\n',
+)
+edit(
+    'the key is the shape',
+    'float32[3] and int32[3] have one shape. One program?',
+    '        key = (spec, avals)\n',
+    '        key = (spec, tuple([a.shape for a in avals]))\n        self.fast.clear()\n',
+)
+edit(
+    'the key is the function',
+    'Another shape needs another program.',
+    '        key = (spec, avals)\n',
+    '        key = spec\n        self.fast.clear()\n',
+)
+edit(
+    'weak types are not in the key',
+    '2.0 and np.float32(2.0): do they promote alike?',
+    '        key = (spec, avals)\n',
+    '        key = (spec, tuple([(a.shape, a.dtype) for a in avals]))\n        self.fast.clear()\n',
+)
+edit(
+    'only leaves are in the key',
+    '[x] and (x,) have the same leaves.',
+    '        key = (spec, avals)\n',
+    '        key = avals\n        self.fast.clear()\n',
+)
+edit(
+    'each `jit(f)` begins anew',
+    '`jit(f)(x)` in a loop: is `f` another function each time?',
+    '            self.known = memories.setdefault(f, {})\n',
+    '            self.known = {}\n',
+)
+edit(
+    'functions are kept for ever',
+    'Nobody holds the function any more. Who does?',
+    'memories = weakref.WeakKeyDictionary()',
+    'memories = {}',
+)

@@ -1,0 +1,114 @@
+"""Rung 09: static arguments."""
+
+import numpy as np
+from climbing import counted, program, raised
+
+
+def floats(rng, *shape):
+    return rng.uniform(0.5, 2.0, shape).astype(np.float32)
+
+
+def power(traces):
+    def f(x, n, *, flip=False):
+        traces.append((n, flip))
+        for _ in range(n):
+            x = x * 2.0
+        return -x if flip else x
+
+    return f
+
+
+@program(
+    "09", "A static argument is a Python value in the function.", against=["static arguments are traced, too"]
+)
+def by_number(jk, rng):
+    traces = []
+    f = jk.jit(power(traces), static_argnums=1)
+    return f(floats(rng, 3), 3), traces
+
+
+@program("09", "By name, and given by keyword.", against=["keywords are never static"])
+def by_name(jk, rng):
+    traces = []
+    f = jk.jit(power(traces), static_argnames=("n", "flip"))
+    x = floats(rng, 3)
+    return f(x, n=2, flip=True), f(x, n=2, flip=False), traces
+
+
+@program(
+    "09",
+    "A number says which name, and a name which number.",
+    against=["numbers and names have nothing to do with each other"],
+)
+def inferred(jk, rng):
+    traces = []
+    f, g = jk.jit(power(traces), static_argnums=1), jk.jit(power(traces), static_argnames=["n", "flip"])
+    x = floats(rng, 2)
+    return f(x, n=2), g(x, 1, flip=True), traces
+
+
+@program(
+    "09",
+    "Another value is another program; the same value is not.",
+    against=["static values are not in the key"],
+)
+def by_value(jk, rng):
+    traces = []
+    f, x = jk.jit(power(traces), static_argnums=(1,)), floats(rng, 3)
+    results = [f(x, n) for n in (1, 2, 1, 2)]
+    return results, len(traces), counted(f, x, 2, compiled=0, executed=1)
+
+
+@program(
+    "09",
+    "Equal is enough: hash and equality decide, not identity.",
+    against=["the same means the same object"],
+)
+def equality(jk, rng):
+    traces = []
+
+    def f(x, names):
+        traces.append(1)
+        return x * float(len(names[0]))
+
+    g, x, letters = jk.jit(f, static_argnums=1), floats(rng, 2), ["a", "b"]
+    return g(x, ("".join(letters),)), g(x, ("".join(letters),)), len(traces)
+
+
+@program(
+    "09",
+    "1, 1.0 and True are equal, and are not the same argument.",
+    against=["equal values are the same argument"],
+)
+def one(jk, rng):
+    f = jk.jit(lambda x, c: x * c if isinstance(c, int) else x + c, static_argnums=1)
+    x = floats(rng, 2)
+    return [f(x, 1), f(x, 1.0), f(x, True)]
+
+
+@program(
+    "09",
+    "A static argument that does not hash is a ValueError that says so.",
+    against=["what does not hash is turned into text"],
+)
+def unhashable(jk, rng):
+    f = jk.jit(lambda x, sizes: x * float(len(sizes)), static_argnums=1)
+    return raised(f, floats(rng, 2), [1, 2], parts=["static"])
+
+
+@program("09", "Functions are static arguments, too.")
+def functions(jk, rng):
+    f = jk.jit(lambda act, x: act(x), static_argnums=0)
+    x = floats(rng, 3)
+    return f(jk.numpy.sin, x), f(jk.numpy.exp, x)
+
+
+@program("09", "Negative numbers count from the end.")
+def negative(jk, rng):
+    traces = []
+
+    def f(x, n):
+        traces.append(n)
+        return x * float(n)
+
+    return jk.jit(f, static_argnums=-1)(floats(rng, 2), 3), traces

@@ -1,0 +1,149 @@
+"""Rung 10: sums, products, shapes."""
+
+import numpy as np
+from climbing import program, raised
+
+
+def floats(rng, *shape):
+    return rng.uniform(-2.0, 2.0, shape).astype(np.float32)
+
+
+def both(jk, f, *args):
+    """At once, and compiled."""
+    return f(*args), jk.jit(f)(*args)
+
+
+@program(
+    "10",
+    "Sums over all axes, one, several; axes counted from the end; axes that are kept.",
+    against=["a negative axis is no axis"],
+)
+def sums(jk, rng):
+    s = jk.numpy.sum
+    return both(
+        jk,
+        lambda x: [
+            s(x),
+            s(x, axis=0),
+            s(x, axis=-1),
+            s(x, axis=(0, 2)),
+            s(x, axis=1, keepdims=True),
+            x.sum(),
+        ],
+        floats(rng, 2, 3, 4),
+    )
+
+
+@program(
+    "10",
+    "The largest: of negative numbers it is negative, too.",
+    against=["every reduction begins with zero"],
+)
+def maxima(jk, rng):
+    m = jk.numpy.max
+    return both(
+        jk,
+        lambda x: [m(x), m(x, axis=1), m(x, axis=0, keepdims=True), x.max()],
+        -1.0 - abs(floats(rng, 3, 4)),
+    )
+
+
+@program("10", "Sums of integers are integers; a mean is a float; truth values are counted.")
+def kinds(jk, rng):
+    n, b = rng.integers(-9, 9, 5).astype(np.int32), rng.uniform(size=5) > 0.5
+    return both(jk, lambda n, b: [jk.numpy.sum(n), jk.numpy.mean(n), jk.numpy.sum(b), jk.numpy.max(n)], n, b)
+
+
+@program(
+    "10",
+    "`@`: of matrices, of matrix and vector, of vectors; batches of matrices.",
+    against=["the right matrix is transposed"],
+)
+def products(jk, rng):
+    a, b, v = floats(rng, 3, 4), floats(rng, 4, 2), floats(rng, 4)
+    many = floats(rng, 5, 3, 4), floats(rng, 5, 4, 2)
+    f = lambda a, b, v, m, n: [a @ b, a @ v, v @ b, v @ v, jk.numpy.matmul(m, n), jk.numpy.dot(a, b)]
+    return both(jk, f, *map(jk.numpy.asarray, (a, b, v, *many)))
+
+
+@program("10", "Matrices that do not go together are a TypeError while tracing.")
+def wrong_product(jk, rng):
+    return raised(jk.make_jaxpr(jk.numpy.matmul), floats(rng, 2, 3), floats(rng, 2, 3))
+
+
+@program("10", "Reshape, with -1 for what is left over; a wrong size is a TypeError.", against=["-1 is one"])
+def reshaped(jk, rng):
+    r = jk.numpy.reshape
+    x = floats(rng, 2, 6)
+    return both(
+        jk,
+        lambda x: [r(x, (3, 4)), r(x, (4, -1)), r(x, -1), x.reshape(12), x.reshape(1, 12)],
+        jk.numpy.asarray(x),
+    ), raised(r, x, (5, 5))
+
+
+@program(
+    "10",
+    "Transposed: all axes the other way round, or in the order that is said.",
+    against=["a transpose is a reshape"],
+)
+def transposed(jk, rng):
+    t = jk.numpy.transpose
+    return both(jk, lambda x: [t(x), t(x, (1, 2, 0)), x.T], jk.numpy.asarray(floats(rng, 2, 3, 4)))
+
+
+@program(
+    "10",
+    "`where` takes the second where the first holds, broadcasts, promotes.",
+    against=["`where` takes the first when false"],
+)
+def chosen(jk, rng):
+    w = jk.numpy.where
+    return both(
+        jk,
+        lambda x, y: [w(x > 0, x, y), w(x > 0, x, 0.0), w(x > y, 1, 2), w(x[0] > 0, x, -x)],
+        *map(jk.numpy.asarray, (floats(rng, 4), floats(rng, 4))),
+    )
+
+
+@program(
+    "10",
+    "Indices and slices, from the end, too; None makes an axis; ... stands for the rest.",
+    against=["-1 is before the beginning"],
+)
+def indexed(jk, rng):
+    f = lambda x: [x[1], x[-1], x[0, 2], x[:, 1:3], x[-2:, 0], x[None, 0], x[..., -1], x[1:1]]
+    return both(jk, f, jk.numpy.asarray(floats(rng, 3, 4)))
+
+
+@program(
+    "10",
+    "An index may be data: then it is moved to where something is.",
+    against=["a traced index is refused"],
+)
+def dynamic(jk, rng):
+    i = np.int32(rng.integers(0, 3))
+    return both(
+        jk, lambda x, i: [x[i], x[i, 1], x[-1 - i]], jk.numpy.asarray(floats(rng, 3, 2)), jk.numpy.asarray(i)
+    )
+
+
+@program("10", "Joining, making, broadcasting.")
+def made(jk, rng):
+    jnp = jk.numpy
+    f = lambda x: [
+        jnp.concatenate([x, x * 2, x], axis=1),
+        jnp.zeros((2, 3)) + x,
+        jnp.ones(3) * x,
+        jnp.arange(3) + x,
+        jnp.zeros_like(x),
+        jnp.full((2, 3), 7.0),
+        jnp.broadcast_to(x, (4, 2, 3)),
+    ]
+    return both(jk, f, jnp.asarray(floats(rng, 2, 3)))
+
+
+@program("10", "A layer: these together.")
+def layer(jk, rng):
+    f = lambda w, b, x: jk.numpy.maximum(x @ w + b, 0.0).sum(axis=0)
+    return both(jk, f, *map(jk.numpy.asarray, (floats(rng, 4, 3), floats(rng, 3), floats(rng, 5, 4))))

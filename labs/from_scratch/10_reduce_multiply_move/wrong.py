@@ -1,0 +1,52 @@
+"""Wrong versions of rung 10, each with what its author believes: an edit of the solution up to this rung."""
+
+from jitkit.kata.ladder.wrong import edit
+
+edit(
+    'a negative axis is no axis',
+    'axis=-1 is the last one.',
+    '    return tuple(sorted(i % ndim for i in axes))',
+    '    return tuple(sorted(max(i, 0) for i in axes))',
+)
+edit(
+    'every reduction begins with zero',
+    'The maximum of negative numbers.',
+    '"maximum", lowest)',
+    '"maximum", lambda dtype: 0)',
+)
+edit(
+    'the right matrix is transposed',
+    '(a @ b)[i, k] sums over which axis of b?',
+    '(batch[len(batch) - y.ndim + 2 :] + "ac")',
+    '(batch[len(batch) - y.ndim + 2 :] + "ca")',
+)
+edit(
+    '-1 is one',
+    'reshape(x, (4, -1)): how many are left over?',
+    '        shape[shape.index(-1)] = x.size // max(-math.prod(shape), 1)',
+    '        shape[shape.index(-1)] = 1',
+)
+edit(
+    'a transpose is a reshape',
+    'Where does the number at [0, 1] go?',
+    '    return x if permutation == tuple(range(x.ndim)) else transpose_p(asarray(x), permutation=permutation)',
+    '    return reshape(x, [x.shape[i] for i in permutation])',
+)
+edit(
+    '`where` takes the first when false',
+    'where(True, x, y) is x.',
+    '    return select_p(which if which.dtype == BOOL else which != 0, no, yes)',
+    '    return select_p(which if which.dtype == BOOL else which != 0, yes, no)',
+)
+edit(
+    '-1 is before the beginning',
+    'x[-1] is the last one.',
+    '            starts.append(where(i < 0, i + n, i) if isinstance(i, Tracer) else int(i) % n)',
+    '            starts.append(i if isinstance(i, Tracer) else int(i))',
+)
+edit(
+    'a traced index is refused',
+    'A corner may be data; only a size may not.',
+    '            i = asarray(i)\n',
+    '            i = asarray(i).__index__()\n',
+)

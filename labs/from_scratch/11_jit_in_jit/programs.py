@@ -1,0 +1,98 @@
+"""Rung 11: a call becomes an equation."""
+
+import numpy as np
+from climbing import counted, jaxpr, program, text
+
+
+def floats(rng, *shape):
+    return rng.uniform(0.5, 2.0, shape).astype(np.float32)
+
+
+@program(
+    "11",
+    "A jitted function that is traced is one equation, with its program in it.",
+    against=["the inner function is inlined"],
+)
+def equation(jk, rng):
+    g = jk.jit(lambda x: jk.numpy.sin(x) * 2.0)
+    return jaxpr(jk.make_jaxpr(lambda x: g(x) + 1.0)(floats(rng, 3)))
+
+
+@program("11", "It is traced once, however often it is called.", against=["each inner call is traced"])
+def once(jk, rng):
+    traces = []
+
+    @jk.jit
+    def g(x):
+        traces.append(1)
+        return x * x + 1.0
+
+    f = jk.jit(lambda x: g(g(g(x))))
+    return f(floats(rng, 3)), len(traces)
+
+
+@program(
+    "11",
+    "In the text it is one private function, called three times.",
+    against=["the text has the body at each call"],
+)
+def private(jk, rng):
+    g = jk.jit(lambda x: jk.numpy.sin(x) * x)
+    lowered = text(jk, lambda x: g(g(g(x))), floats(rng, 3))
+    return (
+        lowered,
+        lowered.text.count("func.func"),
+        lowered.text.count("stablehlo.sine"),
+        lowered.text.count("call @"),
+    )
+
+
+@program(
+    "11", "The inner function may close over what the outer one traces.", against=["nothing is closed over"]
+)
+def closure(jk, rng):
+    def f(x, y):
+        return jk.jit(lambda z: z * x + y)(y) - x
+
+    x, y = floats(rng, 3), floats(rng, 3)
+    return jk.jit(f)(x, y), jk.jit(f)(y, x)
+
+
+@program(
+    "11",
+    "What was closed over in one trace is not remembered in the next.",
+    against=["programs with tracers of others are kept"],
+)
+def not_stale(jk, rng):
+    seen = []
+
+    @jk.jit
+    def g(z):
+        return z * seen[-1]
+
+    def f(x):
+        seen.append(x)
+        return g(x)
+
+    x = floats(rng, 3)
+    return jk.jit(f)(x), jk.jit(lambda x: f(x + 1.0))(x)
+
+
+@program("11", "All of it is one program for XLA.")
+def one_program(jk, rng):
+    g = jk.jit(lambda x: x * 2.0)
+    return counted(jk.jit(lambda x: g(x) + g(x + 1.0)), floats(rng, 3), compiled=1, executed=1)
+
+
+@program("11", "Trees, static arguments, several results: inside as outside.")
+def trees(jk, rng):
+    g = jk.jit(lambda d, n: ({"s": d["a"] * float(n)}, d["b"]), static_argnums=1)
+    f = jk.jit(lambda d: (g(d, 2), g(d, 3)))
+    return f({"a": floats(rng, 2), "b": floats(rng)})
+
+
+@program("11", "A program with such an equation can be run again.")
+def run_again(jk, rng):
+    g = jk.jit(lambda x: jk.numpy.exp(x) - 1.0)
+    closed = jk.make_jaxpr(lambda x: (g(x), g(x * 2.0)))(floats(rng, 3))
+    return jk.core.eval_jaxpr(closed.jaxpr, closed.consts, floats(rng, 3))

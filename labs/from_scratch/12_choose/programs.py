@@ -1,0 +1,116 @@
+"""Rung 12: `cond` and `switch`."""
+
+import numpy as np
+from climbing import program, raised, text
+
+
+def floats(rng, *shape):
+    return rng.uniform(-2.0, 2.0, shape).astype(np.float32)
+
+
+@program("12", "Both sides, at once and compiled.", against=["the branches are the wrong way round"])
+def sides(jk, rng):
+    f = lambda p, x: jk.lax.cond(p, lambda x: x * 2.0, lambda x: -x, x)
+    x = floats(rng, 3)
+    return [g(p, x) for g in (f, jk.jit(f)) for p in (True, False)]
+
+
+@program(
+    "12",
+    "Decided by data, not while tracing: one trace serves both.",
+    against=["the decision is made while tracing"],
+)
+def by_data(jk, rng):
+    traces = []
+
+    def f(x):
+        traces.append(1)
+        return jk.lax.cond(x.sum() > 0, lambda x: x + 1.0, lambda x: x - 1.0, x)
+
+    g, x = jk.jit(f), abs(floats(rng, 3))
+    return g(x), g(-x), len(traces)
+
+
+@program("12", "Both branches are traced, once.", against=["only one branch is traced"])
+def traced(jk, rng):
+    order = []
+
+    def branch(name):
+        def f(x):
+            order.append(name)
+            return x
+
+        return f
+
+    jk.make_jaxpr(lambda x: jk.lax.cond(x > 0, branch("yes"), branch("no"), x))(1.0)
+    return sorted(order)
+
+
+@program("12", "And one runs: the text has a `case`, no `select`.", against=["both branches run"])
+def one_runs(jk, rng):
+    lowered = text(
+        jk,
+        lambda x: jk.lax.cond(x[0] > 0, lambda x: jk.numpy.sin(x), lambda x: jk.numpy.exp(x), x),
+        floats(rng, 3),
+    )
+    has_region = "stablehlo.case" in lowered.text or "stablehlo.if" in lowered.text
+    return lowered, has_region, "stablehlo.select" in lowered.text
+
+
+@program("12", "`switch` chooses among several, and takes the nearest where the index is out of range.",
+         against=["an index out of range takes the last", "an index out of range is an error"])  # fmt: skip
+def several(jk, rng):
+    f = lambda i, x: jk.lax.switch(i, [lambda x: x, lambda x: x * 2.0, lambda x: x * 3.0], x)
+    x, g = floats(rng, 2), jk.jit(f)
+    return [h(i, x) for h in (f, g) for i in (-5, 0, 1, 2, 9)]
+
+
+@program(
+    "12",
+    "Branches close over what is traced around them; each over something else.",
+    against=["branches close over nothing"],
+)
+def closures(jk, rng):
+    f = lambda x, y: jk.lax.cond(x[0] > 0, lambda: x * y, lambda: y - 1.0)
+    x, y = floats(rng, 3), floats(rng, 3)
+    return jk.jit(f)(x, y), jk.jit(f)(-x, y)
+
+
+@program("12", "Trees go in and come out.")
+def trees(jk, rng):
+    f = jk.jit(
+        lambda d: jk.lax.cond(
+            d["x"][0] > 0, lambda d: (d["x"], [d["n"]]), lambda d: (-d["x"], [d["n"] + 1]), d
+        )
+    )
+    return f({"x": floats(rng, 2), "n": int(rng.integers(9))})
+
+
+@program(
+    "12",
+    "Branches that return other types are a TypeError.",
+    against=["the first branch says what all return"],
+)
+def unlike(jk, rng):
+    x = floats(rng, 3)
+    return [
+        raised(jk.make_jaxpr(lambda x: jk.lax.cond(x[0] > 0, lambda x: x, lambda x: x > 0, x)), x),
+        raised(jk.make_jaxpr(lambda x: jk.lax.cond(x[0] > 0, lambda x: x, lambda x: (x, x), x)), x),
+    ]
+
+
+@program("12", "One decision, one truth value: an array of them is a TypeError.")
+def not_scalar(jk, rng):
+    return raised(
+        lambda x: jk.lax.cond(x > 0, lambda x: x, lambda x: -x, x), jk.numpy.asarray(floats(rng, 3))
+    )
+
+
+@program("12", "A choice within a choice.")
+def nested(jk, rng):
+    f = jk.jit(
+        lambda x: jk.lax.cond(
+            x > 0, lambda x: jk.lax.cond(x > 1, lambda x: x, lambda x: x * x, x), lambda x: -x, x
+        )
+    )
+    return [f(float(c)) for c in floats(rng, 6)]

@@ -1,0 +1,96 @@
+"""Rung 13: `while_loop`."""
+
+import numpy as np
+from climbing import counted, program, raised
+
+
+def floats(rng, *shape):
+    return rng.uniform(0.5, 2.0, shape).astype(np.float32)
+
+
+@program(
+    "13", "As many turns as the data want, at once and compiled.", against=["the test is made after the turn"]
+)
+def turns(jk, rng):
+    f = lambda x: jk.lax.while_loop(lambda x: x < 100.0, lambda x: x * 2.0, x)
+    return [g(c) for g in (f, jk.jit(f)) for c in (float(rng.uniform(1, 9)), 200.0)]
+
+
+@program("13", "One trace, however many turns.", against=["the loop is unrolled while tracing"])
+def one_trace(jk, rng):
+    traces = []
+
+    def body(c):
+        traces.append(1)
+        return c[0] + 1, c[1] * 1.5
+
+    f = jk.jit(lambda n, x: jk.lax.while_loop(lambda c: c[0] < n, body, (0, x)))
+    x = floats(rng, 2)
+    return f(3, x), f(50, x * 0.001), len(traces) <= 2
+
+
+@program("13", "It is one program, run once.")
+def one_program(jk, rng):
+    f = jk.jit(lambda x: jk.lax.while_loop(lambda x: x.sum() < 50.0, lambda x: x * x + 1.0, x))
+    return counted(f, floats(rng, 3), compiled=1, executed=1)
+
+
+@program("13", "The carry is a tree.")
+def trees(jk, rng):
+    f = jk.jit(
+        lambda d: jk.lax.while_loop(
+            lambda d: d["n"] > 0, lambda d: {"n": d["n"] - 1, "x": [d["x"][0] * 2.0]}, d
+        )
+    )
+    return f({"n": int(rng.integers(1, 6)), "x": [floats(rng, 2)]})
+
+
+@program("13", "Test and body close over what is traced around them.", against=["loops close over nothing"])
+def closures(jk, rng):
+    f = jk.jit(lambda x, y, n: jk.lax.while_loop(lambda c: c[1] < n, lambda c: (c[0] + y, c[1] + 1), (x, 0)))
+    return f(floats(rng, 3), floats(rng, 3), int(rng.integers(1, 9)))
+
+
+@program(
+    "13",
+    "A number that goes in weak and comes out strong is strong.",
+    against=["the carry has the type that it came with"],
+)
+def fixed_point(jk, rng):
+    x = floats(rng)
+    f = lambda x: jk.lax.while_loop(lambda c: c < 10.0, lambda c: c * 2.0 + x, 0.0)
+    aval = jk.make_jaxpr(f)(x).jaxpr.outvars[0].aval
+    return f(x), jk.jit(f)(x), bool(aval.weak_type)
+
+
+@program(
+    "13",
+    "A carry that changes its type is a TypeError.",
+    against=["the carry has the type that it came with"],
+)
+def changing(jk, rng):
+    loops = [lambda x: x > 0, lambda x: (x, x), lambda x: jk.numpy.concatenate([x, x])]
+    return [
+        raised(jk.make_jaxpr(lambda x, b=b: jk.lax.while_loop(lambda x: True, b, x)), floats(rng, 3))
+        for b in loops
+    ]
+
+
+@program(
+    "13",
+    "So is a test that is no single truth value.",
+    against=["the test is whatever Python takes for true"],
+)
+def test_type(jk, rng):
+    return [
+        raised(jk.make_jaxpr(lambda x, t=t: jk.lax.while_loop(t, lambda x: x, x)), floats(rng, 3))
+        for t in (lambda x: x > 0, lambda x: x[0])
+    ]
+
+
+@program("13", "A loop in a loop.")
+def nested(jk, rng):
+    def inner(x):
+        return jk.lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] + x), (0, x))[1]
+
+    return jk.jit(lambda x: jk.lax.while_loop(lambda x: x.sum() < 40.0, inner, x))(floats(rng, 2))

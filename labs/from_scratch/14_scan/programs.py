@@ -1,0 +1,128 @@
+"""Rung 14: `scan` and `fori_loop`."""
+
+import numpy as np
+from climbing import counted, jaxpr, program, raised
+
+
+def floats(rng, *shape):
+    return rng.uniform(-1.0, 1.0, shape).astype(np.float32)
+
+
+@program(
+    "14",
+    "A carry from row to row, and a row of results each turn.",
+    against=["results are stacked in the wrong order", "the carry is the first"],
+)
+def sums(jk, rng):
+    f = lambda x: jk.lax.scan(lambda c, r: (c + r, c * r), 0.0, x)
+    x = floats(rng, 5)
+    return f(x), jk.jit(f)(x)
+
+
+@program("14", "Rows of matrices, trees of rows, trees of results.")
+def trees(jk, rng):
+    def f(init, xs):
+        return jk.lax.scan(lambda c, x: ({"s": c["s"] @ x["m"]}, (c["s"], [x["v"].sum()])), init, xs)
+
+    args = {"s": floats(rng, 2)}, {"m": floats(rng, 4, 2, 2), "v": floats(rng, 4, 3)}
+    return f(*args), jk.jit(f)(*args)
+
+
+@program(
+    "14",
+    "Backward: the last row first, and results where their rows are.",
+    against=["reversed results lie in the order of computation"],
+)
+def backward(jk, rng):
+    f = lambda x: jk.lax.scan(lambda c, r: (c * 0.5 + r, c), 1.0, x, reverse=True)
+    x = floats(rng, 4)
+    return f(x), jk.jit(f)(x)
+
+
+@program("14", "Without rows, with a length.")
+def length(jk, rng):
+    f = lambda x: jk.lax.scan(lambda c, _: (c * 2.0, c), x, None, length=4)
+    return f(floats(rng, 2)), jk.jit(f)(floats(rng, 2))
+
+
+@program(
+    "14", "The body is in the program once, for a thousand rows as for two.", against=["the loop is unrolled"]
+)
+def flat(jk, rng):
+    traces = []
+
+    def body(c, r):
+        traces.append(1)
+        return jk.numpy.sin(c) + r, c
+
+    closed = jk.make_jaxpr(lambda x: jk.lax.scan(body, 0.0, x))(floats(rng, 1000))
+    return len(closed.jaxpr.eqns), len(traces) <= 2
+
+
+@program("14", "It is one program, run once.")
+def one_program(jk, rng):
+    f = jk.jit(lambda x: jk.lax.scan(lambda c, r: (c + r, c), 0.0, x))
+    return counted(f, floats(rng, 50), compiled=1, executed=1)
+
+
+@program("14", "The body closes over what is traced around it.", against=["loops close over nothing"])
+def closures(jk, rng):
+    f = jk.jit(lambda w, xs: jk.lax.scan(lambda h, x: (jk.numpy.tanh(w @ h + x), h.sum()), xs[0], xs))
+    return f(floats(rng, 3, 3), floats(rng, 4, 3))
+
+
+@program(
+    "14",
+    "Rows of different numbers, a carry that changes, no length at all: errors.",
+    against=["the shortest of the rows decides"],
+)
+def wrong(jk, rng):
+    x, y = floats(rng, 3), floats(rng, 4)
+    scan = jk.lax.scan
+    return [
+        raised(lambda: scan(lambda c, r: (c, r[0]), 0.0, (x, y))),
+        raised(lambda: scan(lambda c, r: (c > 0, r), np.float32(0), x)),
+        raised(lambda: scan(lambda c, r: (c, r), 0.0)),
+    ]
+
+
+@program(
+    "14",
+    "`fori_loop` with bounds that Python knows is a scan; with others it is a while.",
+    against=["fori_loop counts from one"],
+)
+def fori(jk, rng):
+    f = lambda x, n: (
+        jk.lax.fori_loop(2, 6, lambda i, c: c + i * x, x),
+        jk.lax.fori_loop(0, n, lambda i, c: c * 2.0, x),
+    )
+    x, n = floats(rng, 2), int(rng.integers(1, 6))
+    names = [
+        [e.primitive.name for e in jk.make_jaxpr(f)(x, n).jaxpr.eqns].count(p) for p in ("scan", "while")
+    ]
+    return f(x, n), jk.jit(f)(x, n), names
+
+
+@program("14", "No turn at all leaves the carry.")
+def none(jk, rng):
+    x = floats(rng, 2)
+    return jk.jit(lambda x: jk.lax.fori_loop(3, 3, lambda i, c: c * 2.0, x))(x), jk.jit(
+        lambda c, x: jk.lax.scan(lambda c, r: (c, r), c, x)
+    )(1.5, np.zeros((0, 2), np.float32))
+
+
+@program("14", "A scan in a scan, a choice in a scan.")
+def nested(jk, rng):
+    def row(c, r):
+        inner, _ = jk.lax.scan(lambda a, b: (a + b, None), c, r)
+        return jk.lax.cond(inner > 0, lambda v: v * 0.5, lambda v: -v, inner), inner
+
+    return jk.jit(lambda x: jk.lax.scan(row, 0.0, x))(floats(rng, 4, 3))
+
+
+@program("14", "A running sum's program has one equation.")
+def written(jk, rng):
+    closed = jk.make_jaxpr(lambda x: jk.lax.scan(lambda c, r: (c + r, c), np.float32(0), x)[1])(
+        floats(rng, 3)
+    )
+    return [e.primitive.name for e in closed.jaxpr.eqns], jaxpr(closed.jaxpr.eqns[-1].params["jaxpr"])

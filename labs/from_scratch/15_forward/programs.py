@@ -1,0 +1,130 @@
+"""Rung 15: `jvp`."""
+
+import numpy as np
+from climbing import jaxpr, program, raised
+
+
+def floats(rng, *shape):
+    return rng.uniform(0.3, 1.5, shape).astype(np.float32)
+
+
+def moved(jk, f, x, t):
+    return jk.jvp(f, (x,), (t,))
+
+
+@program("15", "Each function has its derivative.", against=["the derivative of cos is sin"])
+def unary(jk, rng):
+    jnp, x, t = jk.numpy, floats(rng, 3), floats(rng, 3)
+    fs = [
+        jnp.sin,
+        jnp.cos,
+        jnp.tanh,
+        jnp.exp,
+        jnp.log,
+        jnp.sqrt,
+        jnp.negative,
+        jnp.abs,
+        lambda x: x**3,
+        lambda x: x**2.5,
+    ]
+    return [moved(jk, f, x, t) for f in fs]
+
+
+@program("15", "With two operands, both move.", against=["only the first operand moves"])
+def binary(jk, rng):
+    jnp, xs, ts = jk.numpy, (floats(rng, 3), floats(rng, 3)), (floats(rng, 3), floats(rng, 3))
+    fs = [jnp.add, jnp.subtract, jnp.multiply, jnp.divide, jnp.maximum, jnp.minimum, jnp.power]
+    return [jk.jvp(f, xs, ts) for f in fs]
+
+
+@program("15", "The chain rule comes by itself; broadcasting, too.")
+def chain(jk, rng):
+    jnp = jk.numpy
+    return moved(jk, lambda x: jnp.sin(jnp.exp(x) * x[:, None]) / (x + 2.0), floats(rng, 3), floats(rng, 3))
+
+
+@program("15", "What does not depend on the argument does not move.", against=["constants move"])
+def constant(jk, rng):
+    x = floats(rng, 3)
+    return moved(jk, lambda x: (x * 0 + 1.0, jk.numpy.ones(2)), x, x), moved(jk, lambda x: x > 1, x, x)[0]
+
+
+@program(
+    "15",
+    "Sums, maxima, products, shapes, choices, windows.",
+    against=["a maximum moves as all of its operands do"],
+)
+def movers(jk, rng):
+    jnp = jk.numpy
+    w = jnp.asarray(floats(rng, 3, 3))
+    fs = [
+        lambda x: jnp.sum(x * x, axis=0), lambda x: jnp.max(x, axis=1), lambda x: x @ w @ x.T, lambda x: x.reshape(-1) * 2.0,
+        lambda x: jnp.transpose(x) * x, lambda x: jnp.where(x > 0.8, x * x, x), lambda x: x[1:, ::1] * x[0],
+        lambda x: jnp.concatenate([x, x * x]),
+    ]  # fmt: skip
+    return [moved(jk, f, floats(rng, 3, 3), floats(rng, 3, 3)) for f in fs]
+
+
+@program("15", "Trees, and several arguments.")
+def trees(jk, rng):
+    f = lambda p, x: {"y": p["w"] * x, "n": (p["b"],)}
+    p, t = ({"w": floats(rng, 2), "b": floats(rng)} for _ in range(2))
+    return jk.jvp(f, (p, floats(rng, 2)), (t, floats(rng, 2)))
+
+
+@program(
+    "15",
+    "A derivative within a derivative keeps its tangents apart.",
+    against=["tangents of two derivatives are mixed up"],
+)
+def perturbation(jk, rng):
+    def derivative(f):
+        return lambda x: jk.jvp(f, (x,), (1.0,))[1]
+
+    x = float(rng.uniform(1, 2))
+    return derivative(lambda x: x * derivative(lambda y: x + y)(1.0))(x), derivative(
+        derivative(jk.numpy.sin)
+    )(x)
+
+
+@program("15", "Of a jitted function, and within one.")
+def jitted(jk, rng):
+    g = jk.jit(lambda x: jk.numpy.sin(x) * x)
+    x, t = floats(rng, 3), floats(rng, 3)
+    return moved(jk, lambda x: g(x) + g(2.0 * x), x, t), jk.jit(lambda x, t: jk.jvp(g, (x,), (t,)))(x, t)
+
+
+@program("15", "Of a choice: one side's.")
+def choice(jk, rng):
+    f = lambda x: jk.lax.cond(x[0] > 1.0, lambda x: x * x, lambda x: jk.numpy.exp(x) * x[0], x)
+    x = floats(rng, 3)
+    return [moved(jk, f, y, x) for y in (x, x + 2.0)]
+
+
+@program(
+    "15",
+    "Of loops: the tangent goes round with the carry.",
+    against=["a loop's tangent is that of its first turn"],
+)
+def loops(jk, rng):
+    x, t = floats(rng, 3), floats(rng, 3)
+    fs = [
+        lambda x: jk.lax.while_loop(lambda c: c[1] < 4, lambda c: (jk.numpy.sin(c[0]) * x, c[1] + 1), (x, 0))[
+            0
+        ],
+        lambda x: jk.lax.scan(lambda c, r: (c * r + x[0], c), 1.0, x),
+        lambda x: jk.lax.fori_loop(0, 3, lambda i, c: c * x + i, x),
+    ]
+    return [moved(jk, f, x, t) for f in fs], jk.jit(lambda x, t: moved(jk, fs[1], x, t))(x, t)
+
+
+@program("15", "Written down, it is a program like any other.")
+def written(jk, rng):
+    return jaxpr(
+        jk.make_jaxpr(lambda x, t: jk.jvp(jk.numpy.negative, (x,), (t,)))(floats(rng, 3), floats(rng, 3))
+    )
+
+
+@program("15", "Primals and tangents that are not built alike are a TypeError.")
+def unlike(jk, rng):
+    return raised(jk.jvp, jk.numpy.sin, (1.0,), (1.0, 2.0))

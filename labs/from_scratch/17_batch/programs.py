@@ -1,0 +1,147 @@
+"""Rung 17: `vmap`."""
+
+import numpy as np
+from climbing import jaxpr, program, raised
+
+
+def floats(rng, *shape):
+    return rng.uniform(-1.5, 1.5, shape).astype(np.float32)
+
+
+@program("17", "A function of one example, for all.")
+def simple(jk, rng):
+    f = lambda x: jk.numpy.sin(x) * x.sum() + jk.numpy.max(x)
+    return jk.vmap(f)(floats(rng, 4, 3)), jk.jit(jk.vmap(f))(floats(rng, 4, 3))
+
+
+@program(
+    "17",
+    "Not in a loop: the program has as many equations as for one, whatever the size.",
+    against=["the batch is a loop of Python"],
+)
+def no_loop(jk, rng):
+    f = lambda x: jk.numpy.sin(x) * 2.0
+    return [jaxpr(jk.make_jaxpr(jk.vmap(f))(floats(rng, n, 3))) for n in (2, 50)]
+
+
+@program(
+    "17",
+    "Along any axis, in and out; None is the same for all.",
+    against=["the batch is always the first axis", "None is axis 0"],
+)
+def axes(jk, rng):
+    w, x = floats(rng, 3, 4), floats(rng, 3)
+    f = lambda a, b: a * b
+    return [jk.vmap(f, in_axes=(1, None), out_axes=o)(w, x) for o in (0, 1)], jk.vmap(f, in_axes=(None, 0))(
+        x, floats(rng, 5, 3)
+    )
+
+
+@program(
+    "17", "Broadcasting within an example stays within it.", against=["the batch takes part in broadcasting"]
+)
+def ranks(jk, rng):
+    f = lambda x, y: x + y
+    return jk.vmap(f)(floats(rng, 3, 3), floats(rng, 3)), jk.vmap(f, in_axes=(0, None))(
+        floats(rng, 3), floats(rng, 2, 3)
+    )
+
+
+@program(
+    "17",
+    "Products: either side, both sides, matrices and vectors.",
+    against=["`@` of two batches multiplies all with all"],
+)
+def products(jk, rng):
+    w, many, xs = floats(rng, 3, 4), floats(rng, 5, 3, 4), floats(rng, 5, 4)
+    dot = lambda a, b: jk.numpy.asarray(a) @ jk.numpy.asarray(b)
+    return [
+        jk.vmap(dot, in_axes=(None, 0))(w, xs),
+        jk.vmap(dot)(many, xs),
+        jk.vmap(dot, in_axes=(0, None))(xs, w.T),
+        jk.vmap(dot)(xs, xs),
+    ]
+
+
+@program("17", "Reductions, shapes, windows, joints, choices.", against=["axes are counted with the batch"])
+def movers(jk, rng):
+    jnp = jk.numpy
+    f = lambda x: [
+        x.sum(axis=0),
+        jnp.max(x, axis=-1),
+        x.T,
+        x.reshape(-1),
+        x[1],
+        x[:, 1:],
+        jnp.concatenate([x, x * 2.0], axis=1),
+        jnp.where(x > 0, x, 0.0),
+        jnp.zeros(2),
+        jnp.mean(x),
+    ]
+    return jk.vmap(f)(floats(rng, 4, 2, 3))
+
+
+@program("17", "Trees of arguments, trees of axes.")
+def trees(jk, rng):
+    f = lambda p, x: {"y": p["w"] @ x + p["b"]}
+    p = {"w": floats(rng, 2, 3), "b": floats(rng, 4, 2)}
+    return jk.vmap(f, in_axes=({"w": None, "b": 0}, 0))(p, floats(rng, 4, 3))
+
+
+@program(
+    "17",
+    "`cond` with a decision for each example computes both sides, and each takes its own.",
+    against=["the first example decides for all"],
+)
+def decisions(jk, rng):
+    f = lambda x: jk.lax.cond(x > 0, lambda x: x * 2.0, lambda x: -x, x)
+    g = lambda p, x: jk.lax.cond(p, lambda x: x * 2.0, lambda x: -x, x)
+    return jk.vmap(f)(floats(rng, 6)), jk.jit(jk.vmap(g, in_axes=(None, 0)))(True, floats(rng, 3))
+
+
+@program(
+    "17",
+    "`while_loop` goes on as long as one example wants; those that are done stay.",
+    against=["examples that are done go on"],
+)
+def loops(jk, rng):
+    f = lambda x: jk.lax.while_loop(lambda c: c < 50.0, lambda c: c * 2.0 + 1.0, x)
+    return jk.jit(jk.vmap(f))(np.array([1.0, 60.0, 7.0, 30.0], np.float32) + floats(rng, 4))
+
+
+@program("17", "`scan` and `fori_loop`, rows and carries batched or not.")
+def scans(jk, rng):
+    f = lambda c, xs: jk.lax.scan(lambda c, x: (c + x * c, c), c, xs)
+    return [
+        jk.vmap(f, in_axes=a)(c, x)
+        for a, c, x in (
+            (0, floats(rng, 4), floats(rng, 4, 3)),
+            ((None, 0), 1.0, floats(rng, 4, 3)),
+            ((0, None), floats(rng, 4), floats(rng, 3)),
+        )
+    ]
+
+
+@program("17", "An index for each example.")
+def indices(jk, rng):
+    x = jk.numpy.asarray(floats(rng, 5, 2))
+    return jk.vmap(lambda i: x[i])(rng.integers(0, 5, 3).astype(np.int32))
+
+
+@program(
+    "17",
+    "Of derivatives, and derivatives of it; a batch in a batch.",
+    against=["batches within batches are one batch"],
+)
+def composed(jk, rng):
+    f = lambda x: (jk.numpy.sin(x) * x[0]).sum()
+    x = floats(rng, 4, 3)
+    outer = jk.vmap(jk.vmap(lambda a, b: a * b, in_axes=(None, 0)), in_axes=(0, None))
+    return jk.vmap(jk.grad(f))(x), jk.grad(lambda x: (jk.vmap(f)(x) ** 2).sum())(x), outer(x[:, 0], x[:, 1])
+
+
+@program("17", "Batches of different sizes, or none: ValueErrors.", against=["the smallest batch decides"])
+def wrong(jk, rng):
+    return raised(jk.vmap(lambda x, y: x), floats(rng, 3), floats(rng, 4)), raised(
+        jk.vmap(lambda x: x, in_axes=None), floats(rng, 3)
+    )

@@ -1,0 +1,152 @@
+"""Rung 18: programs as people write them."""
+
+import itertools
+
+import numpy as np
+from climbing import counted, program
+
+
+def floats(rng, *shape):
+    return rng.normal(0.0, 0.7, shape).astype(np.float32)
+
+
+def network(rng, *sizes):
+    return [
+        {"w": floats(rng, a, b) / np.float32(a) ** 0.5, "b": np.zeros(b, np.float32)}
+        for a, b in itertools.pairwise(sizes)
+    ]
+
+
+def forward(jk, params, x):
+    for layer in params[:-1]:
+        x = jk.nn.relu(x @ layer["w"] + layer["b"])
+    return x @ params[-1]["w"] + params[-1]["b"]
+
+
+@program("18", "Activations.", against=["selu is relu"])
+def activations(jk, rng):
+    x = floats(rng, 6)
+    return [
+        getattr(jk.nn, name)(jk.numpy.asarray(x))
+        for name in ("relu", "sigmoid", "silu", "softplus", "selu", "softmax", "log_softmax")
+    ]
+
+
+@program("18", "`softmax` of large numbers is no nan.", against=["exp first, then divide"])
+def large(jk, rng):
+    x = jk.numpy.asarray(floats(rng, 3, 4) * 300.0)
+    return jk.nn.softmax(x), jk.nn.log_softmax(x, axis=0)
+
+
+@program("18", "Variance, deviation, stacks, grids.", against=["the variance divides by n - 1"])
+def words(jk, rng):
+    jnp, x = jk.numpy, jk.numpy.asarray(floats(rng, 3, 4))
+    return [
+        jnp.var(x),
+        jnp.std(x, axis=0),
+        jnp.stack([x, x]),
+        jnp.linspace(0.0, 1.0, 5),
+        jnp.clip(x, -0.5, 0.5),
+        jnp.square(x),
+        jnp.outer(x[0], x[1]),
+        jnp.expand_dims(x, 0),
+        jnp.ravel(x),
+    ]
+
+
+@program("18", "SELU, the program that every introduction to `jit` begins with: compiled once, run once.")
+def selu(jk, rng):
+    jnp = jk.numpy
+
+    @jk.jit
+    def f(x, alpha=1.67, lambda_=1.05):
+        return lambda_ * jnp.where(x > 0, x, alpha * jnp.exp(x) - alpha)
+
+    f(floats(rng, 100))
+    return counted(f, floats(rng, 100), compiled=0, executed=1)
+
+
+@program("18", "`jit(vmap(grad(loss)))`: a derivative for each example, in one program.")
+def per_example(jk, rng):
+    params, xs, ys = network(rng, 3, 4, 1), floats(rng, 5, 3), floats(rng, 5, 1)
+    loss = lambda p, x, y: ((forward(jk, p, x) - y) ** 2).sum()
+    return counted(
+        jk.jit(jk.vmap(jk.grad(loss), in_axes=(None, 0, 0))), params, xs, ys, compiled=1, executed=1
+    )
+
+
+@program(
+    "18",
+    "A network learns: fifty steps, one program, the same losses.",
+    against=["each step is compiled anew"],
+    tolerance=1e-3,
+)
+def training(jk, rng):
+    params, xs = network(rng, 2, 8, 1), floats(rng, 32, 2)
+    ys = np.sin(xs.sum(axis=1, keepdims=True))
+    traces = []
+
+    @jk.jit
+    def step(params, xs, ys):
+        traces.append(1)
+        loss, grads = jk.value_and_grad(lambda p: jk.numpy.mean((forward(jk, p, xs) - ys) ** 2))(params)
+        return loss, jk.tree_util.tree_map(lambda p, g: p - 0.1 * g, params, grads)
+
+    losses = []
+    for _ in range(50):
+        loss, params = step(params, xs, ys)
+        losses.append(float(loss))
+    return losses[::10], len(traces)
+
+
+@program("18", "The whole training within one program: a scan over the steps.", tolerance=1e-3)
+def training_in_scan(jk, rng):
+    params, xs = network(rng, 2, 5, 1), jk.numpy.asarray(floats(rng, 16, 2))
+    ys = jk.numpy.sum(xs, axis=1, keepdims=True)
+
+    def step(p, _):
+        loss, g = jk.value_and_grad(lambda p: jk.numpy.mean((forward(jk, p, xs) - ys) ** 2))(p)
+        return jk.tree_util.tree_map(lambda p, g: p - 0.1 * g, p, g), loss
+
+    return jk.jit(lambda p: jk.lax.scan(step, p, None, length=20)[1])(params)
+
+
+@program("18", "A classifier: labels, log-softmax, accuracy.")
+def classifier(jk, rng):
+    params, xs = network(rng, 4, 6, 3), floats(rng, 7, 4)
+    labels = rng.integers(0, 3, 7).astype(np.int32)
+
+    @jk.jit
+    def loss(p, xs, labels):
+        return -jk.numpy.mean(
+            jk.numpy.sum(jk.nn.one_hot(labels, 3) * jk.nn.log_softmax(forward(jk, p, xs)), axis=1)
+        )
+
+    return jk.value_and_grad(loss)(params, xs, labels)
+
+
+@program(
+    "18", "Newton's method: second derivatives in a loop.", against=["the hessian is the gradient squared"]
+)
+def newton(jk, rng):
+    f = lambda x: (x - 2.0) ** 4 + jk.numpy.sin(x)
+    step = lambda i, x: x - jk.grad(f)(x) / jk.grad(jk.grad(f))(x)
+    h = jk.hessian(lambda x: jk.numpy.sum(jk.numpy.sin(x) * x[0]))(floats(rng, 3))
+    return jk.jit(lambda x: jk.lax.fori_loop(0, 5, step, x))(4.0 + float(rng.uniform())), h
+
+
+@program("18", "A recurrent network, batched, and its derivative.", tolerance=1e-4)
+def recurrent(jk, rng):
+    def loss(w, xs):
+        h, _ = jk.lax.scan(lambda h, x: (jk.numpy.tanh(h @ w + x), None), jk.numpy.zeros(3), xs)
+        return (h * h).sum()
+
+    total = lambda w, batch: jk.vmap(loss, in_axes=(None, 0))(w, batch).sum()
+    return jk.jit(jk.value_and_grad(total))(floats(rng, 3, 3), floats(rng, 4, 6, 3))
+
+
+@program("18", "Jacobians, forward and backward.")
+def jacobians(jk, rng):
+    f = lambda x: jk.numpy.sin(x) * x[0]
+    x = floats(rng, 3)
+    return jk.jacfwd(f)(x), jk.jacrev(f)(x)

@@ -1,0 +1,34 @@
+"""Wrong versions of rung 18, each with what its author believes: an edit of the solution up to this rung."""
+
+from jitkit.kata.ladder.wrong import edit
+
+edit(
+    'selu is relu',
+    'SELU is not zero for negative numbers.',
+    '1.0507009873554805 * where(x > 0, x, 1.6732632423543772 * numpy.expm1(numpy.minimum(x, 0)))',
+    'numpy.maximum(x, 0)',
+)
+edit(
+    'exp first, then divide',
+    'exp(1000) is infinite.',
+    '    largest = numpy.max(x, axis, keepdims=True)\n',
+    '    largest = 0.0\n',
+)
+edit(
+    'the variance divides by n - 1',
+    'By how many does JAX divide?',
+    '    return numpy.mean(numpy.square(x - numpy.mean(x, axis, keepdims=True)), axis)',
+    '    square = numpy.square(x - numpy.mean(x, axis, keepdims=True))\n    return numpy.sum(square, axis) / (square.size / numpy.sum(square, axis).size - 1)',
+)
+edit(
+    'each step is compiled anew',
+    'Fifty steps with arrays of the same types.',
+    '            self.known[key] = closed, out_tree\n',
+    '            return closed, out_tree\n',
+)
+edit(
+    'the hessian is the gradient squared',
+    'The derivative of the gradient.',
+    'hessian = lambda f: jacfwd(grad(f))',
+    'hessian = lambda f: lambda x: numpy.outer(grad(f)(x), grad(f)(x))',
+)

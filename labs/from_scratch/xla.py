@@ -1,0 +1,82 @@
+"""The machine. This file is given: StableHLO text goes in, an executable comes out; numpy arrays become buffers, and back.
+
+    program = xla.compile(text)              # text of a module with a function @main
+    buffers = program([xla.put(x), ...])     # runs it: a list of buffers in, a list of buffers out
+    numpy.asarray(buffers[0])                # a buffer's numbers
+
+An executable looks at the sizes of its arguments in bytes, and at nothing else: what you hand it must have the shapes and
+dtypes that the text says, or numbers come out that mean nothing. `compiled` and `executed` count what was asked of the machine.
+"""
+
+import functools
+import importlib
+import os
+import re
+import sys
+
+import numpy as np
+
+compiled = executed = 0
+
+
+class Type:
+    """What jaxlib wants to know of an array."""
+
+    weak_type = False
+
+    def __init__(self, shape, dtype):
+        self.shape, self.dtype, self.ndim = tuple(shape), np.dtype(dtype), len(shape)
+
+
+@functools.cache
+def machine():
+    """jaxlib, opened when it is first needed: its classes, the client, the one device, and how arrays lie on it."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+    _jax, xla_client = importlib.import_module("jaxlib._jax"), importlib.import_module("jaxlib.xla_client")
+
+    class OneDevice(_jax.SingleDeviceSharding):
+        memory_kind = None
+
+        def _to_xla_hlo_sharding(self, ndim):
+            return xla_client.HloSharding.replicate()
+
+    if "jax" not in sys.modules:  # it has said so itself
+        _jax.jax_jit.set_enable_x64_state(_jax.config.Config("enable_x64", True))
+    device = xla_client.make_cpu_client().local_devices()[0]
+    return _jax, xla_client, device, OneDevice(device)
+
+
+def put(x):
+    """A buffer with the numbers of a numpy array."""
+    jaxlib, _, device, place = machine()
+    x = np.array(x)  # a copy: the buffer may use the array's memory
+    return jaxlib.batched_device_put(Type(x.shape, x.dtype), place, [x], [device], False)
+
+
+def compile(text):
+    """A function from a list of buffers to a list of buffers. XLA's own words, where the text is wrong."""
+    global compiled
+    jaxlib, client, device, place = machine()
+    executable = device.client.compile_and_load(text, [device], client.CompileOptions())
+    compiled += 1
+    checks = {"_skip_checks": True} if "_skip_checks" in (jaxlib.array_result_handler.__doc__ or "") else {}
+    handlers = [jaxlib.array_result_handler(t, place, committed=False, **checks) for t in results(text)]
+    run = executable.execute_sharded
+
+    def program(buffers):
+        global executed
+        executed += 1
+        return run(buffers).consume_with_handlers(handlers)
+
+    return program
+
+
+def results(text):
+    """The types of what @main returns, as its first line has them."""
+    found = re.search(r"func\.func (?:public )?@main\([^\n]*?\)\s*(?:->\s*([^\n]*))?\{\s*$", text, re.MULTILINE)
+    if found is None:
+        raise ValueError("xla.py finds no line `func.func public @main(...) -> (...) {` in the text")
+    names = {"f16": "e", "f32": "f", "f64": "d", "i1": "?", "ui8": "B", "ui16": "H", "ui32": "I", "ui64": "L",
+             "i8": "b", "i16": "h", "i32": "i", "i64": "l", "complex<f32>": "F"}  # fmt: skip
+    types = re.findall(r"tensor<([\dx]*)((?:[a-z]+\d+)|complex<f32>)>", found[1] or "")
+    return [Type([int(n) for n in shape.split("x") if n], names[kind]) for shape, kind in types]

@@ -1,0 +1,469 @@
+"""What a submission can do, as submissions: each row of the catalogue, and what must happen to it.
+
+All of them are answers to 00.1, `relu`, whose five checks give a point; a row says which verdicts may come, and how many points.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tarfile
+import zipfile
+from typing import NamedTuple
+
+RIGHT = "def relu(x):\n    return jnp.maximum(x, 0)\n"
+FLAG = "flag"
+
+
+class Row(NamedTuple):
+    """A submission (its files by name), its outcome, its points, the verdicts of checks that it may have, and flags that it must have."""
+
+    name: str
+    files: dict
+    outcome: str = "OK"
+    points: float | None = 0.0
+    statuses: tuple = ()  # none of these: nothing is said of them
+    flags: tuple = ()
+    says: str = ""
+
+
+def notebook(*cells, graded=()):
+    """A notebook's text; `graded` are (grade id, source, metadata)."""
+    data = [
+        {"cell_type": "code", "metadata": {}, "source": text, "outputs": [], "execution_count": None}
+        for text in cells
+    ]
+    data += [
+        {"cell_type": "code", "metadata": {"nbgrader": {"grade_id": i, **m}}, "source": t, "outputs": []}
+        for i, t, m in graded
+    ]
+    return json.dumps({"cells": data, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+
+
+def row(name, source, *args, **kwargs):
+    return Row(name, {"00_hello/exercises.py": source}, *args, **kwargs)
+
+
+def body(text):
+    """A `relu` that does something first, and then is right."""
+    lines = "".join(f"    {line}\n" for line in text.splitlines())
+    return f"def relu(x):\n{lines}    return jnp.maximum(x, 0)\n"
+
+
+def zipped(**members):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return stream.getvalue()
+
+
+def zipped_link():
+    info = zipfile.ZipInfo("00_hello/exercises.py")
+    info.external_attr = 0o120777 << 16
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr(info, "/etc/passwd")
+    return stream.getvalue()
+
+
+def tarred(kind, name="00_hello/exercises.py"):
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, "/etc/passwd"
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as archive:
+        archive.addfile(info)
+    return stream.getvalue()
+
+
+DEEP = "def relu(x):\n    return " + "(" * 5000 + "x" + ")" * 5000 + "\n"
+DEEPER = "x = " + "-" * 200_000 + "1\n" + RIGHT
+BOMB = {"00_hello/exercises.py": "x = '" + "0" * 80_000_000 + "'\n"}
+
+BROKEN = [
+    row("right", RIGHT, points=1.0, statuses=("PASS",)),
+    row("a stub", "def relu(x):\n    raise NotImplementedError\n", says="not written"),
+    row(
+        "syntax error",
+        "import jitkit\n\ndef relu(x)\n    return x\n",
+        statuses=("CRASH",),
+        says="expected ':'",
+    ),
+    row("not UTF-8", b"def relu(x):\n    return '\xe9'\n", "INVALID", says="UTF-8"),
+    row("NUL bytes", RIGHT.encode() + b"\0", "INVALID", says="NUL"),
+    Row("invalid JSON notebook", {"00_hello.ipynb": "{"}, "INVALID", says="notebook"),
+    Row("deep JSON notebook", {"00_hello.ipynb": "[" * 200_000}, "INVALID", says="notebook"),
+    row("missing function", "y = 1\n", "INVALID", says="no function `relu`"),
+    row("renamed function", "def rely(x):\n    return x\n", "INVALID", says="`rely`"),
+    Row("missing file", {"notes.txt": "sorry"}, "INVALID", says="no Python file"),
+    Row("renamed file", {"final v2 (1).py": RIGHT}, points=1.0),
+    Row("a single notebook", {"hello.ipynb": notebook("import numpy", RIGHT)}, points=1.0),
+    Row("an archive", {"work.zip": zipped(**{"00_hello/exercises.py": RIGHT})}, points=1.0),
+    Row(
+        "edited test cells",
+        {
+            "00_hello.ipynb": notebook(
+                RIGHT, graded=[("check-00-1-values", "pass", {"grade": True, "points": 99})]
+            )
+        },
+        points=1.0,
+        flags=("were edited",),
+    ),
+    Row(
+        "deleted test cells",
+        {"00_hello.ipynb": notebook(graded=[("write-00-1", RIGHT, {"solution": True})])},
+        points=1.0,
+        flags=("are gone",),
+    ),
+    Row(
+        "duplicated grade ids, one candidate",
+        {"00_hello.ipynb": notebook(graded=[("w", RIGHT, {}), ("w", RIGHT, {})])},
+        points=1.0,
+        flags=("occur twice",),
+    ),
+    Row(
+        "duplicated grade ids, two candidates",
+        {"00_hello.ipynb": notebook(graded=[("w", RIGHT, {}), ("w", RIGHT.replace("0", "1"), {})])},
+        "INVALID",
+        says="differently",
+    ),
+    Row(
+        "two files that differ",
+        {"a.py": RIGHT, "b.py": RIGHT.replace("0", "1")},
+        "INVALID",
+        says="differently",
+    ),
+    row("input()", body("input()"), statuses=("CRASH",), flags=("uses input",)),
+    Row(
+        "magics and pip",
+        {
+            "00_hello.ipynb": notebook(
+                "!pip install evil", "%load_ext evil\n" + RIGHT, "%%bash\nrm -rf /", "x = ("
+            )
+        },
+        points=1.0,
+    ),
+    Row(
+        "wrong kernel",
+        {
+            "00_hello.ipynb": notebook(RIGHT).replace(
+                '"metadata": {}, "nbformat"', '"metadata": {"kernelspec": {"name": "R"}}, "nbformat"'
+            )
+        },
+        points=1.0,
+    ),
+    row("SystemExit", body("raise SystemExit(0)"), statuses=("CRASH",)),
+    row("KeyboardInterrupt", body("raise KeyboardInterrupt"), statuses=("CRASH",)),
+    row("recursion", "def relu(x):\n    return relu(x)\n"),
+    row("segfault", body("import ctypes\nctypes.string_at(0)"), statuses=("CRASH",), flags=("uses ctypes",)),
+    row("deep expression", DEEP, statuses=("CRASH",)),
+    row("deeper expression", DEEPER),
+    row("result is an object", "def relu(x):\n    return object()\n", statuses=("FAIL", "CRASH")),
+    row("a partly right answer", "def relu(x):\n    return jnp.maximum(x, 0.0)\n", points=0.796875),
+    row("another signature", "def relu(y, z):\n    return y\n", statuses=("CRASH",), says="called as"),
+    row(
+        "raises at import",
+        "class Helper:\n    raise ValueError('no')\n\n" + body("Helper"),
+        statuses=("CRASH",),
+    ),
+]
+
+UNLUCKY = [
+    row(
+        "warnings and noise",
+        body("import warnings, sys\nwarnings.warn('x')\nprint('noise', file=sys.stderr)"),
+        points=1.0,
+    ),
+    row(
+        "-0 and nan",
+        "def relu(x):\n    return jnp.maximum(x, -0.0) if x.dtype == 'float32' else jnp.maximum(x, 0)\n",
+        points=None,
+    ),
+    row(
+        "state between checks",
+        "calls = []\n\ndef relu(x):\n    calls.append(1)\n    return jnp.maximum(x, 0) if len(calls) < 5 else x\n",
+        points=1.0,
+    ),
+]
+
+FORGING = [
+    row("os._exit(0)", body("import os\nos._exit(0)"), statuses=("CRASH",), flags=("uses _exit",)),
+    row("os._exit at import", "import os\nos._exit(0)\n\ndef relu(x):\n    return os\n"),
+    row(
+        "equal to everything",
+        "class Same:\n    def __eq__(self, other):\n        return True\n    def __hash__(self):\n        return 0\n\n"
+        "def relu(x):\n    return Same()\n",
+        statuses=("FAIL", "CRASH"),
+    ),
+    row(
+        "subclassed number",
+        "class Same(float):\n    def __eq__(self, other):\n        return True\n    def __hash__(self):\n        return 0\n\n"
+        "def relu(x):\n    return Same(0)\n",
+        statuses=("FAIL", "CRASH"),
+    ),
+    row(
+        "patched numpy",
+        body("import numpy\nnumpy.allclose = numpy.array_equal = lambda *a, **k: True\nx = x * 0"),
+        statuses=("FAIL", "PASS", "CRASH"),
+        points=None,
+    ),
+    row(
+        "patched encoder",
+        body(
+            "import sys\nsys.modules['jitkit.kata.engine.plain'].to_plain = lambda *a: {'is': 'bool', 'value': True}"
+        ),
+        points=None,
+        statuses=("FAIL", "PASS"),
+    ),
+    row(
+        "patched atexit", body("import atexit, os\natexit.register(lambda: os._exit(0))\nx = -x"), points=None
+    ),
+    Row(
+        "own conftest and jax",
+        {
+            "00_hello/exercises.py": "def relu(x):\n    return x\n",
+            "conftest.py": "raise SystemExit",
+            "jax/__init__.py": "x = 1",
+            "numpy.py": "x = 1",
+            "sitecustomize.py": "import os; os._exit(0)",
+        },
+        points=0.203125,
+    ),
+    row(
+        "a frame before ours",
+        body(
+            "import os\nfor fd in range(3, 40):\n    try:\n        os.write(fd, bytes(8))\n    except OSError:\n        pass"
+        ),
+        statuses=("PROTO", "CRASH"),
+        flags=("uses os",),
+    ),
+    row(
+        "a frame of another kind",
+        body(
+            "import os\nfor fd in range(3, 40):\n    try:\n        os.write(fd, (2).to_bytes(8, 'big') + b'[]')\n"
+            "    except OSError:\n        pass\nos._exit(0)"
+        ),
+        statuses=("PROTO", "CRASH"),
+    ),
+    row(
+        "a pickle",
+        body(
+            "import os, pickle\nfor fd in range(3, 40):\n    try:\n        os.write(fd, pickle.dumps(print))\n    except OSError:\n"
+            "        pass\nos._exit(0)"
+        ),
+        statuses=("PROTO", "CRASH"),
+    ),
+    Row("=cmd|' C calc'!A0", {"00_hello/exercises.py": RIGHT}, points=1.0),
+    Row("<script>alert(1)<\u2215script>", {"00_hello/exercises.py": RIGHT}, points=1.0),
+    Row("Zoe\u0308 \u7530\u4e2d", {"00_hello/exercises.py": RIGHT}, points=1.0),
+]
+
+STEALING = [
+    row(
+        "the reference on disk",
+        body("""\
+import os
+once = not os.path.exists('/tmp/looked')
+open('/tmp/looked', 'w').close()
+for place, folders, names in os.walk('/') if once else ():
+    for name in names:
+        if name.endswith(('.py', '.pyc', '.ipynb', 'base')):
+            try:
+                text = open(os.path.join(place, name), 'rb').read()
+            except OSError:
+                continue
+            assert CANARY not in text, place
+""").replace("def relu", "CANARY = b'The larger of x and 0, ' + b'elementwise'\n\ndef relu"),
+        points=1.0,
+        flags=("uses os",),
+    ),
+    row(
+        "the reference in memory",
+        body("""\
+import gc, types
+for code in gc.get_objects():
+    if isinstance(code, types.FunctionType) and code.__name__ == 'relu':
+        assert code.__code__.co_filename == '00_hello/exercises.py', code.__code__
+"""),
+        points=1.0,
+        flags=("uses gc",),
+    ),
+    row(
+        "importing the course",
+        body("import jitkit.kata.verbs.show"),
+        statuses=("CRASH",),
+        flags=("uses jitkit.kata",),
+    ),
+    row("importing grading", body("import grading.verify"), statuses=("CRASH",)),
+    row(
+        "expected values and sentences in memory",
+        body("""\
+import gc, sys
+frame = sys._getframe()
+while frame is not None:
+    for value in list(frame.f_locals.values()) + list(frame.f_globals.values()):
+        assert not isinstance(value, str) or 'half precision, go' + ' the same way' not in value
+    frame = frame.f_back
+for thing in gc.get_objects():
+    if isinstance(thing, dict):
+        assert 'expected' not in thing or 'tolerance' not in thing
+        for key in list(thing):
+            assert not (isinstance(key, str) and key in ('three_' + 'axes', 'seed' + '_id')), key
+"""),
+        points=1.0,
+        flags=("uses _getframe", "uses gc"),
+    ),
+    row(
+        "proc and other processes",
+        body("import os\nassert not os.listdir('/proc')\nassert os.getppid() == 1 and os.getpid() < 200"),
+        points=1.0,
+    ),
+    row(
+        "network",
+        body(
+            "import socket\nfor host in ('1.1.1.1', '127.0.0.1'):\n    with socket.socket() as s:\n        s.settimeout(0.2)\n"
+            "        assert s.connect_ex((host, 80)) != 0"
+        ),
+        points=1.0,
+        flags=("uses socket",),
+    ),
+    row(
+        "writing elsewhere",
+        body(
+            "import os\nfor place in ('/', '/jail', '/usr/lib', '/dev', '/etc'):\n    try:\n        open(place + '/x', 'w')\n"
+            "    except OSError:\n        continue\n    raise AssertionError(place)"
+        ),
+        points=1.0,
+    ),
+    row(
+        "files of a check for the next",
+        body("import os\nassert not os.path.exists('/tmp/left')\nopen('/tmp/left', 'w')\n"),
+        points=None,
+    ),
+    row("hard-coded answers", "def relu(x):\n    return [0.5, 1.2]\n"),
+    row(
+        "delegating to jax",
+        "import jax\n\ndef relu(x):\n    return jax.nn.relu(x)\n",
+        points=None,
+        flags=("uses jax",),
+    ),
+    Row("a symlink", {"00_hello/exercises.py": ("link", "/etc/passwd")}, "INVALID", says="link"),
+    Row("a device", {"00_hello/exercises.py": ("fifo", "")}, "INVALID", says="device"),
+    Row("a symlink in a zip", {"work.zip": zipped_link()}, "INVALID", says="link"),
+    Row("a symlink in a tar", {"work.tar": tarred(tarfile.SYMTYPE)}, "INVALID", says="link"),
+    Row("a hard link in a tar", {"work.tar": tarred(tarfile.LNKTYPE)}, "INVALID", says="link"),
+    Row("a device in a tar", {"work.tar": tarred(tarfile.CHRTYPE)}, "INVALID", says="device"),
+    Row("path traversal in a zip", {"work.zip": zipped(**{"../../x.py": RIGHT})}, "INVALID", says="outside"),
+    Row(
+        "an absolute path in a tar", {"work.tar": tarred(tarfile.REGTYPE, "/x.py")}, "INVALID", says="outside"
+    ),
+    Row("not a zip", {"work.zip": b"PK\3\4 no"}, "INVALID", says="unpacked"),
+]
+
+GREEDY = [
+    row(
+        "endless loop in a call",
+        body(
+            "import signal\nfor n in range(1, 30):\n    try:\n        signal.signal(n, signal.SIG_IGN)\n    except (OSError, ValueError):\n"
+            "        pass\nwhile True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass"
+        ),
+        statuses=("TIME",),
+    ),
+    row(
+        "endless loop at import",
+        "def forever():\n    while True:\n        pass\n\nx = forever()\n\ndef relu(y):\n    return x\n",
+        statuses=("CRASH", "TIME"),
+    ),
+    row("sleep", body("import time\ntime.sleep(1000)"), statuses=("TIME",)),
+    row(
+        "memory bomb",
+        body("data = []\nwhile True:\n    data.append(bytearray(1 << 26))"),
+        statuses=("LIMIT", "TIME"),
+    ),
+    row(
+        "a result of 1 GB",
+        "def relu(x):\n    return 'x' * (1 << 30)\n",
+        statuses=("LIMIT", "CRASH", "FAIL", "TIME"),
+    ),
+    row(
+        "fork bomb",
+        body("import os\nfor _ in range(100_000):\n    os.fork()"),
+        statuses=("LIMIT", "CRASH", "TIME", "PROTO"),
+    ),
+    row(
+        "thread bomb",
+        body(
+            "import threading, time\nwhile True:\n    threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()"
+        ),
+        statuses=("LIMIT", "CRASH", "TIME"),
+    ),
+    row("endless stdout", body("while True:\n    print('x' * 100_000)"), statuses=("LIMIT", "TIME")),
+    row(
+        "disk fill",
+        body("with open('/tmp/x', 'wb') as f:\n    while True:\n        f.write(bytes(1 << 20))"),
+        statuses=("LIMIT",),
+    ),
+    row(
+        "inode fill",
+        body("for n in range(1_000_000):\n    open(f'/tmp/{n}', 'w').close()"),
+        statuses=("LIMIT", "CRASH"),
+    ),
+    row(
+        "a daemon that outlives",
+        body(
+            "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        while True:\n"
+            "            time.sleep(60)\n    os._exit(0)"
+        ),
+        points=None,
+        statuses=("PASS", "PROTO"),
+    ),
+    row("kill -9 -1", body("import os\nos.kill(-1, 9)"), statuses=("CRASH",)),
+    Row("zip bomb", {"work.zip": zipped(**BOMB)}, "INVALID", says="bytes"),
+    Row("a large file", {"00_hello/exercises.py": ("sparse", 1 << 30)}, "INVALID", says="bytes"),
+]
+
+THEMES = {"broken": BROKEN, "unlucky": UNLUCKY, "forging": FORGING, "stealing": STEALING}
+
+
+def write(folder, rows):
+    """Write the submissions of rows below a folder."""
+    for r in rows:
+        place = folder / r.name
+        for name, data in r.files.items():
+            path = place / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            match data:
+                case ("link", target):
+                    path.symlink_to(target)
+                case ("fifo", _):
+                    os.mkfifo(path)
+                case ("sparse", size):
+                    with path.open("wb") as file:
+                        file.truncate(size)
+                case str():
+                    path.write_text(data, encoding="utf-8")
+                case _:
+                    path.write_bytes(data)
+
+
+def wrong(r, records):
+    """What is not as a row says, in words."""
+    found = []
+    record = records[0]
+    if record.grade.outcome != r.outcome:
+        found.append(f"is {record.grade.outcome}")
+    if r.points is not None and record.points != r.points:
+        found.append(f"has {record.points} points")
+    statuses = {c["status"] for c in record.grade.checks}
+    if r.statuses and not statuses <= set(r.statuses):
+        found.append(f"has {sorted(statuses)}")
+    sentences = [record.grade.sentence, *(c["sentence"] for c in record.grade.checks)]
+    if r.says and not any(r.says in s for s in sentences):
+        found.append(f"says {sentences[0]!r}")
+    found += [f"has no flag {flag!r}" for flag in r.flags if not any(flag in f for f in record.flags)]
+    return (
+        f"{r.name}: {', '.join(found)} {[(c['status'], c['sentence'][:300]) for c in record.grade.checks][:2]}"
+        if found
+        else ""
+    )

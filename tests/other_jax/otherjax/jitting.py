@@ -1,0 +1,57 @@
+import functools
+import inspect
+import weakref
+
+import numpy as np
+import xla
+
+from .jaxprs import text_of, trace_tree
+from .trees import flatten, unflatten
+from .values import Number, Symbol, thing
+
+KEPT = weakref.WeakKeyDictionary()
+
+
+def jit(f, static_argnums=(), static_argnames=()):
+    """Closures instead of a class; one dict from everything that matters to what runs."""
+    parameters = list(inspect.signature(f).parameters)
+    nums = {static_argnums} if isinstance(static_argnums, int) else set(static_argnums)
+    names = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames)
+    nums = {n % len(parameters) for n in nums} | {parameters.index(n) for n in names if n in parameters}
+    names |= {parameters[n] for n in nums}
+
+    @functools.wraps(f)
+    def call(*args, **kwargs):
+        fixed = {i: args[i] for i in nums if i < len(args)} | {k: v for k, v in kwargs.items() if k in names}
+        try:
+            key = frozenset((where, type(x), x) for where, x in fixed.items())
+        except TypeError as error:
+            raise ValueError(f"a static argument does not hash: {error}") from None
+        rest = (
+            [x for i, x in enumerate(args) if i not in fixed],
+            {k: v for k, v in kwargs.items() if k not in fixed},
+        )
+        leaves, structure = flatten(rest)
+        leaves = [thing(x) for x in leaves]
+        if any(isinstance(x, Symbol) for x in leaves):
+            return f(*args, **kwargs)
+        known = KEPT.setdefault(f, {})
+        signature = (key, structure, tuple(x.aval for x in leaves))
+        if signature not in known:
+            known[signature] = build(f, fixed, structure, signature[2])
+        program, avals, out = known[signature]
+        buffers = program([xla.put(x.numbers) for x in leaves])
+        return unflatten(out, [Number(np.array(b), a.weak_type) for b, a in zip(buffers, avals, strict=True)])
+
+    return call
+
+
+def build(f, fixed, structure, avals):
+    def whole(*rest):
+        args, kwargs = list(rest[0]), dict(rest[1])
+        for where in sorted(w for w in fixed if isinstance(w, int)):
+            args.insert(where, fixed[where])
+        return f(*args, **kwargs, **{w: x for w, x in fixed.items() if isinstance(w, str)})
+
+    program, out = trace_tree(whole, (tuple, None, structure[2]), avals)
+    return xla.compile(text_of(program)), [v.aval for v in program.jaxpr.outvars], out

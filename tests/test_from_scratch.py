@@ -1,0 +1,147 @@
+"""The ladder: rungs that are complete, packages that are judged by what they do, and what is said of bad ones."""
+
+import ast
+import pathlib
+import sys
+
+import pytest
+
+from grading.one_sitting import PAGE, page_text
+from grading.verify_ladder import Prover, shortages
+from jitkit.kata.cli import main
+from jitkit.kata.ladder.climbing import Climber, Package
+from jitkit.kata.ladder.report import code_lines
+from jitkit.kata.ladder.rungs import all_rungs, prefix, solution_file
+from jitkit.kata.ladder.wrong import wrong_versions
+
+RUNGS = {rung.number: rung for rung in all_rungs()}
+SOLUTION = solution_file().read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def kept(tmp_path_factory):
+    """Where jitkit's results are kept for the tests of this file."""
+    return tmp_path_factory.mktemp("expected")
+
+
+def package(folder, text):
+    (folder / "myjax.py").write_text(text, encoding="utf-8")
+    return Package(folder, "myjax")
+
+
+def test_there_are_eighteen_rungs_each_with_a_page_hints_and_the_place_in_jax():
+    assert list(RUNGS) == [f"{n:02}" for n in range(1, 19)]
+    for rung in RUNGS.values():
+        assert rung.page.startswith(f"# {rung.number} {rung.title}\n")
+        assert len(rung.hints) == 3
+        assert rung.jax.startswith("jax/_src/")
+
+
+@pytest.mark.parametrize("number", RUNGS)
+def test_each_rung_has_programs_and_wrong_versions_and_each_of_these_a_program_against_it(number):
+    assert shortages(RUNGS[number]) == []
+    for version in wrong_versions(RUNGS[number]):
+        ast.parse(version.applied(SOLUTION, RUNGS[number]))
+
+
+def test_the_solution_uses_numpy_and_the_machine_and_nothing_of_ours():
+    names = {
+        alias.name.partition(".")[0]
+        for node in ast.walk(ast.parse(SOLUTION))
+        for alias in (node.names if isinstance(node, ast.Import) else ())
+    } | {node.module for node in ast.walk(ast.parse(SOLUTION)) if isinstance(node, ast.ImportFrom)}
+    assert names - set(sys.stdlib_module_names) == {"numpy", "xla"}
+
+
+def test_each_section_ends_where_a_package_can_end():
+    lines = [code_lines(prefix(SOLUTION, number)) for number in RUNGS]
+    assert all(lines)
+    assert lines == sorted(lines)
+
+
+def test_the_page_a_jit_in_one_sitting_is_fresh():
+    assert PAGE.read_text(encoding="utf-8") == page_text(), "run: python -m grading.one_sitting"
+
+
+def test_a_prefix_passes_its_rungs_and_the_next_one_is_red(tmp_path, kept):
+    verdicts = Climber(kept).climb(
+        package(tmp_path, prefix(SOLUTION, "03")), [RUNGS["02"], RUNGS["03"], RUNGS["05"]]
+    )
+    assert [v.passed for v in verdicts] == [True, True, False]
+
+
+BAD = {
+    "a syntax error": ("def f(:\n", "import", "SyntaxError", 1),
+    "jax": ("import numpy\nimport jax\n", "import", "your package imports jax", 2),
+    "jitkit": ("from jitkit import numpy\n", "import", "your package imports jitkit", 1),
+    "an error of its own": ("x = 1\ny = x / 0\n", "import", "division by zero", 2),
+    "exit": ("import os\nos._exit(3)\n", "crash", "exit code 3", None),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_package_that_cannot_be_imported_is_told_why_in_one_sentence_with_its_line(name, tmp_path, kept):
+    text, status, said, line = BAD[name]
+    [verdict] = Climber(kept).climb(package(tmp_path, text), [RUNGS["03"]])
+    failure = verdict.first_failure
+    assert failure.status == status
+    assert said in failure.sentence
+    assert failure.line == ((str(tmp_path / "myjax.py"), line) if line else None)
+
+
+def test_a_package_that_never_returns_is_stopped_and_what_it_printed_is_kept(tmp_path, kept):
+    climber = Climber(kept, seconds=1.5)
+    [verdict] = climber.climb(package(tmp_path, "print('here')\nwhile True:\n    pass\n"), [RUNGS["03"]])
+    assert {r.status for r in verdict.results} == {"time"}
+
+
+def test_a_file_of_several_that_is_no_python_is_named(tmp_path, kept):
+    (tmp_path / "myjax").mkdir()
+    (tmp_path / "myjax" / "__init__.py").write_text("from . import core\n")
+    (tmp_path / "myjax" / "core.py").write_text("x = 1\n\ny = = 2\n")
+    [verdict] = Climber(kept).climb(Package(tmp_path, "myjax"), [RUNGS["03"]])
+    assert verdict.first_failure.line == (str(tmp_path / "myjax" / "core.py"), 3)
+
+
+def test_a_folder_of_the_ladder_is_made_checked_and_remembered(tmp_path, monkeypatch, capsys):
+    folder = tmp_path / "my-jax"
+    assert main(["start", "--from-scratch", str(folder)]) == 0
+    monkeypatch.chdir(folder)
+    (folder / "myjax.py").write_text("import jax\n")
+    assert main(["check", "1"]) == 1
+    assert "your package imports jax" in capsys.readouterr().out
+    (folder / "xla.py").write_text("mine = True\n")
+    assert main(["hint", "7"]) == main(["hint", "07"]) == main(["status"]) == 0
+    out = capsys.readouterr().out
+    for said in ("hint 2 of 3", "hints read: 2", "xla.py in this folder is not the one"):
+        assert said in out
+    assert main(["reset", "xla"]) == 0
+    assert "compiled = executed = 0" in (folder / "xla.py").read_text()
+    assert main(["check", "77"]) == 2
+    (folder / "myjax.py").rename(folder / "mine.py")
+    assert main(["check"]) == 1
+    assert "was it renamed?" in capsys.readouterr().err
+
+
+@pytest.mark.tail
+@pytest.mark.parametrize("number", RUNGS)
+def test_each_prefix_passes_each_wrong_version_fails_and_so_does_the_prefix_below(number, tmp_path, kept):
+    prover, rung = Prover(tmp_path, kept), RUNGS[number]
+    found = [*prover.solution(rung), *prover.empty(rung), *prover.below(rung), *prover.new_seed(rung)]
+    for version in wrong_versions(rung):
+        found += prover.wrong(rung, version)
+    assert found == []
+
+
+@pytest.mark.tail
+def test_a_package_of_another_design_passes_as_far_as_it_goes(kept):
+    """Many files, a class for each primitive, the trace found among the operands; up to static arguments."""
+    rungs = [rung for rung in RUNGS.values() if rung.number <= "09"]
+    verdicts = Climber(kept).climb(Package(pathlib.Path(__file__).parent / "other_jax", "otherjax"), rungs)
+    assert [(v.rung.number, v.first_failure) for v in verdicts if not v.passed] == []
+
+
+@pytest.mark.tail
+def test_the_whole_solution_passes_all_rungs_in_one_process(tmp_path, kept):
+    verdicts = Climber(kept).climb(package(tmp_path, SOLUTION), list(RUNGS.values()))
+    assert [v.rung.number for v in verdicts if not v.passed] == []

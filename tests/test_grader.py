@@ -1,0 +1,282 @@
+"""The grader: each submission of the catalogue, the jail, the store, resumed and repeated batches."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import pathlib
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import unicodedata
+
+import hypothesis
+import pytest
+from grader_catalogue import GREEDY, THEMES, write, wrong
+
+from grading.__main__ import main
+from grading.generate import ROOT, by_class, imports_of_lab
+from grading.grader.commands import _standing
+from grading.grader.jail import JailError
+from grading.grader.selftest import self_test
+from grading.grader.store import Store, StoreError
+from grading.grader.verdict import NAMES
+from jitkit.kata.engine.manifest import all_labs
+from jitkit.kata.engine.reference import reference_function
+from jitkit.kata.engine.running import LearnerSource
+from jitkit.kata.engine.verdicts import Assessor
+from jitkit.kata.mutants import in_its_class, load_mutants, mutant_source
+
+LABS = all_labs()
+
+
+@pytest.fixture(scope="session")
+def jail():
+    try:
+        leaks = self_test()
+    except JailError as error:
+        pytest.skip(f"needs bubblewrap: {error}")
+    assert leaks == [], "a jail that can be made holds"
+
+
+jailed = pytest.mark.usefixtures("jail")
+
+
+def command(*words):
+    return main([str(word) for word in words])
+
+
+def graded(tmp_path, rows, *options, limits="seconds = 20"):
+    """The records of a batch of rows, by the row's name."""
+    write(tmp_path / "in", rows)
+    (tmp_path / "in" / "course.toml").write_text(f"[limits]\n{limits}\n", encoding="utf-8")
+    assert command("grade", tmp_path / "in", "--out", tmp_path / "out", "--quiet", *options) == 0
+    with Store(tmp_path / "out") as store:
+        records = _standing(store)[0]
+    found = {}
+    for record in records:
+        found.setdefault(record.grade.student, []).append(record)
+    return found
+
+
+@jailed
+def test_every_submission_of_the_catalogue_gets_what_it_should(tmp_path):
+    rows = [r for theme in THEMES.values() for r in theme]
+    records = graded(tmp_path, rows, "--lab", "00")
+    assert not [text for r in rows if (text := wrong(r, records[unicodedata.normalize("NFC", r.name)]))]
+
+
+@jailed
+@pytest.mark.tail
+def test_bombs_and_loops_meet_their_limits_and_leave_nothing(tmp_path):
+    records = graded(tmp_path, GREEDY, "--lab", "00", limits="seconds = 4\nsubmission_seconds = 60")
+    assert not [text for r in GREEDY if (text := wrong(r, records[r.name]))]
+
+
+def test_without_a_jail_nothing_is_graded_unless_told_so(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    (tmp_path / "in").mkdir()
+    assert command("grade", tmp_path / "in", "--out", tmp_path / "out") == 1
+    said = capsys.readouterr().err
+    assert "bubblewrap is not installed" in said
+    assert "--unsandboxed" in said
+    assert not (tmp_path / "out").exists()
+
+
+# --- honest work --------------------------------------------------------------------------------------------------
+
+
+def written(folder, lab, sources):
+    """A student's file of a lab: functions by exercise, in the text of a submission."""
+    texts = by_class([text for target_sources in sources.values() for text in target_sources])
+    (folder / lab.name).mkdir(parents=True)
+    text = f"{imports_of_lab(lab)}\n\n\n" + "\n\n\n".join(texts) + "\n"
+    (folder / lab.name / "exercises.py").write_text(text, encoding="utf-8")
+
+
+def solution(exercise):
+    return [in_its_class(t, reference_function(t).source) for t in exercise.targets]
+
+
+def with_mutant(exercise, m):
+    """The reference's functions of an exercise, one of them a mutant."""
+    wrong_one = next(t for t in exercise.targets if m.target in ("", t.name))
+    return [
+        mutant_source(m, t, reference_function(t).source)
+        if t == wrong_one
+        else in_its_class(t, reference_function(t).source)
+        for t in exercise.targets
+    ]
+
+
+def missed(labs, tmp_path, every):
+    """What is not as it should be: the reference has everything, stubs nothing, and a mutant fails a check against what it believes.
+
+    `every`: of the mutants of a lab, each so-manieth.
+    """
+    folder, expected = tmp_path / "in", {}
+    for lab in labs:
+        shutil.copytree(
+            lab.folder,
+            folder / "stubs" / lab.name,
+            ignore=shutil.ignore_patterns("checks.py", "mutants.py", "experiment.py"),
+        )
+        written(folder / "reference", lab, {e.id: solution(e) for e in lab.exercises})
+        path = lab.folder / "mutants.py"
+        for i, m in enumerate(load_mutants(path.read_text(encoding="utf-8"), str(path))[::every]):
+            written(
+                folder / f"mutant {lab.number} {i}",
+                lab,
+                {m.exercise: with_mutant(lab.exercise(m.exercise), m)},
+            )
+            expected[f"mutant {lab.number} {i}"] = m
+    options = [word for lab in labs for word in ("--lab", lab.number)]
+    assert command("grade", folder, "--out", tmp_path / "out", "--quiet", "--workers", "2", *options) == 0
+    with Store(tmp_path / "out") as store:
+        records = _standing(store)[0]
+    found = []
+    for r in records:
+        if r.grade.student == "reference" and r.points != r.max:
+            found.append(
+                f"the reference's {r.grade.exercise} has {r.points}: {[c for c in r.grade.checks if c['status'] != 'PASS'][:1]}"
+            )
+        if r.grade.student == "stubs" and r.points != 0:
+            found.append(f"the stub of {r.grade.exercise} has {r.points}")
+        m = expected.get(r.grade.student)
+        if m is not None and r.grade.exercise == m.exercise:
+            failed = [c for c in r.grade.checks if c["status"] != "PASS"]
+            if not any(m.misconception in c["against"] for c in failed):
+                found.append(f"{m.exercise} {m.name} ({m.misconception}) fails {[c['name'] for c in failed]}")
+    assert len({r.grade.student for r in records}) == 2 + len(expected), "all of them are graded"
+    return found
+
+
+@jailed
+def test_the_reference_has_all_points_stubs_none_and_a_mutant_misses_what_it_believes(tmp_path):
+    assert not missed([lab for lab in LABS if lab.number == "02"], tmp_path, every=20)
+
+
+@jailed
+@pytest.mark.tail
+@pytest.mark.parametrize("lab", LABS, ids=[lab.name for lab in LABS])
+def test_every_mutant_misses_what_it_believes(lab, tmp_path):
+    assert not missed([lab], tmp_path, every=1)
+
+
+@jailed
+@pytest.mark.tail
+@pytest.mark.parametrize("lab", LABS, ids=[lab.name for lab in LABS])
+def test_honest_work_has_the_verdicts_that_the_learner_sees(lab, tmp_path):
+    """The public checks, by the learner's engine and by the grader, for a mutant of each exercise."""
+    path = lab.folder / "mutants.py"
+    mutants = {m.exercise: m for m in load_mutants(path.read_text(encoding="utf-8"), str(path))}
+    written(tmp_path / "in" / "ann", lab, {e.id: with_mutant(e, mutants[e.id]) for e in lab.exercises})
+    assert command("grade", tmp_path / "in", "--out", tmp_path / "out", "--quiet", "--lab", lab.number) == 0
+    with Store(tmp_path / "out") as store:
+        records = {r.grade.exercise: r for r in _standing(store)[0]}
+    file = tmp_path / "in" / "ann" / lab.name / "exercises.py"
+    source = LearnerSource(str(file), file.read_text(encoding="utf-8"), lab.names)
+    assessor = Assessor()
+    for e in lab.exercises:
+        theirs = assessor.assess(lab, e, source)
+        public = [c["status"] for c in records[e.id].grade.checks if not c["hidden"]]
+        assert public == [NAMES[r.status] for r in theirs.results], e.id
+
+
+# --- batches that are interrupted, repeated, mixed ------------------------------------------------------------------
+
+
+def grades_of(out):
+    with Store(out) as store:
+        records = _standing(store)[0]
+        assert len({(g.student, g.submission, g.exercise) for g in store.grades()}) == len(
+            list(store.grades())
+        ), "nothing is doubled"
+    return {(r.grade.student, r.grade.exercise): (r.points, r.grade.outcome) for r in records}
+
+
+MIXED = [r for rows in THEMES.values() for r in rows if r.points is not None]
+
+
+@jailed
+@pytest.mark.tail
+def test_a_grader_that_was_killed_goes_on_and_neither_loses_nor_doubles_a_grade(tmp_path):
+    write(tmp_path / "in", [r._replace(name=f"{i:02} {r.name}") for i, r in enumerate(MIXED[:12])])
+    words = [
+        sys.executable,
+        "-m",
+        "grading",
+        "grade",
+        str(tmp_path / "in"),
+        "--lab",
+        "00",
+        "--quiet",
+        "--out",
+    ]
+    process = subprocess.Popen(
+        [*words, str(tmp_path / "out")], cwd=ROOT, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
+    for _ in range(1200):
+        time.sleep(0.1)
+        with contextlib.suppress(StoreError, sqlite3.Error), Store(tmp_path / "out") as store:
+            if len(list(store.grades())) >= 3:
+                break
+    process.kill()
+    process.wait()
+    before = grades_of(tmp_path / "out")
+    assert (
+        command(
+            "grade", tmp_path / "in", "--out", tmp_path / "out", "--quiet", "--lab", "00", "--workers", "3"
+        )
+        == 0
+    )
+    after = grades_of(tmp_path / "out")
+    assert 3 <= len(before) < len(after) == 12
+    assert before.items() <= after.items()
+
+
+@jailed
+@pytest.mark.tail
+@hypothesis.given(
+    random=hypothesis.strategies.randoms(use_true_random=False), workers=hypothesis.strategies.integers(1, 4)
+)
+@hypothesis.settings(max_examples=4, deadline=None, suppress_health_check=list(hypothesis.HealthCheck))
+def test_grades_depend_neither_on_the_order_nor_on_the_number_of_workers(random, workers):
+    rows = random.sample(MIXED, 12)
+    with tempfile.TemporaryDirectory() as folder:
+        tmp_path = pathlib.Path(folder)
+        numbered = [r._replace(name=f"{i:02} {r.name}") for i, r in enumerate(rows)]
+        records = graded(tmp_path, numbered, "--lab", "00", "--workers", str(workers))
+        assert not [
+            text for r in numbered if (text := wrong(r, records[unicodedata.normalize("NFC", r.name)]))
+        ]
+
+
+@jailed
+def test_a_mended_check_is_graded_again_and_an_old_grade_stands_until_then(tmp_path, capsys):
+    write(tmp_path / "in", [MIXED[0]])
+    assert command("grade", tmp_path / "in", "--out", tmp_path / "out", "--quiet", "--lab", "00") == 0
+    first = grades_of(tmp_path / "out")
+    assert command("regrade", tmp_path / "out", "--quiet", "--changed", "--lab", "00") == 0
+    assert grades_of(tmp_path / "out") == first
+    with Store(tmp_path / "out") as store:
+        assert len(list(store.grades())) == 1  # the verdict is the one that is known
+    assert command("report", tmp_path / "out", "--explain", MIXED[0].name, "00.1") == 0
+    assert "Replayed now: the same verdicts." in capsys.readouterr().out
+    assert command("export", tmp_path / "out", "--to", "json") == 0
+    assert json.loads(capsys.readouterr().out)["grades"][0] == {
+        "student": "right", "lab": "00", "exercise": "00.1", "points": 1.0, "max": 1.0, "outcome": "OK", "flags": [],
+    }  # fmt: skip
+
+
+def test_without_walls_every_export_says_so(tmp_path, capsys):
+    write(tmp_path / "in", [MIXED[0]])
+    assert command("grade", tmp_path / "in", "--out", tmp_path / "out", "--lab", "00", "--unsandboxed") == 0
+    assert "WARNING" in capsys.readouterr().err
+    for kind in ("json", "csv", "canvas", "junit"):
+        assert command("export", tmp_path / "out", "--to", kind) == 0
+        assert "graded without a sandbox" in capsys.readouterr().out
+    assert grades_of(tmp_path / "out") == {("right", "00.1"): (1.0, "OK")}

@@ -1,0 +1,342 @@
+"""What is made of grades: what stands, exports, pages, the course's policy, the store. Nothing of it runs a submission."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import io
+import json
+import pathlib
+import sqlite3
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from grading.grader import batch, exports, report, similarity
+from grading.grader.images import ENTRY, CheckFile, reduced
+from grading.grader.jail import ProtocolError, parse_object
+from grading.grader.policy import PolicyError, read_policy
+from grading.grader.standing import standing, to_json
+from grading.grader.store import Store, StoreError
+from grading.grader.verdict import outcome_of
+from grading.verify import check_files
+from jitkit.kata.engine.manifest import all_labs
+
+LABS = all_labs()
+EVIL = "=cmd|' /C calc'!A0<script>alert(1)</script>\x07"
+
+
+def check(status="PASS", hidden=False, **more):
+    base = {
+        "name": "values",
+        "hidden": hidden,
+        "about": "What is true.",
+        "against": ["a belief"],
+        "status": status,
+        "line": None,
+    }
+    return base | {"sentence": "", "seconds": 0.1} | more
+
+
+def result(key, *checks):
+    versions = dict.fromkeys(
+        ("code", "checks_version", "seed_id", "versions", "limits", "sandbox", "sentence"), ""
+    )
+    return versions | {
+        "key": key,
+        "exercise": "00.1",
+        "status": "OK",
+        "checks": json.dumps(checks),
+        "seconds": 0.5,
+    }
+
+
+def grade(student, submission="s1", points=1.0, outcome="OK", key="r1", exercise="00.1", **more):
+    base = {
+        "student": student,
+        "submission": submission,
+        "handed_in": 0.0,
+        "path": "/in",
+        "lab": exercise and "00",
+        "exercise": exercise,
+    }
+    base |= {
+        "outcome": outcome,
+        "sentence": "",
+        "points": points,
+        "max": 1.0,
+        "flags": "[]",
+        "result": key,
+        "grams": "[]",
+    }
+    return base | more
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store(tmp_path, write=True) as made:
+        yield made
+
+
+def records(store, policy=None):
+    return standing(store.grades(), policy or read_policy(store.folder / "none.toml", LABS))
+
+
+# --- the store --------------------------------------------------------------------------------------------------
+
+
+def test_rows_of_the_store_are_never_changed_and_never_doubled(store):
+    for _ in range(2):
+        store.add(
+            [result("r1", check())], [grade("ann"), grade("bob", exercise=None, outcome="INVALID", key="")]
+        )
+    assert len(list(store.grades())) == 2
+    for statement in ("UPDATE grades SET points = 9", "DELETE FROM results", "DELETE FROM grades"):
+        with pytest.raises(sqlite3.Error, match="only added to"):
+            store.database.execute(statement)
+
+
+def test_a_path_that_is_no_text_is_kept_as_far_as_it_is(store):
+    store.add([], [grade("ann", path="/in/\udcff", sentence="\ud800")])
+    assert [g.path for g in store.grades()] == ["/in/?"]
+
+
+def test_two_graders_do_not_write_to_one_store(store):
+    with pytest.raises(StoreError, match="another grader"):
+        Store(store.folder, write=True)
+    Store(store.folder).close()  # reading is free
+
+
+@pytest.mark.parametrize(("version", "words"), [(99, "a later version"), (0, "an older version")])
+def test_a_store_of_another_version_is_left_as_it_is(tmp_path, version, words):
+    with sqlite3.connect(tmp_path / "grades.sqlite") as database:
+        database.execute("CREATE TABLE grades (x)")
+        database.execute(f"PRAGMA user_version = {version}")
+    with pytest.raises(StoreError, match=words):
+        Store(tmp_path, write=True)
+
+
+def test_a_store_that_is_no_database_is_a_sentence(tmp_path):
+    (tmp_path / "grades.sqlite").write_bytes(b"no" * 1000)
+    with pytest.raises(StoreError, match="cannot be used"):
+        Store(tmp_path, write=True)
+
+
+def test_a_full_disk_loses_nothing_that_was_written(store):
+    store.add([result("r1", check())], [grade("ann")])
+    store.database.execute(
+        f"PRAGMA max_page_count = {store.database.execute('PRAGMA page_count').fetchone()[0]}"
+    )
+    with pytest.raises(StoreError, match="full"):
+        store.add([result("r2", check(sentence="x" * 100_000))], [grade("bob", key="r2")])
+    assert [g.student for g in store.grades()] == ["ann"]
+
+
+# --- what stands ------------------------------------------------------------------------------------------------
+
+
+def test_a_fault_of_ours_replaces_no_grade_and_is_no_zero(store):
+    store.add([], [grade("ann", outcome="INFRA", points=None, key="")])
+    assert [r.points for r in records(store)] == [None]
+    store.add([result("r1", check())], [grade("ann")])
+    store.add([], [grade("ann", outcome="INFRA", points=None, key="again")])
+    assert [(r.points, r.grade.outcome) for r in records(store)] == [(1.0, "OK")]
+
+
+def test_the_last_submission_counts_or_the_best(store, tmp_path):
+    store.add([result("r1", check())], [grade("ann", "s1", 1.0), grade("ann", "s2", 0.5, key="r2")])
+    assert [r.points for r in records(store)] == [0.5]
+    (tmp_path / "course.toml").write_text('attempts = "best"\n', encoding="utf-8")
+    assert [r.points for r in records(store, read_policy(tmp_path / "course.toml", LABS))] == [1.0]
+
+
+def test_a_submission_that_cannot_be_run_leaves_the_older_grade_with_a_flag(store):
+    store.add([], [grade("ann"), grade("ann", "s2", 0.0, "INVALID", "", None)])
+    (record,) = records(store)
+    assert (record.points, record.flags) == (1.0, ("a later submission could not be run",))
+
+
+def test_lateness_and_the_weight_of_a_lab_are_in_the_points(store, tmp_path):
+    (tmp_path / "course.toml").write_text(
+        'timezone = "Europe/Zurich"\n[late]\npercent_a_day = 10\nmost_days = 3\n[lab.00]\ndue = 2027-03-01T23:59:00\npoints = 20\n',
+        encoding="utf-8",
+    )
+    policy = read_policy(tmp_path / "course.toml", LABS)
+    due = policy.of_lab["00"].due.timestamp()
+    for hours, factor in ((0, 1.0), (1, 0.9), (25, 0.8), (24 * 4, 0.0)):
+        store.add([], [grade(f"{hours}", handed_in=due + 3600 * hours)])
+        (record,) = (
+            r for r in standing(store.grades(), policy, {"00": 1.0}) if r.grade.student == f"{hours}"
+        )
+        assert (record.points, record.max) == (pytest.approx(20 * factor), 20.0)
+
+
+# --- the policy -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("\nlabz = []\n", 2, "is it `lab"),
+        ('labs = ["99"]\n', 1, "there is no lab '99'"),
+        ('\n\nattempts = "first"\n', 3, "best"),
+        ("[late]\npercent_a_day = 200\n", 2, "from 0 to 100"),
+        ("[lab.00]\npoints = true\n", 2, "no number"),
+        ("[lab.00]\n\ndue = 5\n", 3, "no date"),
+        ('timezone = "Mars/Olympus"\n', 1, "time zone"),
+        ("[limits]\nseconds = -1\n", 2, "more than 0"),
+    ],
+)
+def test_an_error_in_a_course_names_its_line(tmp_path, text, line, words):
+    path = tmp_path / "course.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(PolicyError, match=words) as caught:
+        read_policy(path, LABS)
+    assert f"course.toml:{line}:" in str(caught.value)
+
+
+def test_a_roster_has_each_student_once(tmp_path):
+    (tmp_path / "course.toml").write_text('roster = "r.csv"\n', encoding="utf-8")
+    (tmp_path / "r.csv").write_text("student,name\nann,Ann\nZo\u00e9,Z\nZoe\u0301,Z\n", encoding="utf-8")
+    with pytest.raises(PolicyError, match=r"r\.csv:4: .* is there twice"):
+        read_policy(tmp_path / "course.toml", LABS)
+
+
+def test_entries_are_students_each_once(tmp_path):
+    for name in ("ann.zip", "Zo\u00e9.py", "hello.ipynb", "course.toml", ".DS_Store"):
+        (tmp_path / name).write_bytes(b"")
+    (tmp_path / "ann").mkdir()
+    assert [e.student for e in batch.entries(tmp_path)] == ["Zo\u00e9", "ann", "ann (2)", "hello"]
+
+
+# --- exports ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def class_(store):
+    failed = check("FAIL", name=EVIL, sentence=EVIL, where="result", expected="1", actual="2", output="noise")
+    secret = check(
+        "FAIL",
+        hidden=True,
+        about="Hidden sentence.",
+        sentence="input 0.123",
+        where="r",
+        expected="0.123",
+        actual="2",
+    )
+    store.add(
+        [result("r1", check(), failed, secret)],
+        [grade(EVIL, points=0.328125), grade("bob", "s2", 0.0, "INVALID", "", None, sentence=EVIL)],
+    )
+    return records(store)
+
+
+def test_json_has_the_records_and_nothing_else(class_):
+    data = json.loads(to_json(class_))
+    assert list(data) == ["grades"]
+    assert [list(g) for g in data["grades"]] == [
+        ["student", "lab", "exercise", "points", "max", "outcome", "flags"]
+    ] * 2
+    assert data["grades"][1] | {"max": 0} == {
+        "student": "bob", "lab": None, "exercise": None, "points": 0.0, "max": 0, "outcome": "INVALID", "flags": [],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
+def test_tables_run_no_formula_and_say_where_there_was_no_jail(class_, sandbox):
+    policy = read_policy(pathlib.Path("none.toml"), LABS)
+    for text in (exports.to_csv(class_, sandbox), exports.to_canvas(class_, policy, sandbox)):
+        cells = [cell for line in csv.reader(io.StringIO(text)) for cell in line]
+        assert not [c for c in cells if c.lstrip()[:1] in "=+-@" and c.strip()]
+        assert not [c for c in cells if not c.isprintable()]
+        assert (exports.UNSANDBOXED in text) == (sandbox == "none")
+    assert (exports.UNSANDBOXED in exports.to_junit(class_, sandbox)) == (sandbox == "none")
+    assert (exports.UNSANDBOXED in exports.gradescope_results(class_, sandbox)) == (sandbox == "none")
+
+
+def test_junit_is_xml_whatever_names_are(class_):
+    root = ElementTree.fromstring(exports.to_junit(class_, "bubblewrap"))
+    assert [(s.get("tests"), s.get("failures")) for s in root] == [("3", "2"), ("1", "1")]
+
+
+def test_gradescope_sums_to_the_points_and_hides_what_is_hidden(class_):
+    data = json.loads(
+        exports.gradescope_results([r for r in class_ if r.grade.student == EVIL], "bubblewrap")
+    )
+    assert data["score"] == pytest.approx(0.328125, abs=1e-4)
+    assert sum(t["score"] for t in data["tests"]) == pytest.approx(data["score"], abs=0.02)
+    (secret,) = (t for t in data["tests"] if "Hidden" in t["name"])
+    assert secret["output"] == "FAIL"
+
+
+def test_pages_show_markup_as_text_and_feedback_no_hidden_input(class_, tmp_path):
+    report.write_report(tmp_path, class_, LABS, read_policy(tmp_path / "none.toml", LABS), "bubblewrap")
+    pages = {p.parent.name: p.read_text(encoding="utf-8") for p in tmp_path.rglob("*.html")}
+    assert len(pages) == 3
+    assert not [name for name, text in pages.items() if "<script" in text]
+    feedback = (tmp_path / "feedback" / report.file_name(EVIL)).read_text(encoding="utf-8")
+    assert "Hidden sentence." in feedback
+    assert "0.123" not in feedback
+    assert "expected: 1" in feedback
+    assert "0.123" in (tmp_path / "students" / report.file_name(EVIL)).read_text(encoding="utf-8")
+
+
+def test_pairs_that_read_alike_are_named_and_common_code_is_not(store):
+    def row(student, grams):
+        return grade(student, student, grams=json.dumps(grams), key=student)
+
+    common, own = list(range(1000, 1100)), list(range(40))
+    rows = [row(f"s{i}", [*common, *range(10_000 + 100 * i, 10_040 + 100 * i)]) for i in range(20)]
+    store.add([], [*rows, row("ann", [*common, *own]), row("bob", [*common, *own[:30], *range(50, 60)])])
+    assert [(p.one, p.other, p.exercises) for p in similarity.similar(records(store))] == [
+        ("ann", "bob", ("00.1",))
+    ]
+
+
+# --- frames and checks ------------------------------------------------------------------------------------------
+
+
+def framed(text):
+    data = text.encode()
+    return len(data).to_bytes(8, "big") + data
+
+
+GOOD = framed('{"value": {"is": "int", "value": "1"}, "output": "", "printed": 0}')
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        GOOD + b"x", GOOD + GOOD, GOOD[:-1], b"\0" * 8, framed("[]"), framed("{}"), framed('{"value": 1, "output": ""}'),
+        framed('{"value": {"is": "code"}, "output": ""}'), framed('{"value": {"is": "int", "value": NaN}, "output": ""}'),
+        framed('{"value": {"is": "list", "items": [1]}, "output": ""}'), framed("[" * 100_000), framed("1" * 10_000),
+        framed('{"value": {"is": "array", "shape": [-1], "dtype": "float32", "data": ""}, "output": ""}'),
+        framed('{"value": ' + '{"is": "list", "items": [' * 70 + "]}" * 70 + ', "output": ""}'), b"\x80\x04pickle",
+    ],
+)  # fmt: skip
+def test_whatever_is_no_frame_of_plain_data_breaks_the_protocol(data):
+    assert outcome_of("c", GOOD, "", 0, False, 1.0, 0.1).trouble == ""
+    assert outcome_of("c", data, "", 0, False, 1.0, 0.1).trouble == "proto"
+
+
+@pytest.mark.parametrize("status", [None, 0, 9, 0xFF, 0x7F, -5, 1 << 80])
+def test_a_status_that_a_worker_made_up_is_a_crash_like_others(status):
+    assert outcome_of("c", b"", "", status, False, 1.0, 0.1).trouble == "crash"
+
+
+def test_json_is_an_object_or_an_error():
+    with pytest.raises(ProtocolError):
+        parse_object(b'{"a": Infinity}')
+
+
+@pytest.mark.parametrize("lab", LABS, ids=[lab.name for lab in LABS])
+def test_a_check_travels_alone_without_its_name_its_sentence_and_the_words_of_messages(lab):
+    for path in check_files(lab):
+        file = CheckFile.read(path)
+        for c in file.checks:
+            text = ast.unparse(reduced(file.source, c.name, strip=True))
+            assert f"def {ENTRY}(jk, rng)" in text
+            others = {other.name for other in file.checks} - {c.name}
+            assert not [name for name in others if f"def {name}(jk" in text]
+            assert c.sentence not in text
+            assert f"def {c.name}(" not in text
