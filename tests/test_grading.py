@@ -157,7 +157,8 @@ def test_a_process_whose_copies_answer_is_lent_again_unless_a_copy_does_not_end(
         assert looked.value == {"is": "bool", "value": False}
         (lent,) = forks.idle
         looped, looked = run(job._replace(wanted=("loops", "looks")), forks)
-        assert (looped.trouble, looked.trouble) == ("time", "")
+        assert (looped.trouble, looked.trouble) == ("time", "time")
+        assert "not tried" in looked.sentence  # the first that does not end is the last that is waited for
         assert lent.process.poll() is not None
         assert lent not in forks.idle
 
