@@ -17,6 +17,7 @@ import dataclasses
 import importlib
 import io
 import pathlib
+import pkgutil
 import re
 import sys
 import textwrap
@@ -69,12 +70,16 @@ REASONS: tuple[tuple[str, str], ...] = (
         r"(a list|None): lax\.(broadcast|expand_dims|conv_transpose|dynamic_|map\(lambda a: a.sum)",
         _OTHER_SENTENCE,
     ),
+    (r"a list: random\.multivariate_normal", _OTHER_SENTENCE),
     (
         r"(.*: )?jnp\.linalg\.(solve|inv|tensorinv|tensorsolve)",
         "JAX solves by custom_linear_solve, which has a derivative of its own",
     ),
     (r"complex64: special\.(gamma|loggamma)\(", "complex numbers are refused"),
-    (r"(.*: )?jnp\.linalg\.slogdet", "JAX takes the diagonal in another way for one of its compilers"),
+    (
+        r"(.*: )?(jnp\.linalg\.slogdet|random\.orthogonal|nn\.initializers\.(delta_)?orthogonal)",
+        "JAX takes the diagonal in another way for one of its compilers",
+    ),
 )
 
 # What differs from JAX 0.12 only: there jitkit records the equations of 0.10. Pattern of a sample, of any kind of operand,
@@ -105,6 +110,7 @@ MODULES = {
     "": ("", "jitkit"),
     "jnp": ("numpy", "jitkit.numpy"),
     "jnp.linalg": ("numpy.linalg", "jitkit.numpy.linalg"),
+    "jnp.fft": ("numpy.fft", "jitkit.numpy.fft"),
     "lax": ("lax", "jitkit.lax"),
     "lax.linalg": ("lax.linalg", "jitkit.lax.linalg"),
     "special": ("scipy.special", "jitkit.scipy.special"),
@@ -476,7 +482,10 @@ def render_section(heading: str, rows: list[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-# The tables of rules of a transformation: ours, and JAX's.
+# The tables of rules of a transformation: ours, and JAX's. Rules come with what is asked for, so all of them are asked for.
+for room in ("jitkit.lax", "jitkit.random", "jitkit.derivatives", "jitkit.custom_derivatives"):
+    for found in pkgutil.walk_packages(importlib.import_module(room).__path__, f"{room}."):
+        importlib.import_module(found.name)
 RULES = {
     "jvp": (ad_rules.primitive_jvps, jax_ad.primitive_jvps),
     "transpose": (ad_rules.primitive_transposes, jax_ad.primitive_transposes | jax_ad.fancy_transposes),
