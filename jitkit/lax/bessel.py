@@ -75,7 +75,7 @@ bessel_i0e, bessel_i0e_p = unary("bessel_i0e", FLOAT, _lower, "exp(-|x|) I0(x), 
 
 def _jvp_i1e(g: Any, out: Any, x: Any) -> Any:
     """I1' = I0 - I1 / x, and 1/2 at 0."""
-    eps = dtypes.finfo(x.dtype).eps
+    eps = dtypes.finfo(dtypes.dtype(x)).eps
     is_not_tiny = abs(x) > eps
     safe = select(is_not_tiny, x, full_like(x, eps))
     slope = bessel_i0e(safe) - out * (sign(safe) + reciprocal(safe))
