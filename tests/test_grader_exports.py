@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import csv
 import io
 import json
@@ -109,9 +110,10 @@ def test_two_graders_do_not_write_to_one_store(store):
 
 @pytest.mark.parametrize(("version", "words"), [(99, "a later version"), (0, "an older version")])
 def test_a_store_of_another_version_is_left_as_it_is(tmp_path, version, words):
-    with sqlite3.connect(tmp_path / "grades.sqlite") as database:
+    with contextlib.closing(sqlite3.connect(tmp_path / "grades.sqlite")) as database:
         database.execute("CREATE TABLE grades (x)")
         database.execute(f"PRAGMA user_version = {version}")
+        database.commit()
     with pytest.raises(StoreError, match=words):
         Store(tmp_path, write=True)
 

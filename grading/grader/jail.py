@@ -195,9 +195,12 @@ class Zygote:
                 env={"PATH": "/usr/bin:/bin", "XLA_FLAGS": CHEAP_COMPILES},
                 start_new_session=True,
             )
-        except OSError as error:
+        except (OSError, JailError) as error:
+            for end in (self.control, theirs):
+                end.close()
             self.group.close()
-            raise JailError(f"bubblewrap cannot be started: {error}") from None
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise JailError(str(error)) from None
         theirs.close()
         self.control.settimeout(_START_SECONDS)
         if self.line() != b"ready":

@@ -100,6 +100,9 @@ class Store:
         except sqlite3.Error as error:
             self.close()
             raise StoreError(f"{self.path} cannot be used: {error}") from None
+        except StoreError:
+            self.close()
+            raise
 
     def _lock(self) -> None:
         try:
