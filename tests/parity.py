@@ -482,7 +482,10 @@ def render_section(heading: str, rows: list[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-# The tables of rules of a transformation: ours, and JAX's.
+# The tables of rules of a transformation: ours, and JAX's. Rules come with what is asked for, so all of them are asked for.
+for room in ("jitkit.lax", "jitkit.random", "jitkit.derivatives", "jitkit.custom_derivatives"):
+    for found in pkgutil.walk_packages(importlib.import_module(room).__path__, f"{room}."):
+        importlib.import_module(found.name)
 RULES = {
     "jvp": (ad_rules.primitive_jvps, jax_ad.primitive_jvps),
     "transpose": (ad_rules.primitive_transposes, jax_ad.primitive_transposes | jax_ad.fancy_transposes),
