@@ -501,6 +501,11 @@ RULE_REASONS = {
 
 def render_primitives() -> str:
     """The names of primitives, and which rules they have."""
+    for room in ("lax", "numpy", "random", "pjit", "derivatives", "custom_derivatives"):  # rules come with their modules
+        for found in pkgutil.walk_packages(imported(f"jitkit.{room}").__path__, f"jitkit.{room}."):
+            importlib.import_module(found.name)
+    for room in ("debug", "nn", "ops", "scipy"):
+        importlib.import_module(f"jitkit.{room}")
     ours = {name: str(getattr(jitkit.lax, name)) for name in dir(jitkit.lax) if name.endswith("_p")}
     same = [f"`{name}`" for name, printed in ours.items() if printed == str(getattr(jax.lax, name, None))]
     names = sorted({primitive.name for primitive in mlir._rules})

@@ -52,6 +52,11 @@ def test_the_page_says_what_differs_from_later_versions_only():
     assert parity.render_later() in PAGE
 
 
+def test_the_page_says_which_rules_primitives_have():
+    if jax.__version__ == parity.VERSION:
+        assert page_section("Primitives") == parity.render_primitives().strip()
+
+
 def test_every_reason_for_a_difference_is_on_the_page():
     assert {reason for _, reason in parity.REASONS if reason not in PAGE} == set()
     assert "DIFFERENT" not in PAGE
