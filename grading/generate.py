@@ -173,8 +173,11 @@ def _imports_of(function: ReferenceFunction) -> Iterator[tuple[str, str]]:
 def _by_the_door(module: str, name: str) -> str:
     """`jitkit.core` for `jitkit.core.tracer` and `Tracer`: the room, where it hands the name on."""
     room, _, inside = module.rpartition(".")
-    door = ROOT.joinpath(*room.split("."), "__init__.py")
-    if room.count(".") == 1 and f"\nfrom .{inside} import {name} as {name}\n" in door.read_text(encoding="utf-8"):
+    if room.count(".") != 1:
+        return module
+    doors = [ROOT.joinpath(*room.split("."), f"__init__.{kind}") for kind in ("pyi", "py")]  # the stub, where there is one
+    text = next(door for door in doors if door.exists()).read_text(encoding="utf-8")
+    if f"from .{inside} import {name} as {name}\n" in text:
         return room
     return module
 

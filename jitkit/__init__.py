@@ -36,6 +36,7 @@ late_rooms.fillers.update(
     index_in_dim="jitkit.lax.slicing", broadcast_in_dim="jitkit.lax.shaping", like_aval="jitkit.lax.creation",
     jaxpr_to_text="jitkit.jaxpr.printer", eqn_to_text="jitkit.jaxpr.printer", pp_call="jitkit.jaxpr.printer",
     jaxpr_to_html="jitkit.jaxpr.html", map="jitkit.tree_util.compiled",
+    dynamic_slice_p="jitkit.lax.dynamic_slicing", logaddexp="jitkit.numpy.log_sums",
 )  # fmt: skip
 
 # What code written for JAX may ask for, and gets an honest answer about.

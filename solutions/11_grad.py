@@ -22,13 +22,10 @@ from jitkit.interpreters.ad_rules import Share, UndefinedPrimal, Zero, add_tange
 from jitkit.interpreters.ad_transpose import backward_pass, linear_equations, read, transpose_rule
 from jitkit.interpreters.partial_eval import DynamicJaxprTrace, trace_to_jaxpr
 from jitkit.jaxpr import Atom, DebugInfo, Jaxpr, Var, jaxpr_as_fun
+from jitkit.lax import convert_element_type, div, eq, mul, reduce_sum, reshape, sub
 from jitkit.lax.control_flow.scanning import element_of, scan_p
 from jitkit.lax.control_flow.scanning_derivatives import transposed_body
-from jitkit.lax.convert import convert_element_type
 from jitkit.lax.creation import zeros_like_aval
-from jitkit.lax.elementwise import div, eq, mul, sub
-from jitkit.lax.reduction import reduce_sum
-from jitkit.lax.shaping import reshape
 from jitkit.lax.utils import constant_like
 from jitkit.signature import api_util
 from jitkit.tree_util import tree_leaves

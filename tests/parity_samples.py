@@ -88,8 +88,8 @@ def keyed(pair):
 
 # Names without a call: types for annotations, options of what is logged, functions that only say that they are missing.
 NOT_COMPARED = (
-    "DotDimensionNumbers", "Initializer", "KeyEntry", "KeyPath", "debug_key_reuse", "default_registry", "delta_orthogonal",
-    "explain_cache_misses", "key_dtype", "log_compiles", "orthogonal", "static",
+    "DotDimensionNumbers", "Initializer", "KeyEntry", "KeyPath", "debug_key_reuse", "default_registry",
+    "explain_cache_misses", "key_dtype", "log_compiles", "static",
     # by tests/test_ad_custom.py and tests/test_ad_jacobians.py
     "checkpoint", "checkpoint_policies", "closure_convert", "custom_gradient", "custom_vjp", "hessian", "jacfwd",
     "jacobian", "jacrev", "remat",
@@ -278,6 +278,8 @@ PROGRAMS = {
         jnp.int4(i)
         jnp.uint4(i)
         jnp.mgrid[0:2, 0:3]
+        jnp.r_[v, 0, 1:4]
+        jnp.c_[v, w]
         jnp.ogrid[0:2, 0:3]
     """,
     "jnp.linalg": """
@@ -316,6 +318,26 @@ PROGRAMS = {
         jnp.linalg.svdvals(x)
         jnp.linalg.tensorinv(q, 1)
         jnp.linalg.tensorsolve(q, v)
+    """,
+    "jnp.fft": """
+        jnp.fft.fft(x)
+        jnp.fft.ifft(x, axis=0)
+        jnp.fft.rfft(x, 5, norm="ortho")
+        jnp.fft.irfft(x)
+        jnp.fft.fft2(x)
+        jnp.fft.ifft2(x)
+        jnp.fft.rfft2(x)
+        jnp.fft.irfft2(x)
+        jnp.fft.fftn(x)
+        jnp.fft.ifftn(x)
+        jnp.fft.rfftn(x)
+        jnp.fft.irfftn(x)
+        jnp.fft.hfft(x)
+        jnp.fft.ihfft(x)
+        jnp.fft.fftfreq(5)
+        jnp.fft.rfftfreq(5)
+        jnp.fft.fftshift(x)
+        jnp.fft.ifftshift(x)
     """,
     "lax.linalg": """
         lax.linalg.cholesky(q)
@@ -395,6 +417,9 @@ PROGRAMS = {
         lax.dynamic_update_slice_in_dim(x, y[:1], n, 0)
         lax.empty((2,), "float32")
         lax.expand_dims(x, (0,))
+        lax.bessel_i0e(x)
+        lax.fft(x, "FFT", (4,))
+        lax.fft(x, lax.FftType.RFFT, (4,))
         lax.fori_loop(0, 3, lambda k, a: a * 2, s)
         lax.fori_loop(0, n, lambda k, a: a + k, s)
         lax.full((2, 3), 1.5)
@@ -464,6 +489,8 @@ PROGRAMS = {
         nn.one_hot(i, 4)
     """,
     "nn.initializers": """
+        nn.initializers.orthogonal(2.0)(key, (3, 2))
+        nn.initializers.delta_orthogonal()(key, (3, 2, 2))
         nn.initializers.constant(3.0)(key, (2, 3))
         nn.initializers.glorot_normal()(key, (2, 3))
         nn.initializers.glorot_uniform()(key, (2, 3))
@@ -485,6 +512,11 @@ PROGRAMS = {
     "random": """
         random.PRNGKey(3)
         random.ball(key, 3)
+        random.binomial(key, 10, 0.3, (3,))
+        random.dirichlet(key, jnp.abs(v), (3,))
+        random.multinomial(key, 10, jnp.array([0.25, 0.75]))
+        random.multivariate_normal(key, v[:2], jnp.eye(2))
+        random.orthogonal(key, 3)
         random.bernoulli(key, 0.3, (3,))
         random.beta(key, 2.0, 3.0, (3,))
         random.bits(key, (3,))
@@ -725,6 +757,7 @@ ANSWERS = {
         lax.Precision.HIGHEST
         list(lax.RoundingMethod)
         [m.name for m in lax.GatherScatterMode]
+        [m.name for m in lax.FftType]
         lax.ConvDimensionNumbers((0, 1), (0, 1), (0, 1))
         lax.GatherDimensionNumbers((0,), (), (0,))
         lax.ScatterDimensionNumbers((), (0,), (0,))

@@ -28,6 +28,12 @@ lax.scan(jax.jit(lambda c, y: (c * y, c + y)), x[0], x)[0].sum()
 jax.jit(lambda x: lax.scan(lambda c, y: (c * y, c + y), x[0], x)[0].sum())(x)
 lax.scan(lambda c, y: (c * (np.arange(3) @ jnp.cos(x[0])), None), x[0], x)[0].sum()
 lax.fori_loop(0, 3, lambda i, c: c * x[0] + i, x[1]).sum()
+lax.scan(lambda c, y: (c + y.sum() ** 2, c), 0.0, x)[0]
+lax.scan(lambda c, y: ((c[0] + y[0], c[1] * y[1]), None), (0.0, 1.0), x)[0][1]
+lax.fori_loop(0, 3, lambda i, c: c * x[0, 1], 1.0)
+lax.fori_loop(0, 2, lambda i, c: c // 2.5 + c, x[0, 0])
+jax.checkpoint(lambda x: jax.jit(lambda y: jnp.where(y > 0, jnp.remainder(y, 0.4) * y, y))(x))(x).sum()
+jax.checkpoint(lambda x: lax.cond(x[0, 0] > 0, lambda y: jnp.sin(y) * y, lambda y: y * 2, x))(x).sum()
 lax.map(lambda r: jnp.sin(r).sum(), x).sum()
 lax.associative_scan(jnp.multiply, x).sum()
 jnp.polyval(x[0], x[1, 1])
@@ -75,6 +81,8 @@ def test_while_loop_goes_forward_only():
         )
     assert float(jitkit.linearize(ours, 1.5)[1](1.0)) == 4 * 1.5**3
     assert raised(jitkit.grad(ours), 1.5) == raised(jax.grad(theirs), 1.5)
+    kept = [raised(library.grad(library.checkpoint(f)), 1.5) for library, f in ((jitkit, ours), (jax, theirs))]
+    assert kept[0] == kept[1]
 
 
 def test_a_loop_through_which_no_tangent_goes_is_no_obstacle():

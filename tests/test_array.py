@@ -16,6 +16,7 @@ import matplotlib
 import matplotlib.figure
 import numpy as np
 import pytest
+from tails import some_of
 from twin import plain, raised, same_as_jax, words
 
 import jitkit as jk
@@ -102,7 +103,8 @@ PROTOCOLS = {
 @same_as_jax
 def test_arrays_follow_pythons_protocols(jax, jnp, protocol):
     found = {}
-    for name, value in VALUES.items():
+    turn = list(PROTOCOLS).index(protocol) % 3
+    for name, value in some_of([*VALUES.items()][turn:] + [*VALUES.items()][:turn], 3):
         if name in ("a large matrix", "a long vector", "a vector of several lines"):
             continue
         error = raised(PROTOCOLS[protocol], value(jnp))

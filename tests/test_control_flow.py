@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from jax._src.interpreters import partial_eval as jax_partial_eval
 from lax_oracle import JAX_VERSION, x64
-from tails import one_in
+from tails import keeping, one_in
 from twin import OURS, THEIRS, both_with, difference, outcome, plain, raised, same_as_jax
 
 import jitkit
@@ -100,7 +100,7 @@ def test_cond_agrees(program, pred):
 
 @pytest.mark.parametrize(
     "pred",
-    [True, 0, 1, -2, 2.5, 0.0, float("nan"), np.bool_(0), np.int8(3), np.uint8(0), np.float16(0.5), np.array(4)],
+    one_in(2, [True, 0, -2, 1, 0.0, 2.5, float("nan"), np.bool_(0), np.int8(3), np.uint8(0), np.float16(0.5), np.array(4)]),
     ids=repr,
 )  # fmt: skip
 def test_a_predicate_is_any_numeric_scalar(pred):
@@ -243,8 +243,8 @@ def cumulative(jax, jnp, xs, **options):
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.parametrize("unroll", one_in(2, [1, 2, 3, 4, 0, 7, True, False]))
-@pytest.mark.parametrize("length", [0, 1, 4, 6])
+@pytest.mark.parametrize("unroll", one_in(2, [2, 1, 3, 4, 0, 7, True, False]))
+@pytest.mark.parametrize("length", keeping([0, 1, 4, 6], 0, 6))
 def test_every_way_to_unroll_agrees(length, unroll, reverse):
     xs = np.arange(length * 3, dtype=np.float32).reshape(length, 3)
     assert_agrees(lambda jax, jnp, x: cumulative(jax, jnp, x, unroll=unroll, reverse=reverse), xs)
@@ -352,7 +352,7 @@ def test_maps_and_prefixes_agree(program):
     assert_agrees(program, TABLE)
 
 
-@pytest.mark.parametrize("length", [0, 1, 2, 3, 4, 5, 8, 13])
+@pytest.mark.parametrize("length", keeping([0, 1, 2, 3, 4, 5, 8, 13], 0, 1, 5, 8))
 def test_prefixes_of_every_length_agree(length):
     assert_agrees(
         lambda jax, jnp, x: jax.lax.associative_scan(jnp.add, x), np.arange(length, dtype=np.float32)

@@ -123,10 +123,24 @@ def test_a_network_of_initialised_layers_runs(jax, jnp):
     return jax.tree.map(jnp.shape, layers), run(layers, jnp.ones(3))
 
 
-def test_orthogonal_weights_are_said_to_be_missing():
-    for name in ("orthogonal", "delta_orthogonal"):
-        with pytest.raises(NotImplementedError, match="QR"):
-            getattr(jitkit.nn.initializers, name)()
+@same_as_jax
+def test_orthogonal_weights_are_those_of_jax(jax, jnp):
+    wide, tall = jax.nn.initializers.orthogonal(2.0, 0), jax.nn.initializers.orthogonal()
+    kernel = jax.nn.initializers.delta_orthogonal()
+    key = jax.random.key(1)
+    return wide(key, (3, 2, 2)), tall(key, (2, 3)), tall(key, (2, 0)), kernel(key, (3, 2, 2, 3)), kernel(key, (3, 2, 2))
+
+
+@same_as_jax
+def test_shapes_that_cannot_be_orthogonal_are_refused_in_the_words_of_jax(jax, jnp):
+    def refusal(init, shape):
+        try:
+            init(jax.random.key(1), shape)
+        except ValueError as error:
+            return str(error)
+
+    one, kernel = jax.nn.initializers.orthogonal(), jax.nn.initializers.delta_orthogonal()
+    return [refusal(one, (3,)), refusal(kernel, (2, 2)), refusal(kernel, (3, 2, 1))]
 
 
 def test_every_initializer_of_jax_has_its_name_here():

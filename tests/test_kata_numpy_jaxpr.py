@@ -20,8 +20,10 @@ def everything(x, n):
     c, (ys, signs) = lax.scan(step, 0.25, x, reverse=True)
     i, d = lax.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, s[1] * 0.5), (0, lax.stop_gradient(c)))
     products = lax.dot_general(x, ys, (((1,), (1,)), ((0,), (0,))))
+    padded = lax.pad(x, 0.5, [(1, -1, 1), (-1, 2, 0)]) + lax.iota("float32", 4)
+    x = jitkit.checkpoint(lambda x: jnp.sin(x) * x)(x)
     joined = jnp.concatenate([x.T @ ys, jnp.where(x[:2, :2] > 0, 1.0, d) @ x[:2]], 0)
-    sums = [joined.max(0), joined.min(1), jnp.exp(x).prod(), (x**3).sum(0)]
+    sums = [padded.sum(0), joined.max(0), joined.min(1), jnp.exp(x).prod(), (x**3).sum(0)]
     return sums, products, signs, i, jitkit.jit(lambda x: x[None, ::2])(x), x.argmax(0)
 
 

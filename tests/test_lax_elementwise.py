@@ -25,7 +25,7 @@ UNARY = [
     "neg", "sign", "floor", "ceil", "is_finite", "abs", "exp", "exp2", "expm1", "log", "log1p", "logistic", "sin",
     "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sqrt", "rsqrt",
     "cbrt", "square", "real", "imag", "conj", "bitwise_not", "population_count", "clz", "erf", "erfc", "erf_inv",
-    "lgamma", "digamma", "bessel_i1e", "round", "reciprocal", "stop_gradient",
+    "lgamma", "digamma", "bessel_i0e", "bessel_i1e", "round", "reciprocal", "stop_gradient",
 ]  # fmt: skip
 BINARY = [
     "add", "sub", "mul", "mulhi", "div", "rem", "max", "min", "atan2", "nextafter", "complex", "zeta", "polygamma",

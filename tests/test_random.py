@@ -14,7 +14,7 @@ import jax.numpy
 import numpy as np
 import pytest
 from lax_oracle import first_line, x64
-from tails import one_in
+from tails import keeping, one_in
 from twin import same_as_jax
 
 import jitkit
@@ -250,7 +250,7 @@ def test_implementations_that_are_not_here_are_refused_by_name():
 # --- samplers -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shape", [(), (1,), (0,), (2, 0, 3), (2, 3, 4), (1001,)], ids=str)
+@pytest.mark.parametrize("shape", keeping([(), (1,), (0,), (2, 0, 3), (2, 3, 4), (1001,)], (), (2, 0, 3), (1001,)), ids=str)
 @pytest.mark.parametrize("sampler", ["bits(key, {})", "normal(key, {})", "randint(key, {}, -3, 40)"])
 def test_samplers_give_the_bits_of_jax_in_every_shape(sampler, shape):
     assert_same_value(f"random.{sampler.format(shape)}")
@@ -339,7 +339,7 @@ SAMPLERS = lines("""
 
 
 # a jaxpr that is JAX's gives JAX's bits: the values of some are enough
-@pytest.mark.parametrize("expression", one_in(3, SAMPLERS))
+@pytest.mark.parametrize("expression", one_in(6, SAMPLERS))
 def test_samplers_give_the_bits_of_jax(expression):
     assert_same_value(expression)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import jax
 import jax.ops
 import jax.scipy
@@ -21,15 +23,30 @@ QUERY, KEY = RANDOM.randn(2, 5, 4, 8).astype("f"), RANDOM.randn(2, 6, 4, 8).asty
 IDS = np.array([0, 1, 1, -1, 3])
 
 ONE_OPERAND = (
-    "erf erfc erfinv expit logit i1e i1 gammaln loggamma gammasgn gamma factorial digamma entr ndtr ndtri log_ndtr logsumexp "
+    "erf erfc erfinv expit logit i0e i0 i1e i1 gammaln loggamma gammasgn gamma factorial digamma entr ndtr ndtri log_ndtr logsumexp "
     "softmax log_softmax"
 )
-TWO_OPERANDS = "xlogy xlog1py rel_entr kl_div"
+TWO_OPERANDS = "xlogy xlog1py rel_entr kl_div betaln"
 DISTRIBUTIONS = {
     "norm": "pdf logpdf cdf logcdf sf logsf ppf isf",
     "expon": "pdf logpdf cdf logcdf sf logsf ppf",
     "uniform": "pdf logpdf cdf ppf",
+    "laplace": "pdf logpdf cdf",
+    "logistic": "pdf logpdf cdf sf ppf isf",
+    "cauchy": "pdf logpdf cdf logcdf sf logsf ppf isf",
 }
+WITH_PARAMETERS = {
+    "gamma": ("pdf logpdf", (X, 0.5), (X, np.abs(X), 1, 2), (INTS, 2)),
+    "beta": ("pdf logpdf", (X, 0.5, 12), (X, np.abs(X), X, 1, 2), (INTS, 2, 3)),
+    "t": ("pdf logpdf", (X, 2), (X, np.abs(X), 1, 2), (INTS, 2.5)),
+    "poisson": ("pmf logpmf", (X, 2.0), (INTS, 3, 1)),
+    "bernoulli": ("pmf logpmf cdf ppf", (X, 0.25), (INTS, X[:8])),
+    "multivariate_normal": (
+        "pdf logpdf",
+        (MATRIX[:, :2], MATRIX[0, :2], np.array([[2, 0.5], [0.5, 1]], "f")),
+        (X, 1, 2), (MATRIX, MATRIX[0], 2), (MATRIX, MATRIX[0], MATRIX), (INTS, 0, 1),
+    ),
+}  # fmt: skip
 
 # name: (program of the library and of operands, operands)
 SPECIAL = {
@@ -56,6 +73,15 @@ STATISTICS = {
     for family, names in DISTRIBUTIONS.items()
     for name in names.split()
     for kind, xs in {"floats": (X,), "parameters": (X, 0.5, 2), "ints": (INTS,)}.items()
+}
+STATISTICS |= {
+    f"{family}.{name}, {i}": (
+        lambda lib, *xs, family=family, name=name: getattr(getattr(lib.scipy.stats, family), name)(*xs),
+        xs,
+    )
+    for family, (names, *operands) in WITH_PARAMETERS.items()
+    for name in names.split()
+    for i, xs in enumerate(operands)
 }
 SEGMENTS = {
     f"segment_{name} of {kind}, {options}": (
@@ -145,6 +171,7 @@ BATCHES = {
         "jax.vmap(lambda b: jax.ops.segment_sum(b, np.array([0, 1, 1, 2]), 3))(a)",
     )
 }
+TAKES_A_DIAGONAL = re.compile(r"multivariate_normal.*, [03]")  # which JAX does otherwise for one of its compilers
 TABLES = {
     "attention": ATTENTION, "batches": BATCHES, "special": SPECIAL, "statistics": STATISTICS, "segments": SEGMENTS,
     "windows": WINDOWS,
@@ -170,7 +197,7 @@ def test_programs_and_results_are_those_of_jax(table):
         if ours is not None:
             good[name] = row
             if JAX_VERSION < (0, 11):
-                assert str(ours) == str(theirs), name
+                assert str(ours) == str(theirs) or TAKES_A_DIAGONAL.fullmatch(name), name
     operands = [xs for _, xs in good.values()]
 
     def everything(library):

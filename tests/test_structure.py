@@ -325,6 +325,13 @@ def test_a_package_has_the_names_of_its_stub():
         assert beside == rooms, f"jitkit.{name}: each of these is a room, or is handed on"
 
 
+def test_what_stands_above_comes_when_it_is_called_for_in_a_fresh_process():
+    """Here, everything is imported: only a process that did nothing else shows what is missing."""
+    program = "import jitkit.numpy as jnp; x = jnp.arange(3); print(int(x[1]), int(x[1:][0]))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.stdout.split() == ["1", "1"], done.stderr
+
+
 def test_a_late_room_that_fails_raises_its_own_error(tmp_path, monkeypatch):
     """An AttributeError from within would be taken for a name that is missing; there it is an ImportError that says more."""
     package = tmp_path / "house_of_errors"
@@ -349,6 +356,55 @@ def test_a_late_room_that_fails_raises_its_own_error(tmp_path, monkeypatch):
     with pytest.raises(AttributeError, match="module 'house_of_errors' has no attribute 'nowhere'"):
         _ = house.nowhere
     assert (house.high, house.sound.high, {"attribute", "high", "lost"} - {*dir(house)}) == (1, 1, set())
+
+
+RULES_OF_A_PROCESS = """
+import gc, importlib, os, pickle, sys
+import jitkit
+from jitkit.core import Primitive
+from jitkit.interpreters import ad_linearize, ad_rules, batching, mlir, partial_eval
+from jitkit.jaxpr import dce_rules, pp_eqn_rules
+
+tables = {
+    "lowering": mlir._rules, "batching": batching.primitive_batchers, "dce": dce_rules, "print": pp_eqn_rules,
+    "staging": partial_eval.staging_rules, "jvp": ad_rules.primitive_jvps, "transpose": ad_rules.primitive_transposes,
+    "linearize": ad_linearize.linearize_rules, "partial eval": ad_linearize.partial_eval_rules,
+}
+
+def rules_after(rooms):
+    found = os.pipe()
+    if not os.fork():
+        for room in rooms:
+            importlib.import_module(room)
+        primitives = [each for each in gc.get_objects() if isinstance(each, Primitive)]
+        rules = {
+            each.name: {name for name, table in tables.items() if each in table}
+            | {slot for slot in ("_shape_rule", "effects") if getattr(each, slot, None)}
+            for each in primitives
+        }
+        os.write(found[1], pickle.dumps(rules))
+        os._exit(0)
+    os.close(found[1])
+    with open(found[0], "rb") as file:
+        return pickle.load(file)
+
+rooms = sys.argv[1:]
+every = rules_after(["jitkit.derivatives", *rooms])
+for room in (each for each in rooms if each.split(".")[1] in ("lax", "random", "pjit", "debug")):
+    for primitive, rules in rules_after(["jitkit.derivatives", room]).items():
+        if every[primitive] - rules:
+            print(room, "without", sorted(every[primitive] - rules), "of", primitive)
+print(len(every), "primitives")
+"""
+
+
+def test_whoever_has_a_primitive_has_all_of_its_rules():
+    """Rooms come when they are asked for, so what a rule is registered in must come with what it is registered for: with its
+    module, with another one through a slot, or with `derivatives`.
+    """
+    rooms = [f"jitkit.{name}" for name, path in SOURCES.items() if name in MODULES]
+    done = subprocess.run([sys.executable, "-c", RULES_OF_A_PROCESS, *rooms], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert re.fullmatch(r"1\d\d primitives\n", done.stdout), done.stdout
 
 
 # --- what modules say of themselves -------------------------------------------------------------------------

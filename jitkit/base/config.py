@@ -186,7 +186,7 @@ def _warn_of_unknown_variables() -> None:
         # Imported for the few who need it: it takes as long as all of this module.
         matches = importlib.import_module("difflib").get_close_matches(variable, [*by_option, *known], 1, 0.7)
         near = [by_option.get(name, name) for name in matches]
-        hint = f"did you mean {near[0]}?" if near else f"There are: {', '.join(known)}."
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}."
         warnings.warn(f"jitkit knows no environment variable {variable}; {hint}", stacklevel=2)
 
 

@@ -33,8 +33,8 @@ def explain(inside: str, module: types.ModuleType, sentences: Mapping[str, str] 
 
 explained: dict[str, types.ModuleType] = {}  # the public modules, once they are imported: each explains itself
 _PUBLIC = (
-    "debug", "errors", "flatten_util", "lax", "lax.linalg", "nn", "numpy", "numpy.linalg", "ops", "random", "scipy", "sharding",
-    "stages", "tree", "tree_util",
+    "debug", "errors", "flatten_util", "lax", "lax.linalg", "nn", "numpy", "numpy.fft", "numpy.linalg", "ops", "random", "scipy",
+    "sharding", "stages", "tree", "tree_util",
 )  # fmt: skip
 
 

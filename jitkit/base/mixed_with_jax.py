@@ -100,7 +100,7 @@ def _instead(name: str, value: Any) -> str | None:
 def _places(name: str) -> str:
     """`sin` from jitkit.numpy or jitkit.lax: the public modules of ours that have a name."""
     modules = missing_names.public_modules()
-    public = ("", "numpy", "lax", "nn", "random", "tree_util", "numpy.linalg")
+    public = ("", "numpy", "lax", "nn", "random", "tree_util", "numpy.linalg", "numpy.fft")
     having = [f"{_PACKAGE}.{each}".rstrip(".") for each in public if name in dir(modules[each])]
     return f"`{name}` from {' or '.join(having) or _PACKAGE}"
 

@@ -20,29 +20,28 @@ named_call new_ref no_tracing numpy_dtype_promotion pmap print_environment_info 
 remove_size_one_mesh_axis_from_type reshard set_mesh shard_map smap softmax_custom_jvp thread_guard
 threefry_partitionable transfer_guard transfer_guard_device_to_device transfer_guard_device_to_host
 transfer_guard_host_to_device use_abstract_mesh
-numpy: ComplexWarning apply_along_axis apply_over_axes argpartition array_repr array_str bartlett blackman c_
-character choose compress cumulative_prod delete einsum_path extract fft flexible frombuffer fromfile fromfunction
-fromiter frompyfunc fromstring hamming hanning histogram2d histogramdd i0 insert int1 intersect1d iterable kaiser load
+numpy: ComplexWarning apply_along_axis apply_over_axes argpartition array_repr array_str bartlett blackman character
+choose compress cumulative_prod delete einsum_path extract flexible frombuffer fromfile fromfunction fromiter
+frompyfunc fromstring hamming hanning histogram2d histogramdd i0 insert int1 intersect1d iterable kaiser load
 mask_indices matvec minmax nanmedian nanpercentile nanquantile object_ packbits partition piecewise place poly polyadd
-polyder polydiv polyfit polyint polymul polysub put put_along_axis r_ ravel_multi_index roots save savez setdiff1d
+polyder polydiv polyfit polyint polymul polysub put put_along_axis ravel_multi_index roots save savez setdiff1d
 setxor1d sort_complex top_k trim_zeros ufunc uint1 unique_all unique_counts unique_inverse unique_values unpackbits
 unwrap vander vecmat
 numpy.linalg:
-numpy.fft: fft fft2 fftfreq fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2
-rfftfreq rfftn
-lax: AccuracyMode ConvGeneralDilatedDimensionNumbers FftType PrecisionLike RaggedDotDimensionNumbers RandomAlgorithm
-Tolerance approx_max_k approx_min_k approx_top_k_p betainc composite conv_general_dilated_local
-conv_general_dilated_patches conv_general_shape_tuple conv_transpose_shape_tuple custom_linear_solve custom_root
-dce_sink dce_sink_p device_put_p fft fft_p igamma igamma_grad_a igamma_grad_a_p igamma_p igammac igammac_p index_take
-linear_solve_p one_minus_square one_minus_square_p pcast platform_dependent polynomial polynomial_p precv psend
-psum_scatter_start ragged_all_to_all ragged_all_to_all_p ragged_dot ragged_dot_general random_gamma_grad
-regularized_incomplete_beta_p rng_bit_generator rng_bit_generator_p rng_uniform rng_uniform_p scaled_dot
-select_and_scatter_p sharding_constraint_p with_sharding_constraint
+numpy.fft:
+lax: AccuracyMode ConvGeneralDilatedDimensionNumbers PrecisionLike RaggedDotDimensionNumbers RandomAlgorithm Tolerance
+approx_max_k approx_min_k approx_top_k_p betainc composite conv_general_dilated_local conv_general_dilated_patches
+conv_general_shape_tuple conv_transpose_shape_tuple custom_linear_solve custom_root dce_sink dce_sink_p device_put_p
+igamma igamma_grad_a igamma_grad_a_p igamma_p igammac igammac_p index_take linear_solve_p one_minus_square
+one_minus_square_p pcast platform_dependent polynomial polynomial_p precv psend psum_scatter_start ragged_all_to_all
+ragged_all_to_all_p ragged_dot ragged_dot_general random_gamma_grad regularized_incomplete_beta_p rng_bit_generator
+rng_bit_generator_p rng_uniform rng_uniform_p scaled_dot select_and_scatter_p sharding_constraint_p
+with_sharding_constraint
 lax.linalg: cholesky_update cholesky_update_p hessenberg hessenberg_p ormqr ormqr_p qdwh schur schur_p
 symmetric_product symmetric_product_p tridiagonal tridiagonal_p tridiagonal_solve tridiagonal_solve_p
 nn: get_scaled_dot_general_config scaled_dot_general scaled_matmul
 nn.initializers:
-random: Key binomial dirichlet multinomial multivariate_normal orthogonal random_gamma_p
+random: Key random_gamma_p
 tree_util:
 tree:
 debug: DebugEffect OrderedDebugEffect breakpoint inspect_array_sharding log visualize_array_sharding
@@ -50,15 +49,14 @@ visualize_sharding
 errors: InconclusiveDimensionOperation
 ops:
 scipy: cluster fft integrate interpolate linalg ndimage signal sparse
-scipy.special: bernoulli bessel_jn beta betainc betaln boxcox boxcox1p comb dawsn erfcinv erfcx exp1 expi expn fresnel
+scipy.special: bernoulli bessel_jn beta betainc boxcox boxcox1p comb dawsn erfcinv erfcx exp1 expi expn fresnel
 gammainc gammaincc hyp1f1 hyp2f1 owens_t poch sici spence sph_harm_y wofz zeta
 scipy.linalg: block_diag cho_factor cho_solve cholesky circulant companion convolution_matrix det dft eigh
 eigh_tridiagonal expm expm_frechet fiedler fiedler_companion funm hadamard hankel helmert hessenberg hilbert inv
 invhilbert invpascal leslie lu lu_factor lu_solve pascal polar qr qr_multiply rsf2csf schur solve solve_sylvester
 solve_triangular sqrtm svd toeplitz
-scipy.stats: bernoulli beta betabinom binom cauchy chi2 dirichlet gamma gaussian_kde gennorm geom gumbel_l gumbel_r
-laplace logistic mode multinomial multivariate_normal nbinom pareto poisson rankdata sem t truncnorm vonmises
-wrapcauchy
+scipy.stats: betabinom binom chi2 dirichlet gaussian_kde gennorm geom gumbel_l gumbel_r mode multinomial nbinom pareto
+rankdata sem truncnorm vonmises wrapcauchy
 scipy.stats.norm:
 scipy.signal: convolve convolve2d correlate correlate2d csd detrend fftconvolve istft stft welch
 scipy.ndimage: map_coordinates

@@ -108,7 +108,7 @@ class Executable:
         self.donates = donates
         self.consts = [self.place_const(value) for value in consts]
         self.execute = loaded.execute_sharded
-        self.host_call: Callable[..., Sequence[runtime.Buffer]] | None = None
+        self.host_call: Callable[..., Any] | None = None
         self.out_shardings = output_shardings(loaded, sharding, len(self.out_avals), results)
         self.handlers = runtime.result_handlers(out_avals, self.out_shardings, committed)
         self.out_keys = [
@@ -147,9 +147,9 @@ class Executable:
         results: list[runtime.Buffer] = self.execute(buffers).consume_with_handlers(self.handlers)
         return results
 
-    def host_dispatcher(self) -> Callable[..., Sequence[runtime.Buffer]]:
-        """A function that runs the program on buffers and on host values of the right dtypes; made at first
-        use.
+    def host_dispatcher(self) -> Callable[..., Any]:
+        """A function that runs the program on buffers and on host values of the right dtypes, and returns the buffers of the
+        results, or of the only one; made at first use.
         """
         if self.host_call is None:
             count = len(self.consts) + len(self.kept)

@@ -13,6 +13,7 @@ JAX: jax/_src/api.py:value_and_grad
 
 from __future__ import annotations
 
+from ..lax import bessel as bessel
 from ..lax import convolution_derivatives as convolution_derivatives
 from ..lax import elementwise_derivatives as elementwise_derivatives
 from ..lax import reduction_derivatives as reduction_derivatives

@@ -59,6 +59,7 @@ from .dot_products import dot_general_p as dot_general_p
 from .dynamic_slicing import dynamic_index_in_dim as dynamic_index_in_dim
 from .dynamic_slicing import dynamic_slice as dynamic_slice
 from .dynamic_slicing import dynamic_slice_in_dim as dynamic_slice_in_dim
+from .dynamic_slicing import dynamic_slice_p as dynamic_slice_p
 from .dynamic_slicing import dynamic_update_index_in_dim as dynamic_update_index_in_dim
 from .dynamic_slicing import dynamic_update_slice as dynamic_update_slice
 from .dynamic_slicing import dynamic_update_slice_in_dim as dynamic_update_slice_in_dim
@@ -206,6 +207,9 @@ from .exchange import all_to_all_p as all_to_all_p
 from .exchange import pbroadcast as pbroadcast
 from .exchange import pbroadcast_p as pbroadcast_p
 from .exchange import pswapaxes as pswapaxes
+from .fourier import FftType as FftType
+from .fourier import fft as fft
+from .fourier import fft_p as fft_p
 from .gathering import GatherDimensionNumbers as GatherDimensionNumbers
 from .gathering import gather as gather
 from .gathering import gather_p as gather_p
@@ -313,7 +317,6 @@ from .shaping import squeeze as squeeze
 from .shaping import squeeze_p as squeeze_p
 from .shaping import transpose as transpose
 from .shaping import transpose_p as transpose_p
-from .slicing import dynamic_slice_p as dynamic_slice_p
 from .slicing import index_in_dim as index_in_dim
 from .slicing import slice as slice
 from .slicing import slice_in_dim as slice_in_dim

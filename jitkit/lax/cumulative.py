@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.late_rooms import Slots
 from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters import ad
 from ..interpreters.ad_rules import deflinear, primitive_jvps
@@ -132,9 +133,23 @@ def differentiate_as_tree(primitive: Primitive, combine: Callable[[Any, Any], An
     primitive_jvps[primitive] = jvp
 
 
+class _Combining(Slots):
+    """Slot for `logaddexp` with its derivative, which `numpy.log_sums` has."""
+
+    logaddexp: Callable[[Any, Any], Any]
+
+
+combining = _Combining()
+
+
+def _logaddexp(x: Any, y: Any) -> Any:
+    return combining.logaddexp(x, y)
+
+
 differentiate_as_tree(cumprod_p, mul)
 differentiate_as_tree(cummax_p, max)
 differentiate_as_tree(cummin_p, min)
+differentiate_as_tree(cumlogsumexp_p, _logaddexp)
 
 
 def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:

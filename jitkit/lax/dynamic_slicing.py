@@ -39,10 +39,12 @@ from .joining import concatenate, unstack
 from .scattering import ScatterDimensionNumbers, batch_scatter, scatter_p
 from .selection import select
 from .shaping import broadcast, broadcast_in_dim, expand_dims, squeeze
-from .slicing import dynamic_slice_p, index_in_dim
+from .slicing import index_in_dim, sliding
 from .utils import canonicalize_shape, check_same_dtypes
 
 # --- dynamic_slice: a window whose corner is data, and whose size is not ------------------------------------
+
+dynamic_slice_p = sliding.dynamic_slice_p = Primitive("dynamic_slice")
 
 
 @dynamic_slice_p.def_abstract_eval

@@ -25,7 +25,7 @@ from ..core.dtypes import ExtendedDType
 from ..interpreters import mlir
 from ..interpreters.mlir import LoweringContext
 from .creation import empty_p
-from .dynamic_slicing import dynamic_update_slice_p
+from .dynamic_slicing import dynamic_slice_p, dynamic_update_slice_p
 from .elementwise import eq, eq_p, ne, ne_p
 from .gathering import gather_p
 from .joining import concatenate_p, split_p, stack_p, tile_p, unstack_p
@@ -34,7 +34,7 @@ from .reduction import reduce_and, reduce_or
 from .scattering import scatter_p
 from .selection import select_n_p
 from .shaping import broadcast_in_dim_p, reshape_p, rev_p, squeeze_p, transpose_p
-from .slicing import dynamic_slice_p, slice_p
+from .slicing import slice_p
 
 # --- how a parameter goes on ---------------------------------------------------------------------------
 # Each is called as `go_on(value, ctx)`, where the context still has the types that the user sees.

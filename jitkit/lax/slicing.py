@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import core
 from ..base import config
+from ..base.late_rooms import Slots
 from ..core import Primitive, ShapedArray, tracer
 from ..interpreters.batching import AxisData, Vals, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering
@@ -20,7 +21,15 @@ from .utils import check_shapelike
 # --- slice: a window known while tracing --------------------------------------------------------------------
 
 slice_p = Primitive("slice")
-dynamic_slice_p = Primitive("dynamic_slice")  # eager slices are this; its rules are in `dynamic_slicing`
+
+
+class _Sliding(Slots):
+    """Slot for the primitive of `dynamic_slicing`, which eager slices are."""
+
+    dynamic_slice_p: Primitive
+
+
+sliding = _Sliding()
 
 
 @slice_p.def_abstract_eval
@@ -112,7 +121,7 @@ def slice(
         shape = slice_p.abstract_eval(
             core.get_aval(operand), start_indices=starts, limit_indices=limits, strides=None
         ).shape
-        return dynamic_slice_p.bind(operand, *starts, slice_sizes=shape)
+        return sliding.dynamic_slice_p.bind(operand, *starts, slice_sizes=shape)
     return slice_p.bind(
         operand,
         start_indices=starts,

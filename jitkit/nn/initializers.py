@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -240,16 +240,41 @@ he_uniform = kaiming_uniform = _scaled("he_uniform", 2.0, "fan_in", "uniform")
 he_normal = kaiming_normal = _scaled("he_normal", 2.0, "fan_in", "truncated_normal")
 
 
-# --- not here ----------------------------------------------------------------------------------------------------------
+# --- matrices that keep lengths ----------------------------------------------------------------------------------------
 
 
-def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> NoReturn:
-    """NotImplementedError: it needs a QR decomposition."""
-    raise NotImplementedError(
-        "initializers.orthogonal needs a QR decomposition, which jitkit does not have. glorot_normal() keeps variances, too."
-    )
+def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+    """`scale` times a random matrix whose rows or columns, whichever are fewer, are orthogonal unit vectors. Columns are along
+    `column_axis`; the other axes together are the rows.
+    """
+
+    def init(key: Any, shape: Any, dtype: Any = dtype) -> Any:
+        dtype = _float(dtype)
+        if len(shape) < 2:
+            raise ValueError("orthogonal initializer requires at least a 2D shape")
+        if 0 in shape:
+            return jnp.zeros(shape, dtype)
+        columns = shape[column_axis]
+        q = random.orthogonal(key, math.prod(shape) // columns, (), dtype, columns)
+        q = jnp.reshape(q, (*np.delete(shape, column_axis), columns))
+        return jnp.array(scale, dtype) * jnp.moveaxis(q, -1, column_axis)
+
+    return init
 
 
-def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> NoReturn:
-    """NotImplementedError: it needs a QR decomposition."""
-    orthogonal(scale, column_axis, dtype)
+def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+    """Kernels of convolutions, of one to three axes, that are an orthogonal matrix in their middle and 0 elsewhere
+    (https://arxiv.org/abs/1806.05393).
+    """
+
+    def init(key: Any, shape: Any, dtype: Any = dtype) -> Any:
+        dtype = _float(dtype)
+        if len(shape) not in (3, 4, 5):
+            raise ValueError("Delta orthogonal initializer requires a 3D, 4D or 5D shape.")
+        if shape[-1] < shape[-2]:
+            raise ValueError("`fan_in` must be less or equal than `fan_out`. ")
+        matrix = orthogonal(scale, column_axis, dtype)(key, shape[-2:])
+        middle = tuple((size - 1) // 2 for size in shape[:-2])
+        return jnp.zeros(shape, dtype).at[(*middle, ...)].set(matrix)
+
+    return init

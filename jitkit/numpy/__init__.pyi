@@ -27,6 +27,7 @@ from ..core.dtypes import issubdtype as issubdtype
 from ..core.dtypes import promote_types as promote_types
 from ..core.dtypes import result_type as result_type
 from ..runtime.array import from_dlpack as from_dlpack
+from . import fft as fft
 from . import linalg as linalg
 from .arithmetic import deg2rad as deg2rad
 from .arithmetic import degrees as degrees
@@ -102,11 +103,13 @@ from .float_parts import isreal as isreal
 from .float_parts import ldexp as ldexp
 from .float_parts import signbit as signbit
 from .float_parts import spacing as spacing
+from .index_grids import c_ as c_
 from .index_grids import diag_indices_from as diag_indices_from
 from .index_grids import diagflat as diagflat
 from .index_grids import fill_diagonal as fill_diagonal
 from .index_grids import mgrid as mgrid
 from .index_grids import ogrid as ogrid
+from .index_grids import r_ as r_
 from .index_grids import tril_indices as tril_indices
 from .index_grids import tril_indices_from as tril_indices_from
 from .index_grids import triu_indices as triu_indices

@@ -12,13 +12,13 @@ import numpy as np
 
 from .. import core
 from ..base import errors
-from .creation import ones, zeros
+from .creation import array, ones, zeros
 from .diagonals import diag_indices, tril, triu
-from .joining import stack, tile
+from .joining import concatenate, stack, tile
 from .promotion import promote_dtypes
 from .ranges import arange, linspace, meshgrid
 from .selection import nonzero
-from .shaping import ravel
+from .shaping import expand_dims, ravel, transpose
 from .util import check_arraylike, concrete_index, ensure_arraylike, ensure_arraylikes
 
 # --- grids -----------------------------------------------------------------------------------------------------------
@@ -43,17 +43,68 @@ class _Grid:
         return stack(coordinates, 0) if coordinates else arange(0)
 
     def _axis(self, piece: slice) -> Any:
-        for part in ("start", "stop", "step"):
-            if isinstance(value := getattr(piece, part), core.Tracer):
-                raise errors.ConcretizationTypeError(value, f"slice {part} of jnp.{self._name}")
-        start, step = piece.start or 0, piece.step or 1
-        if np.iscomplex(step):
-            return linspace(start, piece.stop, int(builtins.abs(step)))
-        return arange(start, piece.stop, step)
+        return _numbers(piece, self._name)
+
+
+def _numbers(piece: slice, name: str) -> Any:
+    """`arange` of the parts of a slice or, with an imaginary step, `linspace`."""
+    for part in ("start", "stop", "step"):
+        if isinstance(value := getattr(piece, part), core.Tracer):
+            raise errors.ConcretizationTypeError(value, f"slice {part} of jnp.{name}")
+    start, step = piece.start or 0, piece.step or 1
+    if np.iscomplex(step):
+        return linspace(start, piece.stop, int(builtins.abs(step)))
+    return arange(start, piece.stop, step)
 
 
 mgrid = _Grid("mgrid", sparse=False)
 ogrid = _Grid("ogrid", sparse=True)
+
+
+class _Row:
+    """`r_[a, b:c, ...]`: arrays, numbers and slices, one after the other along an axis.
+
+    A text before them says how: `"axis,ndmin,place"` gives the axis, the least number of axes, and where the axes of arrays
+    with fewer are among these; `"r"` and `"c"` make a matrix of one row or one column.
+    """
+
+    def __init__(self, name: str, axis: int, ndmin: int, place: int) -> None:
+        self._name = name
+        self._usual = [axis, ndmin, place]
+
+    def __getitem__(self, key: Any) -> Any:
+        items = [*key] if isinstance(key, tuple) else [key]
+        (axis, ndmin, place), matrix = self._usual, -1
+        if isinstance(items[0], str):
+            directive, *items = items
+            if directive in ("r", "c"):
+                matrix = "rc".index(directive)
+            else:
+                given = directive.split(",")[:3]
+                try:
+                    axis, ndmin, place = map(int, [*given, *self._usual[len(given) :]])
+                except ValueError:
+                    raise ValueError(f"could not understand directive {directive!r}") from None
+        out = concatenate([self._with_axes(item, ndmin, place) for item in items], axis=axis)
+        return expand_dims(out, matrix) if matrix != -1 and out.ndim == 1 else out
+
+    def _with_axes(self, item: Any, ndmin: int, place: int) -> Any:
+        if isinstance(item, str):
+            raise ValueError("string directive must be placed at the beginning")
+        x = _numbers(item, self._name) if isinstance(item, slice) else array(item, copy=False)
+        missing = ndmin - (0 if isinstance(item, slice) else x.ndim)
+        x = array(x, copy=False, ndmin=ndmin)
+        if place == -1 or missing <= 0:
+            return x
+        shift = ndmin - builtins.abs(ndmin + place + 1) % ndmin
+        return transpose(x, (*range(shift, ndmin), *range(shift)))
+
+    def __len__(self) -> int:
+        return 0
+
+
+r_ = _Row("r_", 0, 1, -1)
+c_ = _Row("c_", -1, 2, 0)
 
 
 # --- triangles -------------------------------------------------------------------------------------------------------

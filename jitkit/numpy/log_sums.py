@@ -39,7 +39,7 @@ def _logaddexp_jvp(primals: Any, tangents: Any) -> Any:
     return _sum_jvp(_natural, lax.exp, primals, tangents)
 
 
-cumulative.differentiate_as_tree(cumulative.cumlogsumexp_p, _natural)
+cumulative.combining.logaddexp = _natural
 
 
 def _logaddexp2(x1: Any, x2: Any, /) -> Any:

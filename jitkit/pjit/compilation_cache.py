@@ -37,7 +37,7 @@ from ..misses import origin as function_origin
 from ..misses.record import SEARCHED, CallRecord
 from ..misses.sentences import MissLog
 from ..tree_util import PyTreeDef, tree_leaves
-from .calling import runner
+from .calling import Direct, direct, runner
 
 EXACT_LRU_SIZE = 64  # a table this small orders its entries at every hit; a larger one from half its size on
 
@@ -60,10 +60,10 @@ def all_alive(values: Sequence[Any]) -> bool:
 
 class Entry:
     """How to run one signature: `run` takes the leaves of a call whose keys are the entry's, and returns the
-    result's tree.
+    result's tree. `direct` says how the dispatcher does it by itself, where it can.
     """
 
-    __slots__ = ("executable", "run")
+    __slots__ = ("direct", "executable", "run")
 
     def __init__(self, executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]) -> None:
         self.executable = executable
@@ -72,6 +72,8 @@ class Entry:
         if options.no_execution:
             run = _refused(executable.name)
         self.run = _checked(run, executable.name) if options.debug_nans else run
+        is_plain = not (options.no_execution or options.debug_nans or options.debug_key_reuse)
+        self.direct = direct(executable, out_tree, leaf_keys) if is_plain else None
 
 
 def _refused(name: str) -> Callable[[Sequence[Any]], Any]:
@@ -96,11 +98,14 @@ def _checked(run: Callable[[Sequence[Any]], Any], name: str) -> Callable[[Sequen
     return run_and_check
 
 
+_NOTHING_QUICK: tuple[Any, dict[Any, Direct]] = (object(), {})
+
+
 class Table:
     """The entries of one function under one set of `jit` options: an LRU."""
 
     __slots__ = (
-        "__weakref__", "crowded", "entries", "executables", "failed", "lock", "nested", "pending", "records",
+        "__weakref__", "crowded", "entries", "executables", "failed", "lock", "nested", "pending", "quick", "records",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -113,6 +118,8 @@ class Table:
         self.pending: dict[tuple[Any, ...], _Pending] = {}
         self.lock = threading.RLock()  # what is dropped under it may run a destructor, and that this function
         self.crowded = False
+        # What the dispatcher runs by itself, by the key of the only argument, or `()`, under the options that are first.
+        self.quick: tuple[Any, dict[Any, Direct]] = _NOTHING_QUICK
 
     def touch(self, key: tuple[Any, ...], entry: Entry) -> None:
         """Make an entry the most recently used, if the table still has its key. Called at hits once the table is crowded."""
@@ -173,6 +180,20 @@ class Table:
             self.records.clear()
             self.executables.clear()
             self.crowded = False
+            self.quick = _NOTHING_QUICK
+
+    def slow_if_crowded(self) -> None:
+        """Let the dispatcher look into the table again, once hits are to be noted."""
+        if self.crowded:
+            self.quick = _NOTHING_QUICK
+
+    def make_quick(self, options: Any, key: Any, entry: Entry) -> None:
+        """Let the dispatcher run an entry by itself, if it can, for calls whose only argument has this key."""
+        with self.lock:
+            if entry.direct is not None and not self.crowded and self.entries:
+                if self.quick[0] is not options:
+                    self.quick = (options, {})  # in one step: other threads read the two together
+                self.quick[1][key] = entry.direct
 
     @contextlib.contextmanager
     def first_call(self, key: tuple[Any, ...], function: str) -> Iterator[bool]:

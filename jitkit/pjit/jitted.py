@@ -41,6 +41,7 @@ from ..signature import api_util, argument_errors
 from ..signature.api_util import Arguments, CallForm
 from ..tree_util import PyTreeDef, tree_flatten, tree_structure
 from ..tree_util.compiled import Flattener
+from .calling import Direct, in_dtype
 from .compilation_cache import Entry, run_entry
 from .function import PjitFunction
 from .jit_call import NestedCall
@@ -52,6 +53,7 @@ _DE_OPTIMIZED = (
     "Invalid nan value encountered in the output of a jax.jit function. Calling the de-optimized version."
 )
 _MOST_FORMS = 256  # of calls of one function
+_local, _key_functions, _new = config.local, array.key_functions, Array.__new__
 _flat_trees: list[PyTreeDef] = []  # the trees of `((*, *, ...), {})`: calls whose arguments are all arrays
 
 
@@ -69,40 +71,60 @@ class Jitted(Traceable):
 
     def make_dispatcher(self) -> Wrapped:
         """The function that `jit` returns."""
-        table, entries, fun, local = self.table, self.table.entries, self.fun, config.local
-        key_functions, look_ups = array.key_functions, self.look_ups
+        fun, table, look_ups = self.fun, self.table, self.look_ups
         under_trace = self.call_under_trace if self.staged else self.run_under_trace
-        call_cold, better_error = self.call, self.better_error
 
-        @functools.wraps(fun)
+        @functools.wraps(fun)  # each variable from out here costs 3 ns a call, used or not
         def dispatch(*args: Any, **kwargs: Any) -> Any:
             try:
                 try:
-                    options = local.state.key
+                    options = _local.state.key
+                    quick_options, quick = table.quick
+                    if options is quick_options and not kwargs and len(args) <= 1:
+                        found: Direct | None = None
+                        buffers: Sequence[Any] = args
+                        x: Any = None
+                        try:
+                            if not args:
+                                found = quick.get(())
+                            elif type(x := args[0]) is Array:
+                                buffers = [x._buf]
+                                found = quick.get(x._key)
+                            else:
+                                found = quick.get(_key_functions[type(x)](x))
+                        except Exception:  # of another type, or no array at all: the general way says what
+                            found = None
+                        if found is not None:
+                            execute, handlers, dtype, aval, out_key = found
+                            out = _new(Array)  # in place of `Array(...)`, which enters a function
+                            out.aval, out._key = aval, out_key
+                            try:
+                                if dtype is None:
+                                    out._buf = execute(buffers).consume_with_handlers(handlers)[0]
+                                else:
+                                    out._buf = execute(x if x.dtype is dtype else in_dtype(x, dtype))
+                            except (RuntimeError, ValueError) as error:
+                                raise explain_failure(error, args) from None
+                            return out
                     if options is None:
                         return under_trace(*args, **kwargs)
-                    look_up = look_ups.get((len(args), *kwargs) if kwargs else len(args)) if look_ups else None
                     entry: Entry | None = None
                     leaves: Sequence[Any] = args
-                    try:
-                        if look_up is not None:
+                    look_up = look_ups.get((len(args), *kwargs) if kwargs else len(args)) if look_ups else None
+                    if look_up is not None:
+                        try:
                             entry, leaves = look_up(options, args, kwargs)
-                        elif len(args) == 1 and not kwargs:  # an array, it is hoped: the key needs no tree
-                            x = args[0]
-                            key = (options, x._key if type(x) is Array else key_functions[type(x)](x))
-                            entry = entries[key]
-                            if table.crowded:
-                                table.touch(key, entry)
-                    except Exception:  # not found; if anything is wrong with the call, the general way says what
-                        entry = None
+                        except Exception:  # not found; if anything is wrong with the call, the general way says what
+                            entry = None
                     if entry is None:
-                        return call_cold(args, kwargs)
+                        return self.call(args, kwargs)
+                    run = entry.run
                     try:
-                        return entry.run(leaves)
+                        return run(leaves)
                     except (RuntimeError, ValueError) as error:
                         raise explain_failure(error, [*leaves, *entry.executable.consts]) from None
                 except (TypeError, OverflowError, FloatingPointError) as error:
-                    better = better_error(error, args, kwargs)
+                    better = self.better_error(error, args, kwargs)
                     if better is error:
                         raise
                     raise better from None
@@ -162,13 +184,16 @@ class Jitted(Traceable):
             entry = self.first_call(key, arguments, leaves, tree, keys)
         elif self.table.crowded:
             self.table.touch(key, entry)
-        self.learn(arguments.arity, tuple(kwargs), tree, len(key) == 1 + len(keys))
+        is_flat = len(key) == 1 + len(keys)
+        if is_flat and len(keys) <= 1 and not kwargs:
+            self.table.make_quick(key[0], keys[0] if keys else (), entry)
+        self.learn(arguments.arity, tuple(kwargs), tree, is_flat)
         return run_entry(entry, leaves)
 
     def learn(self, arity: int, names: tuple[str, ...], tree: PyTreeDef, is_flat: bool) -> None:
         """Where two calls of a form had one structure, write the function that will find the entries of further ones."""
         form = (arity, *names) if names else arity
-        if self.seen.get(form) is tree and (form != 1 or not is_flat or form in self.look_ups):
+        if self.seen.get(form) is tree:
             if len(self.look_ups) >= _MOST_FORMS:
                 self.look_ups.clear()
             look_up = write_look_up(self.table, self.form(arity, *names), tree, is_flat)
@@ -260,7 +285,9 @@ class Jitted(Traceable):
             if not is_mine:  # the thread that we waited for failed: try ourselves
                 return self.first_call(key, arguments, leaves, tree, keys)
             self.check_statics(arguments)
-            return self.make_entry(start, key, arguments, tree, keys)
+            entry = self.make_entry(start, key, arguments, tree, keys)
+            self.table.slow_if_crowded()
+            return entry
 
     def make_entry(
         self, start: float, key: tuple[Any, ...], arguments: Arguments, tree: PyTreeDef, keys: Sequence[Any]

@@ -16,6 +16,8 @@ import sys
 
 from ..base import missing_names
 from ..lax import extended as extended
+from .binomial import binomial as binomial
+from .binomial import multinomial as multinomial
 from .discrete import categorical as categorical
 from .discrete import choice as choice
 from .discrete import permutation as permutation
@@ -46,6 +48,9 @@ from .keys import key_dtype as key_dtype
 from .keys import key_impl as key_impl
 from .keys import split as split
 from .keys import wrap_key_data as wrap_key_data
+from .multivariate import dirichlet as dirichlet
+from .multivariate import multivariate_normal as multivariate_normal
+from .multivariate import orthogonal as orthogonal
 from .normal import double_sided_maxwell as double_sided_maxwell
 from .normal import lognormal as lognormal
 from .normal import maxwell as maxwell

@@ -62,9 +62,9 @@ def host_dispatcher(
     count: int,
     sharding: Sharding,
     out_avals: Sequence[Any],
-) -> Callable[..., tuple[Buffer, ...]]:
+) -> Callable[..., Any]:
     """jaxlib's dispatcher in C++ around one executable for one device: it takes buffers and numpy values, and
-    returns buffers.
+    returns buffers, or the only one.
 
     Copying a host value from Python costs 2.8 us, half of a warm call; this dispatcher copies on its way.
     `execute` runs the program by ordinary means, at the first call of each combination of kinds of arguments.
@@ -72,7 +72,7 @@ def host_dispatcher(
     """
     g = gate()
     registry = g.ext.pytree.default_registry()
-    _, out_tree = registry.flatten(tuple(range(len(out_avals))))
+    _, out_tree = registry.flatten(tuple(range(len(out_avals))) if len(out_avals) != 1 else 0)
     fast = _FastPath(
         xla_executable=executable,
         out_pytree_def=out_tree,
@@ -91,12 +91,13 @@ def host_dispatcher(
         # JAX's own x64 switch decides what C++ makes of a Python float; where it is not ours, Python keeps
         # doing the work.
         agreed = bool(g.jax.config.jax_enable_x64) == x64
-        return tuple(execute(list(args))), fast if agreed else None, False
+        results = execute(list(args))
+        return results[0] if len(results) == 1 else tuple(results), fast if agreed else None, False
 
     def shard(x: Any, to: Sharding, layout: Any) -> Buffer:
         return g.jax.device_put(x, to)
 
-    dispatcher: Callable[..., tuple[Buffer, ...]] = g.ext.pjit(
+    dispatcher: Callable[..., Any] = g.ext.pjit(
         name,
         cache_miss,
         cache_miss,

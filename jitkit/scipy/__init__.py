@@ -14,6 +14,7 @@ from . import special as special
 from . import stats as stats
 
 for _name, _module in {
-    "scipy": sys.modules[__name__], "scipy.special": special, "scipy.stats": stats, "scipy.stats.norm": stats.norm,
+    "scipy": sys.modules[__name__], "scipy.special": special, "scipy.stats": stats,
+    "scipy.stats.norm": stats.norm,
 }.items():  # fmt: skip
     missing_names.explain(_name, _module)

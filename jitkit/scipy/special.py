@@ -21,6 +21,7 @@ from ..numpy.promotion import promote_inexact
 from ..numpy.ufuncs import constant
 from ..numpy.util import as_array
 from ..pjit.jit import jit
+from .log_beta import log_beta
 from .normal_tail import DEGREE_OF_TAIL, log_of_tail, quantile
 
 
@@ -121,6 +122,11 @@ def gamma(x: Any) -> Any:
     """The gamma function: (x - 1)! between the integers. TypeError for complex numbers, which JAX takes."""
     (x,) = promoted("gamma", x)
     return gammasgn(x) * lax.exp(lax.lgamma(x))
+
+
+def betaln(a: Any, b: Any) -> Any:
+    """log(B(a, b)), the logarithm of the beta function of positive numbers."""
+    return log_beta(*promoted("betaln", *promoted("betaln", a, b)))
 
 
 def factorial(n: Any, exact: bool = False) -> Any:

@@ -18,7 +18,8 @@ from jitkit.interpreters.mlir import LoweringContext, lower_function, lowering_r
 from jitkit.interpreters.mlir_module import Function, Module
 from jitkit.interpreters.mlir_text import DECIMAL, all_same, element_type, nested_text, scalar_text, type_of
 from jitkit.jaxpr import Jaxpr, JaxprEqn, Literal, Var
-from jitkit.lax.dot_products import DotDimensionNumbers, dtypes_computed_with
+from jitkit.lax import DotDimensionNumbers
+from jitkit.lax.dot_products import dtypes_computed_with
 from jitkit.lax.precision import CanonicalPrecision, precision_pair
 from jitkit.lax.reducers import integer_array
 

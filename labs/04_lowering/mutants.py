@@ -19,11 +19,11 @@ edit(
 )  # fmt: skip
 edit(
     "04.1", "six digits are enough", "Read your text again with `float`: is it the number that it was?",
-    "dtype.type(float(decimal)) == x and ", "", target="scalar_text",
+    " and dtype.type(float(decimal)) == x", "", target="scalar_text",
 )  # fmt: skip
 edit(
     "04.1", "every float has a decimal text", "What does `f'{x:.6e}'` give for nan?",
-    "DECIMAL.fullmatch(decimal) and dtype.type(float(decimal)) == x and (x != 0 or not np.signbit(x))",
+    "DECIMAL.fullmatch(decimal) and dtype.type(float(decimal)) == x",
     "not np.isfinite(x) or dtype.type(float(decimal)) == x", target="scalar_text",
 )  # fmt: skip
 edit(

@@ -14,17 +14,12 @@ from typing import Any
 from jitkit import core
 from jitkit.base import config
 from jitkit.jaxpr import Jaxpr, dce_jaxpr
+from jitkit.lax import add, concatenate, dynamic_slice_in_dim, dynamic_update_slice_in_dim, empty, expand_dims, index_in_dim, lt, reshape, slice_in_dim, squeeze, sub
 from jitkit.lax.control_flow.agreement import check_carry, promote_weak_inputs
 from jitkit.lax.control_flow.common import Body, avals_of
 from jitkit.lax.control_flow.loops import run_while
 from jitkit.lax.control_flow.scanning import bind_scan, element_of, no_leading_axis, scan_in_python, scan_length, steps_at_once, trace_step, traced_length
 from jitkit.lax.control_flow.stepping import Step, loop_over, one_after_the_other, read_element, stack_elements, write_element
-from jitkit.lax.creation import empty
-from jitkit.lax.dynamic_slicing import dynamic_slice_in_dim, dynamic_update_slice_in_dim
-from jitkit.lax.elementwise import add, lt, sub
-from jitkit.lax.joining import concatenate
-from jitkit.lax.shaping import expand_dims, reshape, squeeze
-from jitkit.lax.slicing import index_in_dim, slice_in_dim
 from jitkit.tree_util import tree_flatten, tree_map, tree_unflatten, treedef_tuple
 
 

@@ -381,6 +381,22 @@ def called_once(jk, rng):
 
 @check(
     "11.3",
+    "Each argument has a tangent of its own.",
+    against=["every result has a tangent", "everything is written down"],
+)
+def several_arguments(jk, rng):
+    arguments = {"x": row(rng), "y": row(rng)}
+
+    def f(d, t):
+        push = jk.linearize(lambda d: d["x"] * jk.numpy.sin(d["y"]), d)[1]
+        return push(t), push({"x": t["x"], "y": t["y"] * 0})
+
+    program = jk.make_jaxpr(f)(arguments, arguments)
+    return run_by_numpy(program, *jk.tree_util.tree_leaves((arguments, arguments)))
+
+
+@check(
+    "11.3",
     "Results that do not change have no tangent in the program.",
     against=["every result has a tangent"],
 )
@@ -507,6 +523,32 @@ def independent(jk, rng):
         found,
         gradient(jk, lambda x, y: x.sum(), x, y, argnums=(0, 1)),
     )
+
+
+@check(
+    "11.4",
+    "Where nothing counts, no rule is asked; but what a program does besides is done.",
+    against=["a rule is asked in any case", "nothing counts, so nothing happens"],
+)
+def nothing_counts(jk, rng):
+    a, x = row(rng), row(rng)
+    rules, asked = jk.interpreters.ad_rules, []
+    backward_pass, zero = jk.interpreters.ad_transpose.backward_pass, rules.zero_tangent(x)
+    undefined, mul_p = rules.UndefinedPrimal(jk.core.typeof(x)), jk.lax.mul_p
+
+    def prints(a, x):
+        jk.debug.print("{}", a)
+        return x * 2.0
+
+    quiet, loud = jk.make_jaxpr(lambda a, x: x * 2.0)(a, x), jk.make_jaxpr(prints)(a, x)
+    known = rules.primitive_transposes[mul_p]
+    rules.primitive_transposes[mul_p] = lambda *xs, **params: asked.append("mul") or known(*xs, **params)
+    try:
+        backward_pass(quiet, quiet.consts, [a, undefined], [zero])
+    finally:
+        rules.primitive_transposes[mul_p] = known
+    program = jk.make_jaxpr(lambda a: backward_pass(loud, loud.consts, [a, undefined], [zero])[:0])(a)
+    return asked, count(program)
 
 
 @check(
@@ -675,7 +717,10 @@ def integers(jk, rng):
     def f(n, x):
         return (n * x).sum()
 
-    refused = raised(jk.make_jaxpr(jk.grad(f)), n, x, parts=["int32"])
+    refused = [
+        raised(jk.make_jaxpr(jk.grad(f)), n, x, parts=["int32"]),
+        raised(jk.make_jaxpr(jk.grad(lambda d: f(d["n"], d["a"]))), {"a": x, "n": n}, parts=["int32"]),
+    ]
     found = []
 
     def g(x):

@@ -371,6 +371,22 @@ edit(
 )
 edit(
     "11.4",
+    "a rule is asked in any case",
+    "All cotangents are Zero. What would a rule say?",
+    "if all(type(ct) is Zero for ct in cotangents) and not jaxpr.effects:",
+    "if False:",
+    target="backward_pass",
+)
+edit(
+    "11.4",
+    "nothing counts, so nothing happens",
+    "The program prints. Does it, when nobody wants its derivative?",
+    " and not jaxpr.effects:",
+    ":",
+    target="backward_pass",
+)
+edit(
+    "11.4",
     "a scalar counts once",
     "2.0 was added to each of 12 elements. How much does it count?",
     "return reduce_sum(ct, range(len(shape)))",
@@ -714,16 +730,18 @@ def adds_up(primitive, shares, primals, tangents, **params):
     return out, total
 
 
-@also_right("11.1", "with where and mean weights", target="jvp_logistic")
+@also_right("11.1", "row by row", target="jvp_logistic")
 def expanded(g, y, x):
     return sub(mul(g, y), mul(mul(g, y), y))
 
 
-@also_right("11.1", "with where and mean weights", target="jvp_extreme")
+@also_right("11.1", "row by row", target="jvp_extreme")
 def chosen(g, out, x, *, axes):
-    is_extreme = x == jnp.expand_dims(out, tuple(axes))
-    share = jnp.where(is_extreme, 1.0, 0.0) / is_extreme.sum(tuple(axes), keepdims=True)
-    return (g * share.astype(g.dtype)).sum(tuple(axes))
+    kept = [i for i in range(x.ndim) if i not in axes]
+    order = (*kept, *axes)
+    rows, dots = (v.transpose(order).reshape(*out.shape, -1) for v in (x, g))
+    is_extreme = (rows == out[..., None]).astype(g.dtype)
+    return (dots * is_extreme).sum(-1) / is_extreme.sum(-1)
 
 
 @also_right("11.2", "early returns, and pairs one by one", target="DualTrace.process_primitive")
@@ -916,7 +934,7 @@ def by_hand_too(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=Fals
         value, pull_back = result[0], result[1]
         check_scalar(value)
         check_output("grad", value, holomorphic)
-        grads = pull_back(jnp.ones_like(value))
+        grads = pull_back(lax.full_like(value, 1))
         if isinstance(which, int):
             (grads,) = grads
         if has_aux:

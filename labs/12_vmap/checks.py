@@ -176,6 +176,23 @@ def as_it_is(jk, rng):
 
 @check(
     "12.2",
+    "A primitive of several results has a list of results, and one of places.",
+    against=["an operation has one result"],
+)
+def several_results_of_elements(jk, rng):
+    pair = jk.core.Primitive("pair", multiple_results=True)
+    pair.def_abstract_eval(lambda x, y: [x, y])
+    jk.interpreters.batching.defbroadcasting(pair)
+    x, y = normal(rng, 3, 4), normal(rng, 3, 4)
+    alike = jk.make_jaxpr(jk.vmap(pair.bind, in_axes=1, out_axes=[1, 0]))(x, y)
+    moved = jk.make_jaxpr(jk.vmap(pair.bind, in_axes=(0, 1), out_axes=[1, 0]))(x, y[:, :3].repeat(2, 0)[:4])
+    return [[aval.shape for aval in program.out_avals] for program in (alike, moved)], count(
+        alike, "transpose"
+    )
+
+
+@check(
+    "12.2",
     "Axes at different places are brought to one.",
     against=["axes need no shifting"],
 )
@@ -531,7 +548,7 @@ def sizes(jk, rng):
     x, y = normal(rng, 4), normal(rng, 3)
     f = jk.make_jaxpr(jk.vmap(lambda x, y: x * y))
     none = jk.make_jaxpr(jk.vmap(lambda x: x * 2, in_axes=None, axis_size=3))(np.float32(2))
-    named = jk.make_jaxpr(jk.vmap(lambda x: x - jk.lax.psum(x, "i") / 2, axis_name="i"))(x)
+    named = jk.make_jaxpr(jk.vmap(lambda x: x - jk.lax.axis_index("i"), axis_name="i"))(x)
     return [
         raised(f, x, y, parts=["inconsistent sizes"]),
         run_by_numpy(none, np.float32(2)),
@@ -548,12 +565,12 @@ def sizes(jk, rng):
     against=["vmap of cond is select", "unmapped arguments are batched"],
 )
 def one_predicate(jk, rng):
-    x, p = normal(rng, 3, 2), bool(rng.integers(2))
+    x, p = normal(rng, 3, 2, 4), bool(rng.integers(2))
 
     def f(p, x):
         return jk.lax.cond(p, lambda x: (jk.lax.sin(x), 1.0), lambda x: (x * 2, 0.5), x)
 
-    found, program = mapped(jk, f, p, x, in_axes=(None, 0))
+    found, program = mapped(jk, f, p, x, in_axes=(None, 2))
     return found, count(program, "cond"), count(program, "select_n")
 
 
@@ -566,7 +583,7 @@ def a_predicate_for_each(jk, rng):
     x, y = normal(rng, 5), normal(rng, 2, 5)
 
     def f(x, y):
-        return jk.lax.cond(x > 0, lambda: (x * 2, y), lambda: (-x, y * x))
+        return jk.lax.cond(x > 0, lambda: (x * 2, y, np.float32(1)), lambda: (-x, y * x, x))
 
     found, program = mapped(jk, f, x, y, in_axes=(0, 1))
     return found, count(program, "cond")

@@ -17,12 +17,10 @@ from jitkit.base.util import split_list
 from jitkit.core import Primitive
 from jitkit.interpreters.batching import AxisData, Dim, Dims, Vals, batch, batch_jaxpr_if, bdim_at_front, broadcast, higher_order, move_to, moveaxis, primitive_batchers, shifted, shifted_by_numpy, with_axes_behind
 from jitkit.jaxpr import Jaxpr, eval_jaxpr
+from jitkit.lax import DotDimensionNumbers, eq, stop_gradient
 from jitkit.lax.control_flow.common import batched_carry
 from jitkit.lax.control_flow.conditionals import cond_p, refuse_effects, select_case
-from jitkit.lax.control_flow.scanning import has_ys_of, scan_p
-from jitkit.lax.dot_products import DotDimensionNumbers
-from jitkit.lax.elementwise import eq
-from jitkit.lax.ordering import stop_gradient
+from jitkit.lax.control_flow.scanning import batched_step, scan_p
 from jitkit.pjit.mapping import axis_of_each_argument, axis_of_each_leaf, mapped_size, moved, not_the_same_for_all
 from jitkit.tree_util import PyTreeDef, tree_flatten, tree_unflatten
 
@@ -208,7 +206,7 @@ def batch_scan(
 ) -> Any:
     """The rule of `scan`: one scan whose step does to batches what the step of `jaxpr` does to elements.
 
-    A step has its own batch axes first (`batch_jaxpr_if`). Those of constants and carry are so outside, too; what is scanned over has
+    A step has its own batch axes first (`batched_step`). Those of constants and carry are so outside, too; what is scanned over has
     the axis of the scan before it. Which parts of the carry are batches says `batched_carry`: they have to be so from the start
     (`move_to` sees to it), and to come out so. Everything else stays as it is: what is no batch is not made one.
 

@@ -176,6 +176,14 @@ edit(
 )
 edit(
     "12.2",
+    "an operation has one result",
+    "A primitive has two results. What does the trace expect from its rule?",
+    "    out = primitive.bind(*vals, **params)\n    return (out, [0] * len(out)) if primitive.multiple_results else (out, 0)",
+    "    return primitive.bind(*vals, **params), 0",
+    target="broadcast_batcher",
+)
+edit(
+    "12.2",
     "moving is swapping",
     "Axis 0 of (2, 3, 4) goes to the end. What is the shape then?",
     "axes = [axis for axis in range(np.ndim(x)) if axis != source]\n    axes.insert(destination, source)",
@@ -853,8 +861,7 @@ def one_list(axis, vals, dims, *, jaxpr, num_consts, num_carry, **params):
         jaxpr, axis, flags[:num_consts], flags[num_consts:first_x], flags[first_x:]
     )
     musts = flags[num_consts:first_x] + [False] * (len(jaxpr.outvars) - num_carry)
-    step, made = batch_jaxpr_if(jaxpr, axis, flags, musts)
-    has_ys_of(step, jaxpr)
+    step, made = batched_step(jaxpr, axis, flags, musts)
     operands = []
     for i, (x, dim) in enumerate(zip(vals, dims, strict=True)):
         operands.append(move_to(x, dim, int(i >= first_x), axis.size) if flags[i] else x)

@@ -198,6 +198,7 @@ class JaxprReader:
             "operands": operands,
             "params": params,
             "results": [self.binder(v) for v in eqn.outvars],
+            "effects": [],
             "line": None,
         }
 

@@ -52,8 +52,11 @@ def _apply(eqn: Any, operands: Arrays) -> Sequence[Any]:
 
 
 _ARITHMETIC: dict[str, Callable[..., Any]] = {
-    "abs": np.abs, "add": np.add, "add_any": np.add, "and": np.bitwise_and, "copy": np.copy, "cos": np.cos,
-    "cosh": np.cosh, "div": np.divide, "eq": np.equal, "exp": np.exp, "ge": np.greater_equal, "gt": np.greater,
+    "abs": np.abs, "add": np.add, "add_any": np.add, "and": np.bitwise_and,
+    "atan2": np.arctan2, "ceil": np.ceil, "clamp": lambda low, x, high: np.clip(x, low, high), "copy": np.copy, "cos": np.cos,
+    "cosh": np.cosh, "div": np.divide, "eq": np.equal, "exp": np.exp, "exp2": np.exp2,
+    "expm1": np.expm1, "floor": np.floor, "is_finite": np.isfinite, "log1p": np.log1p, "rem": np.fmod, "tan": np.tan,
+    "ge": np.greater_equal, "gt": np.greater,
     "le": np.less_equal, "log": np.log, "logistic": lambda x: 1 / (1 + np.exp(-x)), "lt": np.less, "max": np.maximum,
     "min": np.minimum, "mul": np.multiply, "ne": np.not_equal, "neg": np.negative, "not": np.invert,
     "or": np.bitwise_or, "pow": np.power, "sign": np.sign, "sin": np.sin, "sinh": np.sinh, "sqrt": np.sqrt,
@@ -89,17 +92,39 @@ def _dot_general(params: dict[str, Any], lhs: Any, rhs: Any) -> Any:
     return np.einsum(lhs, [number[a] for a in left], rhs, [number[a] for a in right], [number[a] for a in batch + kept])
 
 
+def _pad(params: dict[str, Any], x: Any, value: Any) -> Any:
+    """The value between and around, as in XLA; a negative count takes away."""
+    config = params["padding_config"]
+    spread = [n + max(n - 1, 0) * interior for n, (_, _, interior) in zip(x.shape, config, strict=True)]
+    out = np.full(spread, value, x.dtype)
+    out[tuple(slice(None, None, interior + 1) for _, _, interior in config)] = x
+    out = np.pad(out, [(max(low, 0), max(high, 0)) for low, high, _ in config], constant_values=value)
+    ends = [n + min(high, 0) for n, (_, high, _) in zip(out.shape, config, strict=True)]
+    return out[tuple(slice(max(-low, 0), end) for (low, _, _), end in zip(config, ends, strict=True))]
+
+
+def _iota(params: dict[str, Any]) -> Any:
+    shape, axis = params["shape"], params["dimension"]
+    along = np.arange(shape[axis]).reshape([-1 if i == axis else 1 for i in range(len(shape))])
+    return np.broadcast_to(along, shape)
+
+
 def _slice(params: dict[str, Any], x: Any) -> Any:
     steps = params["strides"] or (1,) * x.ndim
     return x[tuple(map(slice, params["start_indices"], params["limit_indices"], steps))]
 
 
 _WITH_PARAMS: dict[str, Callable[..., Any]] = {
+    "argmax": lambda params, x: np.argmax(x, int(params["axes"][0])),
+    "argmin": lambda params, x: np.argmin(x, int(params["axes"][0])),
     "broadcast_in_dim": _broadcast_in_dim,
     "concatenate": lambda params, *xs: np.concatenate(xs, params["dimension"]),
     "convert_element_type": lambda params, x: x,  # the type is that of the variable
     "dot_general": _dot_general,
+    "empty2": lambda params: np.zeros((), params["dtype"]),
     "integer_pow": lambda params, x: x ** x.dtype.type(params["y"]),
+    "iota": _iota,
+    "pad": _pad,
     "reduce_max": _along(np.max),
     "reduce_min": _along(np.min),
     "reduce_prod": _along(np.prod),
@@ -148,11 +173,11 @@ def _scan(params: dict[str, Any], operands: Arrays) -> Arrays:
 
 
 _WITH_JAXPRS: dict[str, Callable[[dict[str, Any], Arrays], Arrays]] = {
-    "checkpoint": _jit,
     "closed_call": _jit,
     "cond": _cond,
     "jit": _jit,
     "pjit": _jit,
+    "remat2": _jit,
     "scan": _scan,
     "while": _while,
 }

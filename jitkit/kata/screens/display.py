@@ -204,9 +204,10 @@ def show_program(screen: Screen, result: CheckResult) -> None:
         return
     start = next((i for i, line in enumerate(lines) if line.startswith("def ")), 0)
     screen.line()
-    screen.line("      the program of the check, where `jk` is jitkit with your functions in it:", "dim")
+    screen.text("the program of the check, where `jk` is jitkit with your functions in it:", 6, "dim")
     for line in lines[start : start + _MOST_OF_A_PROGRAM]:
-        screen.line(f"        {line}", "dim")
+        for piece in _pieces(line, max(screen.width - 9, 20)):
+            screen.line(f"        {piece}", "dim")
     if len(lines) - start > _MOST_OF_A_PROGRAM:
         screen.line("        ...", "dim")
 

@@ -94,12 +94,6 @@ def _(ctx: LoweringContext, *args: str, **params: Any) -> list[str]:
 _computed_ys: weakref.WeakKeyDictionary[Jaxpr, tuple[bool, ...]] = weakref.WeakKeyDictionary()
 
 
-def has_ys_of(made: Jaxpr, jaxpr: Jaxpr) -> None:
-    """Note that a body that was made from another one has its outputs left."""
-    if jaxpr in _computed_ys:
-        _computed_ys[made] = _computed_ys[jaxpr]
-
-
 class _Words(str):
     """Text that stands for itself in a tuple that is printed."""
 
@@ -132,13 +126,25 @@ pp_eqn_rules[scan_p] = _pp
 # --- batching -----------------------------------------------------------------------------------------------
 
 
+def batched_step(
+    jaxpr: Jaxpr, axis: AxisData, inputs: list[bool], musts: list[bool]
+) -> tuple[Jaxpr, list[bool]]:
+    """The jaxpr of a step that does to batches, whose axes come first, what `jaxpr` does to elements: for inputs of which some are
+    batches, and results of which some must be. And which results are.
+    """
+    step, are_batches = batch_jaxpr_if(jaxpr, axis, inputs, musts)
+    if jaxpr in _computed_ys:
+        _computed_ys[step] = _computed_ys[jaxpr]
+    return step, are_batches
+
+
 @register_batcher(scan_p, even_unmapped=True)
 def batch_scan(
     axis: AxisData, vals: Vals, dims: Dims, *, jaxpr: Jaxpr, num_consts: int, num_carry: int, **params: Any
 ) -> Any:
     """The rule of `scan`: one scan whose step does to batches what the step of `jaxpr` does to elements.
 
-    A step has its own batch axes first (`batch_jaxpr_if`). Those of constants and carry are so outside, too; what is scanned over has
+    A step has its own batch axes first (`batched_step`). Those of constants and carry are so outside, too; what is scanned over has
     the axis of the scan before it. Which parts of the carry are batches says `batched_carry`: they have to be so from the start
     (`move_to` sees to it), and to come out so. Everything else stays as it is: what is no batch is not made one.
 
@@ -148,9 +154,8 @@ def batch_scan(
     consts, carry, xs = split_list([dim is not None for dim in dims], [num_consts, num_carry])
     carry = batched_carry(jaxpr, axis, consts, carry, xs)
     num_ys = len(jaxpr.outvars) - num_carry
-    step, out_is_batch = batch_jaxpr_if(jaxpr, axis, [*consts, *carry, *xs], [*carry, *[False] * num_ys])
     is_batch = [*consts, *carry, *xs]
-    has_ys_of(step, jaxpr)
+    step, out_is_batch = batched_step(jaxpr, axis, is_batch, [*carry, *[False] * num_ys])
     places = [0] * (num_consts + num_carry) + [1] * len(xs)
     operands = [
         move_to(x, dim, to, axis.size) if batch else x

@@ -1,13 +1,22 @@
 """`jitkit.scipy.stats`: distributions, each in a module of its own, with scipy's names for what is asked of it.
 
-Comes in: points, or parts of the whole, and parameters. Goes out: densities, parts, points: `logpdf pdf cdf logcdf sf logsf ppf
-isf`, as far as they are here.
+Comes in: points, or parts of the whole, and parameters. Goes out: densities (of whole numbers, probabilities), parts, points:
+`logpdf pdf logpmf pmf cdf logcdf sf logsf ppf isf`, as far as they are here.
 
 JAX: jax/_src/scipy/stats/norm.py:logpdf
 """
 
 from __future__ import annotations
 
+from . import bernoulli as bernoulli
+from . import beta as beta
+from . import cauchy as cauchy
 from . import expon as expon
+from . import gamma as gamma
+from . import laplace as laplace
+from . import logistic as logistic
+from . import multivariate_normal as multivariate_normal
 from . import norm as norm
+from . import poisson as poisson
+from . import t as t
 from . import uniform as uniform

@@ -1,0 +1,254 @@
+"""`jitkit.numpy.fft`: discrete Fourier transforms, along axes of choice, of lengths of choice.
+
+Comes in: arrays. Goes out: arrays, made of `lax.fft`, which knows the last axes only, and three at most.
+
+JAX: jax/_src/numpy/fft.py:fft
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import lax
+from ..base import missing_names
+from ..core import dtypes
+from ..lax.fourier import FftType
+from .creation import array, asarray
+from .padding import pad
+from .promotion import promote_dtypes_inexact
+from .ranges import arange
+from .reductions import prod
+from .shaping import moveaxis, roll
+from .ufuncs import conj, sqrt
+from .util import ensure_arraylike
+
+# --- along several axes -------------------------------------------------------------------------------------------------
+
+
+def _transform(name: str, kind: FftType, a: Any, s: Any, axes: Any, norm: str | None) -> Any:
+    x = ensure_arraylike(f"jax.numpy.fft.{name}", a)
+    if s is not None:
+        s = tuple(map(operator.index, s))
+        if any(length <= 0 for length in s):
+            raise ValueError("Shape should be positive.")
+        if axes is not None and len(s) != len(axes):
+            raise ValueError("Shape and axes have different lengths.")
+    given = axes
+    if axes is None:
+        axes = range(x.ndim) if s is None else range(x.ndim - len(s), x.ndim)
+    if len(axes) != len(set(axes)):
+        raise ValueError(f"jax.numpy.fft.{name} does not support repeated axes. Got axes {axes}.")
+    if given is not None:
+        axes = tuple(range(x.ndim - len(axes), x.ndim))
+        x = moveaxis(x, given, axes)
+    if s is not None:
+        x = _of_lengths(x, axes, s, kind)
+    else:
+        s = [x.shape[axis] for axis in axes]
+        if kind == FftType.IRFFT and s:
+            s[-1] = max(0, 2 * (s[-1] - 1))
+    out = _along_last_axes(x, kind, tuple(s))
+    if norm is not None:
+        out = out * _factor(array(s, dtype=out.dtype), kind in (FftType.IFFT, FftType.IRFFT), norm)
+    return out if given is None else moveaxis(out, axes, given)
+
+
+def _of_lengths(x: Any, axes: Sequence[int], s: Sequence[int], kind: FftType) -> Any:
+    """The array cut, or filled up with zeros, to what a transform of these lengths takes."""
+    sizes = list(x.shape)
+    for axis, length in zip(axes, s, strict=True):
+        sizes[axis] = length
+    if kind == FftType.IRFFT:
+        sizes[-1] = sizes[-1] // 2 + 1
+    x = x[tuple(slice(size) for size in sizes)]
+    return pad(x, [(0, size - has) for size, has in zip(sizes, x.shape, strict=True)])
+
+
+def _along_last_axes(x: Any, kind: FftType, s: tuple[int, ...]) -> Any:
+    """`lax.fft` along up to three axes at once; of four, two and two."""
+    if len(s) <= 3:
+        return lax.fft(x, kind, s)
+    n = 2 if len(s) == 4 else 3
+    first = tuple(range(x.ndim - len(s), x.ndim - n))
+    last = tuple(range(x.ndim - len(s) + n, x.ndim))
+    if kind in (FftType.RFFT, FftType.FFT):
+        x = moveaxis(lax.fft(x, kind, s[-n:]), first, last)
+        return moveaxis(_along_last_axes(x, FftType.FFT, s[:-n]), last, first)
+    x = moveaxis(_along_last_axes(moveaxis(x, first, last), FftType.IFFT, s[:-n]), last, first)
+    return lax.fft(x, kind, s[-n:])
+
+
+def _factor(s: Any, is_inverse: bool, norm: str) -> Any:
+    """What to multiply by for a norm other than XLA's, which is `backward`: inverses divide by the product of the lengths."""
+    if norm == "backward":
+        return array(1)
+    (s,) = promote_dtypes_inexact(s)
+    if norm not in ("ortho", "forward"):
+        raise ValueError(f'Invalid norm value {norm}; should be "backward","ortho" or "forward".')
+    whole = sqrt(prod(s)) if norm == "ortho" else prod(s)
+    return whole if is_inverse else 1 / whole
+
+
+def fftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+    """The Fourier transform along several axes.
+
+    Args:
+      a: numbers; complex ones come out.
+      s: the lengths along the axes; `a` is cut or filled up with zeros. Its own, if it is None.
+      axes: along which; the last `len(s)`, or all, if they are None.
+      norm: which direction divides: `backward` (None) the inverse by the number of elements, `forward` this one, `ortho` both
+        by its square root.
+
+    Raises:
+      ValueError: a length is not positive, an axis is repeated, or the norm is unknown.
+    """
+    return _transform("fftn", FftType.FFT, a, s, axes, norm)
+
+
+def ifftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+    """The inverse of `fftn`."""
+    return _transform("ifftn", FftType.IFFT, a, s, axes, norm)
+
+
+def rfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+    """`fftn` of real numbers, of whose last axis the half comes out that the other is the mirror of."""
+    return _transform("rfftn", FftType.RFFT, a, s, axes, norm)
+
+
+def irfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+    """The inverse of `rfftn`; the last axis is of even length, if `s` does not say otherwise."""
+    return _transform("irfftn", FftType.IRFFT, a, s, axes, norm)
+
+
+# --- along one axis -----------------------------------------------------------------------------------------------------
+
+
+def _along_one(name: str, kind: FftType, a: Any, n: int | None, axis: int | None, norm: str | None) -> Any:
+    _check_axis(name, axis)
+    return _transform(name, kind, a, None if n is None else [n], None if axis is None else [axis], norm)
+
+
+def _check_axis(name: str, axis: Any) -> None:
+    if isinstance(axis, (list, tuple)):
+        full = f"jax.numpy.fft.{name}"
+        raise ValueError(f"{full} does not support multiple axes. Please use {full}n. Got axis = {axis!r}.")
+
+
+def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The Fourier transform along one axis, of length n; see `fftn`."""
+    return _along_one("fft", FftType.FFT, a, n, axis, norm)
+
+
+def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The inverse of `fft`."""
+    return _along_one("ifft", FftType.IFFT, a, n, axis, norm)
+
+
+def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """`fft` of real numbers: the first n // 2 + 1, of which the others are the mirror."""
+    return _along_one("rfft", FftType.RFFT, a, n, axis, norm)
+
+
+def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The inverse of `rfft`; n is even, if it is not given."""
+    return _along_one("irfft", FftType.IRFFT, a, n, axis, norm)
+
+
+def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """`fft` of numbers that are their own mirror, of which `a` has one half: n real ones."""
+    mirrored = conj(a)
+    _check_axis("hfft", axis)
+    length = (mirrored.shape[axis] - 1) * 2 if n is None else n
+    return _along_one("hfft", FftType.IRFFT, mirrored, n, axis, norm) * length
+
+
+def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The inverse of `hfft`."""
+    _check_axis("ihfft", axis)
+    x = asarray(a)
+    length = x.shape[axis] if n is None else n
+    return conj(_along_one("ihfft", FftType.RFFT, x, n, axis, norm)) * (1 / length)
+
+
+# --- along two axes -----------------------------------------------------------------------------------------------------
+
+
+def _along_two(name: str, kind: FftType, a: Any, s: Any, axes: Sequence[int], norm: str | None) -> Any:
+    if len(axes) != 2:
+        raise ValueError(f"jax.numpy.fft.{name} only supports 2 axes. Got axes = {axes!r}.")
+    return _transform(name, kind, a, s, axes, norm)
+
+
+def fft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+    """`fftn` along two axes."""
+    return _along_two("fft2", FftType.FFT, a, s, axes, norm)
+
+
+def ifft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+    """`ifftn` along two axes."""
+    return _along_two("ifft2", FftType.IFFT, a, s, axes, norm)
+
+
+def rfft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+    """`rfftn` along two axes."""
+    return _along_two("rfft2", FftType.RFFT, a, s, axes, norm)
+
+
+def irfft2(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+    """`irfftn` along two axes."""
+    return _along_two("irfft2", FftType.IRFFT, a, s, axes, norm)
+
+
+# --- frequencies, and their order ---------------------------------------------------------------------------------------
+
+
+def _check_frequencies(name: str, n: Any, d: Any) -> None:
+    if isinstance(n, (list, tuple)):
+        raise ValueError(f"The n argument of jax.numpy.fft.{name} only takes an int. Got n = {list(n)}.")
+    if isinstance(d, (list, tuple)):
+        raise ValueError(f"The d argument of jax.numpy.fft.{name} only takes a single value. Got d = {list(d)}.")
+
+
+def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
+    """The frequencies of the n results of `fft`, of samples at distances `d`: 0 and upwards, then the negative ones."""
+    out_dtype = dtype or dtypes.default_float_dtype()
+    _check_frequencies("fftfreq", n, d)
+    dtype = dtypes.to_inexact_dtype(out_dtype)
+    dtype = np.zeros((), dtype).real.dtype
+    k = (arange(n, dtype=dtype, device=device) + n // 2) % n - n // 2
+    return (k.astype(dtype) / array(d * n, dtype=dtype, device=device)).astype(out_dtype)
+
+
+def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
+    """The frequencies of the n // 2 + 1 results of `rfft`, of samples at distances `d`."""
+    dtype = dtype or dtypes.default_float_dtype()
+    _check_frequencies("rfftfreq", n, d)
+    k = arange(0, n // 2 + 1, dtype=dtype)
+    out = k / array(d * n, dtype=dtype)
+    return out if device is None else out.to_device(device)
+
+
+def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Any:
+    """The array with its first element moved to the middle of the axes (all of them, if they are None)."""
+    return _shifted(x, axes, lambda size: size // 2)
+
+
+def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Any:
+    """The inverse of `fftshift`."""
+    return _shifted(x, axes, lambda size: -(size // 2))
+
+
+def _shifted(x: Any, axes: int | Sequence[int] | None, by: Callable[[int], int]) -> Any:
+    x = ensure_arraylike("fftshift" if by(2) > 0 else "ifftshift", x)
+    if axes is None:
+        axes = tuple(range(x.ndim))
+    shift = by(x.shape[axes]) if isinstance(axes, int) else [by(x.shape[axis]) for axis in axes]
+    return roll(x, shift, axes)
+
+
+missing_names.explain("numpy.fft", sys.modules[__name__])

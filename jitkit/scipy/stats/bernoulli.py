@@ -1,0 +1,50 @@
+"""One trial, which succeeds with probability `p`: 1, or else 0, plus `loc`.
+
+JAX: jax/_src/scipy/stats/bernoulli.py:logpmf
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import lax
+from ...numpy import exp, isnan, logical_and, logical_or, select, where
+from ...numpy.ufuncs import constant
+from ..special import promoted, xlog1py, xlogy
+
+
+def logpmf(k: Any, p: Any, loc: Any = 0) -> Any:
+    """The logarithm of the probability."""
+    k, p, loc = promoted("bernoulli.logpmf", k, p, loc)
+    zero, one = constant(k, 0), constant(k, 1)
+    x = lax.sub(k, loc)
+    log_probability = xlogy(x, p) + xlog1py(lax.sub(one, x), -p)
+    return where(logical_or(lax.lt(x, zero), lax.gt(x, one)), -np.inf, log_probability)
+
+
+def pmf(k: Any, p: Any, loc: Any = 0) -> Any:
+    """The probability."""
+    return exp(logpmf(k, p, loc))
+
+
+def cdf(k: Any, p: Any) -> Any:
+    """The probability of k or less; nan where p is no probability."""
+    k, p = promoted("bernoulli.cdf", k, p)
+    zero, one = constant(k, 0), constant(k, 1)
+    conditions = [
+        isnan(k) | isnan(p) | (p < zero) | (p > one),
+        lax.lt(k, zero),
+        logical_and(lax.ge(k, zero), lax.lt(k, one)),
+        lax.ge(k, one),
+    ]
+    return select(conditions, [np.nan, zero, one - p, one])
+
+
+def ppf(q: Any, p: Any) -> Any:
+    """The least number that is reached with probability q; nan where p or q is no probability."""
+    q, p = promoted("bernoulli.ppf", q, p)
+    zero, one = constant(q, 0), constant(q, 1)
+    is_wrong = isnan(q) | isnan(p) | (p < zero) | (p > one) | (q < zero) | (q > one)
+    return where(is_wrong, np.nan, where(lax.le(q, one - p), zero, one))

@@ -1,0 +1,34 @@
+"""The beta distribution of shapes `a` and `b`, between `loc` and `loc + scale`.
+
+JAX: jax/_src/scipy/stats/beta.py:logpdf
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import lax
+from ...numpy import logical_or, where
+from ...numpy.ufuncs import constant
+from ..special import betaln, promoted, xlog1py, xlogy
+
+
+def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the density; nan for shapes and scales that are not positive."""
+    x, a, b, loc, scale = promoted("beta.logpdf", x, a, b, loc, scale)
+    one, zero = constant(x, 1), constant(a, 0)
+    normalizer = lax.neg(betaln(a, b))
+    y = lax.div(lax.sub(x, loc), scale)
+    log_powers = lax.add(xlogy(lax.sub(a, one), y), xlog1py(lax.sub(b, one), lax.neg(y)))
+    log_density = lax.sub(lax.add(normalizer, log_powers), lax.log(scale))
+    is_outside = logical_or(lax.gt(x, lax.add(loc, scale)), lax.lt(x, loc))
+    result = where(is_outside, -np.inf, log_density)
+    is_wrong = logical_or(logical_or(lax.le(a, zero), lax.le(b, zero)), lax.le(scale, zero))
+    return where(is_wrong, np.nan, result)
+
+
+def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The density."""
+    return lax.exp(logpdf(x, a, b, loc, scale))

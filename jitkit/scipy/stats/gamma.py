@@ -1,0 +1,30 @@
+"""The gamma distribution of shape `a`, which begins at `loc`.
+
+JAX: jax/_src/scipy/stats/gamma.py:logpdf
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import lax
+from ...numpy import where
+from ...numpy.ufuncs import constant
+from ..special import gammaln, promoted, xlogy
+
+
+def logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the density."""
+    x, a, loc, scale = promoted("gamma.logpdf", x, a, loc, scale)
+    is_inside, one = lax.ge(x, loc), constant(x, 1)
+    y = where(is_inside, lax.div(lax.sub(x, loc), scale), one)
+    log_power = lax.sub(xlogy(lax.sub(a, one), y), y)
+    log_normalizer = lax.add(gammaln(a), lax.log(scale))
+    return where(is_inside, lax.sub(log_power, log_normalizer), -np.inf)
+
+
+def pdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The density."""
+    return lax.exp(logpdf(x, a, loc, scale))

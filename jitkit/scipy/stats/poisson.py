@@ -1,0 +1,30 @@
+"""The Poisson distribution: how many events, of which `mu` are expected, plus `loc`.
+
+JAX: jax/_src/scipy/stats/poisson.py:logpmf
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import lax
+from ...base.jax_version import since
+from ...numpy import exp, logical_or, round, where
+from ...numpy.ufuncs import constant
+from ..special import gammaln, promoted, xlogy
+
+
+def logpmf(k: Any, mu: Any, loc: Any = 0) -> Any:
+    """The logarithm of the probability."""
+    k, mu, loc = promoted("poisson.logpmf", k, mu, loc)
+    zero, x = constant(k, 0), lax.sub(k, loc)
+    log_probability = xlogy(x, mu) - gammaln(x + 1) - mu
+    whole = x if since(0, 12) else k
+    return where(logical_or(lax.lt(x, zero), lax.ne(round(whole), whole)), -np.inf, log_probability)
+
+
+def pmf(k: Any, mu: Any, loc: Any = 0) -> Any:
+    """The probability."""
+    return exp(logpmf(k, mu, loc))
