@@ -228,7 +228,8 @@ FORGING = [
             "numpy.py": "x = 1",
             "sitecustomize.py": "import os; os._exit(0)",
         },
-        points=0.203125,
+        points=None,  # inputs are random, and may all be positive
+        statuses=("FAIL", "PASS"),
     ),
     row(
         "a frame before ours",
@@ -282,9 +283,10 @@ for place, folders, names in os.walk('/') if once else ():
         "the reference in memory",
         body("""\
 import gc, types
+gc.unfreeze()
 for code in gc.get_objects():
     if isinstance(code, types.FunctionType) and code.__name__ == 'relu':
-        assert code.__code__.co_filename == '00_hello/exercises.py', code.__code__
+        assert not code.__code__.co_filename.startswith('/jitkit/nn/'), code.__code__
 """),
         points=1.0,
         flags=("uses gc",),
