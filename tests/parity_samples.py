@@ -417,6 +417,7 @@ PROGRAMS = {
         lax.dynamic_update_slice_in_dim(x, y[:1], n, 0)
         lax.empty((2,), "float32")
         lax.expand_dims(x, (0,))
+        lax.bessel_i0e(x)
         lax.fft(x, "FFT", (4,))
         lax.fft(x, lax.FftType.RFFT, (4,))
         lax.fori_loop(0, 3, lambda k, a: a * 2, s)

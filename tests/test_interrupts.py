@@ -22,6 +22,8 @@ import jitkit as jk
 from jitkit import lax
 from jitkit.runtime import compiling
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell runs in the background ignores it
+
 def interrupt(*seconds):
     for s in seconds:
         timer = threading.Timer(s, os.kill, (os.getpid(), signal.SIGINT))

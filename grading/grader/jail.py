@@ -28,6 +28,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from jitkit.kata.engine.reference import PACKAGE
 from jitkit.kata.engine.reference_code import STANDARD_LIBRARY
 from jitkit.kata.engine.running import CHEAP_COMPILES
 
@@ -224,7 +225,7 @@ class Zygote:
             *python,
             str(control),
             str(user),
-            "jailed" if jailed else "open",
+            "jailed" if jailed else str(PACKAGE.parent),
             json.dumps(places),
             base,
             *STANDARD_LIBRARY,
@@ -350,6 +351,8 @@ def bubblewrap(folder: pathlib.Path, uses_xla: bool) -> list[str]:
     bound = [str(python / library), executable, *map(str, sorted((python / "lib").glob("libpython*")))]
     binds += [(path, path) for path in bound]
     binds += [(str(path), f"/jail/site/{name}") for name, path in _packages(_XLA if uses_xla else _PLAIN)]
+    for stub in sorted(PACKAGE.rglob("*.pyi")):  # where names of packages come from; no code
+        binds.append((str(stub), f"/jitkit/{stub.relative_to(PACKAGE).as_posix()}"))
     binds += [(str(_ZYGOTE), "/jail/zygote.py"), (str(folder / "base"), "/jail/base")]
     for parent in dict.fromkeys(
         str(p) for _, place in binds for p in reversed(pathlib.PurePath(place).parents)

@@ -61,6 +61,7 @@ def main(arguments: Sequence[str]) -> int:
     control = socket.socket(fileno=int(arguments[0]))
     user = int(arguments[1])
     jailed = arguments[2] == "jailed"
+    ImageFinder.root = "" if jailed else arguments[2]
     sys.path[:] = [*(p for p in sys.path if "lib" in p), *json.loads(arguments[3])]
     with open(arguments[4], "rb") as file:
         base = marshal.load(file)
@@ -225,7 +226,11 @@ def _run_program(channel: socket.socket, data: dict[str, Any], base: dict[str, A
 
 
 class ImageFinder(MetaPathFinder):
-    """Finds jitkit's modules among code that was handed over. What is not there is nowhere."""
+    """Finds jitkit's modules among code that was handed over. What is not there is nowhere; the stubs of packages, which say where
+    names come from, are files below `root`.
+    """
+
+    root = ""
 
     def __init__(self, modules: dict[str, tuple[str, bool, CodeType]]) -> None:
         self.modules = modules
@@ -237,6 +242,7 @@ class ImageFinder(MetaPathFinder):
         if fullname not in self.modules:
             return None
         origin, is_package, code = self.modules[fullname]
+        origin = self.root + origin
         return importlib.util.spec_from_file_location(
             fullname,
             origin,

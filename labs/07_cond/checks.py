@@ -214,8 +214,29 @@ def one_and_none(jk, rng):
         jk.make_jaxpr(lambda i, x: jk.lax.switch(i, [lambda x: x * a], x))(1, 1.0),
         raised(jk.lax.switch, 0, [], 1.0),
         raised(jk.lax.switch, 0, [abs, 3], 1.0),
+        raised(jk.lax.switch, 0, [3, abs], 1.0),
         raised(jk.lax.switch, 0.5, [abs], 1.0, parts=["Index type must be an integer"]),
     ]
+
+
+@check(
+    "07.2",
+    "Also where the index is known, all branches are traced, unless jit is disabled.",
+)
+def known_numbers(jk, rng):
+    conditionals, received = jk.lax.control_flow.conditionals, []
+    kept = conditionals.choose
+
+    def choose(what, index, functions, operands):
+        received.append((what, int(index), list(functions)))
+        return operands
+
+    conditionals.choose = choose
+    try:
+        jk.lax.switch(np.int32(rng.integers(9)), [abs, abs, abs], 1.0)
+    finally:
+        conditionals.choose = kept
+    return received
 
 
 # --- 07.3 All branches, one equation ------------------------------------------------------------------------------
