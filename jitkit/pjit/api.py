@@ -57,8 +57,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The shapes and dtypes of `fun(*args, **kwargs)`, as a tree of `ShapeDtypeStruct`s, without computing
     anything. Of a jitted function, static arguments are what they were said to be.
     """
-    jitted: Any = fun if isinstance(fun, PjitFunction) else jit(fun)
-    return jitted.eval_shape(*args, **kwargs)
+    return (fun if isinstance(fun, PjitFunction) else jit(fun)).eval_shape(*args, **kwargs)
 
 
 # --- data and devices ---------------------------------------------------------------------------------------

@@ -19,6 +19,8 @@ from typing import Any
 class PjitFunction(functools.partial[Any]):
     """A jitted function. Attributes of the dispatcher, such as `lower`, are its own, too."""
 
+    eval_shape: Callable[..., Any]
+
     def __init__(self, dispatch: Callable[..., Any]) -> None:
         functools.update_wrapper(self, dispatch)
         self.__wrapped__: Any = vars(dispatch)["__wrapped__"]  # what the user wrote
