@@ -23,7 +23,7 @@ from typing import Any
 from jitkit.kata.checking import Check
 from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.reference import reference_function
-from jitkit.kata.engine.splice import Target
+from jitkit.kata.engine.splice import Target, tree_of
 from jitkit.kata.engine.verdicts import checks_of
 from jitkit.kata.mutants import in_its_class
 
@@ -167,7 +167,7 @@ def solution_text(exercise: Exercise) -> str:
 
 def _marked(target: Target) -> str:
     source = reference_function(target).source
-    function = ast.parse(source).body[0]
+    function = tree_of(source).body[0]
     assert isinstance(function, ast.FunctionDef), f"`{target}` is a function"
     body = function.body[1:] if ast.get_docstring(function) is not None else function.body
     if not body or body[0].lineno == function.lineno:
@@ -209,7 +209,7 @@ def hidden_source(lab: Lab, exercise: Exercise) -> str:
     path = hidden_checks(lab)
     if not path.is_file():
         return ""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path.read_text(encoding="utf-8"))
     others = {c.name for c in checks_of(lab, None, path) if c.exercise != exercise.id and c.hidden}
     body = tree.body[1:] if ast.get_docstring(tree) is not None else tree.body
     tree.body = [node for node in body if not (isinstance(node, ast.FunctionDef) and node.name in others)]

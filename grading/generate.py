@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.reference import ReferenceFunction, reference_function
-from jitkit.kata.engine.splice import Function
+from jitkit.kata.engine.splice import Function, tree_of
 from jitkit.kata.mutants import in_its_class
 
 from .notebooks import lab_notebook
@@ -148,7 +148,7 @@ def imports_of_lab(lab: Lab) -> str:
 def _imports_of(function: ReferenceFunction) -> Iterator[tuple[str, str]]:
     """Each name that a function uses of its module, and the import that gives it outside."""
     module = function.target.module
-    tree = ast.parse(function.module_source)
+    tree = tree_of(function.module_source)
     used = _names_used(function.node) - {function.target.path[0], "_"}
     for node in tree.body:
         if isinstance(node, ast.Import):

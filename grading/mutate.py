@@ -35,7 +35,7 @@ from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.plain import Plain, Raised, to_plain
 from jitkit.kata.engine.reference import ReferenceFunction, reference_function
 from jitkit.kata.engine.run_stablehlo import run_stablehlo
-from jitkit.kata.engine.splice import Target
+from jitkit.kata.engine.splice import Target, tree_of
 from jitkit.kata.engine.verdicts import PASS, Verdict, checks_of
 from jitkit.kata.mutants import in_its_class
 
@@ -123,7 +123,7 @@ def source_of(target: Target, mutation: Mutation) -> str:
 
 def _as_a_learner_writes_it(function: ReferenceFunction, mutation: Mutation) -> str:
     """With decorators where they are the learner's."""
-    tree = ast.parse(mutation.source)
+    tree = tree_of(mutation.source)
     if not function.source.startswith("@"):
         for node in tree.body:
             if isinstance(node, ast.FunctionDef):

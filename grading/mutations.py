@@ -16,6 +16,8 @@ import copy
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from jitkit.kata.engine.splice import tree_of
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -46,7 +48,7 @@ def mutations(function: Function) -> list[Mutation]:
         old = _exchanged(tree, place, new)
         try:
             source = ast.unparse(ast.fix_missing_locations(_bare(tree)))
-            ast.parse(source)
+            tree_of(source)
         except (ValueError, SyntaxError, AttributeError):  # nothing that could be written down
             continue
         if source in seen:

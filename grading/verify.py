@@ -30,7 +30,7 @@ from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.plain import Plain
 from jitkit.kata.engine.reference import reference_function
 from jitkit.kata.engine.running import Forks, LearnerSource
-from jitkit.kata.engine.splice import Function, Target
+from jitkit.kata.engine.splice import Function, Target, tree_of
 from jitkit.kata.engine.verdicts import Assessor, CheckResult, Verdict
 from jitkit.kata.mutants import (
     Mutant,
@@ -166,7 +166,7 @@ def leaked_lines(lab: Lab, exercise: Exercise) -> Iterator[Finding]:
 
 def _body(source: str) -> list[str]:
     """The lines of a function after its docstring."""
-    function = ast.parse(source).body[0]
+    function = tree_of(source).body[0]
     if not isinstance(function, Function):
         return []
     body = function.body[1:] if ast.get_docstring(function) is not None else function.body
@@ -298,7 +298,7 @@ class _Prover:
 def _preamble(lab: Lab) -> str:
     """The imports of the lab's exercises."""
     text = (lab.folder / "exercises.py").read_text(encoding="utf-8")
-    nodes = [n for n in ast.parse(text).body if isinstance(n, ast.Import | ast.ImportFrom)]
+    nodes = [n for n in tree_of(text).body if isinstance(n, ast.Import | ast.ImportFrom)]
     return "\n".join(map(ast.unparse, nodes)) + "\n\n\n"
 
 
@@ -308,7 +308,7 @@ def _with_body(target: Target, statement: str) -> str:
     copy = type(node)(**{name: getattr(node, name) for name in node._fields})
     copy.decorator_list = []
     copy.body = [
-        *ast.parse("0").body,
-        *ast.parse(statement).body,
+        *tree_of("0").body,
+        *tree_of(statement).body,
     ]  # the `0` keeps it from being taken for a stub
     return in_its_class(target, ast.unparse(ast.fix_missing_locations(copy)))

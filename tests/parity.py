@@ -17,13 +17,13 @@ import dataclasses
 import importlib
 import io
 import pathlib
-import pkgutil
 import re
 import sys
 import textwrap
 import warnings
 from typing import Any
 
+import all_rooms
 import jax
 import jax.flatten_util
 import jax.ops
@@ -482,10 +482,7 @@ def render_section(heading: str, rows: list[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-# The tables of rules of a transformation: ours, and JAX's. Rules come with what is asked for, so all of them are asked for.
-for room in ("jitkit.lax", "jitkit.random", "jitkit.derivatives", "jitkit.custom_derivatives"):
-    for found in pkgutil.walk_packages(importlib.import_module(room).__path__, f"{room}."):
-        importlib.import_module(found.name)
+# The tables of rules of a transformation: ours, and JAX's.
 RULES = {
     "jvp": (ad_rules.primitive_jvps, jax_ad.primitive_jvps),
     "transpose": (ad_rules.primitive_transposes, jax_ad.primitive_transposes | jax_ad.fancy_transposes),
@@ -501,11 +498,7 @@ RULE_REASONS = {
 
 def render_primitives() -> str:
     """The names of primitives, and which rules they have."""
-    for room in ("lax", "numpy", "random", "pjit", "derivatives", "custom_derivatives"):  # rules come with their modules
-        for found in pkgutil.walk_packages(imported(f"jitkit.{room}").__path__, f"jitkit.{room}."):
-            importlib.import_module(found.name)
-    for room in ("debug", "nn", "ops", "scipy"):
-        importlib.import_module(f"jitkit.{room}")
+    all_rooms.enter()
     ours = {name: str(getattr(jitkit.lax, name)) for name in dir(jitkit.lax) if name.endswith("_p")}
     same = [f"`{name}`" for name, printed in ours.items() if printed == str(getattr(jax.lax, name, None))]
     names = sorted({primitive.name for primitive in mlir._rules})

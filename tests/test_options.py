@@ -179,7 +179,7 @@ def test_a_variable_that_is_none_of_ours_is_warned_of_once_with_the_nearest():
         JITKIT_NONSENSE="1", JITKIT_ENABLE_X46="1", JITKIT_COMPILATION_CACHE_DIR="x", JITKIT_LABS="x"
     )
     warnings = [line.partition("Warning: ")[2] for line in done.stderr.splitlines() if "Warning: " in line]
-    assert [text.split(" There are")[0] for text in warnings] == [
+    assert [text.split(" there are")[0] for text in warnings] == [
         "jitkit knows no environment variable JITKIT_COMPILATION_CACHE_DIR; did you mean JITKIT_CACHE_DIR?",
         "jitkit knows no environment variable JITKIT_ENABLE_X46; did you mean JITKIT_ENABLE_X64?",
         "jitkit knows no environment variable JITKIT_NONSENSE;",

@@ -26,6 +26,7 @@ import numpy as np
 from jitkit.kata.checking import Check, load_checks
 from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.reference import PACKAGE
+from jitkit.kata.engine.splice import tree_of
 
 Modules = dict[str, tuple[str, bool, CodeType]]  # by name: file, whether it is a package, code
 
@@ -144,7 +145,7 @@ def _compiled(source: str, name: str, strip: bool) -> CodeType:
 
 @functools.lru_cache(maxsize=64)
 def _parsed(source: str) -> ast.Module:
-    return ast.parse(source)
+    return tree_of(source)
 
 
 def reduced(source: str, name: str, strip: bool) -> ast.Module:

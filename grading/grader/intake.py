@@ -38,6 +38,7 @@ from jitkit.kata.engine.splice import (
     is_stub,
     source_path,
     splice_source,
+    tree_of,
 )
 
 from .files import Found, Invalid, read_files, shown
@@ -200,7 +201,7 @@ def _notebook(name: str, text: str, hint: str, labs: Sequence[Lab]) -> Source:
     for source, id in zip(texts, ids, strict=True):
         cell = _without_magics(source)
         try:
-            tree = ast.parse(cell)
+            tree = tree_of(cell)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             line = len(lines) + (getattr(error, "lineno", 1) or 1)
             for function in targets.intersection(_DEFINES.findall(source)):
@@ -380,7 +381,7 @@ class _Reader:
 def _of_package(file: LearnerFile, module: str, lab: Lab) -> LearnerFile:
     """A module of a package of a student's own, without what the reference's module has of the same name."""
     names = frozenset(t.name for e in lab.exercises for t in e.targets if t.module == module)
-    reference = ast.parse(pathlib.Path(source_path(module, str(PACKAGE))).read_text(encoding="utf-8"))
+    reference = tree_of(pathlib.Path(source_path(module, str(PACKAGE))).read_text(encoding="utf-8"))
     known = {getattr(n, "name", "") for n in reference.body}
     known |= {
         n.id
@@ -415,7 +416,7 @@ def _bare_reference(target: Target) -> str:
 
 @functools.cache
 def _suspects_of_reference(target: Target) -> frozenset[str]:
-    return frozenset(_suspects([ast.parse(reference_function(target).module_source)]))
+    return frozenset(_suspects([tree_of(reference_function(target).module_source)]))
 
 
 @functools.cache
@@ -424,7 +425,7 @@ def _size(target: Target) -> int:
 
 
 def _bare(function: ast.AST) -> str:
-    node = ast.parse(ast.unparse(function)).body[0]
+    node = tree_of(ast.unparse(function)).body[0]
     if isinstance(node, ast.FunctionDef):
         node.decorator_list = []
         if ast.get_docstring(node) is not None:

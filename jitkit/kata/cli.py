@@ -211,7 +211,7 @@ examples:
   jitkit tour                   every stage, then the clock, in under a minute
   jitkit start my-labs          build it yourself: labs, in a folder of yours
   jitkit                        in there: a verdict whenever you save
-  jitkit start --from-scratch   or from an empty file: your own JAX, rung by rung
+  jitkit start --from-scratch   from an empty file: your own JAX, by rungs
   jitkit targets                one program on CPU, GPU and TPU, ahead of time
   jitkit bench peers --quick    is it as fast as jax.jit? measured here, now
   jitkit bench pitfalls lambda  why does jit in a loop compile every time?

@@ -26,7 +26,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .engine.splice import Target
+from .engine.splice import Target, tree_of
 
 
 class Mutant(NamedTuple):
@@ -112,7 +112,7 @@ def _load(source: str, path: str) -> tuple[list[Mutant], list[RightAnswer]]:
     exec(compile(source, path, "exec"), {"__name__": "mutants", "__file__": path})
     functions = {
         decorator.lineno: node
-        for node in ast.parse(source).body
+        for node in tree_of(source).body
         if isinstance(node, ast.FunctionDef)
         for decorator in node.decorator_list[:1]  # ours; what is below it belongs to the answer
     }
@@ -148,7 +148,7 @@ def mutant_source(mutant: Mutant, target: Target, reference: str) -> str:
 
 def named_as(target: Target, source: str) -> str:
     """The source of a function, under the name of a target and in its class."""
-    tree = ast.parse(source)
+    tree = tree_of(source)
     function = tree.body[0]
     if isinstance(function, ast.FunctionDef):
         function.name = target.path[-1]

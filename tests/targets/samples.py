@@ -8,6 +8,7 @@ import jitkit
 import jitkit.nn
 import jitkit.numpy as jnp
 from jitkit import lax
+from jitkit.lax.creation import empty_like_aval
 from jitkit.signature.shape_struct import ShapeDtypeStruct
 
 X = ShapeDtypeStruct((8, 8), np.float32)
@@ -74,6 +75,10 @@ def windows(x):
     return smallest, largest, lax.reduce_window(x, np.float32(0), lax.add, *sides), product
 
 
+def largest(x):
+    return lax.reduce_window(x, np.float32(-np.inf), lax.max, (2, 2), (1, 1), "VALID")
+
+
 SAMPLES = {
     "branches": (branches, X, N),
     "loops": (loops, X, N),
@@ -90,5 +95,8 @@ SAMPLES = {
     "cotangents that meet": (jitkit.grad(lambda x: jnp.sum(jnp.sin(x) * x)), X),
     "windows": (windows, X),
     "a logarithm of its own": (lambda x: lax.log2(x), X),
-    "no elements yet": (lambda x: x + lax.empty(x.shape, x.dtype), X),
+    "no elements yet": (lambda x: x + empty_like_aval(x.aval), X),
+    "where windows have their maxima": (jitkit.jacfwd(largest), X),
+    "and the way back": (jitkit.grad(lambda x: largest(x).sum()), X),
+    "frequencies": (lambda x: jnp.fft.fft(x).real, X),
 }

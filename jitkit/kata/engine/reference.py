@@ -8,7 +8,7 @@ import pathlib
 import textwrap
 from typing import NamedTuple
 
-from .splice import Function, SpliceError, Target, defines, learners_decorate, source_path
+from .splice import Function, SpliceError, Target, defines, learners_decorate, source_path, tree_of
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2]
 
@@ -71,4 +71,4 @@ def _module(path: str) -> tuple[str, ast.Module]:
         source = pathlib.Path(path).read_text(encoding="utf-8")
     except OSError:
         raise SpliceError(f"The reference has no module at {path}.") from None
-    return source, ast.parse(source)
+    return source, tree_of(source)

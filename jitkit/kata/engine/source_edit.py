@@ -10,7 +10,7 @@ import itertools
 import textwrap
 from collections.abc import Mapping, Sequence
 
-from .splice import Function, LearnerFile
+from .splice import Function, LearnerFile, tree_of
 
 
 def function_text(source: str, function: Function, with_decorators: bool = False) -> str:
@@ -69,7 +69,7 @@ def edit_lines(source: str, edits: Sequence[tuple[int, int, str]]) -> str:
 def _indented(text: str, function: Function) -> str:
     if function.col_offset == 0:
         return text
-    tree = ast.parse(text).body[0]
+    tree = tree_of(text).body[0]
     if isinstance(tree, Function) and _has_open_text(tree):
         text = ast.unparse(tree) + "\n"
     return textwrap.indent(text, " " * function.col_offset)
@@ -77,7 +77,7 @@ def _indented(text: str, function: Function) -> str:
 
 def insert_before_function(source: str, name: str, text: str) -> str:
     """The source with a text before the top-level statement that a function, by its dotted name, is in."""
-    tree = ast.parse(source)
+    tree = tree_of(source)
     top = name.partition(".")[0]
     node = next(n for n in tree.body if getattr(n, "name", None) == top)
     decorators = getattr(node, "decorator_list", [])

@@ -30,6 +30,7 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.abc import MetaPathFinder
 from types import CodeType, ModuleType
@@ -39,6 +40,20 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 # What a module assigns True to whose functions learners decorate themselves: `jit` is the subject there.
 _LEARNERS_DECORATE = "LEARNERS_DECORATE"
+
+_one_at_a_time = threading.Lock()
+
+
+def tree_of(source: str, filename: str = "<unknown>") -> ast.Module:
+    """The syntax tree of a text. One thread at a time: Python 3.11 counts how deep it is in a tree for all threads together, and
+    where two of them do this at once, now and then one ends in a SystemError.
+
+    Raises:
+      SyntaxError, ValueError: as `ast.parse`.
+    """
+    with _one_at_a_time:
+        return ast.parse(source, filename)
+
 
 _FAR = 1_000_000  # more lines than a module has; the learner's n-th file is moved by n times as many
 
@@ -90,7 +105,7 @@ class LearnerFile(NamedTuple):
     def parse(cls, source: str, path: str, exercises: Iterable[str]) -> LearnerFile:
         """SpliceError, with the line, where the source is not Python."""
         try:
-            tree = ast.parse(source, path)
+            tree = tree_of(source, path)
         except SyntaxError as error:
             raise SpliceError(error.msg, path, error.lineno or 1) from None
         except ValueError as error:  # a null byte
@@ -181,7 +196,7 @@ def splice_source(source: str, filename: str, module: str, submission: Submissio
     Raises:
       SpliceError: a target does not exist, a signature differs, or a helper has a name that the module uses.
     """
-    tree = ast.parse(source, filename)
+    tree = tree_of(source, filename)
     by_file: dict[str, list[Target]] = {}
     for target in submission.targets_in(module):
         by_file.setdefault(submission.functions[target].path, []).append(target)
@@ -199,7 +214,7 @@ def splice_source(source: str, filename: str, module: str, submission: Submissio
 
 def added_statements(reference: str, file: LearnerFile, targets: Sequence[Target]) -> list[ast.stmt]:
     """What comes along with functions of a file into a module whose source is `reference`: helpers and imports."""
-    return _added_statements(set(_names_bound(ast.parse(reference))), file, targets)
+    return _added_statements(set(_names_bound(tree_of(reference))), file, targets)
 
 
 def _added_statements(known: set[str], file: LearnerFile, targets: Sequence[Target]) -> list[ast.stmt]:

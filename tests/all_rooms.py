@@ -1,0 +1,15 @@
+"""All modules of the house that have primitives or their rules, imported. Otherwise they come when they are asked for."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+
+def enter():
+    """Import them."""
+    for room in ("lax", "numpy", "random", "pjit", "derivatives", "custom_derivatives"):
+        for found in pkgutil.walk_packages(importlib.import_module(f"jitkit.{room}").__path__, f"jitkit.{room}."):
+            importlib.import_module(found.name)
+    for room in ("debug", "nn", "ops", "scipy"):
+        importlib.import_module(f"jitkit.{room}")
