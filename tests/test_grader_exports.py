@@ -13,6 +13,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
+from grading.__main__ import main
 from grading.grader import batch, exports, report, similarity
 from grading.grader.images import ENTRY, CheckFile, reduced
 from grading.grader.jail import ProtocolError, parse_object
@@ -342,3 +343,15 @@ def test_a_check_travels_alone_without_its_name_its_sentence_and_the_words_of_me
             assert not [name for name in others if f"def {name}(jk" in text]
             assert c.sentence not in text
             assert f"def {c.name}(" not in text
+
+
+def test_a_file_that_cannot_be_written_and_a_lab_that_is_none_are_sentences(tmp_path, capsys):
+    with Store(tmp_path / "grades", write=True):
+        pass
+    place = tmp_path / "nowhere" / "grades.csv"
+    assert main(["export", str(tmp_path / "grades"), "--to", "csv", "--output", str(place)]) == 1
+    assert f"{place} cannot be written: No such file or directory" in capsys.readouterr().err
+    (tmp_path / "in").mkdir()
+    assert main(["grade", str(tmp_path / "in"), "--out", str(tmp_path / "new"), "--lab", "99"]) == 2
+    assert "there is no lab '99'" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()

@@ -171,6 +171,44 @@ def test_helpers_imports_and_constants_come_along_when_they_are_used(load):
     assert not hasattr(shapes, "decimal")
 
 
+def test_what_has_the_name_of_a_parameter_or_a_local_is_no_helper(load):
+    """As in a notebook, where a function is tried out in the next cell."""
+    shapes = load(
+        """
+        scale = 2.0
+
+        def area(radius, /, *, factor=1.0):
+            result = radius * scale
+            return [result for result in [result]][0]
+
+        radius = area(3.0)
+        result = undefined_name
+        factor: float = undefined_name
+        """,
+        "area",
+    )
+    assert shapes.area(3.0) == 6.0
+
+
+def test_a_global_that_a_function_sets_or_whose_name_its_default_reads_is_a_helper(load):
+    shapes = load(
+        """
+        factor = 5.0
+        calls = 0
+
+        def area(radius, /, *, factor=1.0):
+            return helper(radius)
+
+        def helper(radius, factor=factor):
+            global calls
+            calls = calls + 1
+            return radius * factor + calls
+        """,
+        "area",
+    )
+    assert (shapes.area(2.0), shapes.area(2.0)) == (11.0, 12.0)
+
+
 def test_another_exercise_of_the_file_is_not_a_helper(load):
     shapes = load(
         """

@@ -6,7 +6,7 @@ import argparse
 import os
 import pathlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jitkit.kata.engine.manifest import Lab, all_labs
@@ -105,9 +105,9 @@ def run(arguments: argparse.Namespace) -> int:
         case "regrade":
             return _regrade(arguments)
         case "report":
-            return _explain(arguments) if arguments.explain else _report(arguments)
+            return _explain(arguments) if arguments.explain else _written(_report, arguments)
         case "export":
-            return _export(arguments)
+            return _written(_export, arguments)
         case "serve-gradescope":
             path = gradescope.write_gradescope(arguments.folder, arguments.lab, arguments.unsandboxed)
             print(
@@ -131,6 +131,7 @@ def _grade(arguments: argparse.Namespace) -> int:
         (f for f in (arguments.submissions / FILE, arguments.out / FILE) if f.is_file()),
         arguments.submissions / FILE,
     )
+    _check_labs(arguments.lab, all_labs(ROOT / "labs"))
     backend = _backend(arguments)
     with Store(arguments.out, write=True) as store:
         folder = batch.unpacked(
@@ -236,6 +237,16 @@ def _standing(store: Store) -> tuple[list[Record], Policy, Sequence[Lab]]:
     )
     points = {lab.number: float(sum(e.points for e in lab.exercises)) for lab in labs}
     return standing(store.grades(), policy, points), policy, labs
+
+
+def _written(command: Callable[[argparse.Namespace], int], arguments: argparse.Namespace) -> int:
+    """What the command returns. ExportError, a sentence, where it cannot write a file that it was told to."""
+    try:
+        return command(arguments)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise exports.ExportError(f"{error.filename} cannot be written: {error.strerror}") from None
 
 
 def _report(arguments: argparse.Namespace) -> int:

@@ -10,6 +10,11 @@ import numpy as np
 from jitkit.kata.checking import check, raised, run_by_numpy
 
 
+def interpreters(jk):
+    """`jk.interpreters` as it is when all rules of derivatives are there: they come with the room `derivatives`, when it is asked for."""
+    return jk.derivatives and jk.interpreters
+
+
 def row(rng, n=4):
     """Numbers of float32, none of them near 0."""
     return (rng.choice([-1, 1], size=n) * rng.uniform(0.2, 1.5, size=n)).astype("float32")
@@ -30,7 +35,7 @@ def rules(jk, rng):
     def extremes(x, t):
         return [dot(lambda x, a=a: jk.lax.reduce_min(x, a), x, t) for a in ((0,), (1,), (0, 1), ())]
 
-    sums = jk.interpreters.ad_rules.sum_of_shares
+    sums = interpreters(jk).ad_rules.sum_of_shares
 
     def with_params(x, t):
         shares = [lambda g, y, x, z, *, y_: g * y_, None]
@@ -64,8 +69,8 @@ def deep_pairs(jk, rng):
         return slope(slope(slope(lambda x: f(x, 2)[0])))(x)
 
     jaxpr = jk.make_jaxpr(f)(x, 3)
-    made, nonzero = jk.interpreters.ad.jvp_jaxpr(jaxpr, (True, False), (False, True))
-    other, all_of_them = jk.interpreters.ad.jvp_jaxpr(jaxpr, (False, False), False)
+    made, nonzero = interpreters(jk).ad.jvp_jaxpr(jaxpr, (True, False), (False, True))
+    other, all_of_them = interpreters(jk).ad.jvp_jaxpr(jaxpr, (False, False), False)
     return [
         run_by_numpy(jk.make_jaxpr(third)(x, t), x, t),
         (made.in_avals, made.out_avals, nonzero),
@@ -135,8 +140,8 @@ def wide(jk, rng):
 @check("11.4", "Programs of constants, literals and inputs that come twice.", hidden=True)
 def small_programs(jk, rng):
     x, a = row(rng), row(rng)
-    ad = jk.interpreters.ad_rules
-    backward_pass = jk.interpreters.ad_transpose.backward_pass
+    ad = interpreters(jk).ad_rules
+    backward_pass = interpreters(jk).ad_transpose.backward_pass
     undefined = ad.UndefinedPrimal(jk.core.typeof(x))
     jaxpr = jk.make_jaxpr(lambda x, y: (x * a + x * 2.0, y, y, y - x))(x, x)
 

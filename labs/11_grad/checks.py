@@ -9,6 +9,11 @@ import numpy as np
 from jitkit.kata.checking import check, raised, run_by_numpy
 
 
+def interpreters(jk):
+    """`jk.interpreters` as it is when all rules of derivatives are there: they come with the room `derivatives`, when it is asked for."""
+    return jk.derivatives and jk.interpreters
+
+
 def row(rng, n=4):
     """Numbers of float32, none of them near 0."""
     return (rng.choice([-1, 1], size=n) * rng.uniform(0.2, 1.5, size=n)).astype("float32")
@@ -106,8 +111,8 @@ def constants(jk, rng):
     a, x = row(rng), row(rng)
     program = jk.make_jaxpr(lambda x, t: jk.jvp(lambda x: x * a, (x,), (t,)))(x, x)
     asked = []
-    zero = jk.interpreters.ad_rules.Zero(jk.core.typeof(a))
-    sums = jk.interpreters.ad_rules.sum_of_shares
+    zero = interpreters(jk).ad_rules.Zero(jk.core.typeof(a))
+    sums = interpreters(jk).ad_rules.sum_of_shares
     shares = [lambda g, y, *xs: asked.append("first") or g, lambda g, y, *xs: asked.append("second") or g]
     jk.make_jaxpr(lambda x, t: sums(jk.lax.mul_p, shares, [x, a], [t, zero])[1])(x, x)
     return count(program), asked
@@ -119,7 +124,7 @@ def constants(jk, rng):
     against=["no share, no tangent", "None is a function"],
 )
 def no_shares(jk, rng):
-    rules = jk.interpreters.ad_rules
+    rules = interpreters(jk).ad_rules
     x, made = row(rng), []
 
     def f(x, t):
@@ -174,7 +179,7 @@ def used_twice(jk, rng):
 def unchanged(jk, rng):
     a, x = row(rng), row(rng)
     asked = []
-    rules = jk.interpreters.ad_rules.primitive_jvps
+    rules = interpreters(jk).ad_rules.primitive_jvps
     known = dict(rules)
     for primitive, rule in known.items():
         rules[primitive] = lambda *xs, r=rule, p=primitive, **params: asked.append(p.name) or r(*xs, **params)
@@ -277,7 +282,7 @@ def jaxpr_of_pairs(jk, rng):
         ((True, True), (x, y, x, y)),
         ((False, True), (x, y, y)),
     ):
-        made, out = jk.interpreters.ad.jvp_jaxpr(jaxpr, nonzero, False)
+        made, out = interpreters(jk).ad.jvp_jaxpr(jaxpr, nonzero, False)
         results.append((made.in_avals, out, run_by_numpy(made, *arguments)))
     return results
 
@@ -292,7 +297,7 @@ def instantiated(jk, rng):
     jaxpr = jk.make_jaxpr(lambda x, y: (x * 2, y + 1, y > 0))(x, y)
     results = []
     for instantiate in (False, True, (False, True, False), (True, False, False)):
-        made, out = jk.interpreters.ad.jvp_jaxpr(jaxpr, (True, False), instantiate)
+        made, out = interpreters(jk).ad.jvp_jaxpr(jaxpr, (True, False), instantiate)
         results.append((made.out_avals, out))
     return results
 
@@ -402,7 +407,7 @@ def several_arguments(jk, rng):
 )
 def nonzero_results(jk, rng):
     x, a = row(rng), row(rng)
-    linearize, found = jk.interpreters.ad_linearize.linearize, []
+    linearize, found = interpreters(jk).ad_linearize.linearize, []
 
     def f(x):
         info = jk.make_jaxpr(lambda x: x)(x).debug_info
@@ -506,8 +511,8 @@ def outputs_that_are_inputs(jk, rng):
 )
 def independent(jk, rng):
     x, y = row(rng), row(rng)
-    backward_pass = jk.interpreters.ad_transpose.backward_pass
-    rules, found = jk.interpreters.ad_rules, []
+    backward_pass = interpreters(jk).ad_transpose.backward_pass
+    rules, found = interpreters(jk).ad_rules, []
     jaxpr = jk.make_jaxpr(lambda x, y: (x * 2.0, x * 3.0))(x, y)
     unknown = [rules.UndefinedPrimal(jk.core.typeof(v)) for v in (x, y)]
 
@@ -532,8 +537,8 @@ def independent(jk, rng):
 )
 def nothing_counts(jk, rng):
     a, x = row(rng), row(rng)
-    rules, asked = jk.interpreters.ad_rules, []
-    backward_pass, zero = jk.interpreters.ad_transpose.backward_pass, rules.zero_tangent(x)
+    rules, asked = interpreters(jk).ad_rules, []
+    backward_pass, zero = interpreters(jk).ad_transpose.backward_pass, rules.zero_tangent(x)
     undefined, mul_p = rules.UndefinedPrimal(jk.core.typeof(x)), jk.lax.mul_p
 
     def prints(a, x):
@@ -558,8 +563,8 @@ def nothing_counts(jk, rng):
 )
 def known_operands(jk, rng):
     x, a = row(rng), row(rng)
-    transpose = jk.interpreters.ad_transpose
-    undefined = jk.interpreters.ad_rules.UndefinedPrimal(jk.core.typeof(x))
+    transpose = interpreters(jk).ad_transpose
+    undefined = interpreters(jk).ad_rules.UndefinedPrimal(jk.core.typeof(x))
     jaxpr = jk.make_jaxpr(lambda a, x: jk.lax.sin(a) * x * a)(a, x)
     missing = []
 
@@ -578,8 +583,8 @@ def known_operands(jk, rng):
 )
 def begun_before(jk, rng):
     x, y = row(rng), row(rng)
-    undefined = jk.interpreters.ad_rules.UndefinedPrimal(jk.core.typeof(x))
-    backward_pass = jk.interpreters.ad_transpose.backward_pass
+    undefined = interpreters(jk).ad_rules.UndefinedPrimal(jk.core.typeof(x))
+    backward_pass = interpreters(jk).ad_transpose.backward_pass
     jaxpr = jk.make_jaxpr(lambda x, y, z: x * 2.0 + y)(x, x, x)
 
     def f(ct, before):
@@ -828,7 +833,7 @@ def of_constants(jk, rng):
     against=["every output has a cotangent"],
 )
 def zero_cotangents(jk, rng):
-    xs, rules = row(rng), jk.interpreters.ad_rules
+    xs, rules = row(rng), interpreters(jk).ad_rules
     linear = jk.make_jaxpr(lambda xs: jk.lax.scan(lambda c, x: (c * 2.0 + x, (c * 3.0, x * 4.0)), 0.0, xs))(
         xs
     )
@@ -836,7 +841,7 @@ def zero_cotangents(jk, rng):
     last, first, second = map(rules.Zero, linear.out_avals)
 
     def f(ct):
-        backward_pass = jk.interpreters.ad_transpose.backward_pass
+        backward_pass = interpreters(jk).ad_transpose.backward_pass
         return [
             backward_pass(linear, linear.consts, [undefined], [last, *cts])
             for cts in ((first, ct), (ct, second))
