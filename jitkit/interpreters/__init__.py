@@ -2,7 +2,16 @@
 
     partial_eval    function + avals -> Jaxpr: the trace that writes equations down
     batching        operation on elements -> operation on batches: the trace of `vmap`
+    ad              function + tangents -> tangents; its rules stand in the tables of `ad_rules`
+    ad_linearize    function + values -> values + a linear jaxpr
+    ad_transpose    linear jaxpr + cotangents of its results -> cotangents of its arguments
     mlir            Jaxpr -> StableHLO, rule by rule; `mlir_module` and `mlir_text` are its paper and its spelling
 
 JAX: jax/_src/interpreters/partial_eval.py:DynamicJaxprTrace
 """
+
+from __future__ import annotations
+
+from ..base import late_rooms
+
+late_rooms.attach(__name__)
