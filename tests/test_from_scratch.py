@@ -115,6 +115,8 @@ def test_a_folder_of_the_ladder_is_made_checked_and_remembered(tmp_path, monkeyp
     out = capsys.readouterr().out
     for said in ("hint 2 of 3", "hints read: 2", "xla.py in this folder is not the one"):
         assert said in out
+    assert main(["export", "mine"]) == 2
+    assert not (folder / "mine").exists()
     assert main(["reset", "xla"]) == 0
     assert "compiled = executed = 0" in (folder / "xla.py").read_text()
     assert main(["check", "77"]) == 2

@@ -309,7 +309,7 @@ def test_the_third_hint_without_a_mutant_names_the_first_check_that_fails(learne
 def test_the_third_hint_asks_for_an_attempt_where_there_is_none(learner):
     for _ in range(2):
         learner("hint", "90.2")
-    assert "nothing is there yet" in learner("hint", "90.2")
+    assert "still to be written" in learner("hint", "90.2")
 
 
 def test_the_solution_opens_after_a_pass_or_by_giving_up_which_is_kept(learner):

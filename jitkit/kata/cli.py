@@ -260,7 +260,7 @@ def _is_in_workspace(folder: Path) -> bool:
     return any((parent / ".jitkit").is_dir() for parent in (folder, *folder.parents))
 
 
-_ON_THE_LADDER = ("check", "watch", "hint", "show", "status", "reset")
+_ON_THE_LADDER = ("check", "watch", "hint", "show", "status", "reset", "export")
 
 
 def _is_on_ladder(folder: Path) -> bool:

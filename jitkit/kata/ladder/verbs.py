@@ -328,6 +328,11 @@ def status(arguments: argparse.Namespace) -> int:
     return OK
 
 
+def export(arguments: argparse.Namespace) -> int:
+    """Refused: of a workspace with labs it makes a package, and here a package is what is written."""
+    raise WrongUsage("on the ladder there is nothing to export: your package is whole as it stands.")
+
+
 def reset(arguments: argparse.Namespace) -> int:
     """`xla`: the given machine again. A rung is not a place in a file of ours, so there is nothing else to put back."""
     place, screen = here(), Screen.of(sys.stdout)

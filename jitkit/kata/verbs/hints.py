@@ -35,8 +35,8 @@ def own_bug(course: Course, lab: Lab, exercise: Exercise) -> str:
     verdict = report.verdict
     if verdict.status == TODO:
         return (
-            "This step looks at what you wrote, and nothing is there yet. Write down what you would try first, however little: "
-            "what it computes will say more than we can. The next hint is a skeleton."
+            f"This step runs what you wrote, and needs all of the exercise for it. {verdict.sentence} Write down what you would "
+            "try first, however little: what it computes will say more than we can. The next hint is a skeleton."
         )
     if verdict.status == BROKEN:
         return verdict.sentence
