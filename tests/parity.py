@@ -99,6 +99,19 @@ LATER_REASONS: tuple[tuple[str, str, str], ...] = (
     (_KIND + r"jnp\.(frexp|ldexp)", "`frexp`, `ldexp`", "an operation of its own for `frexp`"),
     (_KIND + r"jnp\.(polyval|sinc)", "`polyval`, `sinc`", "an operation for polynomials; near the zeros of `sinc` other values"),
     (_KIND + r"(norm\.(isf|ppf)|special\.ndtri)\(", "`norm.isf`, `norm.ppf`", "other equations for polynomials"),
+    (_KIND + r"jax\.(grad|value_and_grad|vjp)\(", "`grad`, `value_and_grad`, `vjp`", "some sums of cotangents have another order"),
+    (r"(bool|int32|uint8): jax\.(jvp|linear_transpose)\(", "`jvp` and `linear_transpose` of integers", "another sentence"),
+    (
+        _KIND + r"(jnp|lax)\.linalg\.(cholesky|cond|det|eigv?a?l?s?h?|householder_product|lstsq|lu|matrix_rank|norm|pinv|qr|svd|svdvals)\(",
+        "`jnp.linalg` and `lax.linalg`: determinants, decompositions, and what is made of them",
+        "floats of 16 bits are refused, other sentences for what has a wrong shape, other equations for `det` and `cond`",
+    ),
+    (
+        _KIND + r"special\.(i0|i1|rel_entr|kl_div|betaln)\(",
+        "`special.i0`, `i1`, `rel_entr`, `kl_div`, `betaln`",
+        "rules of their own for derivatives",
+    ),
+    (_KIND + r"random\.(binomial|multinomial)\(", "`random.binomial`, `multinomial`", "other equations"),
     (_KIND + r"jnp\.hypot", "`hypot`", "scales its operands, a rule for derivatives; other last bits"),
 )
 IS_LATER = jax.__version_info__ >= (0, 11)

@@ -19,6 +19,7 @@ def set_item(jnp, x):
     x[0] = 1
 
 
+OBJECT = object()  # one for both: the sentence has its address
 ERRORS = {
     # what is not an array
     **{
@@ -67,7 +68,7 @@ ERRORS = {
         for name in ("sin", "sum", "sort", "clip", "abs", "isnan", "sqrt")
     },
     "a list beside an array": (lambda jnp, x: jnp.add(x, [1]), VECTOR),
-    "an object in a list": (lambda jnp: jnp.array(object()),),
+    "an object in a list": (lambda jnp: jnp.array(OBJECT),),
     "a string": (lambda jnp: jnp.array("a"),),
     "None": (lambda jnp: jnp.array(None),),
     "None in a list": (lambda jnp: jnp.array([None]),),

@@ -13,7 +13,6 @@ JAX: jax/_src/numpy/util.py:promote_args
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -129,9 +128,13 @@ def _conversion(x: Any, aval: Any, dtype: Any, weak: bool) -> Step | None:
         and python_type is not bool
     ):
         return python_type
-    if isinstance(x, np.ndarray):  # an equation, as in JAX, whose functions are jitted: there it is a value of the trace
-        return functools.partial(lax.convert_element_type_p.bind, new_dtype=dtype, weak_type=weak)
-    return lambda value: lax._convert_element_type(value, dtype, weak)
+
+    def converted(value: Any) -> Any:
+        if isinstance(value, np.ndarray):  # an equation, as in JAX, whose functions are jitted: there it is a value of the trace
+            return lax.convert_element_type_p.bind(value, new_dtype=dtype, weak_type=weak)
+        return lax._convert_element_type(value, dtype, weak)
+
+    return converted
 
 
 def _rank_raiser(missing: int) -> Step:

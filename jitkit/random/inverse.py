@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import lax
 from .. import numpy as jnp
+from ..base.jax_version import since
 from ..core import dtypes
 from ..lax.utils import canonicalize_shape
 from ..numpy.promotion import promote_dtypes_inexact
@@ -107,7 +108,8 @@ def _gumbel(key: Any, shape: Shape, dtype: Any, mode: str) -> Any:
     if mode == "highest" and dtype == np.float32:
         return _gumbel_of_64_bits(key, shape)
     high, low = _uniform(key, minval=0.0, maxval=1.0, shape=(2, *shape), dtype=dtype)
-    x = jnp.where(high >= 0.5, high, high + 2**-info.nmant * low + info.tiny)
+    least = max(2 ** -(2 * info.nmant + 1), info.tiny) if since(0, 12) else info.tiny
+    x = jnp.where(high >= 0.5, high, high + 2**-info.nmant * low + least)
     return -jnp.log(-jnp.log1p(-x))
 
 
