@@ -120,7 +120,8 @@ class Jitted:
 
         `tree` is that of the dynamic arguments, `keys` those of their leaves. `start` is when the call began: it goes
         to `note_miss`, which leaves the story of the miss and returns the record to insert. Nothing is inserted when
-        a step raises an error.
+        a step raises an error. With the option `debug_key_reuse`, what the entry runs looks after the random keys:
+        `checked` of `pjit.key_reuse`, for a "jit-compiled function".
         """
         raise NotImplementedError("05.4")
 
