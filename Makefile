@@ -30,7 +30,7 @@ help:
 	@echo "make compilers  those for H100, TPU v5e and TPU v6e, for 'jitkit targets' (Linux; 435 MB to download, 1.3 GB on disk)"
 	@echo "make test-targets  every primitive compiled for these chips (with the compilers; about five minutes)"
 	@echo "make test-nbgrader  a course of nbgrader's, built, released, taken and graded (installs Jupyter; a few minutes)"
-	@echo "make verify  every exercise of the labs proven: stub red, solution green, each mutant caught (about six minutes)"
+	@echo "make verify  every exercise of the labs proven: stub red, solution green, each mutant caught, and the ladder (about four minutes)"
 	@echo "make lint    ruff and mypy only"
 	@echo "make fuzz    the random programs, many more of them (FUZZ_EXAMPLES=$(FUZZ_EXAMPLES))"
 	@echo "make bench   jitkit measured beside JAX (BENCH_ARGS=--quick for a short look)"
