@@ -81,7 +81,7 @@ def changing(jk, rng):
     "So is a test that is no single truth value.",
     against=["the test is whatever Python takes for true"],
 )
-def test_type(jk, rng):
+def no_truth_value(jk, rng):
     return [
         raised(jk.make_jaxpr(lambda x, t=t: jk.lax.while_loop(t, lambda x: x, x)), floats(rng, 3))
         for t in (lambda x: x > 0, lambda x: x[0])
