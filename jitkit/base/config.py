@@ -213,7 +213,7 @@ class ThreadState:
     dispatch.
     """
 
-    __slots__ = ("__weakref__", "axis_env", "key", "name_stack", "options", "overrides", "trace")
+    __slots__ = ("__weakref__", "axis_env", "key", "name_stack", "options", "overrides", "source", "trace")
 
     def __init__(self) -> None:
         self.trace: Any = (
@@ -221,6 +221,7 @@ class ThreadState:
         )
         self.overrides: dict[str, Any] = {}
         self.name_stack: tuple[str, ...] = ()
+        self.source: Any = None  # the SourceInfo of the equation that is being traced anew, if one is
         self.axis_env: tuple[tuple[Hashable, int], ...] = ()
         self.refresh()
         with _lock:

@@ -22,6 +22,7 @@ from ..base import traceback_util
 from ..core import Primitive, Trace, Tracer
 from ..interpreters import mlir, partial_eval
 from ..interpreters.ad import DualTrace
+from ..interpreters.ad_linearize import PartialTrace
 from ..interpreters.ad_rules import (
     Zero,
     add_tangents,
@@ -310,6 +311,9 @@ class custom_jvp:
         rule = JvpRule(api_util.name_of(self.fun), jvp, tuple(statics.values()), in_tree, self.symbolic_zeros)
         if isinstance(trace, DualTrace):
             return self._differentiate(trace, rule, args, leaves)
+        if isinstance(trace, PartialTrace) and not any(map(trace.is_tangent, leaves)):
+            with core.set_current_trace(trace.parent):  # in the rule of another function: as around it
+                return self(*args)
         trace.note(leaves)
         out_trees: list[PyTreeDef] = []
 

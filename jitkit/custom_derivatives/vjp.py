@@ -20,6 +20,7 @@ from ..base.errors import UnexpectedTracerError
 from ..core import Primitive, Tracer
 from ..interpreters import mlir, partial_eval
 from ..interpreters.ad import DualTrace
+from ..interpreters.ad_linearize import PartialTrace
 from ..interpreters.ad_rules import (
     Zero,
     instantiate_zeros,
@@ -401,6 +402,9 @@ class custom_vjp:
         if trace is None:
             outs, out_tree = tree_flatten(self.fun(*args))
             return tree_unflatten(out_tree, outs)
+        if isinstance(trace, PartialTrace) and not any(map(trace.is_tangent, leaves)):
+            with core.set_current_trace(trace.parent):  # in the rule of another function: as around it
+                return self._call(rule, args, leaves)
         if not isinstance(trace, DualTrace):
             return self._bind(rule, args, leaves)
         primals, tangents = trace.pairs(leaves)
