@@ -39,6 +39,7 @@ class DotsSaveable:
     only_if_no_batch_dims: bool
 
     def __call__(self, primitive: Primitive, *avals: Any, **params: Any) -> bool:
+        """Whether it is such a product."""
         if self.only_if_no_batch_dims:
             return primitive is lax.dot_general_p and not any(params["dimension_numbers"][1])
         return primitive in (lax.dot_general_p, lax.conv_general_dilated_p)
@@ -51,6 +52,7 @@ class SaveOnlyTheseNames:
     saveable_names: frozenset[str]
 
     def __call__(self, primitive: Primitive, *avals: Any, **params: Any) -> bool:
+        """Whether it gives such a name."""
         return primitive is name_p and params["name"] in self.saveable_names
 
 
@@ -61,6 +63,7 @@ class SaveAnyNamesButThese:
     names: frozenset[str]
 
     def __call__(self, primitive: Primitive, *avals: Any, **params: Any) -> bool:
+        """Whether it gives such a name."""
         return primitive is name_p and params["name"] not in self.names
 
 
