@@ -62,7 +62,8 @@ def check_grads(
             what = f"{name} of {of}" if of else name
             compare(f, functools.partial(derivative, f), args, err_msg=what, **numbers)
             if order > 1:
-                check(*again(f, args), order - 1, what)
+                of_f, of_args = again(f, args)
+                check(of_f, of_args, order - 1, what)
 
     check(f, tuple(args), order, "")
 
@@ -206,8 +207,8 @@ def _assert_close(found: Any, wanted: Any, *, atol: Tolerance, rtol: Tolerance, 
         absolute, relative = (
             max(_tolerance(a.dtype, tol), _tolerance(b.dtype, tol)) * a.size for tol in (atol, rtol)
         )
-        wide = [x.astype(np.float32) if x.dtype.name == "bfloat16" else x for x in (a, b)]
-        np.testing.assert_allclose(*wide, relative, absolute, err_msg=f"{what} {part}".strip())
+        a, b = (x.astype(np.float32) if x.dtype.name == "bfloat16" else x for x in (a, b))
+        np.testing.assert_allclose(a, b, relative, absolute, err_msg=f"{what} {part}".strip())
 
 
 def _tolerance(dtype: Any, given: Tolerance) -> float:
