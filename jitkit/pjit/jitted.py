@@ -180,6 +180,7 @@ class Jitted(Traceable):
         except Exception as error:
             values = [static.value for _, static in arguments.statics]
             raise argument_errors.incomparable_static(values, error) from None
+        is_warm = entry is not None
         if entry is None:
             entry = self.first_call(key, arguments, leaves, tree, keys)
         elif self.table.crowded:
@@ -188,7 +189,7 @@ class Jitted(Traceable):
         if is_flat and len(keys) <= 1 and not kwargs:
             self.table.make_quick(key[0], keys[0] if keys else (), entry)
         self.learn(arguments.arity, tuple(kwargs), tree, is_flat)
-        return run_entry(entry, leaves)
+        return run_entry(entry, leaves, is_warm)
 
     def learn(self, arity: int, names: tuple[str, ...], tree: PyTreeDef, is_flat: bool) -> None:
         """Where two calls of a form had one structure, write the function that will find the entries of further ones."""
