@@ -124,8 +124,8 @@ class _Links:
             for instruction in body:
                 for each in called(instruction):
                     if each not in self._inherited:
-                        at = name, instruction.name
-                        self._inherited[each] = self.exact[at] or self.guesses.get(at, [])
+                        caller = name, instruction.name
+                        self._inherited[each] = self.exact[caller] or self.guesses.get(caller, [])
                         waiting.append(each)
 
     def _inside(self, name: str) -> list[int]:
