@@ -250,7 +250,7 @@ examples:
   jitkit start my-labs          build it yourself: labs, in a folder of yours
   jitkit                        in there: a verdict whenever you save
   jitkit start --from-scratch   from an empty file: your own JAX, by rungs
-  jitkit explore m.py:f --calls   a page: what jit did, line by line, call by call
+  jitkit explore m.py:f --calls a page: what jit did to f, line by line
   jitkit targets                one program on CPU, GPU and TPU, ahead of time
   jitkit bench peers --quick    is it as fast as jax.jit? measured here, now
   jitkit bench pitfalls lambda  why does jit in a loop compile every time?
