@@ -40,6 +40,7 @@ from .derivatives.jacobians import jacobian as jacobian
 from .derivatives.jacobians import jacrev as jacrev
 from .derivatives.policies import checkpoint_policies as checkpoint_policies
 from .dtypes import float0 as float0
+from .explorer import explore as explore
 from .lax.callback import pure_callback as pure_callback
 from .misses.sentences import explain as explain
 from .misses.sentences import explain_cache_misses as explain_cache_misses
