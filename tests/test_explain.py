@@ -1179,7 +1179,7 @@ def test_a_loop_around_calls_alone_is_not_to_blame_for_new_functions():
     said = str(jitkit.explain(second))
     assert "It is the 2nd function made by the lambda" in said
     assert "define it once." in said
-    assert "loop" not in said
+    assert "outside of the loop" not in said
     for n in (3, 4):
         third = made(n)
         third(2.0)
