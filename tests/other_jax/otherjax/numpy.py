@@ -1,5 +1,6 @@
 import numpy as np
 
+from .movers import *  # noqa: F403
 from .primitives import user
 from .values import thing
 
