@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 
 from .manifest import Lab
 from .reference import PACKAGE, ReferenceFunction, reference_function
-from .splice import Function, Target, source_path, tree_of
+from .splice import source_path
+from .submission import Function, Target, tree_of
 
 _VOCABULARY = ("jitkit", "jitkit.numpy")  # which names of these to use is for the learner to find out
 _WIDEST_VALUE = 60

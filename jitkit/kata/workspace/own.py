@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ..cli import Problem
 from ..engine.manifest import Exercise
 from ..engine.running import LearnerSource
-from ..engine.splice import LearnerFile, SpliceError, is_stub
+from ..engine.submission import LearnerFile, SpliceError, is_stub
 from ..engine.verdicts import FAIL, PASS, Verdict, find_problem
 from .course import Binding, Course, bindings
 from .workspace import NEW, STALE, Look, Workspace, parsed
