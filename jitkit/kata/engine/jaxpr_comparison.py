@@ -24,7 +24,7 @@ Numbers = dict[Any, int]
 _SHORT = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
 _KIND = re.compile(r"^(bfloat|float|uint|int|complex)(\d.*)")
 _DTYPE = re.compile(r"\bdtype\('?([\w.]+)'?\)")  # as numpy prints one
-_UNSAID = {("sharding", "None")}  # parameters that say nothing, on most equations
+_UNSAID = [["sharding", "None"], ["out_sharding", "None"]]  # parameters that say nothing, on most equations
 
 
 class JaxprDifference(NamedTuple):
@@ -159,7 +159,8 @@ class _Comparison:
         elif other.get("var") == -1 and "literal" not in other:
             how = "is a variable that nothing defines"
         elif self.kind(1, other) == self.kind(0, one):
-            how = f"is another constant than it should be, or one without its value ({short_type(other['type'])} for {short_type(one['type'])})"
+            types = f"{short_type(other['type'])} for {short_type(one['type'])}"
+            how = f"is another constant than it should be, or one without its value ({types})"
         else:
             how = f"is {self.kind(1, other)}, and should be {self.kind(0, one)}"
         return self.report(f"{what} {how}.", eqn, other_eqn)
@@ -189,7 +190,8 @@ class _Comparison:
                 return found
         for one, two in zip(eqn["results"], other["results"], strict=False):
             if one["type"] != two["type"]:
-                sentence = f"The result of `{eqn['primitive']}` should be {short_type(one['type'])}, and is {short_type(two['type'])}{_weakness(one, two)}."
+                types = f"{short_type(one['type'])}, and is {short_type(two['type'])}{_weakness(one, two)}"
+                sentence = f"The result of `{eqn['primitive']}` should be {types}."
                 return self.report(sentence, eqn, other)
         if eqn["effects"] != other["effects"]:
             sides = [", ".join(side["effects"]) or "none" for side in (eqn, other)]
@@ -318,7 +320,7 @@ def _binders(binders: list[Plain], names: dict[int, str]) -> str:
 
 
 def _equation(eqn: Plain, names: dict[int, str]) -> str:
-    params = " ".join(f"{name}={_param(value, names)}" for name, value in eqn["params"] if (name, value) not in _UNSAID)
+    params = " ".join(f"{name}={_param(value, names)}" for name, value in eqn["params"] if [name, value] not in _UNSAID)
     operands = " ".join(_atom(x, names) for x in eqn["operands"])
     left = f"{_binders(eqn['results'], names)} = " if eqn["results"] else ""
     return f"{left}{eqn['primitive']}{f'[{params}]' if params else ''} {operands}".rstrip()
