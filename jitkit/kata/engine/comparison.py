@@ -154,8 +154,8 @@ class _Comparer:
         if not index:
             sentence = "The numbers differ."
         if close.size > _MOST_NUMBERS:  # a dump of two arrays hides the difference
-            sides = (f"{_type(data)}, in which {at} is {array[index]!s}" for data, array in ((expected, one), (actual, other)))
-            return Difference(f"{where}{at}", sentence, *sides)
+            ours, theirs = (f"{_type(x)}, in which {at} is {a[index]!s}" for x, a in ((expected, one), (actual, other)))
+            return Difference(f"{where}{at}", sentence, ours, theirs)
         return Difference(f"{where}{at}", sentence, describe(expected), describe(actual))
 
     def errors(self, expected: Plain, actual: Plain, where: str) -> Difference | None:

@@ -243,14 +243,14 @@ class Assessor:
 def with_call(result: CheckResult, outcome: Outcome) -> CheckResult:
     """A result with the call that it comes from: of as many calls as values, the one at its place; else the last one that returned
     what came; else the last one."""
-    difference = result.difference
-    if difference is None or result.value is None:
+    difference, value = result.difference, result.value
+    if difference is None or value is None:
         return result
     is_count = bool(_COUNT.search(difference.expected)) and bool(_COUNT.search(difference.actual))
     result = result._replace(misses=outcome.misses if is_count else "")
     if not outcome.calls:
         return result
-    place, count, wrong = _leaf_at(result.value, difference.where)
+    place, count, wrong = _leaf_at(value, difference.where)
     call = outcome.calls[-1]
     if count == len(outcome.calls):
         call = outcome.calls[place]
