@@ -305,7 +305,7 @@ edit(
     "04.7",
     "others may store it",
     "Who puts something into the cache?",
-    "disk_cache.store(text, owners, options, loaded)",
+    "disk_cache.store(known_by, owners, options, loaded)",
     "pass",
     target="load_or_compile",
 )
