@@ -59,6 +59,8 @@ def scalar_text(x: Any) -> str:
     dtype = x.dtype
     if dtype == np.bool_:
         return "true" if x else "false"
+    if dtype == dtypes.float0:
+        return "false"  # as it is stored
     if dtypes.issubdtype(dtype, np.complexfloating):
         return f"({scalar_text(x.real)}, {scalar_text(x.imag)})"
     if dtypes.issubdtype(dtype, np.integer):
@@ -385,10 +387,10 @@ def load_or_compile(module: Module, owners: Sequence[runtime.Device], options: C
     XLA compiles `module.text(debug_info=True)`, where each line has its line of Python. When the cache is not enabled,
     the text without these is not needed, and not made.
     """
-    text = module.text() if disk_cache.enabled() else ""
-    loaded = disk_cache.load(text, owners, options) if text else None
+    known_by = module.text() if disk_cache.enabled() else ""
+    loaded = disk_cache.load(known_by, owners, options) if known_by else None
     if loaded is None:
         loaded = runtime.compile_text(module.text(debug_info=True), owners, options)
-        if text:
-            disk_cache.store(text, owners, options, loaded)
+        if known_by:
+            disk_cache.store(known_by, owners, options, loaded)
     return loaded
