@@ -146,9 +146,16 @@ def run(
         rest = rest[len(found) :]
         if found[-1].trouble == "import":  # it would fail again
             return outcomes + [found[-1]._replace(check=name) for name in rest]
-        if found[-1].trouble == "time":  # a learner has waited long enough
-            return outcomes + [Outcome(name, None, "time", _NOT_TRIED) for name in rest]
+        if found[-1].trouble == "time":  # a learner has waited long enough, for all checks or for those of a rung
+            left = [name for name in rest if process.imported and _rung(job, name) != _rung(job, found[-1].check)]
+            outcomes += [Outcome(name, None, "time", _NOT_TRIED) for name in rest if name not in left]
+            rest = left
     return outcomes
+
+
+def _rung(job: Job, check: str) -> str:
+    """What a check belongs to, of those that are run together: on the ladder its rung."""
+    return check.partition("_")[0] if job.climb is not None else ""
 
 
 class Process:
@@ -161,6 +168,7 @@ class Process:
     """
 
     forks = False  # whether a copy of it answers
+    imported = False  # whether what is to be checked could be
 
     def __init__(self, uses_xla: bool, machine: str = "", optimised: bool = False) -> None:
         preload = _PRELOAD_TO_FORK if self.forks else _PRELOAD
@@ -351,7 +359,7 @@ def _converse(process: Process, job: Job, wanted: Sequence[str], stays: bool = F
             case {"is": "ready"}:
                 limit = time.monotonic() + job.seconds
             case {"is": "imported"}:
-                pass
+                process.imported = True
             case {"is": "import failed", "error": error, "output": output}:
                 sentence = _told(error) if job.climb is None else _told_of_package(error)
                 yield Outcome(current, None, "import", sentence, _line(error["line"]), output)

@@ -236,7 +236,8 @@ class _Climb(_Session):
         try:
             return self.climbing.to_plain(self.programs[name](self.jitkit, rng), self.plain, run)
         except BaseException as error:
-            return self.plain.to_plain(self.plain.Raised(error)) | {"uncaught": True}
+            found = self.plain.to_plain(self.plain.Raised(error))
+            return found | {"uncaught": True, "lines": [*found["lines"], *self.climbing.maker_of(error, self.jitkit)]}
 
 
 def _run_on_machine(text: str, arguments: Any) -> Any:
