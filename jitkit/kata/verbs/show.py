@@ -86,7 +86,7 @@ def show_parts(screen: Screen, lab: Lab, exercise: Exercise) -> None:
     """What an exercise may use, by name."""
     parts = parts_of(exercise.targets, lab.names)
     if parts:
-        screen.line("  You may use, among others (jitkit show NAME tells all of one):")
+        screen.line("  You may use, among others (all of it: jitkit show NAME):")
     for part in parts:
         hanging(screen, "    ", f"{part.name}{part.signature}")
         screen.text(part.sentence, 8, "dim")
