@@ -3,7 +3,7 @@ import string
 
 import numpy as np
 
-from .primitives import ALL, Primitive, common, convert
+from .primitives import Primitive, common, convert
 from .values import Number, Symbol, Thing, Type, thing
 
 INT = np.dtype("int32")
@@ -256,5 +256,5 @@ Thing.reshape, Thing.sum, Thing.max, Thing.mean, Thing.T = reshape, sum, max, me
 Thing.__len__ = lambda x: x.shape[0]
 for cls in (Number, Symbol):
     cls.__getitem__ = index
-__all__ = ["ALL", "arange", "broadcast_to", "dot", "full", "matmul", "max", "mean", "ones", "reshape", "sum", "transpose", "where",
+__all__ = ["arange", "broadcast_to", "dot", "full", "matmul", "max", "mean", "ones", "reshape", "sum", "transpose", "where",
            "zeros", "zeros_like"]  # fmt: skip

@@ -1,6 +1,6 @@
 import numpy as np
 
-from .movers import *  # noqa: F403
+from . import movers
 from .primitives import user
 from .values import thing
 
@@ -20,3 +20,6 @@ def asarray(x):
 
 
 array = asarray
+
+
+globals().update({_name: getattr(movers, _name) for _name in movers.__all__})

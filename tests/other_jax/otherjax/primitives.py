@@ -1,3 +1,5 @@
+import types
+
 import numpy as np
 
 from . import faults
@@ -8,7 +10,7 @@ class Primitive:
     """One operation: what it computes, its type, its word in StableHLO. `do` asks the operands who is tracing."""
 
     name = word = ""
-    params = {}  # noqa: RUF012
+    params = types.MappingProxyType({})
 
     def compute(self, *xs):
         raise NotImplementedError
