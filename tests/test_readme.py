@@ -30,7 +30,8 @@ def test_the_programs_of_the_readme_run_and_print_what_jax_prints(capsys):
 
 
 def test_every_option_is_in_the_table_with_its_variable():
-    rows = dict(re.findall(r"^\| `(\w+)` \| `(\w+)` \|", README, re.MULTILINE))
+    table = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| `(\w+)` \|", table, re.MULTILINE))
     expected = {name: config._ENVIRONMENT.get(name, f"JITKIT_{name.upper()}") for name in config._OPTIONS}
     assert rows == expected
 
