@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.reference import ReferenceFunction, reference_function
-from jitkit.kata.engine.splice import Function, tree_of
+from jitkit.kata.engine.submission import Function, tree_of
 from jitkit.kata.mutants import in_its_class
 
 from .notebooks import lab_notebook

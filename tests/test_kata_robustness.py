@@ -10,7 +10,8 @@ import sys
 import pytest
 from kata_workspace import LISTS, MERGE, learner
 
-from jitkit.kata.engine.splice import LearnerFile, SpliceError, Submission, Target, splice_source
+from jitkit.kata.engine.splice import splice_source
+from jitkit.kata.engine.submission import LearnerFile, SpliceError, Submission, Target
 from jitkit.kata.screens import terminal
 from jitkit.kata.workspace import course
 

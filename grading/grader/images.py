@@ -26,7 +26,7 @@ import numpy as np
 from jitkit.kata.checking import Check, load_checks
 from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.reference import PACKAGE
-from jitkit.kata.engine.splice import tree_of
+from jitkit.kata.engine.submission import tree_of
 
 Modules = dict[str, tuple[str, bool, CodeType]]  # by name: file, whether it is a package, code
 

@@ -30,16 +30,8 @@ from typing import Any, NamedTuple
 
 from jitkit.kata.engine.manifest import Exercise, Lab, all_labs, nearest
 from jitkit.kata.engine.reference import PACKAGE, reference_function
-from jitkit.kata.engine.splice import (
-    LearnerFile,
-    SpliceError,
-    Submission,
-    Target,
-    is_stub,
-    source_path,
-    splice_source,
-    tree_of,
-)
+from jitkit.kata.engine.splice import source_path, splice_source
+from jitkit.kata.engine.submission import LearnerFile, SpliceError, Submission, Target, is_stub, tree_of
 
 from .files import Found, Invalid, read_files, shown
 from .images import neutral_path
