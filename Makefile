@@ -67,7 +67,7 @@ docs: $(DOCS)
 	@echo "docs/_build/html/index.html"
 
 test-docs: $(DOCS_TEST) docs
-	@.venv-docs/bin/python -m pytest tests/site $(PYTEST_ARGS)
+	@.venv-docs/bin/python -m pytest docs/tests $(PYTEST_ARGS)
 
 verify: $(USE)
 	@$(BIN)/python -m grading verify
@@ -111,5 +111,5 @@ $(DOCS): pyproject.toml .ci/venv
 	@touch $@
 
 $(DOCS_TEST): pyproject.toml .ci/venv
-	@.ci/venv .venv-docs '.[docs,test-docs]' $(CHOSEN)
+	@.ci/venv .venv-docs '.[test-docs]' $(CHOSEN)
 	@touch $@ $(DOCS)

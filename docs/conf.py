@@ -22,7 +22,7 @@ html_title = "jitkit"
 language = "en"
 
 extensions = ["myst_nb", "sphinx_copybutton", "sphinx_design", "cells", "sources", "public_names", "lab_pages", "pitfall_pages"]
-exclude_patterns = ["_build", "_ext", "_static", "generated/parts"]
+exclude_patterns = ["_build", "_ext", "_static", "tests"]
 nitpicky = True
 suppress_warnings = ["myst.header"]  # parity.md and the tables of labs go from a heading to one two levels below
 
@@ -44,6 +44,7 @@ os.environ["JITKIT_ERRORS_PAGE"] = "errors.html"  # what messages point at, in t
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_copy_source = False
 html_show_sphinx = False
 html_show_search_summary = False  # it would fetch pages, which a browser refuses for files
@@ -52,3 +53,15 @@ pygments_dark_style = "a11y-high-contrast-dark"
 templates_path = ["_templates"]
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
+
+
+def _levels(app, page, template, context, doctree):
+    """The theme's captions are headings without a level, which readers of screens need."""
+    tree = context.get("furo_navigation_tree")
+    if tree:
+        context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
+
+
+def setup(app):
+    """Called by Sphinx."""
+    app.connect("html-page-context", _levels, priority=900)

@@ -12,8 +12,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from sphinx.application import Sphinx
-
 _RUN = re.compile(r"\A---\n(?:[^\n]*\n)*?programs: run\n")
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _RAISES = re.compile(r"# raises (\w+)\n")
@@ -35,11 +33,11 @@ def _cell(block: re.Match[str]) -> str:
     return f"```{{code-cell}} python\n{tags}{program}```"
 
 
-def _read(app: Sphinx, page: str, source: list[str]) -> None:
+def _read(app: Any, page: str, source: list[str]) -> None:
     source[0] = with_cells(source[0])
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Any) -> dict[str, Any]:
     """Called by Sphinx."""
     app.connect("source-read", _read)
     return {"parallel_read_safe": True}

@@ -10,13 +10,10 @@ import shutil
 from typing import Any
 
 from generated import GENERATED, is_fresh, write
-from sphinx.application import Sphinx
-from sphinx.util import logging
 
 from jitkit.kata.engine.manifest import Lab, all_labs
 from jitkit.kata.verbs import experiments
 
-_logger = logging.getLogger(__name__)
 _IMAGE = re.compile(r"(!\[[^\]]*\])\((\w+\.svg)\)")
 
 
@@ -92,7 +89,7 @@ hands you a complete `jax.jit`, `grad` and `vmap` with all of them in it. How a 
 """
 
 
-def _write(app: Sphinx) -> None:
+def _write(app: Any) -> None:
     write("labs/index.md", index())
     for lab in all_labs():
         folder = GENERATED / "labs" / lab.name
@@ -101,12 +98,11 @@ def _write(app: Sphinx) -> None:
             shutil.copy(image, folder)
         plot, program = folder / "experiment.png", lab.folder / "experiment.py"
         if lab.experiment is not None and not is_fresh(plot, program):
-            _logger.info("the experiment of lab %s", lab.number)
             experiments.draw(lab, experiments.measure(lab, [], quick=True), plot)
         write(f"labs/{lab.name}.md", page_of(lab))
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Any) -> dict[str, Any]:
     """Called by Sphinx."""
     app.connect("builder-inited", _write)
     return {"parallel_read_safe": True}

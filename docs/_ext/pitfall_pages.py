@@ -10,8 +10,6 @@ import re
 from typing import Any
 
 from generated import GENERATED, is_fresh, today, write
-from sphinx.application import Sphinx
-from sphinx.util import logging
 
 import jitkit.bench.pitfalls
 from jitkit.bench.calls_figure import draw_calls
@@ -23,7 +21,6 @@ from jitkit.bench.plotting import THEMES as GROUNDS
 from jitkit.bench.plotting import Drawing
 from jitkit.bench.words import duration
 
-_logger = logging.getLogger(__name__)
 _FOLDER = GENERATED / "pitfalls"
 
 
@@ -114,7 +111,6 @@ Measured on {where["processor"]}, {where["cores"]} cores, {today()}.
     for theme, pitfalls in THEMES.items():
         parts.append(f"## {theme[0].upper()}{theme[1:]}\n")
         for pitfall in pitfalls:
-            _logger.info("pitfall %s", pitfall.name)
             result = measure_pair(pitfall, QUICK)
             if result.slow.calls:
                 _draw(result)
@@ -122,7 +118,7 @@ Measured on {where["processor"]}, {where["cores"]} cores, {today()}.
     return "\n".join(parts)
 
 
-def _write(app: Sphinx) -> None:
+def _write(app: Any) -> None:
     _FOLDER.mkdir(parents=True, exist_ok=True)
     made = GENERATED / "pitfalls.md"
     programs = pathlib.Path(jitkit.bench.pitfalls.__file__).parent.glob("*.py")
@@ -130,7 +126,7 @@ def _write(app: Sphinx) -> None:
         write("pitfalls.md", page())
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Any) -> dict[str, Any]:
     """Called by Sphinx."""
     app.connect("builder-inited", _write)
     return {"parallel_read_safe": True}

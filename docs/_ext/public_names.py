@@ -14,8 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from generated import ROOT, write
-from sources import line_of
-from sphinx.application import Sphinx
+from places import line_of
 
 PACKAGES = (
     "jitkit", "jitkit.numpy", "jitkit.numpy.linalg", "jitkit.numpy.fft", "jitkit.lax", "jitkit.lax.linalg", "jitkit.random", "jitkit.nn",
@@ -144,7 +143,7 @@ def _source(name: str, value: Any) -> str:
     return ""
 
 
-def _write(app: Sphinx) -> None:
+def _write(app: Any) -> None:
     for package in PACKAGES:
         write(f"api/{package}.md", page_of(package))
     rows = "\n".join(PACKAGES)
@@ -171,7 +170,7 @@ def _first_line(package: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Any) -> dict[str, Any]:
     """Called by Sphinx."""
     app.connect("builder-inited", _write)
     return {"parallel_read_safe": True}
