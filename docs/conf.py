@@ -21,10 +21,13 @@ copyright = "the authors of jitkit, Apache License 2.0"  # what Sphinx calls it
 html_title = "jitkit"
 language = "en"
 
-extensions = ["myst_nb", "sphinx_copybutton", "sphinx_design", "cells", "sources", "public_names", "lab_pages", "pitfall_pages"]
-exclude_patterns = ["_build", "_ext", "_static", "tests"]
+extensions = [
+    "myst_nb", "sphinx_copybutton", "sphinx_design", "cells", "sources", "public_names", "lab_pages", "pitfall_pages", "explorer_page",
+]  # fmt: skip
+exclude_patterns = ["_build", "_ext", "_static", "tests", "generated/extra"]
 nitpicky = True
-suppress_warnings = ["myst.header"]  # parity.md and the tables of labs go from a heading to one two levels below
+# parity.md and the labs go from a heading to one two levels below; our errors quote code, which Pygments' tracebacks do not know
+suppress_warnings = ["myst.header", "misc.highlighting_failure"]
 
 # --- Markdown, and the programs in it ---------------------------------------------------------------------------------------
 myst_enable_extensions = ["attrs_inline", "attrs_block", "colon_fence", "deflist", "fieldlist"]
@@ -43,6 +46,7 @@ os.environ["JITKIT_ERRORS_PAGE"] = "errors.html"  # what messages point at, in t
 # --- the look ---------------------------------------------------------------------------------------------------------------
 html_theme = "furo"
 html_static_path = ["_static"]
+html_extra_path = ["generated/extra"]
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
 html_copy_source = False

@@ -60,7 +60,8 @@ def _pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
 
 
 def _write_changelog(app: Sphinx) -> None:
-    write("changelog.md", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    write("changelog.md", text.replace("](docs/", "](../"))
 
 
 def _read(app: Sphinx, page: str, source: list[str]) -> None:
