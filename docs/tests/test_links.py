@@ -44,9 +44,7 @@ def test_every_link_leads_somewhere(site):
             if re.match(r"(https?|mailto|data|javascript):", link):
                 continue
             target = page if not address else page.parent / unquote(address.partition("?")[0])
-            if not target.is_file():
-                broken.append((page.name, link))
-            elif anchor and target.suffix == ".html" and unquote(anchor) not in read(target).ids:
+            if not target.is_file() or (anchor and target.suffix == ".html" and unquote(anchor) not in read(target).ids):
                 broken.append((page.name, link))
     assert broken == []
 
@@ -71,7 +69,7 @@ def test_links_into_the_code_end_at_the_line_where_the_name_is(site):
     for place, line, name in links:
         source = (site.parents[2] / f"{place}.py").read_text(encoding="utf-8").splitlines()[int(line) - 1]
         if name not in ("operators", "rule"):  # words of a sentence
-            assert re.search(rf"\b(def|class) \w+|\b\w+ = ", source)
+            assert re.search(r"\b(def|class) \w+|\b\w+ = ", source)
 
 
 def test_no_program_of_a_page_has_failed(site):

@@ -6,6 +6,7 @@ import importlib
 
 _TARGETS = ("cpu", "gpu:h100", "tpu:v5e", "tpu:v6e")
 _SHAPE = (1024, 512)
+_LOOKS = (("#D55E00", ""), ("#0072B2", "//"), ("#E69F00", ".."))
 
 
 def measure(jk, quick: bool) -> dict[str, list[float]]:
@@ -43,7 +44,8 @@ def plot(data: dict[str, list[float]], axes) -> None:
     places, *series = data.values()
     for i, (name, values) in enumerate(zip(list(data)[1:], series, strict=True)):
         at = [place + 0.26 * (i - 1) for place in places]
-        axes.bar(at, values, width=0.24, label=name, color=("#D55E00", "#0072B2", "#E69F00")[i], hatch=("", "//", "..")[i], edgecolor="white")
+        color, hatch = _LOOKS[i]
+        axes.bar(at, values, width=0.24, label=name, color=color, hatch=hatch, edgecolor="white")
     for place, value in zip(places, series[0], strict=True):
         if value != value:
             axes.text(place, 0.1, "not installed", ha="center", va="bottom", rotation=90, color="#666666")
