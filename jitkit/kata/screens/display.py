@@ -118,6 +118,8 @@ def show_failure(screen: Screen, result: CheckResult, places: Places) -> None:
         if difference.where != "result":
             screen.text(f"in {difference.where}", 6, "dim")
         screen.line()
+        if result.call:
+            show_side(screen, "call", [result.call], "bold")
         expected, actual = both_sides(difference.expected, difference.actual)
         show_side(screen, "expected", expected, "green")
         show_side(screen, "yours", actual, "red")
@@ -125,6 +127,15 @@ def show_failure(screen: Screen, result: CheckResult, places: Places) -> None:
         if numbers:
             screen.line()
             screen.text(numbers, 6)
+    if result.misses:
+        screen.line()
+        screen.line("      what `explain` says of these calls:", "dim")
+        lines = result.misses.splitlines()
+        for line in lines[:_MOST_OUTPUT]:
+            for piece in _pieces(line, max(screen.width - 9, 20)):
+                screen.line(f"        {piece}")
+        if len(lines) > _MOST_OUTPUT:
+            screen.line(f"        ({len(lines) - _MOST_OUTPUT} more lines)", "dim")
     show_line(screen, result.line, places)
 
 
@@ -278,6 +289,7 @@ def dump_lines(verdict: Verdict) -> Iterable[str]:
         if result.status == PASS:
             continue
         yield result.sentence
+        yield from filter(None, (result.call and f"call: {result.call}", result.misses))
         for name, value in (("expected", result.expected), ("yours", result.value)):
             if value is not None:
                 yield f"--- {name}"
@@ -320,6 +332,7 @@ def as_data(report: Report, places: Places) -> Mapping[str, object]:
                 "status": result.status,
                 "check": result.check.sentence,
                 "sentence": result.sentence,
+                "call": result.call,
                 "where": result.difference.where if result.difference is not None else "",
                 "expected": result.difference.expected if result.difference is not None else "",
                 "actual": result.difference.actual if result.difference is not None else "",
