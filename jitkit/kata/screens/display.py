@@ -56,7 +56,14 @@ class Places(Protocol):
         """A line of a file as it is shown."""
 
 
-def show_report(screen: Screen, report: Report, places: Places) -> None:
+class Desk(Places, Protocol):
+    """Places where there are hints to be asked for."""
+
+    def hint(self, id: str) -> str:
+        """What asks for the next hint."""
+
+
+def show_report(screen: Screen, report: Report, places: Desk) -> None:
     """The verdict on one exercise."""
     verdict = report.verdict
     failure = verdict.first_failure
@@ -87,7 +94,7 @@ def show_report(screen: Screen, report: Report, places: Places) -> None:
         dump = write_dump(report, places.kept / "last")
         where = f"; all of it: {places.relative(dump)}" if dump is not None else ""
         screen.line()
-        screen.line(f"  next: jitkit hint {verdict.exercise.id}{where}")
+        screen.line(f"  next: {places.hint(verdict.exercise.id)}{where}")
 
 
 def whose(report: Report) -> str:
