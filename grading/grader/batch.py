@@ -20,7 +20,8 @@ from jitkit.kata.engine.manifest import all_labs
 
 from ..generate import ROOT
 from . import files
-from .grade import INFRA, INVALID, Bench, Course, Graded, Settings
+from .bench import Bench
+from .grade import INFRA, INVALID, Course, Graded, Settings
 from .jail import JailError
 from .store import Store
 
@@ -103,7 +104,7 @@ def run(
     invalid = infra = done = 0
     troubles: list[str] = []
     benches: queue.SimpleQueue[Bench] = queue.SimpleQueue()
-    all_benches = [Bench(course) for _ in range(workers)]
+    all_benches = [course.bench() for _ in range(workers)]
     for bench in all_benches:
         benches.put(bench)
 
@@ -257,7 +258,7 @@ def grade_elsewhere(settings: Settings, path: str, student: str, only: list[str]
     try:
         bench = benches.get_nowait()
     except queue.Empty:
-        bench = Bench(course)
+        bench = course.bench()
         atexit.register(bench.close)
     try:
         return course.grade(bench, student, pathlib.Path(path), only)

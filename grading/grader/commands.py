@@ -14,7 +14,7 @@ from jitkit.kata.engine.manifest import Lab, all_labs
 from ..generate import ROOT
 from . import batch, exports, gradescope
 from .files import Invalid
-from .grade import Bench, Course, Settings
+from .grade import Course, Settings
 from .jail import BUBBLEWRAP, NONE, JailError
 from .policy import FILE, Policy, PolicyError, chosen_labs, read_policy
 from .report import file_name, write_report
@@ -341,7 +341,7 @@ def _replayed(store: Store, policy: Policy, labs: Sequence[Lab], g: Grade) -> st
         int(store.meta("seed")), store.meta("seed_id"), policy.limits, policy.submission_seconds, backend
     )
     course = Course(labs, settings, store.expected)
-    bench = Bench(course)
+    bench = course.bench()
     try:
         item = bench.read(path, [g.lab or ""])["exercises"].get(g.exercise)
         if item is None or ("modules" not in item and g.checks and not g.sentence):

@@ -8,19 +8,16 @@ handed it in: a control. If that does not pass, the fault is ours, and nobody ha
 from __future__ import annotations
 
 import base64
-import contextlib
+import functools
 import hashlib
 import importlib.metadata
 import json
 import marshal
 import pathlib
 import platform
-import struct
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jitkit
@@ -32,10 +29,12 @@ from jitkit.kata.engine.verdicts import Assessor, CheckResult
 
 from ..course import shares
 from ..verify import hidden_checks
-from . import intake
+from . import answers
+from .bench import Bench, Gate
 from .files import shown
+from .holes import LATE
 from .images import CheckFile, Images
-from .jail import BUBBLEWRAP, JailError, Limits, ProtocolError, Worker, Zygote
+from .jail import BUBBLEWRAP, JailError, Limits, ProtocolError, Worker
 from .verdict import CRASH, FAIL, NAMES, PASS, outcome_of, programs
 
 OK, INVALID, INFRA = "OK", "INVALID", "INFRA"
@@ -66,110 +65,6 @@ class Graded(NamedTuple):
     trouble: str = ""
 
 
-class Gate:
-    """Many may be inside, or one alone."""
-
-    def __init__(self) -> None:
-        self.condition = threading.Condition()
-        self.inside = 0
-        self.alone_ = False
-
-    @contextlib.contextmanager
-    def shared(self) -> Iterator[None]:
-        """Be inside with others."""
-        with self.condition:
-            self.condition.wait_for(lambda: not self.alone_)
-            self.inside += 1
-        try:
-            yield
-        finally:
-            with self.condition:
-                self.inside -= 1
-                self.condition.notify_all()
-
-    @contextlib.contextmanager
-    def alone(self) -> Iterator[None]:
-        """For one who is inside: be there alone for a while."""
-        with self.condition:
-            self.inside -= 1
-            self.condition.wait_for(lambda: not self.alone_ and self.inside == 0)
-            self.alone_ = True
-        try:
-            yield
-        finally:
-            with self.condition:
-                self.alone_ = False
-                self.inside += 1
-                self.condition.notify_all()
-
-
-class Bench:
-    """The processes that one thread works with: an intake, and a jail for each kind of exercise. They start when they are needed."""
-
-    def __init__(self, course: Course) -> None:
-        self.course = course
-        self.zygotes: dict[bool, Zygote] = {}
-        self.reader: subprocess.Popen[bytes] | None = None
-
-    def zygote(self, uses_xla: bool) -> Zygote:
-        """The jail for exercises that compile, or for the others."""
-        if uses_xla not in self.zygotes:
-            self.zygotes[uses_xla] = Zygote(self.course.images.base, uses_xla, self.course.settings.backend)
-        return self.zygotes[uses_xla]
-
-    def renew(self, uses_xla: bool) -> None:
-        """Forget a jail that does not answer."""
-        zygote = self.zygotes.pop(uses_xla, None)
-        if zygote is not None:
-            zygote.close()
-
-    def read(self, path: pathlib.Path, only: Sequence[str]) -> dict[str, Any]:
-        """The intake of a submission."""
-        for attempt in range(2):
-            if self.reader is None:
-                folder = str(self.course.labs[0].folder.parent)
-                command = [sys.executable, "-m", "grading.grader.intake", folder]
-                root = str(pathlib.Path(__file__).resolve().parents[2])
-                self.reader = subprocess.Popen(
-                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=root, start_new_session=True
-                )
-            try:
-                return self._ask({"path": str(path.absolute()), "only": list(only)})
-            except (OSError, EOFError):
-                self._close_reader()
-                if attempt:
-                    raise JailError("the intake process ends") from None
-        raise AssertionError("the loop returns or raises")
-
-    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        assert self.reader is not None, "it was started"
-        assert self.reader.stdin is not None, "it has a pipe for requests"
-        assert self.reader.stdout is not None, "it has a pipe for answers"
-        self.reader.stdin.write(json.dumps(request).encode() + b"\n")
-        self.reader.stdin.flush()
-        head = self.reader.stdout.read(8)
-        if len(head) < 8:
-            raise EOFError
-        found: dict[str, Any] = json.loads(self.reader.stdout.read(struct.unpack(">Q", head)[0]))
-        return found
-
-    def _close_reader(self) -> None:
-        if self.reader is not None:
-            self.reader.kill()
-            self.reader.wait()
-            for stream in (self.reader.stdin, self.reader.stdout):
-                if stream is not None:
-                    with contextlib.suppress(OSError):
-                        stream.close()
-            self.reader = None
-
-    def close(self) -> None:
-        """End all of them."""
-        for uses_xla in list(self.zygotes):
-            self.renew(uses_xla)
-        self._close_reader()
-
-
 class Course:
     """The labs with their checks, and what the reference computes for them: what all threads share.
 
@@ -194,6 +89,10 @@ class Course:
         self.locks = {e.id: threading.Lock() for lab in labs for e in lab.exercises}
         self.assessor = Assessor()
         self.gate = Gate()
+
+    def bench(self) -> Bench:
+        """The machines for one thread."""
+        return Bench(self.images, self.labs[0].folder.parent, self.settings.backend)
 
     def checks(self, exercise: Exercise) -> list[tuple[CheckFile, Check]]:
         """All checks of an exercise, the hidden ones last."""
@@ -235,6 +134,7 @@ class Course:
         return self.known[exercise.id]
 
     def _compute(self, bench: Bench, exercise: Exercise) -> dict[str, Any]:
+        """The values are those of an import with nothing put in afterwards; the control shows that holes come to the same."""
         trouble = ""
         for uses_xla in (False, True) if not exercise.uses_xla else (True,):
             item = self._reference_item(exercise)
@@ -246,19 +146,26 @@ class Course:
                 self.run_programs(bench, outcome.value, outcome.value)
                 values[outcome.check] = outcome.value
             else:
-                found = {"xla": uses_xla, "values": values}
-                control = self.judge(
-                    bench, exercise, self.outcomes(bench, exercise, item, uses_xla), found, ()
-                )
-                failed = [r for r in control if r.status != "pass"]
-                if not failed:
-                    return found
-                trouble = f"the reference, handed in, fails {failed[0].check.name}: {failed[0].sentence}"
+                for patched in (True, False) if item["patch"] else (False,):
+                    found = {"xla": uses_xla, "patched": patched, "values": values}
+                    outcomes = self.outcomes(bench, exercise, item, uses_xla, patched)
+                    control = self.judge(bench, exercise, outcomes, found, ())
+                    failed = [r for r in control if r.status != "pass"]
+                    if not failed:
+                        return found
+                    trouble = f"the reference, handed in, fails {failed[0].check.name}: {failed[0].sentence}"
         raise JailError(f"{exercise.id}: {trouble}")
 
     def _reference_item(self, exercise: Exercise) -> dict[str, Any]:
         modules = {t.module: self.images.modules[t.module] for t in exercise.targets}
-        return {"modules": base64.b64encode(marshal.dumps(modules)), "files": []}
+        codes = {str(t): code for t in exercise.targets if (code := self.images.codes.get(t)) is not None}
+        late = all(t in self.images.codes or t.module.startswith(LATE) for t in exercise.targets)
+        patch = marshal.dumps({"functions": codes, "helpers": []}) if late else b""
+        return {
+            "modules": base64.b64encode(marshal.dumps(modules)),
+            "patch": base64.b64encode(patch),
+            "files": [],
+        }
 
     # --- a student's functions -----------------------------------------------------------------------------------------
 
@@ -268,29 +175,44 @@ class Course:
         exercise: Exercise,
         item: dict[str, Any],
         uses_xla: bool,
+        patched: bool = False,
         reference: bool = False,
         deadline: float = float("inf"),
         alone: Callable[[], bool] = lambda: False,
     ) -> list[Outcome]:
-        """An outcome for each check of an exercise, in order. JailError for a fault of ours."""
-        spliced = marshal.loads(base64.b64decode(item["modules"])) if reference else None
-        image = {
+        """An outcome for each check of an exercise, in order. JailError for a fault of ours.
+
+        Args:
+          patched: the functions are put into holes, where that comes to the same.
+          reference: they are the reference's, and checks keep the words of messages.
+        """
+        kept = bench.kept()
+        patched = patched and bool(item["patch"]) and not any(str(t) in kept for t in exercise.targets)
+        modules = base64.b64decode(item["modules"])
+        image: dict[str, Any] = {
             "text": None,
             "own": item["files"],
-            "spliced": None if reference else base64.b64decode(item["modules"]),
+            "spliced": modules,
+            "patch": None,
+            "fills": None,
         }
-        image["modules"] = self.images.rest(spliced or {}, exercise)
+        if patched:
+            image["fills"] = self.images.fills(exercise, kept)
+            image["patch"] = base64.b64decode(item["patch"])
+        elif reference:
+            image |= {"spliced": None, "modules": self.images.rest(marshal.loads(modules), exercise)}
+        else:
+            image["modules"] = self.images.rest({}, exercise)
+        worker = functools.partial(self._with_one_worker, bench, (uses_xla, patched), image)
         rest = self.checks(exercise)
         found: list[Outcome] = []
         while rest:
-            done = self._with_one_worker(bench, image, rest, uses_xla, reference, deadline)
+            done = worker(rest, reference, deadline)
             found += done
             last = done[-1]
             if last.trouble == "time" and sum(o.trouble == "time" for o in found) == 1 and alone():
                 with self.gate.alone():
-                    found[-1] = self._with_one_worker(
-                        bench, image, rest[len(done) - 1 : len(done)], uses_xla, reference, deadline
-                    )[0]
+                    found[-1] = worker(rest[len(done) - 1 : len(done)], reference, deadline)[0]
                 last = found[-1]
             rest = rest[len(done) :]
             if last.trouble == "import":  # it would fail again
@@ -302,12 +224,12 @@ class Course:
         return found
 
     def _with_one_worker(
-        self, bench: Bench, image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], uses_xla: bool, reference: bool,
+        self, bench: Bench, kind: tuple[bool, bool], image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], reference: bool,
         deadline: float,
     ) -> list[Outcome]:  # fmt: skip
         """The outcomes up to the one that the worker did not survive."""
         limits = self.settings.limits
-        zygote = bench.zygote(uses_xla)
+        zygote = bench.zygote(*kind)
         kills = zygote.group.kills
         name = checks[0][1].name
         with zygote.start(limits) as worker:
@@ -405,13 +327,11 @@ class Course:
 
     def _run_program(self, bench: Bench, text: str, arguments: list[Any]) -> dict[str, Any]:
         image = {
-            "text": {
-                "program": text,
-                "arguments": arguments,
-                "modules": self.images.rest(self.images.modules, None),
-            },
+            "text": {"program": text, "arguments": arguments},
+            "fills": self.images.fills(None, bench.kept()),
+            "spliced": None,
         }
-        with bench.zygote(True).start(self.settings.limits) as worker:
+        with bench.zygote(True, True).start(self.settings.limits) as worker:
             try:
                 frame = worker.load(image, self.settings.limits.seconds + _IMPORT_SECONDS)
             except (TimeoutError, ProtocolError):
@@ -489,7 +409,7 @@ class Course:
                 )
                 row["handed_in"] = found.get("handed_in", 0.0)
                 grades.append(row)
-                if item["status"] in (intake.MISSING, intake.INVALID):
+                if item["status"] in (answers.MISSING, answers.INVALID):
                     row["outcome"] = INVALID
                     continue
                 key = self.key(exercise, item)
@@ -508,8 +428,7 @@ class Course:
                             "sentence": "The grader had a fault; it will be graded again.",
                         }
                         trouble = f"{exercise.id}: {error}"
-                        for kind in list(bench.zygotes):
-                            bench.renew(kind)
+                        bench.renew()
                         continue
                     results.append(self.stored(key, exercise, item, result))
                 row["points"] = self.points(exercise, result["checks"])
@@ -539,8 +458,8 @@ class Course:
         """The verdicts on an exercise, as they are stored."""
         began = time.monotonic()
         checks = [check for _, check in self.checks(exercise)]
-        if item["status"] != intake.READY:
-            status = FAIL if item["status"] == intake.TODO else CRASH
+        if item["status"] != answers.READY:
+            status = FAIL if item["status"] == answers.TODO else CRASH
             rows = [
                 _told(CheckResult(c, status, item["sentence"], None, _place(item["line"]))) for c in checks
             ]
@@ -549,12 +468,13 @@ class Course:
         for attempt in range(2):
             try:
                 expected = self.expected(bench, exercise)
-                outcomes = self.outcomes(bench, exercise, item, expected["xla"], False, deadline, alone)
+                outcomes = self.outcomes(
+                    bench, exercise, item, expected["xla"], expected["patched"], False, deadline, alone
+                )
                 verdicts = self.judge(bench, exercise, outcomes, expected, item["files"])
                 break
             except JailError:
-                for kind in list(bench.zygotes):
-                    bench.renew(kind)
+                bench.renew()
                 if attempt:
                     raise
         else:

@@ -15,9 +15,11 @@ import copy
 import functools
 import hashlib
 import importlib.machinery
+import marshal
 import pathlib
+import threading
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -26,7 +28,9 @@ import numpy as np
 from jitkit.kata.checking import Check, load_checks
 from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.reference import PACKAGE
-from jitkit.kata.engine.splice import tree_of
+from jitkit.kata.engine.splice import Target, source_path, tree_of
+
+from . import holes
 
 Modules = dict[str, tuple[str, bool, CodeType]]  # by name: file, whether it is a package, code
 
@@ -43,9 +47,16 @@ class Images:
     """The code of jitkit, for the exercises of some labs."""
 
     def __init__(self, labs: Sequence[Lab]) -> None:
-        self.taken = frozenset(t.module for lab in labs for e in lab.exercises for t in e.targets)
+        targets = dict.fromkeys(t for lab in labs for e in lab.exercises for t in e.targets)
+        self.taken = frozenset(t.module for t in targets)
         self.modules = dict(_modules(self.taken))
         self.base = {name: module for name, module in self.modules.items() if name not in self.taken}
+        self.codes = holes.reference_codes(self.modules, targets)
+        self.kept: frozenset[str] | None = (
+            None  # functions that are called while jitkit is imported, once that is known
+        )
+        self.lock = threading.Lock()
+        self._marshalled = {t: marshal.dumps(code) for t, code in self.codes.items()}
 
     def rest(self, spliced: Modules, exercise: Exercise | None) -> Modules:
         """What is sent beside `base`: the reference's modules but those that are the student's, and no answer to
@@ -54,9 +65,31 @@ class Images:
         rest = {
             name: self.modules[name]
             for name in self.taken
-            if name not in own and not name.startswith("jitkit.kata.")
+            if name not in own and not name.startswith(holes.LATE)
         }
         return rest | spliced
+
+    def with_holes(self, kept: Collection[str], how: str = holes.EMPTY) -> Modules:
+        """All that is imported at once, with a hole for each function but those that keep their body (`kept`, as texts)."""
+        by_module: dict[str, dict[Target, str]] = {}
+        for target in self.codes:
+            if str(target) not in kept:
+                by_module.setdefault(target.module, {})[target] = how
+        found = {
+            name: m
+            for name, m in self.modules.items()
+            if not (name in self.taken and name.startswith(holes.LATE))
+        }
+        for name, targets in by_module.items():
+            path, is_package, _ = found[name]
+            source = pathlib.Path(source_path(name, str(PACKAGE))).read_text(encoding="utf-8")
+            found[name] = path, is_package, holes.with_holes(source, path, targets)
+        return found
+
+    def fills(self, exercise: Exercise | None, kept: Collection[str]) -> list[tuple[str, bytes]]:
+        """The reference's code for all holes but those of an exercise."""
+        own = exercise.targets if exercise is not None else ()
+        return [(str(t), code) for t, code in self._marshalled.items() if t not in own and str(t) not in kept]
 
 
 def neutral_path(module: str, is_package: bool) -> str:

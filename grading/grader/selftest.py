@@ -38,7 +38,10 @@ def self_test() -> list[str]:
         zygote = Zygote({"jitkit": ("/jitkit/__init__.py", True, code)}, uses_xla=False)
         try:
             with zygote.start(Limits(seconds=20.0, processes=40)) as worker:
-                frame = worker.load({"text": None, "modules": {}, "spliced": None, "own": []}, 40.0)
+                frame = worker.load(
+                    {"text": None, "modules": {}, "spliced": None, "fills": None, "patch": None, "own": []},
+                    40.0,
+                )
         except (TimeoutError, ProtocolError) as error:
             raise JailError(f"the self-test did not end: {error}") from None
         finally:

@@ -28,16 +28,17 @@ import socket
 import struct
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import CodeType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 _NEW_PID, _NEW_NS, _NEW_IPC, _NEW_UTS = 0x20000000, 0x00020000, 0x08000000, 0x04000000
 _READ_ONLY, _NO_SUID, _NO_DEV, _NO_EXEC, _REC, _PRIVATE = 1, 2, 4, 8, 16384, 1 << 18
 _NO_NEW_PRIVS, _CAPBSET_DROP, _SET_SECCOMP, _SET_PDEATHSIG = 38, 24, 22, 1
 _LONGEST_OUTPUT = 10_000
+_HAS_DOCSTRING = 0x4000000
 
 # What a submission has no business with: by the machine's name, its number for seccomp and those of its system calls.
 _FORBIDDEN = {
@@ -65,14 +66,19 @@ def main(arguments: Sequence[str]) -> int:
     sys.path[:] = [*(p for p in sys.path if "lib" in p), *json.loads(arguments[3])]
     with open(arguments[4], "rb") as file:
         base = marshal.load(file)
-    for name in arguments[5:]:
+    holes = _Holes("jitkit_holes")
+    if arguments[5] == "imported":
+        sys.modules[holes.__name__] = holes
+        sys.meta_path.insert(0, ImageFinder(base))
+    for name in (*arguments[6:], *(sorted(base) if arguments[5] == "imported" else ())):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
+    sys.modules.pop(holes.__name__, None)
     sys.dont_write_bytecode = True
     own = os.open("/proc/self/ns/pid", os.O_RDONLY) if jailed else -1
     gc.collect()
     gc.freeze()
-    control.sendall(b"ready\n")
+    control.sendall(b"ready " + json.dumps(sorted(holes.calls)).encode() + b"\n")
     while True:
         try:
             message, fds, _, _ = socket.recv_fds(control, 4096, 1)
@@ -87,7 +93,7 @@ def main(arguments: Sequence[str]) -> int:
             pid = os.fork()
             if pid == 0:
                 control.close()
-                _work(fds[0], base, request["limits"], user, own, jailed)
+                _work(fds[0], base, holes, request["limits"], user, own, jailed)
             if jailed:
                 _call("setns", own, _NEW_PID)
             os.close(fds[0])
@@ -106,7 +112,13 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _work(
-    channel: int, base: dict[str, Any], limits: dict[str, int], user: int, own: int, jailed: bool
+    channel: int,
+    base: dict[str, Any],
+    holes: _Holes,
+    limits: dict[str, int],
+    user: int,
+    own: int,
+    jailed: bool,
 ) -> None:
     """Everything that a worker does. It does not return."""
     try:
@@ -123,7 +135,7 @@ def _work(
         null = os.open("/dev/null", os.O_RDWR)
         for fd in (0, 1, 2):
             os.dup2(null, fd)
-        _serve(socket.socket(fileno=channel), base, jailed, limits)
+        _serve(socket.socket(fileno=channel), base, holes, jailed, limits)
     except (
         BaseException
     ) as error:  # ours: the controller sees the end of the channel, and says INFRA when it was early
@@ -133,22 +145,33 @@ def _work(
         os._exit(0)
 
 
-def _serve(channel: socket.socket, base: dict[str, Any], jailed: bool, limits: dict[str, int]) -> None:
+def _serve(
+    channel: socket.socket, base: dict[str, Any], holes: _Holes, jailed: bool, limits: dict[str, int]
+) -> None:
     channel.sendall(_frame({"is": "jailed"}))
     sys.stdout = sys.stderr = io.TextIOWrapper(io.FileIO("/dev/null", "w"), encoding="utf-8")
     image = marshal.loads(_read(channel))
-    if image["text"] is not None:
-        _run_program(channel, image["text"], base)
-        return
+    gc.disable()
     spliced = marshal.loads(image["spliced"]) if image["spliced"] is not None else {}
-    modules = {**base, **image["modules"], **spliced}
-    sys.meta_path.insert(0, ImageFinder(modules))
+    if image["fills"] is None:
+        sys.meta_path.insert(0, ImageFinder({**base, **image["modules"], **spliced}))
+    else:
+        spliced = {name: module for name, module in spliced.items() if name not in base}
+        sys.meta_path.insert(0, ImageFinder(spliced))
+        holes.fill([(name, marshal.loads(code)) for name, code in image["fills"]])
+    if image["text"] is not None:
+        _run_program(channel, image["text"])
+        return
     try:
-        gc.disable()
         jitkit = importlib.import_module("jitkit")
         plain = importlib.import_module("jitkit.kata.engine.plain")
         for path in image["own"]:
             sys.modules["jitkit.base.source_info"]._own_file[path] = True
+        if image["patch"] is not None:
+            patch = marshal.loads(image["patch"])
+            for module, code in patch["helpers"]:
+                exec(code, sys.modules[module].__dict__)
+            holes.fill(patch["functions"].items())
         for name in spliced:
             importlib.import_module(name)
         gc.freeze()  # what is here is not walked over again in each check's fork, which would copy its pages
@@ -211,9 +234,8 @@ def _run_check(
         os._exit(0)
 
 
-def _run_program(channel: socket.socket, data: dict[str, Any], base: dict[str, Any]) -> None:
+def _run_program(channel: socket.socket, data: dict[str, Any]) -> None:
     """StableHLO of a student's, run without any code of theirs: what it computes, or what XLA says of it."""
-    sys.meta_path.insert(0, ImageFinder({**base, **data["modules"]}))
     importlib.import_module("jitkit")
     plain = importlib.import_module("jitkit.kata.engine.plain")
     run = importlib.import_module("jitkit.kata.engine.run_stablehlo").run_stablehlo
@@ -223,6 +245,39 @@ def _run_program(channel: socket.socket, data: dict[str, Any], base: dict[str, A
     except Exception as error:
         found = {"refused": str(error)[:100_000]}
     channel.sendall(_frame(found))
+
+
+class _Holes(ModuleType):
+    """The functions of jitkit whose bodies are somewhere else, by name (`holes`), and which of them were called.
+    It is a module so that the code of jitkit reaches it, while that is imported.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.functions: dict[str, FunctionType] = {}
+        self.calls: set[str] = set()
+
+    def keep(self, name: str) -> Callable[[FunctionType], FunctionType]:
+        """A decorator."""
+
+        def kept(function: FunctionType) -> FunctionType:
+            self.functions[name] = function
+            return function
+
+        return kept
+
+    def called(self, name: str) -> None:
+        """What a hole says."""
+        self.calls.add(name)
+
+    def fill(self, codes: Iterable[tuple[str, CodeType]]) -> None:
+        """Put code, with the docstring in it, where there is none."""
+        for name, code in codes:
+            function = self.functions[name]
+            function.__code__ = code
+            has_doc = sys.version_info < (3, 14) or code.co_flags & _HAS_DOCSTRING
+            doc = code.co_consts[0] if has_doc and code.co_consts else None
+            function.__doc__ = doc if isinstance(doc, str) else None
 
 
 class ImageFinder(MetaPathFinder):
