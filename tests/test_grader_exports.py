@@ -7,6 +7,7 @@ import contextlib
 import csv
 import io
 import json
+import os
 import pathlib
 import sqlite3
 import xml.etree.ElementTree as ElementTree
@@ -123,6 +124,24 @@ def test_a_store_that_is_no_database_is_a_sentence(tmp_path):
     (tmp_path / "grades.sqlite").write_bytes(b"no" * 1000)
     with pytest.raises(StoreError, match="cannot be used"):
         Store(tmp_path, write=True)
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_store_that_may_only_be_read_is_read_with_all_that_a_killed_grader_left(
+    tmp_path, monkeypatch, killed
+):
+    with Store(tmp_path, write=True) as first:
+        first.add([result("r1", check())], [grade("ann")])
+        kept = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    if killed:  # the files as they were while the grader ran: the row is in the WAL
+        assert kept["grades.sqlite-wal"]
+        for name, data in kept.items():
+            (tmp_path / name).write_bytes(data)
+    before = sorted((p.name, p.read_bytes()) for p in tmp_path.iterdir())
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with Store(tmp_path) as store:
+        assert [r.points for r in records(store)] == [1.0]
+    assert sorted((p.name, p.read_bytes()) for p in tmp_path.iterdir()) == before, "nothing is written there"
 
 
 def test_a_full_disk_loses_nothing_that_was_written(store):

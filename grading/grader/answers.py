@@ -7,7 +7,7 @@ import base64
 import hashlib
 import marshal
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from jitkit.kata.engine.manifest import Exercise, Lab, nearest
@@ -25,7 +25,7 @@ from jitkit.kata.engine.splice import (
 
 from . import holes
 from .files import Invalid, shown
-from .images import neutral_path
+from .images import Modules, neutral_path
 from .signs import grams, is_ours, signs
 from .sources import DEFINES, Source
 
@@ -33,10 +33,11 @@ READY, TODO, BROKEN, MISSING, INVALID = "ready", "todo", "broken", "missing", "i
 
 
 class Answers:
-    """Finds the functions of exercises in the sources of one submission."""
+    """Finds the functions of exercises in the sources of one submission. Those of `whole` have the code of their modules in any case."""
 
-    def __init__(self, sources: Sequence[Source], labs: Sequence[Lab]) -> None:
+    def __init__(self, sources: Sequence[Source], labs: Sequence[Lab], whole: Collection[str] = ()) -> None:
         self.labs = labs
+        self.whole = frozenset(whole)
         self.sources = [s for s in sources if s.text]
         self.names = frozenset(t.name for lab in labs for e in lab.exercises for t in e.targets)
         self.parsed: dict[tuple[str, str], LearnerFile | SpliceError] = {}
@@ -100,7 +101,7 @@ class Answers:
             )
             return item | {"status": TODO, "sentence": sentence, "flags": ["the reference's, word for word"]}
         try:
-            item |= _spliced(functions)
+            item |= _put_in(functions, exercise.id in self.whole)
         except SpliceError as error:
             return item | {"status": BROKEN, "sentence": str(error), "line": [error.file, error.line]}
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -181,15 +182,11 @@ def _of_package(file: LearnerFile, module: str, lab: Lab) -> LearnerFile:
     return file._replace(tree=ast.Module(body, []), exercises=names)
 
 
-def _spliced(functions: dict[Target, LearnerFile]) -> dict[str, Any]:
+def _put_in(functions: dict[Target, LearnerFile], whole: bool) -> dict[str, Any]:
+    """The code of an exercise, and what is said about it."""
     submission = Submission(functions)
-    modules = {}
-    for module in sorted(submission.modules):
-        path = source_path(module, str(PACKAGE))
-        is_package = path.endswith("__init__.py")
-        neutral = neutral_path(module, is_package)
-        code = splice_source(pathlib.Path(path).read_text(encoding="utf-8"), neutral, module, submission)
-        modules[module] = (neutral, is_package, code)
+    patch = holes.patch(functions)
+    whole = whole or patch is None or any(target.module.startswith(holes.LATE) for target in functions)
     nodes: list[ast.AST] = []
     text: list[str] = []
     for file in {f.path: f for f in functions.values()}.values():
@@ -201,14 +198,28 @@ def _spliced(functions: dict[Target, LearnerFile]) -> dict[str, Any]:
         text += [ast.unparse(n) for n in (*own, *methods.values(), *helpers)]
     # with lines and files, which a verdict names; not of the code, whose bytes are not the same in every process
     places = "\n".join([*submission.files, *(ast.dump(n, include_attributes=True) for n in nodes)])
-    data = marshal.dumps(modules)
-    patch = holes.patch(functions, {name: code for name, (_, _, code) in modules.items()})
     return {
-        "modules": base64.b64encode(data).decode("ascii"),
-        "patch": base64.b64encode(marshal.dumps(patch)).decode("ascii") if patch is not None else "",
+        "modules": _as_text(_spliced(submission)) if whole else "",
+        "patch": _as_text(patch) if patch is not None else "",
         "digest": hashlib.sha256(places.encode("utf-8", "surrogatepass")).hexdigest()[:24],
         "files": list(submission.files),
         "place": [submission.files[0], next(iter(functions.values())).find(next(iter(functions))).lineno],
         "flags": signs(functions, nodes),
         "grams": grams("\n".join(text)),
     }
+
+
+def _spliced(submission: Submission) -> Modules:
+    """The modules that the functions are in, with all of them."""
+    modules = {}
+    for module in sorted(submission.modules):
+        path = source_path(module, str(PACKAGE))
+        is_package = path.endswith("__init__.py")
+        neutral = neutral_path(module, is_package)
+        code = splice_source(pathlib.Path(path).read_text(encoding="utf-8"), neutral, module, submission)
+        modules[module] = (neutral, is_package, code)
+    return modules
+
+
+def _as_text(data: Any) -> str:
+    return base64.b64encode(marshal.dumps(data)).decode("ascii")

@@ -25,6 +25,7 @@ from .grade import INFRA, INVALID, Course, Graded, Settings
 from .jail import JailError
 from .store import Store
 
+PATIENCE = 30  # seconds until a scheduler answers
 _HIDDEN_NAMES = (".", "~", "__MACOSX")
 
 
@@ -122,8 +123,7 @@ def run(
                 done += 1
                 invalid += any(row["exercise"] is None and row["outcome"] == INVALID for row in graded.grades)
                 infra += any(row["outcome"] == INFRA for row in graded.grades)
-                if graded.trouble:
-                    troubles.append(f"{graded.student}: {graded.trouble}")
+                troubles += [f"{graded.student}: {text}" for text in graded.troubles]
                 show(done, len(submissions), time.monotonic() - began)
     finally:
         for bench in all_benches:
@@ -215,7 +215,7 @@ def run_on_dask(
     invalid = infra = done = 0
     troubles: list[str] = []
     try:
-        client = distributed.Client(address, timeout=30)
+        client = distributed.Client(address, timeout=PATIENCE)
     except (OSError, TimeoutError) as error:
         raise JailError(f"no scheduler answers at {address}: {error}") from None
     with client:
@@ -240,7 +240,7 @@ def run_on_dask(
             store.add(graded.results, graded.grades)
             invalid += any(row["exercise"] is None and row["outcome"] == INVALID for row in graded.grades)
             infra += any(row["outcome"] == INFRA for row in graded.grades)
-            troubles += [f"{graded.student}: {graded.trouble}"] if graded.trouble else []
+            troubles += [f"{graded.student}: {text}" for text in graded.troubles]
             show(done, len(submissions), time.monotonic() - began)
     return Tally(done, invalid, infra, time.monotonic() - began, tuple(troubles))
 

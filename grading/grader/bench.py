@@ -9,7 +9,7 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from .holes import RECORD
@@ -91,8 +91,8 @@ class Bench:
         while self.zygotes:
             self.zygotes.popitem()[1].close()
 
-    def read(self, path: pathlib.Path, only: Sequence[str]) -> dict[str, Any]:
-        """The intake of a submission."""
+    def read(self, path: pathlib.Path, only: Sequence[str], whole: Collection[str] = ()) -> dict[str, Any]:
+        """The intake of a submission: see `intake.read_submission`."""
         for attempt in range(2):
             if self.reader is None:
                 command = [sys.executable, "-m", "grading.grader.intake", str(self.labs)]
@@ -101,7 +101,7 @@ class Bench:
                     command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=root, start_new_session=True
                 )
             try:
-                return self._ask({"path": str(path.absolute()), "only": list(only)})
+                return self._ask({"path": str(path.absolute()), "only": list(only), "whole": list(whole)})
             except (OSError, EOFError):
                 self._close_reader()
                 if attempt:

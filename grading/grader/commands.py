@@ -347,7 +347,7 @@ def _replayed(store: Store, policy: Policy, labs: Sequence[Lab], g: Grade) -> st
         if item is None or ("modules" not in item and g.checks and not g.sentence):
             return "It cannot be replayed: the submission has been changed."
         exercise = next(lab for lab in labs if lab.number == g.lab).exercise(g.exercise)
-        result = course.result(bench, exercise, item, float("inf"), lambda: True)
+        result = course.result(bench, exercise, item, path, float("inf"), lambda: True)
     finally:
         bench.close()
     same = [c["status"] for c in result["checks"]] == [c["status"] for c in g.checks]

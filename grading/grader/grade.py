@@ -44,6 +44,8 @@ _MOST_ALONE = 2  # of a submission: how often a check that took too long is run 
 _NOT_TRIED = "It was not tried: two checks before it did not end."
 _OUT_OF_TIME = "It was not tried: the submission had used up its time."
 _IMPORT_SECONDS = 20.0
+_MOST_TRIES = 4  # at what the reference computes, in a batch
+VALUES = 2  # the form in which that is kept
 
 
 class Settings(NamedTuple):
@@ -62,7 +64,7 @@ class Graded(NamedTuple):
     student: str
     results: list[dict[str, Any]]
     grades: list[dict[str, Any]]
-    trouble: str = ""
+    troubles: tuple[str, ...] = ()
 
 
 class Course:
@@ -86,7 +88,9 @@ class Course:
         self.hidden = {lab.number: CheckFile.read(hidden_checks(lab)) for lab in labs}
         self.recall, self.remember = recall, remember
         self.known: dict[str, dict[str, Any]] = {}
+        self.failures: dict[str, list[JailError]] = {}
         self.locks = {e.id: threading.Lock() for lab in labs for e in lab.exercises}
+        self.whole: set[str] = set()  # exercises whose modules are imported afresh
         self.assessor = Assessor()
         self.gate = Gate()
 
@@ -123,11 +127,19 @@ class Course:
     def expected(self, bench: Bench, exercise: Exercise) -> dict[str, Any]:
         """What the reference computes: `{"xla": whether it needs it, "values": by check}`. JailError where it fails its own checks."""
         with self.locks[exercise.id]:
+            if (
+                len(self.failures.get(exercise.id, ())) >= _MOST_TRIES
+            ):  # else each submission would wait for it again
+                raise self.failures[exercise.id][-1]
             if exercise.id not in self.known:
-                key = f"{exercise.id} {self.version(exercise)} {self.settings.seed_id} {self.versions()}"
+                key = f"{exercise.id} {self.version(exercise)} {self.settings.seed_id} {self.versions()} {VALUES}"
                 found = self.recall(key) if self.recall is not None else None
                 if found is None:
-                    found = self._compute(bench, exercise)
+                    try:
+                        found = self._compute(bench, exercise)
+                    except JailError as error:
+                        self.failures.setdefault(exercise.id, []).append(error)
+                        raise
                     if self.remember is not None:
                         self.remember(key, found)
                 self.known[exercise.id] = found
@@ -146,7 +158,7 @@ class Course:
                 self.run_programs(bench, outcome.value, outcome.value)
                 values[outcome.check] = outcome.value
             else:
-                for patched in (True, False) if item["patch"] else (False,):
+                for patched in (True, False) if self.can_be_patched(bench, exercise, item) else (False,):
                     found = {"xla": uses_xla, "patched": patched, "values": values}
                     outcomes = self.outcomes(bench, exercise, item, uses_xla, patched)
                     control = self.judge(bench, exercise, outcomes, found, ())
@@ -159,8 +171,8 @@ class Course:
     def _reference_item(self, exercise: Exercise) -> dict[str, Any]:
         modules = {t.module: self.images.modules[t.module] for t in exercise.targets}
         codes = {str(t): code for t in exercise.targets if (code := self.images.codes.get(t)) is not None}
-        late = all(t in self.images.codes or t.module.startswith(LATE) for t in exercise.targets)
-        patch = marshal.dumps({"functions": codes, "helpers": []}) if late else b""
+        fits = all(t in self.images.codes or t.module.startswith(LATE) for t in exercise.targets)
+        patch = marshal.dumps({"functions": codes, "helpers": []}) if fits else b""
         return {
             "modules": base64.b64encode(marshal.dumps(modules)),
             "patch": base64.b64encode(patch),
@@ -187,12 +199,12 @@ class Course:
           reference: they are the reference's, and checks keep the words of messages.
         """
         kept = bench.kept()
-        patched = patched and bool(item["patch"]) and not any(str(t) in kept for t in exercise.targets)
+        patched = patched and self.can_be_patched(bench, exercise, item)
         modules = base64.b64decode(item["modules"])
         image: dict[str, Any] = {
             "text": None,
             "own": item["files"],
-            "spliced": modules,
+            "spliced": modules or None,
             "patch": None,
             "fills": None,
         }
@@ -222,6 +234,10 @@ class Course:
             if time.monotonic() > deadline:
                 return found + [Outcome(c.name, None, "time", _OUT_OF_TIME) for _, c in rest]
         return found
+
+    def can_be_patched(self, bench: Bench, exercise: Exercise, item: dict[str, Any]) -> bool:
+        """Whether the functions of an exercise may be put into holes."""
+        return bool(item["patch"]) and not any(str(t) in bench.kept() for t in exercise.targets)
 
     def _with_one_worker(
         self, bench: Bench, kind: tuple[bool, bool], image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], reference: bool,
@@ -368,12 +384,12 @@ class Course:
                     None,
                     0.0,
                 )
-                return Graded(student, [], [row], f"{type(error).__name__}: {error}")
+                return Graded(student, [], [row], (f"{type(error).__name__}: {error}",))
 
     def _grade(
         self, bench: Bench, student: str, path: pathlib.Path, only: Sequence[str], known: Callable[[str], Any]
     ) -> Graded:
-        found = bench.read(path, only)
+        found = bench.read(path, only, tuple(self.whole))
         if found["status"] == INFRA:
             raise JailError(found["sentence"])
         submission = found.get("digest", "")
@@ -388,7 +404,7 @@ class Course:
             return Graded(student, [], [row])
         deadline = time.monotonic() + self.settings.submission_seconds
         again = iter(range(_MOST_ALONE))
-        results, grades, trouble = [], [], ""
+        results, grades, troubles = [], [], list[str]()
         for lab in self.labs:
             for exercise in lab.exercises:
                 item = found["exercises"].get(exercise.id)
@@ -418,7 +434,7 @@ class Course:
                 if result is None:
                     try:
                         result = self.result(
-                            bench, exercise, item, deadline, lambda: next(again, None) is not None
+                            bench, exercise, item, path, deadline, lambda: next(again, None) is not None
                         )
                     except JailError as error:
                         row |= {
@@ -427,12 +443,13 @@ class Course:
                             "result": "",
                             "sentence": "The grader had a fault; it will be graded again.",
                         }
-                        trouble = f"{exercise.id}: {error}"
+                        text = str(error)
+                        troubles.append(text if text.startswith(exercise.id) else f"{exercise.id}: {text}")
                         bench.renew()
                         continue
                     results.append(self.stored(key, exercise, item, result))
                 row["points"] = self.points(exercise, result["checks"])
-        return Graded(student, results, grades, trouble)
+        return Graded(student, results, grades, tuple(troubles))
 
     def key(self, exercise: Exercise, item: dict[str, Any]) -> str:
         """Of a verdict: equal keys, equal verdicts."""
@@ -452,10 +469,11 @@ class Course:
         bench: Bench,
         exercise: Exercise,
         item: dict[str, Any],
+        path: pathlib.Path,
         deadline: float,
         alone: Callable[[], bool],
     ) -> dict[str, Any]:
-        """The verdicts on an exercise, as they are stored."""
+        """The verdicts on an exercise, as they are stored; `path` is where the submission is."""
         began = time.monotonic()
         checks = [check for _, check in self.checks(exercise)]
         if item["status"] != answers.READY:
@@ -468,8 +486,11 @@ class Course:
         for attempt in range(2):
             try:
                 expected = self.expected(bench, exercise)
+                patched = expected["patched"] and self.can_be_patched(bench, exercise, item)
+                if not patched and not item["modules"]:
+                    item = self.whole_item(bench, exercise, item, path)
                 outcomes = self.outcomes(
-                    bench, exercise, item, expected["xla"], expected["patched"], False, deadline, alone
+                    bench, exercise, item, expected["xla"], patched, False, deadline, alone
                 )
                 verdicts = self.judge(bench, exercise, outcomes, expected, item["files"])
                 break
@@ -485,6 +506,16 @@ class Course:
             "checks": [_told(r) for r in verdicts],
             "seconds": time.monotonic() - began,
         }
+
+    def whole_item(
+        self, bench: Bench, exercise: Exercise, item: dict[str, Any], path: pathlib.Path
+    ) -> dict[str, Any]:
+        """The same with the code of its modules. JailError where the submission is another one now."""
+        self.whole.add(exercise.id)
+        again = bench.read(path, [exercise.lab], [exercise.id])["exercises"].get(exercise.id, {})
+        if again.get("digest") != item["digest"]:
+            raise JailError(f"{path} was changed while it was graded")
+        return dict(again)
 
     def stored(
         self, key: str, exercise: Exercise, item: dict[str, Any], result: dict[str, Any]

@@ -14,7 +14,9 @@ from __future__ import annotations
 import __future__
 
 import ast
+import copy
 import functools
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from types import CodeType
 from typing import Any
@@ -26,7 +28,7 @@ from jitkit.kata.engine.splice import (
     Target,
     added_statements,
     defines,
-    learners_decorate,
+    names_of,
     tree_of,
 )
 
@@ -82,41 +84,69 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(const)
 
 
-def patch(functions: Mapping[Target, LearnerFile], spliced: Mapping[str, CodeType]) -> dict[str, Any] | None:
+def patch(functions: Mapping[Target, LearnerFile]) -> dict[str, Any] | None:
     """What is put into the holes of an exercise: `functions`, code by target, after `helpers`, code to be run in modules.
-    None where that would not come to the same as splicing.
+    None where that would not come to the same as splicing, or splicing would refuse it.
+
+    Raises:
+      SpliceError: a helper has a name that the module uses.
     """
     codes: dict[str, CodeType] = {}
     helpers: list[tuple[str, CodeType]] = []
-    places: dict[tuple[str, str], list[Target]] = {}
+    places: dict[str, set[str]] = {}
     for target, file in functions.items():
         if target.module.startswith(LATE):
             continue
         written, reference = file.find(target), reference_function(target)
-        code = function_code(spliced[target.module], target, file.path, written.lineno)
-        same = _defaults(written) == _defaults(reference.node) and not file.helping_methods(target)
         if (
-            code is None
-            or code.co_freevars
-            or not same
-            or learners_decorate(tree_of(reference.module_source))
-        ):
+            written.decorator_list or file.helping_methods(target)
+            or type(written) is not type(reference.node) or _parameters(written) != _parameters(reference.node)
+        ):  # fmt: skip
+            return None
+        code = _compiled(written, target, file.path, _flags(reference.module_source))
+        if code.co_freevars:
             return None
         codes[str(target)] = code
-        places.setdefault((target.module, file.path), []).append(target)
-    for (module, path), targets in places.items():
-        source = reference_function(targets[0]).module_source
-        statements = added_statements(source, functions[targets[0]], targets)
+        places.setdefault(target.module, set()).add(file.path)
+    for module, paths in places.items():
+        if len(paths) > 1:
+            return None
+        targets = [t for t in functions if t.module == module]
+        file, source = functions[targets[0]], reference_function(targets[0]).module_source
+        statements = added_statements(source, file, targets)
         if statements:
-            code = compile(ast.Module(statements, []), path, "exec", _flags(source), dont_inherit=True)
+            code = compile(ast.Module(statements, []), file.path, "exec", _flags(source), dont_inherit=True)
             helpers.append((module, code))
     return {"functions": codes, "helpers": helpers}
 
 
-def _defaults(function: Function) -> list[str]:
-    return [
-        ast.dump(node) for node in (*function.args.defaults, *function.args.kw_defaults) if node is not None
-    ]
+def _compiled(function: Function, target: Target, path: str, flags: int) -> CodeType:
+    """The code of a function, in classes of the names that its own stands in."""
+    node: ast.stmt = function
+    for name in reversed(target.path[:-1]):
+        node = ast.copy_location(ast.ClassDef(name, [], [], [node], []), function)
+        if sys.version_info >= (3, 12):
+            node.type_params = []
+    module = compile(ast.Module([node], []), path, "exec", flags, dont_inherit=True)
+    code = function_code(module, target, path, function.lineno)
+    assert code is not None, f"{target} was compiled just now"
+    return code
+
+
+def _parameters(function: Function) -> str:
+    """Names, kinds and default values."""
+    args = copy.deepcopy(function.args)
+    for node in ast.walk(args):
+        if isinstance(node, ast.arg):
+            node.annotation = None
+    return ast.dump(args)
+
+
+def warm_up(targets: Iterable[Target]) -> None:
+    """Find out beforehand what all forks of a process need."""
+    for target in targets:
+        source = reference_function(target).module_source
+        _flags(source), names_of(source)
 
 
 @functools.lru_cache(maxsize=64)

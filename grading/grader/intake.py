@@ -15,21 +15,28 @@ import resource
 import signal
 import struct
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from jitkit.kata.engine.manifest import Lab, all_labs, nearest
 
+from . import holes, signs
 from .answers import INVALID, MISSING, Answers
 from .files import Invalid, read_files
-from .signs import warm_up
 from .sources import DEFINES, hint_of, source_of
 
 _SECONDS, _MEMORY, _LONGEST_FRAME = 30, 2 << 30, 64 << 20
 
 
-def read_submission(path: pathlib.Path, labs: Sequence[Lab], only: Iterable[str] = ()) -> dict[str, Any]:
-    """What is in a submission, as data for JSON."""
+def read_submission(
+    path: pathlib.Path, labs: Sequence[Lab], only: Iterable[str] = (), whole: Collection[str] = ()
+) -> dict[str, Any]:
+    """What is in a submission, as data for JSON.
+
+    Args:
+      only: the numbers of the labs that are asked for; all of them without it.
+      whole: the exercises whose modules are wanted as code, and not only their functions.
+    """
     digest = hashlib.sha256(
         f"{path.name} {path.lstat().st_size} {path.lstat().st_mtime_ns}".encode("utf-8", "surrogateescape")
     ).hexdigest()[:24]
@@ -54,7 +61,7 @@ def read_submission(path: pathlib.Path, labs: Sequence[Lab], only: Iterable[str]
         return base | {"status": INVALID, "sentence": str(error), "digest": digest}
     base["digest"] = digest
     wanted = set(only)
-    reader = Answers(sources, labs)
+    reader = Answers(sources, labs, whole)
     exercises: dict[str, dict[str, Any]] = {}
     for lab in labs:
         if wanted and lab.number not in wanted:
@@ -97,7 +104,9 @@ def newest(path: pathlib.Path) -> float:
 def serve(labs_folder: str) -> int:
     """Requests are lines of JSON, answers frames. Each submission is read by a fork."""
     labs = all_labs(pathlib.Path(labs_folder))
-    warm_up(target for lab in labs for exercise in lab.exercises for target in exercise.targets)
+    targets = [target for lab in labs for exercise in lab.exercises for target in exercise.targets]
+    signs.warm_up(targets)
+    holes.warm_up(targets)
     for line in sys.stdin.buffer:
         request = json.loads(line)
         ours, theirs = os.pipe()
@@ -136,7 +145,7 @@ def _answer(request: dict[str, Any], labs: Sequence[Lab], pipe: int) -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(2 * _SECONDS)
-        data = read_submission(pathlib.Path(request["path"]), labs, request["only"])
+        data = read_submission(pathlib.Path(request["path"]), labs, request["only"], request["whole"])
         with open(pipe, "wb") as stream:
             stream.write(json.dumps(data).encode("utf-8", "replace"))
         os._exit(0)

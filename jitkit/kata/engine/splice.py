@@ -26,6 +26,7 @@ import ast
 import contextlib
 import copy
 import difflib
+import functools
 import importlib.machinery
 import importlib.util
 import os
@@ -55,6 +56,7 @@ def tree_of(source: str, filename: str = "<unknown>") -> ast.Module:
         return ast.parse(source, filename)
 
 
+_DEEPEST = 200  # levels of a syntax tree: what people write has twenty
 _FAR = 1_000_000  # more lines than a module has; the learner's n-th file is moved by n times as many
 
 
@@ -106,11 +108,15 @@ class LearnerFile(NamedTuple):
         """SpliceError, with the line, where the source is not Python."""
         try:
             tree = tree_of(source, path)
+            if _is_deep(tree):
+                raise RecursionError
+            tree = _TodaysModules().visit(tree)
         except SyntaxError as error:
             raise SpliceError(error.msg, path, error.lineno or 1) from None
         except ValueError as error:  # a null byte
             raise SpliceError(str(error), path, 1) from None
-        tree = _TodaysModules().visit(tree)
+        except (RecursionError, MemoryError):
+            raise SpliceError("An expression is nested too deeply for Python to read it.", path, 1) from None
         return cls(path, source, tree, dict(_functions(tree.body)), frozenset(exercises))
 
     def find(self, target: Target) -> Function:
@@ -214,7 +220,13 @@ def splice_source(source: str, filename: str, module: str, submission: Submissio
 
 def added_statements(reference: str, file: LearnerFile, targets: Sequence[Target]) -> list[ast.stmt]:
     """What comes along with functions of a file into a module whose source is `reference`: helpers and imports."""
-    return _added_statements(set(_names_bound(tree_of(reference))), file, targets)
+    return _added_statements(set(names_of(reference)), file, targets)
+
+
+@functools.lru_cache(maxsize=256)
+def names_of(source: str) -> frozenset[str]:
+    """The names that a module of the reference has."""
+    return frozenset(_names_bound(tree_of(source)))
 
 
 def _added_statements(known: set[str], file: LearnerFile, targets: Sequence[Target]) -> list[ast.stmt]:
@@ -414,7 +426,9 @@ class _TodaysModules(ast.NodeTransformer):
 
     def moved(self, module: str, alias: ast.alias) -> tuple[str, ast.alias]:
         """Where a name of a module is now, and how it is imported from there."""
-        if not module and alias.name in _MOVED and alias.name != "explain":  # the module itself; `explain` is a function, too
+        if (
+            not module and alias.name in _MOVED and alias.name != "explain"
+        ):  # the module itself; `explain` is a function, too
             room, name = _MOVED[alias.name]
             same = alias.asname is None and name == alias.name
             return f"jitkit.{room}", ast.alias(name, None if same else alias.asname or alias.name)
@@ -423,6 +437,14 @@ class _TodaysModules(ast.NodeTransformer):
         return ".".join(filter(None, ("jitkit", module))), alias
 
 
+def _is_deep(tree: ast.AST) -> bool:
+    """Whether something is nested so deeply that a function which walks the tree by calling itself may not come back."""
+    level: list[ast.AST] = [tree]
+    for _ in range(_DEEPEST):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return False
+    return True
 
 
 def _functions(body: Sequence[ast.stmt], prefix: str = "") -> Iterator[tuple[str, Function]]:
@@ -466,7 +488,13 @@ def _globals_used(node: ast.stmt) -> set[str]:
     parts = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
     own = {part.arg for part in parts if part is not None}
     own.update(name for child in node.body for name in _names_bound(child))
-    outside = [*node.decorator_list, *args.defaults, *args.kw_defaults, node.returns, *(p.annotation for p in parts if p)]
+    outside = [
+        *node.decorator_list,
+        *args.defaults,
+        *args.kw_defaults,
+        node.returns,
+        *(p.annotation for p in parts if p),
+    ]
     own -= {name for part in outside if part is not None for name in _names_used(part)}
     own -= {name for child in ast.walk(node) if isinstance(child, ast.Global) for name in child.names}
     return _names_used(node) - own
