@@ -23,7 +23,7 @@ from typing import Any
 from jitkit.kata.checking import Check
 from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.reference import reference_function
-from jitkit.kata.engine.splice import Target, tree_of
+from jitkit.kata.engine.submission import Target, tree_of
 from jitkit.kata.engine.verdicts import checks_of
 from jitkit.kata.mutants import in_its_class
 

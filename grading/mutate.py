@@ -35,7 +35,7 @@ from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.plain import Plain, Raised, to_plain
 from jitkit.kata.engine.reference import ReferenceFunction, reference_function
 from jitkit.kata.engine.run_stablehlo import run_stablehlo
-from jitkit.kata.engine.splice import Target, tree_of
+from jitkit.kata.engine.submission import Target, tree_of
 from jitkit.kata.engine.verdicts import PASS, Verdict, checks_of
 from jitkit.kata.mutants import in_its_class
 

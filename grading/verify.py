@@ -30,7 +30,7 @@ from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.plain import Plain
 from jitkit.kata.engine.reference import reference_function
 from jitkit.kata.engine.running import Forks, LearnerSource
-from jitkit.kata.engine.splice import Function, Target, tree_of
+from jitkit.kata.engine.submission import Function, Target, tree_of
 from jitkit.kata.engine.verdicts import Assessor, CheckResult, Verdict
 from jitkit.kata.mutants import (
     Mutant,

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jitkit.core import Tracer
-from jitkit.kata.pitfalls import bucket_size, observed, probabilities, variance_of_first
 from jitkit.tree_util import keystr, tree_flatten_with_path
 
 

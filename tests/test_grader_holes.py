@@ -12,7 +12,8 @@ from grading.grader.images import Images
 from grading.grader.zygote import _Holes
 from jitkit.kata.engine.manifest import all_labs
 from jitkit.kata.engine.reference import reference_function
-from jitkit.kata.engine.splice import LearnerFile, SpliceError, Submission, Target, splice_source
+from jitkit.kata.engine.splice import splice_source
+from jitkit.kata.engine.submission import LearnerFile, SpliceError, Submission, Target
 
 LABS = all_labs()
 TARGETS = [t for lab in LABS for e in lab.exercises for t in e.targets]

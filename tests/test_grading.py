@@ -18,7 +18,7 @@ from grading.new import NewLabError, new_lab
 from jitkit.kata import notebook
 from jitkit.kata.engine.manifest import all_labs
 from jitkit.kata.engine.running import Forks, Job, run
-from jitkit.kata.engine.splice import LearnerFile, is_stub
+from jitkit.kata.engine.submission import LearnerFile, is_stub
 from jitkit.kata.engine.verdicts import Assessor
 
 LABS = all_labs(generate.ROOT / "labs")

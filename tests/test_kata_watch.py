@@ -20,7 +20,7 @@ from jitkit.bench.plotting import THEMES
 from jitkit.kata import notebook
 from jitkit.kata.engine.manifest import all_labs
 from jitkit.kata.engine.running import Job, LearnerSource, Spare, Stop, Stopped, run
-from jitkit.kata.engine.splice import Target
+from jitkit.kata.engine.submission import Target
 from jitkit.kata.screens.keys import keys_of
 from jitkit.kata.verbs import save_to_verdict, save_to_verdict_figure, watch
 from jitkit.kata.workspace.workspace import fingerprint

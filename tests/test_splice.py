@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import subprocess
 import sys
 import textwrap
 import traceback
@@ -11,7 +12,7 @@ import traceback
 import pytest
 
 from jitkit.kata.engine import splice
-from jitkit.kata.engine.splice import LearnerFile, SpliceError, Submission, Target
+from jitkit.kata.engine.submission import LearnerFile, SpliceError, Submission, Target, is_stub
 
 REFERENCE = '''
 """A module."""
@@ -326,7 +327,7 @@ def test_what_was_imported_before_is_not_spliced(load):
     ],
 )
 def test_a_stub_is_recognised(body, expected):
-    assert splice.is_stub(ast.parse(f"def f():\n    {body}\n").body[0]) is expected
+    assert is_stub(ast.parse(f"def f():\n    {body}\n").body[0]) is expected
 
 
 def test_the_reference_on_disk_keeps_its_bytecode(load, tmp_path):
@@ -367,3 +368,37 @@ def test_a_file_of_before_finds_what_it_imports_at_its_place_of_today():
     assert [node.lineno for node in file.tree.body][:5] == [2, 2, 2, 3, 4]
     today = "from jitkit.core import Tracer, dtypes\nfrom jitkit.compiler import placement\nfrom jitkit.jaxpr.check import Place"
     assert ast.unparse(LearnerFile.parse(today, "exercises.py", ()).tree) == today
+
+
+# Of the days when promotion stood in `core.dtypes`; the last import is the learner's own.
+BEFORE_PROMOTION = """
+from jitkit.core.dtypes import Node, TypePromotionError, no_promotion_path, upper_bounds
+from jitkit.core.dtypes import kinds, python_scalar_types
+
+
+def named(node):
+    return node in kinds or node in python_scalar_types
+
+
+def least_upper_bound(x64: bool, *nodes: Node) -> Node:
+    return [node for node in nodes if named(node)][0]
+"""
+
+
+def test_a_function_of_core_dtypes_of_before_runs_at_its_place_of_today():
+    """Its module is imported by the door that the file names: what stands below is at the door by then."""
+    program = """
+        import sys
+        from jitkit.kata.engine import splice
+        from jitkit.kata.engine.submission import LearnerFile, Submission, Target
+        target = Target.parse("jitkit.core.promotion:least_upper_bound")
+        submission = Submission({target: LearnerFile.parse(sys.argv[1], "exercises.py", ["least_upper_bound"])})
+        for name in [name for name in sys.modules if name.startswith("jitkit")]:
+            del sys.modules[name]
+        splice.install(submission)
+        import jitkit
+        print(jitkit.dtypes.promote_types("int8", "float32"))
+        """
+    command = [sys.executable, "-c", textwrap.dedent(program), BEFORE_PROMOTION]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["int8"], done.stderr

@@ -12,16 +12,8 @@ from typing import Any
 
 from jitkit.kata.engine.manifest import Exercise, Lab, nearest
 from jitkit.kata.engine.reference import PACKAGE
-from jitkit.kata.engine.splice import (
-    LearnerFile,
-    SpliceError,
-    Submission,
-    Target,
-    is_stub,
-    source_path,
-    splice_source,
-    tree_of,
-)
+from jitkit.kata.engine.splice import source_path, splice_source
+from jitkit.kata.engine.submission import LearnerFile, SpliceError, Submission, Target, is_stub, tree_of
 
 from . import holes
 from .files import Invalid, shown

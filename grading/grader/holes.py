@@ -22,15 +22,8 @@ from types import CodeType
 from typing import Any
 
 from jitkit.kata.engine.reference import reference_function
-from jitkit.kata.engine.splice import (
-    Function,
-    LearnerFile,
-    Target,
-    added_statements,
-    defines,
-    names_of,
-    tree_of,
-)
+from jitkit.kata.engine.splice import added_statements, names_of
+from jitkit.kata.engine.submission import Function, LearnerFile, Target, defines, tree_of
 
 EMPTY, RECORD = "empty", "record"
 TABLE = "jitkit_holes"  # the module of the zygote's that knows the functions

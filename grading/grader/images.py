@@ -28,7 +28,8 @@ import numpy as np
 from jitkit.kata.checking import Check, load_checks
 from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.reference import PACKAGE
-from jitkit.kata.engine.splice import Target, source_path, tree_of
+from jitkit.kata.engine.splice import source_path
+from jitkit.kata.engine.submission import Target, tree_of
 
 from . import holes
 

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from jitkit.kata.engine.reference import reference_function
-from jitkit.kata.engine.splice import LearnerFile, Target, tree_of
+from jitkit.kata.engine.submission import LearnerFile, Target, tree_of
 
 _GRAM = 12  # tokens
 _TELLING = 60  # nodes of syntax: what is shorter is written alike by everyone

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from jitkit.kata.engine.manifest import Lab
-from jitkit.kata.engine.splice import is_stub, tree_of
+from jitkit.kata.engine.submission import is_stub, tree_of
 
 from .files import Found, Invalid, shown
 

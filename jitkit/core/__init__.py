@@ -5,7 +5,7 @@ Comes in: an operation and its operands. Goes out: whatever the current trace ma
     primitive        `Primitive.bind`, and which values are operands
     avals            what is known of a value before it is computed: shape, dtype, weakness
     tracer           what stands for a value meanwhile, and the trace that it belongs to
-    dtypes           32 bits by default, and the promotion of mixed operands; `element_types` is its table
+    dtypes           the types of elements: the door of `element_types`, `default_types` (32 bits) and `promotion`
     operators        `x + y`, `x[i]`, `x.sum()`: what Array and Tracer share
     effects          what an operation does besides returning results
 

@@ -1,10 +1,9 @@
 """The types that array elements can have: one table, and what can be asked of a dtype.
 
-Nothing here depends on x64 mode or on values; that is `dtypes`, which re-exports these names, so that
-everybody else writes `dtypes.issubdtype`. NumPy knows the types of ml_dtypes (bfloat16, and floats and
-integers of 8 bits and fewer) as opaque: their `dtype.kind` is "V" and their classes inherit from
-`numpy.generic` directly. So every question about a kind is answered from our table and not from NumPy's tree
-of classes.
+Nothing here depends on x64 mode or on values. `dtypes` hands these names on, so that everybody else writes
+`dtypes.issubdtype`. NumPy knows the types of ml_dtypes (bfloat16, and floats and integers of 8 bits and fewer)
+as opaque: their `dtype.kind` is "V" and their classes inherit from `numpy.generic` directly. So every question
+about a kind is answered from our table and not from NumPy's tree of classes.
 
 JAX: jax/_src/dtypes.py:issubdtype
 """

@@ -157,7 +157,9 @@ def _hint_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _show_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", metavar="ID", nargs="?", help="02.3, or 02 (default: the exercise you are at)")
+    parser.add_argument(
+        "id", metavar="WHAT", nargs="?", help="02.3, or 02 (default: the exercise you are at); a helper's name, ShapedArray"
+    )
     parser.add_argument("--jaxpr", action="store_true", help="the jaxprs in its checks, expected and yours")
     parser.add_argument("--hlo", action="store_true", help="the StableHLO in its checks")
     parser.add_argument("--solution", action="store_true", help="the reference's, why, and where JAX does it")
@@ -170,6 +172,11 @@ def _show_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _reset_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", help="02.3, or a whole lab, 02")
+
+
+def _run_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", type=Path, help="a program of Python")
+    parser.add_argument("arguments", metavar="ARGUMENTS", nargs=argparse.REMAINDER, help="its arguments")
 
 
 def _export_arguments(parser: argparse.ArgumentParser) -> None:
@@ -192,7 +199,11 @@ VERBS = {
         "check an exercise, a lab, or all that is written", _check_arguments, "jitkit.kata.verbs.check:run"
     ),
     "hint": Verb("a hint: one step further each time", _hint_arguments, "jitkit.kata.verbs.hint:run"),
-    "show": Verb("the task; programs, the plot, the solution", _show_arguments, "jitkit.kata.verbs.show:run"),
+    "show": Verb("the task; a helper; programs, the plot, the solution", _show_arguments, "jitkit.kata.verbs.show:run"),
+    "run": Verb(
+        "run a program with your finished functions in place", _run_arguments, "jitkit.kata.verbs.own:run"
+    ),
+    "python": Verb("a Python prompt, the same", _no_arguments, "jitkit.kata.verbs.own:python"),
     "reset": Verb("the stub again; yours goes to a backup", _reset_arguments, "jitkit.kata.verbs.reset:run"),
     "status": Verb("where you are, a line a lab", _no_arguments, "jitkit.kata.verbs.status:run"),
     "export": Verb("your own jitkit, complete", _export_arguments, "jitkit.kata.verbs.export:run"),

@@ -26,7 +26,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .engine.splice import Target, tree_of
+from .engine.submission import Target, tree_of
 
 
 class Mutant(NamedTuple):

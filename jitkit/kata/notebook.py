@@ -28,7 +28,7 @@ from jitkit.base import rich_display
 
 from .engine.manifest import Exercise, Experiment, Lab, all_labs, nearest
 from .engine.running import LearnerSource
-from .engine.splice import Target
+from .engine.submission import Target
 from .engine.verdicts import PASS, Assessor
 from .screens.display import show_report
 from .screens.terminal import Screen

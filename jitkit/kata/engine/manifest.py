@@ -16,7 +16,7 @@ import tomllib
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from .splice import Target
+from .submission import Target
 
 _ID = re.compile(r"\d\d\.\d")
 _FOLDER = re.compile(r"(\d\d)_\w+")

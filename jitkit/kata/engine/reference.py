@@ -8,7 +8,8 @@ import pathlib
 import textwrap
 from typing import NamedTuple
 
-from .splice import Function, SpliceError, Target, defines, learners_decorate, source_path, tree_of
+from .splice import learners_decorate, source_path
+from .submission import Function, SpliceError, Target, defines, tree_of
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2]
 

@@ -25,7 +25,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .plain import Plain
-from .splice import Target
+from .submission import Target
 
 _PRELOAD = ("numpy", "ml_dtypes")
 _PRELOAD_WITH_XLA = (*_PRELOAD, "jax.devices")

@@ -10,7 +10,7 @@ import itertools
 import textwrap
 from collections.abc import Mapping, Sequence
 
-from .splice import Function, LearnerFile, tree_of
+from .submission import Function, LearnerFile, tree_of
 
 
 def function_text(source: str, function: Function, with_decorators: bool = False) -> str:

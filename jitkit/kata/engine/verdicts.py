@@ -20,7 +20,7 @@ from .comparison import Difference, RunStablehlo, describe, first_difference
 from .manifest import Exercise, Lab
 from .plain import Plain
 from .running import Job, LearnerSource, Outcome, Spare, Stop
-from .splice import LearnerFile, SpliceError, Target, is_stub
+from .submission import LearnerFile, SpliceError, Target, is_stub
 
 PASS, FAIL, CRASH, TIME, LIMIT, IMPORT = "pass", "fail", "crash", "time", "limit", "import"
 TODO, BROKEN = "todo", "broken"

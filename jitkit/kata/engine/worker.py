@@ -45,6 +45,7 @@ from types import ModuleType
 from typing import IO, Any
 
 _PACKAGE = pathlib.Path(__file__).resolve().parents[2]
+_BESIDE = "_jitkit_engine"
 _LONGEST_OUTPUT = 10_000  # characters of a check's output that are shown
 _MOST_OUTPUT = 50_000_000  # bytes that may be written to a file
 _MEMORY = 6 << 30  # bytes of address space, of which XLA takes two without using them
@@ -241,21 +242,19 @@ def _told(error: BaseException, splice: ModuleType, own: Any) -> dict[str, Any]:
     if isinstance(error, splice.SpliceError) and error.file:
         line = [error.file, error.line]
     else:
-        frames = [[frame.filename, frame.lineno] for frame in traceback.extract_tb(error.__traceback__)]
+        files = sorted(own)
+        found = traceback.extract_tb(error.__traceback__)
+        frames = [list(splice.original_position(frame.filename, frame.lineno or 0, files)) for frame in found]
         line = next((frame for frame in reversed(frames) if frame[0] in own), frames[-1] if frames else None)
     return {"class": type(error).__name__, "text": str(error), "line": line}
 
 
 def _load_beside(name: str) -> ModuleType:
-    """A module of this folder, without the package that it belongs to: that would import jitkit."""
-    path = pathlib.Path(__file__).with_name(f"{name}.py")
-    spec = importlib.util.spec_from_file_location(f"_jitkit_{name}", path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"cannot load {path}")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    """A module of this folder, and those of it that it imports, in a package of another name: their own would import jitkit."""
+    if _BESIDE not in sys.modules:
+        package = sys.modules[_BESIDE] = ModuleType(_BESIDE)
+        package.__path__ = [str(pathlib.Path(__file__).parent)]
+    return importlib.import_module(f"{_BESIDE}.{name}")
 
 
 def _preload(name: str) -> None:

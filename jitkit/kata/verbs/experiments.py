@@ -16,7 +16,7 @@ from ..engine.comparison import describe
 from ..engine.manifest import Experiment, Lab
 from ..engine.plain import Plain
 from ..engine.running import Job, LearnerSource
-from ..engine.splice import Target
+from ..engine.submission import Target
 from ..screens.terminal import Screen
 from ..workspace.course import bindings
 from ..workspace.workspace import Workspace

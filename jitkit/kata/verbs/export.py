@@ -20,7 +20,8 @@ from ..cli import OK, Problem
 from ..engine.manifest import tests_folder
 from ..engine.reference import PACKAGE
 from ..engine.source_edit import function_text, insert_before_function, replace_functions
-from ..engine.splice import LearnerFile, Target, added_statements, learners_decorate, source_path
+from ..engine.splice import added_statements, learners_decorate, source_path
+from ..engine.submission import LearnerFile, Target
 from ..screens.terminal import Screen
 from ..workspace.course import Binding, bindings
 from ..workspace.workspace import Look, Workspace, parsed

@@ -8,7 +8,7 @@ import sys
 from ..cli import OK, Problem
 from ..engine.manifest import Exercise, Lab
 from ..engine.source_edit import replace_functions
-from ..engine.splice import LearnerFile, SpliceError
+from ..engine.submission import LearnerFile, SpliceError
 from ..screens.terminal import Screen
 from ..workspace.stubs import section, section_place, stub_of, stubs_text, with_sections
 from ..workspace.workspace import Workspace

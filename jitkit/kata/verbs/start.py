@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..cli import OK, Problem
 from ..engine.manifest import Lab
-from ..engine.splice import LearnerFile, SpliceError
+from ..engine.submission import LearnerFile, SpliceError
 from ..screens.display import show_messages
 from ..screens.terminal import Screen
 from ..workspace.guide import guide_text

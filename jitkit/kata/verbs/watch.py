@@ -19,7 +19,7 @@ from collections.abc import Callable
 from ..cli import OK, Problem
 from ..engine.manifest import Exercise, Lab
 from ..engine.running import LearnerSource, Spare, Stop, Stopped
-from ..engine.splice import SpliceError
+from ..engine.submission import SpliceError
 from ..engine.verdicts import PASS
 from ..screens.display import MARKS, show_messages, show_progress, show_report
 from ..screens.keys import ENTER, keys_of

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ..engine.manifest import Exercise, Lab
 from ..engine.running import Job, LearnerSource, Spare, Stop
-from ..engine.splice import SpliceError, Target
+from ..engine.submission import SpliceError, Target
 from ..engine.verdicts import BROKEN, FAIL, IMPORT, PASS, Assessor, Verdict, checks_of
 from .state import Progress
 from .workspace import Look, Workspace, parsed

@@ -10,7 +10,7 @@ import re
 
 from ..engine.manifest import Exercise, Lab
 from ..engine.source_edit import function_text
-from ..engine.splice import LearnerFile, SpliceError, Target
+from ..engine.submission import LearnerFile, SpliceError, Target
 
 _RULE = re.compile(r"^# --- (\d\d\.\d) .*$", re.MULTILINE)
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 from ..cli import Problem, WrongUsage
 from ..engine.manifest import Exercise, Lab, ManifestError, all_labs, nearest
 from ..engine.running import LearnerSource
-from ..engine.splice import LearnerFile, SpliceError, is_stub
+from ..engine.submission import LearnerFile, SpliceError, is_stub
 from ..engine.verdicts import BROKEN, FAIL, PASS, TODO, Verdict
 from .state import Progress, State, StateFile
 

@@ -1,0 +1,245 @@
+"""values -> dtype and weakness: 32 bits by default
+
+Accelerators are slow or unable with 64 bits, so JAX narrows a 64-bit type unless x64 mode is on (`canonicalize_dtype`); a Python
+scalar begins there, too. And it is *weak*: it has a kind but no width, so `x * 2.0` keeps a bfloat16 `x` in bfloat16.
+What becomes of several values that meet is said in `promotion`.
+
+JAX: jax/_src/dtypes.py:canonicalize_dtype
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ..base import config, traceback_util
+from .element_types import (
+    DType,
+    ExtendedDType,
+    bool_,
+    complex_,
+    float_,
+    int_,
+    is_array_dtype,
+    kinds,
+    python_type_of,
+    uint,
+)
+
+# What Python's scalars are before narrowing.
+python_scalar_dtypes: dict[type, DType] = {
+    bool: np.dtype(bool_),
+    int: np.dtype(int_),
+    float: np.dtype(float_),
+    complex: np.dtype(complex_),
+}
+python_scalar_types = frozenset(python_scalar_dtypes)
+
+_TO_32_BITS: dict[DType, DType] = {
+    np.dtype("int64"): np.dtype("int32"),
+    np.dtype("uint64"): np.dtype("uint32"),
+    np.dtype("float64"): np.dtype("float32"),
+    np.dtype("complex128"): np.dtype("complex64"),
+}
+
+
+# --- 32 bits by default -------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=1024)
+def narrowed(x64: bool, dtype: Any) -> Any:
+    """`canonicalize_dtype` for whoever knows the mode."""
+    if isinstance(dtype, ExtendedDType):
+        return dtype
+    given = np.dtype(dtype)
+    return given if x64 else _TO_32_BITS.get(given, given)
+
+
+def canonicalize_dtype(dtype: Any) -> DType:
+    """The NumPy dtype, narrowed to 32 bits unless x64 mode is on. TypeError where NumPy does not know it."""
+    canonical: DType = narrowed(config.local.state.options.enable_x64, dtype)
+    return canonical
+
+
+def canonical_scalar_dtype(python_type: type) -> DType:
+    """The dtype of bool, int, float or complex: int32, float32, complex64, and twice that in x64 mode."""
+    return canonicalize_dtype(python_scalar_dtypes[python_type])
+
+
+def default_int_dtype() -> DType:
+    """int32, or int64 in x64 mode."""
+    return canonicalize_dtype(int_)
+
+
+def default_uint_dtype() -> DType:
+    """uint32, or uint64 in x64 mode."""
+    return canonicalize_dtype(uint)
+
+
+def default_float_dtype() -> DType:
+    """float32, or float64 in x64 mode."""
+    return canonicalize_dtype(float_)
+
+
+def default_complex_dtype() -> DType:
+    """complex64, or complex128 in x64 mode."""
+    return canonicalize_dtype(complex_)
+
+
+def jax_dtype(spec: Any = None) -> DType:
+    """`numpy.dtype(spec)`, but Python's types and None give JAX's defaults: `jax_dtype(float)` is float32."""
+    if spec is None:
+        return default_float_dtype()
+    if isinstance(spec, type) and spec in python_scalar_types:
+        return canonical_scalar_dtype(spec)
+    given: DType = np.dtype(spec)
+    return given
+
+
+def check_and_canonicalize_user_dtype(dtype: Any, fun_name: str = "") -> DType:
+    """The dtype to use where a user wrote `dtype=...`. Narrowing is warned about, but not of Python's types.
+
+    Args:
+      dtype: a dtype, scalar type or name.
+      fun_name: the function that the user called, for messages.
+
+    Raises:
+      ValueError: for None, and for an array in place of its dtype.
+      TypeError: for a type that arrays cannot have, or that NumPy does not know.
+    """
+    if dtype is None:
+        raise ValueError("dtype must be specified.")
+    if isinstance(dtype, type) and dtype in python_scalar_types:
+        return canonical_scalar_dtype(dtype)
+    if isinstance(dtype, ExtendedDType):
+        return canonicalize_dtype(dtype)
+    if hasattr(dtype, "weak_type") and not isinstance(dtype, type):
+        raise ValueError(
+            "Passing an array as a dtype argument is no longer supported; instead of dtype=arr use "
+            "dtype=arr.dtype."
+        )
+    requested = np.dtype(dtype)
+    if not is_array_dtype(requested):
+        where = f" in {fun_name}" if fun_name else ""
+        raise TypeError(f"JAX only supports number, bool, and string dtypes, got dtype {dtype}{where}")
+    return _narrow_with_warning(requested, fun_name)
+
+
+def _narrow_with_warning(requested: DType, fun_name: str) -> DType:
+    canonical = canonicalize_dtype(requested)
+    if canonical != requested:
+        where = f" requested in {fun_name}" if fun_name else ""
+        warnings.warn(
+            f"Explicitly requested dtype {requested}{where} is not available, and will be truncated to dtype "
+            f"{canonical.name}. To enable more dtypes, set the jax_enable_x64 configuration option or the "
+            "JITKIT_ENABLE_X64 shell environment variable. "
+            "See https://github.com/jax-ml/jax#current-gotchas for more.",
+            stacklevel=traceback_util.stacklevel(),
+        )
+    return canonical
+
+
+# --- the dtype of a value -----------------------------------------------------------------------------------
+
+
+def is_python_scalar(x: Any) -> bool:
+    """Whether `x` is exactly a bool, int, float or complex; `numpy.float64`, a subclass of float, is not."""
+    return type(x) in python_scalar_types
+
+
+def is_weakly_typed(x: Any) -> bool:
+    """Whether `x` has a kind but no width of its own: a Python number, or a value that has `weak_type`."""
+    x_type = type(x)
+    return x_type is int or x_type is float or x_type is complex or getattr(x, "weak_type", False) is True
+
+
+def dtype(x: Any) -> DType:
+    """The dtype of a value, scalar, scalar type, dtype or name of a dtype, narrowed unless x64 mode is on.
+
+    Values with a `weak_type` (Array, Tracer, ShapedArray) keep the dtype that they have: they were narrowed
+    when they were made, and what was made in x64 mode stays what it is.
+
+    Raises:
+      ValueError: for None.
+      TypeError: where `x` has no dtype, or one that arrays cannot have.
+    """
+    if type(x) in python_scalar_types:
+        return canonical_scalar_dtype(type(x))
+    if x is None:
+        raise ValueError(f"Invalid argument to dtype: {x}.")
+    if isinstance(x, type):
+        if x in python_scalar_types:
+            return canonical_scalar_dtype(x)
+        if issubclass(x, np.generic):
+            return _narrow_with_warning(np.dtype(x), "dtype")
+    elif hasattr(x, "weak_type"):
+        known: DType = x.dtype
+        return known
+    elif isinstance(x, (str, np.dtype)):
+        return _narrow_with_warning(_checked(x, np.dtype(x)), "dtype")
+    elif isinstance(x, ExtendedDType):
+        return canonicalize_dtype(x)
+    return canonicalize_dtype(_checked(x, _found_dtype(x)))
+
+
+def _found_dtype(x: Any) -> Any:
+    found = getattr(x, "dtype", None)
+    if isinstance(found, (np.dtype, ExtendedDType)):
+        return found
+    try:
+        return np.result_type(x)
+    except TypeError as error:
+        raise TypeError(f"Cannot determine dtype of {x}") from error
+
+
+def _checked(x: Any, found: Any) -> Any:
+    if not is_array_dtype(found):
+        raise TypeError(
+            f"Value '{x}' with dtype {found} is not a valid JAX array type. "
+            "Only arrays of numeric types are supported by JAX."
+        )
+    return found
+
+
+def scalar_type_of(x: Any) -> type:
+    """bool, int, float or complex: the Python type of one element of a value, a type or a dtype."""
+    found = dtype(x)
+    if found not in kinds:
+        raise TypeError(f"Invalid scalar value {x}")
+    return python_type_of(found)
+
+
+@functools.cache
+def _limits_of_integers(dtype: DType) -> tuple[int, int]:
+    limits = np.iinfo(dtype)  # each of its properties is computed anew when it is read
+    return int(limits.min), int(limits.max)
+
+
+def check_int_fits(value: int, dtype: DType) -> None:
+    """OverflowError where an integer dtype cannot hold a Python int."""
+    least, greatest = _limits_of_integers(dtype)
+    if not least <= value <= greatest:
+        raise OverflowError(f"Python int {value} too large to convert to {dtype}")
+
+
+def scalar_type_to_dtype(python_type: type, value: Any = None) -> DType:
+    """`canonical_scalar_dtype`, and an OverflowError where `value` is an int that does not fit into it."""
+    chosen = canonical_scalar_dtype(python_type)
+    if python_type is int and value is not None:
+        check_int_fits(value, chosen)
+    return chosen
+
+
+def coerce_to_array(x: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
+    """A NumPy array of a Python or NumPy scalar or array, in JAX's dtype for it unless `dtype` is given.
+
+    Raises:
+      OverflowError: for a Python int that does not fit.
+    """
+    if dtype is None:
+        scalar = is_python_scalar(x)
+        dtype = scalar_type_to_dtype(type(x), x) if scalar else canonicalize_dtype(np.asarray(x).dtype)
+    return np.asarray(x, dtype)

@@ -1,0 +1,227 @@
+"""types of operands -> the type of the result: promotion
+
+Promotion is one picture, `_LATTICE`. The type of a result is the least upper bound of its operands: the
+lowest type that can be reached, going up, from every one of them. Weak types are nodes like any other,
+written `int*`, `float*` and `complex*`. Their place is the whole trick: `int*` is below all integers,
+`float*` above those and below all floats. So int32 and a Python float meet in `float*`, which is the default
+float, and bfloat16 and a Python float in bfloat16. A result made of weak values only is weak itself, in a trace
+too. The narrowest types have nothing above them: mixing two of them is an error, not a guess.
+
+All operands count at once: `result_type(a, b, c)` is not made of two steps. Answers for two operands are
+remembered, because every traced operator asks.
+
+JAX: jax/_src/dtypes.py:_type_promotion_lattice
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Literal, TypeAlias, overload
+
+import numpy as np
+
+from ..base import config
+from .default_types import default_float_dtype, dtype, is_weakly_typed, narrowed
+from .element_types import (
+    DType,
+    bool_,
+    complex_,
+    float_,
+    int_,
+    itemsize_bits,
+    kinds,
+    python_type_of,
+    scalar_types,
+    uint,
+)
+
+# A node of the lattice: a dtype, or for the weak types Python's int, float, complex.
+Node: TypeAlias = "DType | type"
+
+_DEFAULT_BY_KIND = {"b": bool_, "u": uint, "i": int_, "f": float_, "c": complex_}
+
+# Each type, and what lies directly above it. Weak types are starred. Floats and integers of fewer bits hang
+# from float* and int* with nothing above them; they are not drawn.
+#
+#               .-> u8 -> u16 -> u32 -> u64 -.            .-> bf16 -.
+#  bool -> int* |     \      \      \        +-> float* --+-> f16 --+-> f32 --> f64 --.
+#               '-> i8 -> i16 -> i32 -> i64 -'     \                      \            \
+#                                                   '-> complex* ----------'-> c64 -----'-> c128
+_NARROW_INTS = ("uint1", "uint2", "uint4", "int1", "int2", "int4")
+_NARROW_FLOATS = tuple(name for name in scalar_types if name.startswith(("float4_", "float6_", "float8_")))
+_LATTICE: dict[str, tuple[str, ...]] = {
+    "bool": ("int*",),
+    "int*": ("uint8", "int8", *(name for name in _NARROW_INTS if name in scalar_types)),
+    "uint8": ("uint16", "int16"),
+    "uint16": ("uint32", "int32"),
+    "uint32": ("uint64", "int64"),
+    "uint64": ("float*",),
+    "int8": ("int16",),
+    "int16": ("int32",),
+    "int32": ("int64",),
+    "int64": ("float*",),
+    "float*": ("bfloat16", "float16", "complex*", *_NARROW_FLOATS),
+    "bfloat16": ("float32",),
+    "float16": ("float32",),
+    "float32": ("float64", "complex64"),
+    "float64": ("complex128",),
+    "complex*": ("complex64",),
+    "complex64": ("complex128",),
+}
+# Only uint32 and int32 are 32-bit types that meet in a 64-bit one. Without x64 they meet in int32.
+_LATTICE_32 = _LATTICE | {"uint32": ("uint64", "int32")}
+
+_WEAK: dict[str, type] = {"int*": int, "float*": float, "complex*": complex}
+
+
+class TypePromotionError(ValueError):
+    """Operands have no type in common that they could be converted to without being asked."""
+
+
+@functools.cache
+def upper_bounds(x64: bool) -> dict[Node, frozenset[Node]]:
+    """For each node of the lattice, those that can be reached from it going up, itself among them."""
+    lattice = _LATTICE if x64 else _LATTICE_32
+    nodes: dict[str, Node] = {**_WEAK, **{name: np.dtype(cls) for name, cls in scalar_types.items()}}
+
+    def reach(name: str) -> frozenset[Node]:
+        return frozenset((nodes[name],)).union(*map(reach, lattice.get(name, ())))
+
+    return {node: reach(name) for name, node in nodes.items()}
+
+
+@functools.lru_cache(maxsize=4096)
+def least_upper_bound(x64: bool, *nodes: Node) -> Node:
+    """The lowest node of the lattice that is above all of `nodes`: the type that operands of these types are
+    converted to. A node is a dtype, or `int`, `float`, `complex` for a weak type.
+
+    `upper_bounds(x64)` has the lattice: for each node the set of those that can be reached going up from it, the
+    node itself among them. What is above all of them is in all of their sets; lowest is the one from which all
+    others of these can be reached.
+
+    Raises:
+      ValueError: where one of them is not in the lattice.
+      TypePromotionError: where there is no such node; `no_promotion_path(nodes)` is its message.
+    """
+    bounds = upper_bounds(x64)
+    for node in nodes:
+        if node not in bounds:
+            raise ValueError(f"dtype={node!r} is not a valid dtype for JAX type promotion.")
+    common = frozenset.intersection(*(bounds[node] for node in nodes))
+    for candidate in common:
+        if common <= bounds[candidate]:
+            return candidate
+    raise TypePromotionError(no_promotion_path(nodes))
+
+
+def no_promotion_path(nodes: tuple[Node, ...]) -> str:
+    """The message for types that nothing is above of: which, and how to convert them by hand."""
+    message = f"Input dtypes {tuple(map(str, nodes))} have no available implicit dtype promotion path. "
+    dtypes = [np.dtype(node) for node in nodes]
+    for narrow_kinds, widths, plural, wide in (
+        ("f", (8,), "8-bit floats", "float32"),
+        ("f", (6,), "6-bit floats", "float32"),
+        ("f", (4,), "4-bit floats", "float32"),
+        ("iu", (1, 2, 4), "1-bit, 2-bit and 4-bit integers", "int32"),
+    ):
+        if any(kinds[node] in narrow_kinds and itemsize_bits(node) in widths for node in dtypes):
+            return (
+                f"{message}To avoid unintended promotion, {plural} do not support implicit promotion. "
+                "If you'd like your inputs to be promoted to another type, you can do so explicitly using "
+                f"e.g. x.astype('{wide}')"
+            )
+    return f"{message}Try explicitly casting inputs to the desired output type."
+
+
+def promote_types(a: Any, b: Any) -> DType:
+    """The dtype of an operation on two dtypes. Python's int, float and complex stand for weak ones.
+
+    Raises:
+      TypePromotionError: where they have none in common.
+    """
+    node_a, node_b = (spec if _is_weak_node(spec) else np.dtype(spec) for spec in (a, b))
+    return np.dtype(least_upper_bound(config.x64(), node_a, node_b))
+
+
+def _is_weak_node(spec: Any) -> bool:
+    # Not `spec in (int, float, complex)`: np.dtype("float64") == float.
+    return spec is int or spec is float or spec is complex
+
+
+def _dtype_and_weakness(x: Any) -> tuple[DType, bool]:
+    return dtype(x), _is_weak_node(x) or is_weakly_typed(x)
+
+
+@functools.lru_cache(maxsize=4096)
+def _promote(x64: bool, *operands: tuple[DType, bool]) -> tuple[DType, bool]:
+    """The dtype and the weakness of an operation on operands with these dtypes and weaknesses."""
+    dtypes = tuple(dict.fromkeys(operand for operand, _ in operands))
+    weak = all(weak for _, weak in operands)
+    if len(dtypes) == 1 and not weak:
+        result = dtypes[0]  # extended dtypes, which are not in the lattice, take this way
+    elif weak:
+        # Weak values do have widths, of which the widest wins as it does among strong ones.
+        result = narrowed(x64, least_upper_bound(x64, *dtypes))
+    else:
+        bound = least_upper_bound(x64, *dict.fromkeys(_node(operand, weak) for operand, weak in operands))
+        weak = _is_weak_node(bound)
+        result = narrowed(x64, bound)
+    return result, weak and result != np.bool_
+
+
+def _node(operand: DType, weak: bool) -> Node:
+    """The node of a value. There is no weak bool: bool is below everything as it is."""
+    return python_type_of(operand) if weak and operand != np.bool_ else operand
+
+
+def lattice_result_type(*args: Any) -> tuple[DType, bool]:
+    """The dtype and the weakness of an operation on values, scalars or dtypes, as the lattice has it.
+
+    Unlike in `result_type`, a weak result has the width of its operands, not the default one.
+    """
+    return _promote(config.x64(), *map(_dtype_and_weakness, args))
+
+
+# What `result_type` said of two operands, by x64 mode, dtypes and weaknesses: a few hundred entries.
+_answers: dict[tuple[Any, ...], tuple[DType, bool]] = {}
+
+
+@overload
+def result_type(*args: Any, return_weak_type_flag: Literal[False] = False) -> DType: ...
+@overload
+def result_type(*args: Any, return_weak_type_flag: Literal[True]) -> tuple[DType, bool]: ...
+def result_type(*args: Any, return_weak_type_flag: bool = False) -> DType | tuple[DType, bool]:
+    """The dtype of an operation on values, scalars or dtypes; with the flag, also whether the result is weak.
+
+    Two operands with a `weak_type` (Array, Tracer, ShapedArray) cost one lookup, 0.2 us. Python and NumPy
+    values take ten times as long: in a hot place, pass their avals.
+
+    Raises:
+      ValueError: without arguments.
+      TypePromotionError: where the operands have no type in common.
+    """
+    try:
+        a, b = args
+        answer = _answers[config.local.state.options.enable_x64, a.dtype, a.weak_type, b.dtype, b.weak_type]
+    except (AttributeError, KeyError, ValueError):
+        answer = _result_type(args)
+    return answer if return_weak_type_flag else answer[0]
+
+
+def _result_type(args: tuple[Any, ...]) -> tuple[DType, bool]:
+    if not args:
+        raise ValueError("at least one array or dtype is required")
+    x64 = config.x64()
+    operands = [_dtype_and_weakness(default_float_dtype() if arg is None else arg) for arg in args]
+    result, weak = _promote(x64, *operands)
+    if weak:
+        result = narrowed(x64, _DEFAULT_BY_KIND[kinds[result]])
+    if len(operands) == 2:
+        _answers[x64, *operands[0], *operands[1]] = result, weak
+    return result, weak
+
+
+def safe_to_cast(source: Any, target: Any) -> bool:
+    """Whether promotion, too, would turn the one's dtype into the other's: int16 into float32, not back."""
+    target_dtype = dtype(target)
+    return result_type(source, target_dtype) == target_dtype

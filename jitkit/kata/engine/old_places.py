@@ -1,0 +1,57 @@
+"""imports of a learner's file -> the same, from where each name is today
+
+Files of learners name the places of the day on which they were made. Modules of jitkit stood beside each other before there
+were rooms. Each import is led to its place of today when a file is read, with no word about it.
+"""
+
+from __future__ import annotations
+
+import ast
+
+
+def todays_imports(tree: ast.Module) -> ast.Module:
+    """The tree of a learner's file, with each import from jitkit at its place of today; changed in place."""
+    _Imports().visit(tree)
+    return tree
+
+
+# By room, the modules that stood beside each other before there were rooms.
+_ROOMS = {
+    "base": "config errors util traceback_util source_info report pretty_printer rich_display",
+    "core": "element_types dtypes effects operators avals tracer",
+    "tree_util": "tree_nodes=nodes tree_registry=registry treedef tree_paths=paths tree_compile=compiled",
+    "jaxpr": "jaxpr_printer=printer jaxpr_html=html jaxpr_check=check",
+    "runtime": "array tokens",
+    "signature": "api_util argument_spec argument_errors shape_struct",
+    "compiler": "compiler disk_cache placement program jit_shardings=shardings",
+    "misses": "function_origin=origin call_record=record call_differences=differences explain=sentences",
+    "pjit": "calling compilation_cache key_reuse stages dispatch jit_call tracing pjit=jitted api",
+    "lax": "callback",
+}
+_MOVED = {
+    old: (room, new or old)
+    for room, modules in _ROOMS.items()
+    for old, _, new in (module.partition("=") for module in modules.split())
+} | {"lax.dot": ("lax", "dot_products")}
+
+
+class _Imports(ast.NodeTransformer):
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.stmt | list[ast.stmt]:
+        """One statement, or one for each of its names where they are in different rooms now."""
+        package, _, module = (node.module or "").partition(".")
+        if node.level or package != "jitkit":
+            return node
+        found = [self._moved(module, alias) for alias in node.names]
+        if all(old is new for old, (_, new) in zip(node.names, found, strict=True)):
+            return node
+        return [ast.copy_location(ast.ImportFrom(origin, [alias], 0), node) for origin, alias in found]
+
+    def _moved(self, module: str, alias: ast.alias) -> tuple[str, ast.alias]:
+        """Where a name of a module is now, and how it is imported from there."""
+        if not module and alias.name in _MOVED and alias.name != "explain":  # the module itself; `explain` is a function, too
+            room, name = _MOVED[alias.name]
+            same = alias.asname is None and name == alias.name
+            return f"jitkit.{room}", ast.alias(name, None if same else alias.asname or alias.name)
+        if module in _MOVED and alias.name not in _ROOMS.get(module, "").split():
+            return f"jitkit.{'.'.join(_MOVED[module])}", ast.alias(alias.name, alias.asname)
+        return ".".join(filter(None, ("jitkit", module))), alias

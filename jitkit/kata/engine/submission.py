@@ -1,0 +1,248 @@
+"""files of a learner -> functions, each with the target that it takes the place of
+
+A submission is the source of some functions, by target: `jitkit.jaxpr.language:eval_jaxpr`, `jitkit.core.primitive:Tracer.__bool__`.
+Helpers and imports that stand beside them in a file come along, as far as the functions use them.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import difflib
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from .old_places import todays_imports
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+_DEEPEST = 200  # levels of a syntax tree: what people write has twenty
+_one_at_a_time = threading.Lock()
+
+
+def tree_of(source: str, filename: str = "<unknown>") -> ast.Module:
+    """The syntax tree of a text. One thread at a time: Python 3.11 counts how deep it is in a tree for all threads together, and
+    where two of them do this at once, now and then one ends in a SystemError.
+
+    Raises:
+      SyntaxError, ValueError: as `ast.parse`.
+    """
+    with _one_at_a_time:
+        return ast.parse(source, filename)
+
+
+class SpliceError(Exception):
+    """A submission that cannot be put in place. The message is for its author; `file` and `line` say where."""
+
+    def __init__(self, message: str, file: str = "", line: int = 0) -> None:
+        super().__init__(message)
+        self.file = file
+        self.line = line
+
+
+class Target(NamedTuple):
+    """A function of the reference: its module, and its place there, `("Tracer", "__bool__")` for a method."""
+
+    module: str
+    path: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Target:
+        """From `jitkit.core.primitive:Tracer.__bool__`. ValueError for anything else."""
+        module, colon, path = text.partition(":")
+        names = tuple(path.split("."))
+        if not colon or not all(name.isidentifier() for name in (*module.split("."), *names)):
+            raise ValueError(f"expected a target like `jitkit.core.primitive:Tracer.__bool__`, got {text!r}")
+        return cls(module, names)
+
+    @property
+    def name(self) -> str:
+        """`Tracer.__bool__`."""
+        return ".".join(self.path)
+
+    def __str__(self) -> str:
+        return f"{self.module}:{self.name}"
+
+
+class LearnerFile(NamedTuple):
+    """A file of a learner, parsed: its functions by their dotted names, which of these names are exercises, and the
+    statements beside them."""
+
+    path: str
+    source: str
+    tree: ast.Module
+    functions: dict[str, Function]
+    exercises: frozenset[str]
+
+    @classmethod
+    def parse(cls, source: str, path: str, exercises: Iterable[str]) -> LearnerFile:
+        """SpliceError, with the line, where the source is not Python."""
+        try:
+            tree = tree_of(source, path)
+            if _is_deep(tree):
+                raise RecursionError
+            tree = todays_imports(tree)
+        except SyntaxError as error:
+            raise SpliceError(error.msg, path, error.lineno or 1) from None
+        except ValueError as error:  # a null byte
+            raise SpliceError(str(error), path, 1) from None
+        except (RecursionError, MemoryError):
+            raise SpliceError("An expression is nested too deeply for Python to read it.", path, 1) from None
+        return cls(path, source, tree, dict(_functions(tree.body)), frozenset(exercises))
+
+    def find(self, target: Target) -> Function:
+        """The learner's definition for a target. SpliceError, with the nearest name, where there is none."""
+        found = self.functions.get(target.name)
+        if found is not None:
+            return found
+        near = difflib.get_close_matches(target.name, self.functions, n=1)
+        hint = f" Is it `{near[0]}` now? Name it `{target.name}` again." if near else ""
+        line = self.functions[near[0]].lineno if near else 0
+        raise SpliceError(f"There is no function `{target.name}` in this file.{hint}", self.path, line)
+
+    def helpers(self, names: Iterable[str]) -> list[ast.stmt]:
+        """The top-level statements that define what functions of these dotted names use, directly or by each other,
+        in the order of the file. Exercises are none: the reference has a function of that name."""
+        names = list(names)
+        classes = {path.rpartition(".")[0] for path in names} - {""}
+        added = (f for f in self.functions if f.rpartition(".")[0] in classes and f not in self.exercises)
+        wanted = {name for path in (*names, *added) for name in _globals_used(self.functions[path])}
+        exercises = {path.partition(".")[0] for path in self.exercises}
+        candidates = [node for node in self.tree.body if _may_help(node)]
+        chosen: set[int] = set()
+        grew = True
+        while grew:
+            grew = False
+            for i, node in enumerate(candidates):
+                if i not in chosen and wanted.intersection(set(names_bound(node)) - exercises):
+                    chosen.add(i)
+                    wanted |= _globals_used(node)
+                    grew = True
+        return [_only(candidates[i], wanted) for i in sorted(chosen)]
+
+    def helping_methods(self, target: Target) -> list[Function]:
+        """The methods that the learner added to the class of a target."""
+        *classes, _ = target.path
+        return [
+            function
+            for path, function in self.functions.items()
+            if classes and path.split(".")[:-1] == classes and path not in self.exercises
+        ]
+
+
+class Submission:
+    """The functions that take the place of the reference's, by target, each with the file that it is from."""
+
+    def __init__(self, functions: dict[Target, LearnerFile]) -> None:
+        self.functions = functions
+        self.files = sorted({file.path for file in functions.values()})
+
+    def targets_in(self, module: str) -> list[Target]:
+        """The targets in one module."""
+        return [target for target in self.functions if target.module == module]
+
+    @property
+    def modules(self) -> set[str]:
+        """The modules that differ from the reference's."""
+        return {target.module for target in self.functions}
+
+    def key(self, module: str) -> tuple[Any, ...]:
+        """What the code of a module depends on: equal keys, equal code."""
+        parts = ((str(t), self.functions[t].path, self.functions[t].source) for t in self.targets_in(module))
+        return (module, tuple(self.files), *sorted(parts))
+
+
+def is_stub(function: Function) -> bool:
+    """Whether nothing was written yet: the body is a docstring, or none, and `raise NotImplementedError`."""
+    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    match body:
+        case [
+            ast.Raise(exc=ast.Name("NotImplementedError") | ast.Call(func=ast.Name("NotImplementedError")))
+        ]:
+            return True
+        case _:
+            return False
+
+
+# --- names ----------------------------------------------------------------------------------------------------
+
+def defines(node: ast.stmt, name: str) -> bool:
+    """Whether a statement is the class or the function of a name; one of its `@overload`s is not."""
+    decorators = map(ast.unparse, getattr(node, "decorator_list", ()))
+    return getattr(node, "name", None) == name and not any(
+        d in ("overload", "typing.overload") for d in decorators
+    )
+
+
+def _is_deep(tree: ast.AST) -> bool:
+    """Whether something is nested so deeply that a function which walks the tree by calling itself may not come back."""
+    level: list[ast.AST] = [tree]
+    for _ in range(_DEEPEST):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return False
+    return True
+
+
+def _functions(body: Sequence[ast.stmt], prefix: str = "") -> Iterator[tuple[str, Function]]:
+    for node in body:
+        if isinstance(node, Function) and defines(node, node.name):
+            yield prefix + node.name, node
+        elif isinstance(node, ast.ClassDef):
+            yield from _functions(node.body, f"{prefix}{node.name}.")
+
+
+def _only(node: ast.stmt, wanted: set[str]) -> ast.stmt:
+    """An import of nothing but the wanted names; another statement as it is. The module that it goes to may be one that
+    the rest of the names cannot be imported in yet.
+    """
+    if not isinstance(node, ast.Import | ast.ImportFrom):
+        return node
+    reduced = copy.copy(node)
+    reduced.names = [a for a in node.names if (a.asname or a.name.partition(".")[0]) in wanted]
+    return reduced
+
+
+def _may_help(node: ast.stmt) -> bool:
+    """Whether a top-level statement may be needed by a function: it defines, imports or assigns."""
+    if isinstance(node, ast.ImportFrom):
+        return node.module != "__future__"
+    return isinstance(node, Function | ast.ClassDef | ast.Import | ast.Assign | ast.AnnAssign)
+
+
+def _names_used(node: ast.AST) -> set[str]:
+    """The names that are read somewhere in a statement."""
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+
+
+def _globals_used(node: ast.stmt) -> set[str]:
+    """The names that are read somewhere in a statement and are not a function's own: in `def f(x): return x + y`, `y`. A notebook may
+    well have an `x = f(3.0)` beside it, which is no helper of f's.
+    """
+    if not isinstance(node, Function):
+        return _names_used(node)
+    args = node.args
+    parts = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
+    own = {part.arg for part in parts if part is not None}
+    own.update(name for child in node.body for name in names_bound(child))
+    outside = [*node.decorator_list, *args.defaults, *args.kw_defaults, node.returns, *(p.annotation for p in parts if p)]
+    own -= {name for part in outside if part is not None for name in _names_used(part)}
+    own -= {name for child in ast.walk(node) if isinstance(child, ast.Global) for name in child.names}
+    return _names_used(node) - own
+
+
+def names_bound(node: ast.AST) -> Iterator[str]:
+    """The names that a statement, or the body of a module, gives values to, in its own scope."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        yield node.name
+        return
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
+        return
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        yield node.id
+    if isinstance(node, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from names_bound(child)
