@@ -16,13 +16,12 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TextIO
 
-from jitkit.kata.engine.manifest import all_labs
-
 from ..generate import ROOT
 from . import files
 from .bench import Bench
 from .grade import INFRA, INVALID, Course, Graded, Settings
 from .jail import JailError
+from .rungs import labs_and_ladder
 from .store import Store
 
 PATIENCE = 30  # seconds until a scheduler answers
@@ -253,7 +252,7 @@ def grade_elsewhere(settings: Settings, path: str, student: str, only: list[str]
     """One submission, in a process of a Dask worker, whose jails stay for the next."""
     with _making:
         if settings not in _elsewhere:
-            _elsewhere[settings] = Course(all_labs(ROOT / "labs"), settings), queue.SimpleQueue()
+            _elsewhere[settings] = Course(labs_and_ladder(ROOT / "labs"), settings), queue.SimpleQueue()
         course, benches = _elsewhere[settings]
     try:
         bench = benches.get_nowait()

@@ -14,7 +14,7 @@ from typing import Any
 
 from .holes import RECORD
 from .images import Images
-from .jail import JailError, Zygote
+from .jail import JAXLIB, NUMPY, JailError, Zygote
 
 
 class Gate:
@@ -61,15 +61,20 @@ class Bench:
         self.images = images
         self.labs = labs
         self.backend = backend
-        self.zygotes: dict[tuple[bool, bool], Zygote] = {}
+        self.zygotes: dict[tuple[str, bool], Zygote] = {}
         self.reader: subprocess.Popen[bytes] | None = None
 
-    def zygote(self, uses_xla: bool, imported: bool) -> Zygote:
-        """A jail for exercises that compile, or for the others; one in which jitkit, with holes, is `imported`, or nothing of it."""
-        key = uses_xla, imported
+    def zygote(self, packages: str, imported: bool) -> Zygote:
+        """A jail with some packages; one in which jitkit, with holes, is `imported`, or nothing of it. With JAXLIB, that for packages
+        from scratch."""
+        key = packages, imported
         while key not in self.zygotes:
-            base = self.images.with_holes(self.kept()) if imported else self.images.base
-            zygote = Zygote(base, uses_xla, self.backend, imported)
+            base = (
+                self.images.with_holes(self.kept()) if imported and packages != JAXLIB else self.images.base
+            )
+            if packages == JAXLIB:
+                base = self.images.ladder
+            zygote = Zygote(base, packages, self.backend, imported)
             if zygote.called:  # a hole was called, which a plain import had not called
                 zygote.close()
                 self.images.kept = self.kept() | zygote.called
@@ -81,7 +86,7 @@ class Bench:
         """The functions that are called while jitkit is imported, and can be no holes: found out once for all benches."""
         with self.images.lock:
             if self.images.kept is None:
-                zygote = Zygote(self.images.with_holes((), RECORD), False, self.backend, True)
+                zygote = Zygote(self.images.with_holes((), RECORD), NUMPY, self.backend, True)
                 zygote.close()
                 self.images.kept = frozenset(zygote.called)
             return self.images.kept

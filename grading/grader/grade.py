@@ -29,12 +29,12 @@ from jitkit.kata.engine.verdicts import Assessor, CheckResult
 
 from ..course import shares
 from ..verify import hidden_checks
-from . import answers
+from . import answers, rungs
 from .bench import Bench, Gate
 from .files import shown
 from .holes import LATE
 from .images import CheckFile, Images
-from .jail import BUBBLEWRAP, JailError, Limits, ProtocolError, Worker
+from .jail import BUBBLEWRAP, JAX, JAXLIB, NUMPY, JailError, Limits, ProtocolError, Worker
 from .verdict import CRASH, FAIL, NAMES, PASS, outcome_of, programs
 
 OK, INVALID, INFRA = "OK", "INVALID", "INFRA"
@@ -84,8 +84,13 @@ class Course:
         self.labs = list(labs)
         self.settings = settings
         self.images = Images(labs)
-        self.public = {lab.number: CheckFile.read(lab.folder / "checks.py") for lab in labs}
-        self.hidden = {lab.number: CheckFile.read(hidden_checks(lab)) for lab in labs}
+        self.files: dict[str, tuple[CheckFile, ...]] = {}  # of checks, by exercise; the hidden ones last
+        for lab in labs:
+            if isinstance(lab, rungs.Ladder):
+                self.files |= {rung.id: rungs.program_files(rung) for rung in lab.exercises}
+            else:
+                both = CheckFile.read(lab.folder / "checks.py"), CheckFile.read(hidden_checks(lab))
+                self.files |= dict.fromkeys(lab.ids, both)
         self.recall, self.remember = recall, remember
         self.known: dict[str, dict[str, Any]] = {}
         self.failures: dict[str, list[JailError]] = {}
@@ -100,8 +105,7 @@ class Course:
 
     def checks(self, exercise: Exercise) -> list[tuple[CheckFile, Check]]:
         """All checks of an exercise, the hidden ones last."""
-        files = (self.public[exercise.lab], self.hidden[exercise.lab])
-        return [(file, check) for file in files for check in file.of(exercise.id)]
+        return [(file, check) for file in self.files[exercise.id] for check in file.of(exercise.id)]
 
     def version(self, exercise: Exercise) -> str:
         """A hash of the checks of an exercise, and of its points."""
@@ -169,6 +173,8 @@ class Course:
         raise JailError(f"{exercise.id}: {trouble}")
 
     def _reference_item(self, exercise: Exercise) -> dict[str, Any]:
+        if isinstance(exercise, rungs.Rung):
+            return rungs.solution(exercise)
         modules = {t.module: self.images.modules[t.module] for t in exercise.targets}
         codes = {str(t): code for t in exercise.targets if (code := self.images.codes.get(t)) is not None}
         fits = all(t in self.images.codes or t.module.startswith(LATE) for t in exercise.targets)
@@ -198,24 +204,9 @@ class Course:
           patched: the functions are put into holes, where that comes to the same.
           reference: they are the reference's, and checks keep the words of messages.
         """
-        kept = bench.kept()
         patched = patched and self.can_be_patched(bench, exercise, item)
-        modules = base64.b64decode(item["modules"])
-        image: dict[str, Any] = {
-            "text": None,
-            "own": item["files"],
-            "spliced": modules or None,
-            "patch": None,
-            "fills": None,
-        }
-        if patched:
-            image["fills"] = self.images.fills(exercise, kept)
-            image["patch"] = base64.b64decode(item["patch"])
-        elif reference:
-            image |= {"spliced": None, "modules": self.images.rest(marshal.loads(modules), exercise)}
-        else:
-            image["modules"] = self.images.rest({}, exercise)
-        worker = functools.partial(self._with_one_worker, bench, (uses_xla, patched), image)
+        image, kind = self.image(bench, exercise, item, uses_xla, patched, reference)
+        worker = functools.partial(self._with_one_worker, bench, kind, image)
         rest = self.checks(exercise)
         found: list[Outcome] = []
         while rest:
@@ -235,12 +226,46 @@ class Course:
                 return found + [Outcome(c.name, None, "time", _OUT_OF_TIME) for _, c in rest]
         return found
 
+    def image(
+        self,
+        bench: Bench,
+        exercise: Exercise,
+        item: dict[str, Any],
+        uses_xla: bool,
+        patched: bool,
+        reference: bool,
+    ) -> tuple[dict[str, Any], tuple[str, bool]]:
+        """What a worker is sent before its checks, and the kind of jail that it is in."""
+        kept = bench.kept()
+        image: dict[str, Any] = {"own": item["files"]}
+        if isinstance(exercise, rungs.Rung):
+            if reference:
+                image |= {
+                    "climbing": self.images.ladder["climbing"],
+                    "fills": self.images.fills(None, kept),
+                    "own": [],
+                }
+                return image, (JAX, True)
+            return image | {"package": base64.b64decode(item["package"]), "fills": []}, (JAXLIB, True)
+        modules = base64.b64decode(item["modules"])
+        if patched:
+            image |= {
+                "spliced": modules or None,
+                "fills": self.images.fills(exercise, kept),
+                "patch": base64.b64decode(item["patch"]),
+            }
+        elif reference:
+            image["modules"] = self.images.rest(marshal.loads(modules), exercise)
+        else:
+            image |= {"spliced": modules, "modules": self.images.rest({}, exercise)}
+        return image, (JAX if uses_xla else NUMPY, patched)
+
     def can_be_patched(self, bench: Bench, exercise: Exercise, item: dict[str, Any]) -> bool:
         """Whether the functions of an exercise may be put into holes."""
         return bool(item["patch"]) and not any(str(t) in bench.kept() for t in exercise.targets)
 
     def _with_one_worker(
-        self, bench: Bench, kind: tuple[bool, bool], image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], reference: bool,
+        self, bench: Bench, kind: tuple[str, bool], image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], reference: bool,
         deadline: float,
     ) -> list[Outcome]:  # fmt: skip
         """The outcomes up to the one that the worker did not survive."""
@@ -345,9 +370,8 @@ class Course:
         image = {
             "text": {"program": text, "arguments": arguments},
             "fills": self.images.fills(None, bench.kept()),
-            "spliced": None,
         }
-        with bench.zygote(True, True).start(self.settings.limits) as worker:
+        with bench.zygote(JAX, True).start(self.settings.limits) as worker:
             try:
                 frame = worker.load(image, self.settings.limits.seconds + _IMPORT_SECONDS)
             except (TimeoutError, ProtocolError):
@@ -395,7 +419,12 @@ class Course:
         submission = found.get("digest", "")
         if found["status"] != OK:
             total = float(
-                sum(e.points for lab in self.labs if not only or lab.number in only for e in lab.exercises)
+                sum(
+                    e.points
+                    for lab in self.labs
+                    if (lab.number in only if only else lab.number != rungs.NAME)
+                    for e in lab.exercises
+                )
             )
             row = _row(
                 student, submission, path, None, None, INVALID, found["sentence"], 0.0, total, found["flags"]
@@ -487,7 +516,7 @@ class Course:
             try:
                 expected = self.expected(bench, exercise)
                 patched = expected["patched"] and self.can_be_patched(bench, exercise, item)
-                if not patched and not item["modules"]:
+                if not patched and not item["modules"] and not isinstance(exercise, rungs.Rung):
                     item = self.whole_item(bench, exercise, item, path)
                 outcomes = self.outcomes(
                     bench, exercise, item, expected["xla"], patched, False, deadline, alone

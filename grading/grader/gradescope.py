@@ -12,6 +12,8 @@ import shutil
 import zipfile
 from collections.abc import Iterator
 
+from jitkit.kata.ladder.rungs import solution_file
+
 from ..generate import ROOT
 
 _SETUP = """\
@@ -53,7 +55,11 @@ _DOCKERFILE = """\
 FROM python:3.12-slim
 RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap && rm -rf /var/lib/apt/lists/*
 WORKDIR /jitkit
-COPY . .
+COPY pyproject.toml README.md LICENSE CHANGELOG.md pytest_jitkit.py ./
+COPY jitkit jitkit
+COPY grading grading
+COPY labs labs
+COPY solutions/from_scratch.py solutions/from_scratch.py
 RUN pip install --no-cache-dir .
 ENTRYPOINT ["python", "-m", "grading"]
 """
@@ -85,7 +91,7 @@ def write_gradescope(folder: pathlib.Path, labs: list[str], unsandboxed: bool) -
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in ("setup.sh", "run_autograder"):
             archive.write(folder / name, name)
-        for file in _sources():
+        for file in sources():
             archive.write(file, f"jitkit/{file.relative_to(ROOT)}")
     return path
 
@@ -103,16 +109,15 @@ def container_engine() -> str | None:
     return next((name for name in ("podman", "docker") if shutil.which(name)), None)
 
 
-def _sources() -> Iterator[pathlib.Path]:
+def sources() -> Iterator[pathlib.Path]:
     """What of a clone the grader needs."""
-    for top in ("jitkit", "grading", "labs", "solutions"):
-        if top == "solutions":
-            continue
+    for top in ("jitkit", "grading", "labs"):
         for path in sorted((ROOT / top).rglob("*")):
             if path.is_file() and not any(
                 part.startswith(_LEFT_OUT) for part in path.relative_to(ROOT).parts
             ):
                 yield path
+    yield solution_file()  # the control of the ladder; no jail has it
     for name in ("pyproject.toml", "README.md", "LICENSE", "pytest_jitkit.py", "CHANGELOG.md"):
         if (ROOT / name).is_file():
             yield ROOT / name

@@ -18,9 +18,9 @@ import sys
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from jitkit.kata.engine.manifest import Lab, all_labs, nearest
+from jitkit.kata.engine.manifest import Lab, nearest
 
-from . import holes, signs
+from . import holes, rungs, signs
 from .answers import INVALID, MISSING, Answers
 from .files import Invalid, read_files
 from .sources import DEFINES, hint_of, source_of
@@ -61,10 +61,20 @@ def read_submission(
         return base | {"status": INVALID, "sentence": str(error), "digest": digest}
     base["digest"] = digest
     wanted = set(only)
-    reader = Answers(sources, labs, whole)
     exercises: dict[str, dict[str, Any]] = {}
+    try:
+        package = rungs.find_package(sources) if not wanted or rungs.NAME in wanted else None
+    except Invalid as error:
+        package = None
+        problems.append((f"{rungs.NAME}/", str(error)))
+    if package is not None:
+        sources = [s for s in sources if s not in package.sources]
+    reader = Answers(sources, labs, whole)
     for lab in labs:
         if wanted and lab.number not in wanted:
+            continue
+        if lab.number == rungs.NAME:
+            exercises |= rungs.package_items(package, lab.exercises) if package is not None else {}
             continue
         hurt = [(p, s) for p, s in problems if hint_of(p, labs) in (lab.number, "")]
         present = reader.has(lab)
@@ -103,7 +113,7 @@ def newest(path: pathlib.Path) -> float:
 
 def serve(labs_folder: str) -> int:
     """Requests are lines of JSON, answers frames. Each submission is read by a fork."""
-    labs = all_labs(pathlib.Path(labs_folder))
+    labs = rungs.labs_and_ladder(pathlib.Path(labs_folder))
     targets = [target for lab in labs for exercise in lab.exercises for target in exercise.targets]
     signs.warm_up(targets)
     holes.warm_up(targets)

@@ -36,10 +36,16 @@ from jitkit.kata.engine.running import CHEAP_COMPILES
 from .images import Modules
 
 _ZYGOTE = pathlib.Path(__file__).with_name("zygote.py")
-_PLAIN, _XLA = ("numpy", "ml_dtypes"), ("numpy", "ml_dtypes", "jax", "jaxlib", "scipy", "opt_einsum")
+NUMPY, JAX, JAXLIB = "numpy", "jax", "jaxlib"  # what a jail has beside Python
+_PACKAGES = {
+    NUMPY: ("numpy", "ml_dtypes"),
+    JAX: ("numpy", "ml_dtypes", "jax", "jaxlib", "scipy", "opt_einsum"),
+    JAXLIB: ("numpy", "ml_dtypes", "jaxlib", "scipy"),
+}
 _PRELOAD = {
-    False: ("numpy", "numpy.random", "ml_dtypes"),
-    True: ("numpy", "numpy.random", "ml_dtypes", "jax"),
+    NUMPY: ("numpy", "numpy.random", "ml_dtypes"),
+    JAX: ("numpy", "numpy.random", "ml_dtypes", "jax"),
+    JAXLIB: ("numpy", "numpy.random", "ml_dtypes", "jaxlib._jax", "jaxlib.xla_client"),
 }
 _USERS = itertools.count(61_000)  # a user for each zygote's workers, where we are root and may choose
 _GROUPS = pathlib.Path("/sys/fs/cgroup")
@@ -48,6 +54,18 @@ _START_SECONDS = 120.0
 _OLDER_EMITTERS = tuple(map(int, importlib.metadata.version("jaxlib").split(".")[:2])) < (0, 11)
 _XLA_FLAGS = CHEAP_COMPILES + (" --xla_cpu_use_fusion_emitters=false" if _OLDER_EMITTERS else "")
 _MOST_CHANNEL = 4 << 20
+
+# The parts of what a worker is sent: for code that is run in it see `zygote._serve`.
+_NOTHING: dict[str, Any] = {
+    "text": None,  # StableHLO, and nothing else
+    "fills": None,  # the reference's code for holes; without it jitkit is imported afresh, with `modules` and `spliced` in it
+    "modules": {},
+    "spliced": None,  # modules with a student's functions in them
+    "patch": None,  # a student's functions for holes
+    "package": None,  # a package from scratch
+    "climbing": None,  # what the programs of the ladder import, where jitkit runs them
+    "own": [],  # the files that are a student's
+}
 
 BUBBLEWRAP, NONE = "bubblewrap", "none"
 
@@ -84,8 +102,8 @@ class Worker:
         self.zygote.stop(self.pid)
 
     def load(self, image: dict[str, Any], seconds: float) -> dict[str, Any] | None:
-        """Send what is to be imported; the frame that comes back. None where the worker died, TimeoutError."""
-        data = marshal.dumps(image)
+        """Send what is to be imported (some of `_NOTHING`); the frame that comes back. None where the worker died, TimeoutError."""
+        data = marshal.dumps(_NOTHING | image)
         deadline = time.monotonic() + seconds
         if not self.send(struct.pack(">Q", len(data)) + data, deadline):
             return None
@@ -178,7 +196,7 @@ class Zygote:
 
     Args:
       base: the code of jitkit that every worker has.
-      uses_xla: whether jax is in the jail.
+      packages: what is in the jail beside Python: NUMPY, JAX or JAXLIB.
       backend: BUBBLEWRAP, or NONE: then students' code runs as we do.
       imported: whether `base` is imported at once, with holes (`holes`), or by each worker with the functions in it.
 
@@ -187,9 +205,9 @@ class Zygote:
     """
 
     def __init__(
-        self, base: Modules, uses_xla: bool, backend: str = BUBBLEWRAP, imported: bool = False
+        self, base: Modules, packages: str, backend: str = BUBBLEWRAP, imported: bool = False
     ) -> None:
-        self.uses_xla = uses_xla
+        self.packages = packages
         self.backend = backend
         self.imported = imported
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="jitkit-zygote-"))
@@ -243,9 +261,9 @@ class Zygote:
             base,
             "imported" if self.imported else "plain",
             *STANDARD_LIBRARY,
-            *_PRELOAD[self.uses_xla],
+            *_PRELOAD[self.packages],
         ]
-        return self.group.wrap([*bubblewrap(self.folder, self.uses_xla), *run] if jailed else run)
+        return self.group.wrap([*bubblewrap(self.folder, self.packages), *run] if jailed else run)
 
     def line(self) -> bytes:
         """A line from the zygote, or nothing where it is gone."""
@@ -320,7 +338,7 @@ def _no_constant(name: str) -> float:
 # --- the outer wall -----------------------------------------------------------------------------------------------------
 
 
-def bubblewrap(folder: pathlib.Path, uses_xla: bool) -> list[str]:
+def bubblewrap(folder: pathlib.Path, packages: str) -> list[str]:
     """The command that the zygote's is appended to. JailError where there is no bubblewrap."""
     program = shutil.which("bwrap")
     if program is None:
@@ -364,7 +382,7 @@ def bubblewrap(folder: pathlib.Path, uses_xla: bool) -> list[str]:
     executable = os.path.realpath(sys.executable)
     bound = [str(python / library), executable, *map(str, sorted((python / "lib").glob("libpython*")))]
     binds += [(path, path) for path in bound]
-    binds += [(str(path), f"/jail/site/{name}") for name, path in _packages(_XLA if uses_xla else _PLAIN)]
+    binds += [(str(path), f"/jail/site/{name}") for name, path in _packages(_PACKAGES[packages])]
     for stub in sorted(PACKAGE.rglob("*.pyi")):  # where names of packages come from; no code
         binds.append((str(stub), f"/jitkit/{stub.relative_to(PACKAGE).as_posix()}"))
     binds += [(str(_ZYGOTE), "/jail/zygote.py"), (str(folder / "base"), "/jail/base")]

@@ -17,6 +17,22 @@ from jitkit.kata.engine.submission import LearnerFile, Target, tree_of
 _GRAM = 12  # tokens
 _TELLING = 60  # nodes of syntax: what is shorter is written alike by everyone
 
+_USUAL_IN_A_PACKAGE = frozenset(
+    {
+        "__closure__",
+        "__code__",
+        "__traceback__",
+        "compile",
+        "inspect",
+        "sys",
+        "tb_frame",
+        "tb_next",
+        "threading",
+        "traceback",
+        "vars",
+    }
+)
+
 # Ways to look around, out of the process or into others, to code that writes code, and to the real thing.
 _SUSPECT_MODULES = frozenset(
     {
@@ -42,6 +58,11 @@ def signs(functions: Mapping[Target, LearnerFile], nodes: Sequence[ast.AST]) -> 
     if sum(map(_size, functions)) > _TELLING and all(is_ours(f, t) for t, f in functions.items()):
         flags.append("the reference's, word for word")
     return flags
+
+
+def of_package(trees: Sequence[ast.AST]) -> list[str]:
+    """The flags of a whole package, which may do more than a function: it has `xla.compile`, looks at frames for its errors, ..."""
+    return [f"uses {name}" for name in sorted(_suspects(trees) - _USUAL_IN_A_PACKAGE)]
 
 
 def warm_up(targets: Iterable[Target]) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import gc
 import importlib
 import importlib.util
@@ -163,10 +164,20 @@ def _serve(
         _run_program(channel, image["text"])
         return
     try:
-        jitkit = importlib.import_module("jitkit")
-        plain = importlib.import_module("jitkit.kata.engine.plain")
+        if image["package"] is not None:
+            jitkit, to_plain = _package(marshal.loads(image["package"]))
+        else:
+            jitkit = importlib.import_module("jitkit")
+            plain = importlib.import_module("jitkit.kata.engine.plain")
+            to_plain = plain.to_plain
+            if image["climbing"] is not None:  # jitkit, asked by the programs of the ladder
+                sys.meta_path.append(ImageFinder({"climbing": image["climbing"]}))
+                to_plain = functools.partial(
+                    importlib.import_module("climbing").to_plain, plain=plain, run=None
+                )
         for path in image["own"]:
-            sys.modules["jitkit.base.source_info"]._own_file[path] = True
+            if "jitkit" in sys.modules:
+                sys.modules["jitkit.base.source_info"]._own_file[path] = True
         if image["patch"] is not None:
             patch = marshal.loads(image["patch"])
             for module, code in patch["helpers"]:
@@ -188,7 +199,7 @@ def _serve(
         pid = os.fork()
         if pid == 0:
             channel.close()
-            _run_check(fds[0], check, jitkit, plain, limits)
+            _run_check(fds[0], check, jitkit, to_plain, limits)
         os.close(fds[0])
         _, status = os.waitpid(pid, 0)
         if jailed:
@@ -202,8 +213,21 @@ def _serve(
         channel.sendall(_frame({"is": "ended", "status": status}))
 
 
+def _package(data: dict[str, Any]) -> tuple[ModuleType, Callable[[Any], Any]]:
+    """A whole package of a student's, imported, and what makes plain data of its results."""
+    climbing: Any = sys.modules["climbing"]
+    sys.meta_path.insert(0, climbing.Refusal("/"))
+    sys.meta_path.append(ImageFinder(data["modules"]))  # last: no file of theirs stands for numpy
+    to_plain = functools.partial(climbing.to_plain, plain=sys.modules["plain"], run=None)
+    return importlib.import_module(data["name"]), to_plain
+
+
 def _run_check(
-    pipe: int, check: dict[str, Any], jitkit: ModuleType, plain: ModuleType, limits: dict[str, int]
+    pipe: int,
+    check: dict[str, Any],
+    jitkit: ModuleType,
+    to_plain: Callable[[Any], Any],
+    limits: dict[str, int],
 ) -> None:
     try:
         resource.setrlimit(resource.RLIMIT_CPU, (limits["cpu"], limits["cpu"] + 1))
@@ -220,8 +244,9 @@ def _run_check(
         names: dict[str, Any] = {"__name__": "checks", "__file__": check["path"]}
         try:
             exec(check["code"], names)
-            value = plain.to_plain(names[check["name"]](jitkit, numpy.random.Generator(bits)))
+            value = to_plain(names[check["name"]](jitkit, numpy.random.Generator(bits)))
         except BaseException as error:
+            plain: Any = sys.modules.get("plain") or sys.modules["jitkit.kata.engine.plain"]
             value = plain.to_plain(plain.Raised(error)) | {"uncaught": True}
         with contextlib.suppress(BaseException):
             stream.flush()
