@@ -38,6 +38,7 @@ from .derivatives.jacobians import hessian as hessian
 from .derivatives.jacobians import jacfwd as jacfwd
 from .derivatives.jacobians import jacobian as jacobian
 from .derivatives.jacobians import jacrev as jacrev
+from .explorer import explore as explore
 from .lax.callback import pure_callback as pure_callback
 from .misses.sentences import explain as explain
 from .misses.sentences import explain_cache_misses as explain_cache_misses

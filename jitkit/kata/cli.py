@@ -115,6 +115,28 @@ def _targets_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
 
 
+def _explore_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("function", metavar="FILE:FUNCTION", help="the function to explore, such as model.py:loss")
+    parser.add_argument(
+        "--shapes", metavar="TYPES", nargs="+", help="the types of its arguments, such as f32[1024,1024],f32[8]"
+    )
+    parser.add_argument(
+        "--target", metavar="NAME", action="append", help="cpu, gpu:h100, tpu:v5e, tpu:v6e; may be repeated (default: all)"
+    )
+    parser.add_argument(
+        "--calls",
+        metavar="SCRIPT",
+        nargs="?",
+        const="",
+        help="run SCRIPT (default: the file itself), and show the function's calls: which missed the cache, why, and what "
+        "became different. The types are then those of the last miss",
+    )
+    parser.add_argument("--jax", action="store_true", help="a function that uses JAX itself, traced by JAX")
+    parser.add_argument("--output", "-o", metavar="FILE", type=Path, help="the page (default: FUNCTION.html)")
+    parser.add_argument("--json", action="store_true", help="print the page's data (docs/explorer.md) instead")
+    parser.add_argument("--time-limit", metavar="SECONDS", type=float, help="of one compilation (default: 300)")
+
+
 def _no_arguments(parser: argparse.ArgumentParser) -> None:
     """A verb alone."""
 
@@ -212,6 +234,11 @@ VERBS = {
         _targets_arguments,
         "jitkit.kata.verbs.targets:run",
     ),
+    "explore": Verb(
+        "one function, and a page that links source, jaxpr, StableHLO, HLO of each chip, and calls",
+        _explore_arguments,
+        "jitkit.kata.verbs.explore:run",
+    ),
     "bench": Verb(
         "measure: beside JAX, beside tutorials, pitfalls, growth", _bench_arguments, "jitkit.kata.verbs.bench:run"
     ),
@@ -223,6 +250,7 @@ examples:
   jitkit start my-labs          build it yourself: labs, in a folder of yours
   jitkit                        in there: a verdict whenever you save
   jitkit start --from-scratch   from an empty file: your own JAX, by rungs
+  jitkit explore m.py:f --calls a page: what jit did to f, line by line
   jitkit targets                one program on CPU, GPU and TPU, ahead of time
   jitkit bench peers --quick    is it as fast as jax.jit? measured here, now
   jitkit bench pitfalls lambda  why does jit in a loop compile every time?

@@ -10,7 +10,6 @@ program is what stands in the input.
 """
 
 import importlib
-import importlib.util
 import json
 import os
 import pathlib
@@ -20,6 +19,7 @@ from types import ModuleType
 from typing import Any
 
 _PACKAGE = pathlib.Path(__file__).resolve().parents[2]
+_BESIDE = "_jitkit_engine"
 CANNOT = 3  # the status when jitkit cannot be imported with the functions in it; the sentence is printed
 
 
@@ -91,15 +91,10 @@ def _run(source: str | bytes, path: str) -> int:
 
 
 def _load_beside(name: str) -> ModuleType:
-    """A module of this folder, without the package that it belongs to: that would import jitkit."""
-    path = pathlib.Path(__file__).with_name(f"{name}.py")
-    spec = importlib.util.spec_from_file_location(f"_jitkit_{name}", path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"cannot load {path}")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    """A module of this folder, and those of it that it imports, in a package of another name: their own would import jitkit."""
+    package = sys.modules.setdefault(_BESIDE, ModuleType(_BESIDE))
+    package.__path__ = [str(pathlib.Path(__file__).parent)]
+    return importlib.import_module(f"{_BESIDE}.{name}")
 
 
 if __name__ == "__main__":
