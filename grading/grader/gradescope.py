@@ -8,7 +8,9 @@ found out by the self-test.
 from __future__ import annotations
 
 import pathlib
+import shlex
 import shutil
+import tomllib
 import zipfile
 from collections.abc import Iterator
 
@@ -22,8 +24,13 @@ _SETUP = """\
 set -euo pipefail
 apt-get update
 apt-get install -y --no-install-recommends bubblewrap python3 python3-venv
-python3 -m venv /opt/jitkit
-/opt/jitkit/bin/pip install --no-cache-dir /autograder/source/jitkit
+python=python3
+if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then  # Ubuntu 22.04
+  apt-get install -y --no-install-recommends python3.11 python3.11-venv
+  python=python3.11
+fi
+"$python" -m venv /opt/jitkit
+/opt/jitkit/bin/pip install --no-cache-dir {needs}
 """
 
 _RUN = """\
@@ -60,7 +67,8 @@ COPY jitkit jitkit
 COPY grading grading
 COPY labs labs
 COPY solutions/from_scratch.py solutions/from_scratch.py
-RUN pip install --no-cache-dir .
+RUN pip install --no-cache-dir {needs}
+ENV PYTHONPATH=/jitkit
 ENTRYPOINT ["python", "-m", "grading"]
 """
 
@@ -84,7 +92,7 @@ def write_gradescope(folder: pathlib.Path, labs: list[str], unsandboxed: bool) -
     folder.mkdir(parents=True, exist_ok=True)
     words = "".join(f"--lab {lab} " for lab in labs)
     run = _RUN.format(labs=words, unsandboxed="--unsandboxed" if unsandboxed else "")
-    for name, text in (("setup.sh", _SETUP), ("run_autograder", run)):
+    for name, text in (("setup.sh", _SETUP.format(needs=_needs())), ("run_autograder", run)):
         (folder / name).write_text(text, encoding="utf-8")
         (folder / name).chmod(0o755)
     path = folder / "autograder.zip"
@@ -100,8 +108,14 @@ def write_recipe(folder: pathlib.Path) -> pathlib.Path:
     """Write the recipe of an image."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "Containerfile"
-    path.write_text(_DOCKERFILE, encoding="utf-8")
+    path.write_text(_DOCKERFILE.format(needs=_needs()), encoding="utf-8")
     return path
+
+
+def _needs() -> str:
+    """What pip installs. jitkit itself is run from its folder: an installation of it has the tests, too."""
+    data = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return " ".join(shlex.quote(need) for need in data["project"]["dependencies"])
 
 
 def container_engine() -> str | None:
