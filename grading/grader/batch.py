@@ -49,7 +49,8 @@ def entries(folder: pathlib.Path) -> list[Entry]:
     """The submissions in a folder, by the students' names, each once. A name of an LMS's is taken as it is."""
     found: dict[str, Entry] = {}
     for path in sorted(folder.iterdir(), key=lambda p: os.fsencode(p.name)):
-        if path.name.startswith(_HIDDEN_NAMES) or path.name == "course.toml" or path.suffix == ".csv":
+        ours = path.name == "course.toml" or path.suffix == ".csv"
+        if path.name.startswith(_HIDDEN_NAMES) or (ours and path.is_file()):
             continue
         name = path.name if path.is_dir() and not path.is_symlink() else files.stem(path.name)
         student = student_name(name)
@@ -77,7 +78,11 @@ def unpacked(path: pathlib.Path, target: pathlib.Path) -> pathlib.Path:
             if len(infos) > 200_000 or sum(i.file_size for i in infos) > 16 << 30:
                 raise files.Invalid(f"{path} is larger unpacked than submissions of a class are")
             for info in infos:
-                place = files.safe_path(info.filename)
+                try:
+                    place = files.safe_path(info.filename)
+                except files.Invalid as error:  # one odd name is no reason to grade nobody
+                    print(f"{path}: {error} It is left out.", file=sys.stderr)
+                    continue
                 if not info.is_dir() and not (info.external_attr >> 16) & 0o170000 & ~0o100000:
                     (target / place).parent.mkdir(parents=True, exist_ok=True)
                     with archive.open(info) as source, (target / place).open("wb") as copy:
@@ -85,7 +90,7 @@ def unpacked(path: pathlib.Path, target: pathlib.Path) -> pathlib.Path:
                             copy.write(part)
                     then = time.mktime((*info.date_time, 0, 0, -1))
                     os.utime(target / place, (then, then))
-    except (zipfile.BadZipFile, OSError, RuntimeError) as error:
+    except (zipfile.BadZipFile, OSError, RuntimeError, ValueError, OverflowError) as error:
         raise files.Invalid(f"{path} cannot be read as a folder or a zip of submissions: {error}") from None
     inside = [p for p in target.iterdir() if not p.name.startswith(_HIDDEN_NAMES)]
     return inside[0] if len(inside) == 1 and inside[0].is_dir() else target

@@ -43,6 +43,9 @@ _MOST_TIMEOUTS = 2  # of an exercise; then its other checks are not tried
 _MOST_ALONE = 2  # of a submission: how often a check that took too long is run again, with nothing beside it
 _NOT_TRIED = "It was not tried: two checks before it did not end."
 _OUT_OF_TIME = "It was not tried: the submission had used up its time."
+_NOT_RUN = (
+    "It was not run: there are more programs than in the right answer, or others before it came to no end."
+)
 _IMPORT_SECONDS = 20.0
 _MOST_TRIES = 4  # at what the reference computes, in a batch
 VALUES = 2  # the form in which that is kept
@@ -205,6 +208,8 @@ class Course:
           reference: they are the reference's, and checks keep the words of messages.
         """
         patched = patched and self.can_be_patched(bench, exercise, item)
+        if time.monotonic() > deadline:
+            return [Outcome(c.name, None, "time", _OUT_OF_TIME) for _, c in self.checks(exercise)]
         image, kind = self.image(bench, exercise, item, uses_xla, patched, reference)
         worker = functools.partial(self._with_one_worker, bench, kind, image)
         rest = self.checks(exercise)
@@ -276,7 +281,7 @@ class Course:
         with zygote.start(limits) as worker:
             began = time.monotonic()
             try:
-                frame = worker.load(image, _IMPORT_SECONDS)
+                frame = worker.load(image, min(_IMPORT_SECONDS, max(1.0, deadline - began)))
             except TimeoutError:
                 return [
                     Outcome(
@@ -329,9 +334,11 @@ class Course:
         outcomes: Sequence[Outcome],
         expected: dict[str, Any],
         own: Sequence[str],
+        deadline: float = float("inf"),
     ) -> list[CheckResult]:
         """The verdicts, by value."""
         results = []
+        tries = _MOST_TIMEOUTS
         for (_, check), outcome in zip(self.checks(exercise), outcomes, strict=True):
             right = Outcome(check.name, expected["values"][check.name])
             try:
@@ -341,7 +348,8 @@ class Course:
                     sentence = "Its answer is far longer than the right one."
                     outcome = outcome._replace(value=None, trouble="limit", sentence=sentence)
                 if outcome.value is not None:
-                    self.run_programs(bench, outcome.value, expected["values"][check.name])
+                    right_value = expected["values"][check.name]
+                    tries -= self.run_programs(bench, outcome.value, right_value, tries, deadline)
                 results.append(self.assessor.judge(check, right, outcome, frozenset(own)))
             except JailError:
                 raise
@@ -352,31 +360,54 @@ class Course:
                 )
         return results
 
-    def run_programs(self, bench: Bench, value: Any, right: Any) -> None:
+    def run_programs(
+        self,
+        bench: Bench,
+        value: Any,
+        right: Any,
+        tries: int = _MOST_TIMEOUTS,
+        deadline: float = float("inf"),
+    ) -> int:
         """What the StableHLO in a value computes, on the inputs of the reference's: found out in a process without the student's code. What
-        the value itself says of that is forgotten."""
+        the value itself says of that is forgotten. There are as many as in the right value, whatever a student's has.
+
+        Args:
+          tries, deadline: how many may come to no end, and until when they are run; others are not.
+
+        Returns:
+          how many came to no end.
+        """
         ours = list(programs(right))
+        endless = 0
         for i, program in enumerate(list(programs(value))):
             program.pop("results", None)
             program.pop("refused", None)
-            if value is not right and i < len(ours):
+            if value is not right:
+                if i >= len(ours) or endless >= tries or time.monotonic() > deadline:
+                    program["refused"] = _NOT_RUN
+                    continue
                 program["arguments"] = ours[i]["arguments"]
                 if program["text"] == ours[i]["text"]:
                     program |= {k: v for k, v in ours[i].items() if k in ("results", "refused")}
                     continue
-            program |= self._run_program(bench, program["text"], program["arguments"])
+            found = self._run_program(bench, program["text"], program["arguments"], deadline)
+            endless += found is None
+            program |= found if found is not None else {"refused": "XLA did not come to an end with it."}
+        return endless
 
-    def _run_program(self, bench: Bench, text: str, arguments: list[Any]) -> dict[str, Any]:
+    def _run_program(
+        self, bench: Bench, text: str, arguments: list[Any], deadline: float
+    ) -> dict[str, Any] | None:
         image = {
             "text": {"program": text, "arguments": arguments},
             "fills": self.images.fills(None, bench.kept()),
         }
+        seconds = min(self.settings.limits.seconds + _IMPORT_SECONDS, max(1.0, deadline - time.monotonic()))
         with bench.zygote(JAX, True).start(self.settings.limits) as worker:
             try:
-                frame = worker.load(image, self.settings.limits.seconds + _IMPORT_SECONDS)
+                return worker.load(image, seconds)
             except (TimeoutError, ProtocolError):
-                frame = None
-        return frame if frame is not None else {"refused": "XLA did not come to an end with it."}
+                return None
 
     # --- a submission --------------------------------------------------------------------------------------------------
 
@@ -521,7 +552,7 @@ class Course:
                 outcomes = self.outcomes(
                     bench, exercise, item, expected["xla"], patched, False, deadline, alone
                 )
-                verdicts = self.judge(bench, exercise, outcomes, expected, item["files"])
+                verdicts = self.judge(bench, exercise, outcomes, expected, item["files"], deadline)
                 break
             except JailError:
                 bench.renew()

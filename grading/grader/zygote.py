@@ -154,8 +154,10 @@ def _serve(
     image = marshal.loads(_read(channel))
     gc.disable()
     spliced = marshal.loads(image["spliced"]) if image["spliced"] is not None else {}
+    modules: dict[str, Any] = {}
     if image["fills"] is None:
-        sys.meta_path.insert(0, ImageFinder({**base, **image["modules"], **spliced}))
+        modules = {**base, **image["modules"], **spliced}
+        sys.meta_path.insert(0, ImageFinder(modules))
     else:
         spliced = {name: module for name, module in spliced.items() if name not in base}
         sys.meta_path.insert(0, ImageFinder(spliced))
@@ -170,6 +172,11 @@ def _serve(
             jitkit = importlib.import_module("jitkit")
             plain = importlib.import_module("jitkit.kata.engine.plain")
             to_plain = plain.to_plain
+            for name in sorted(
+                modules
+            ):  # all rooms are open before a check, as where jitkit was imported at once
+                with contextlib.suppress(ImportError):
+                    importlib.import_module(name)
             if image["climbing"] is not None:  # jitkit, asked by the programs of the ladder
                 sys.meta_path.append(ImageFinder({"climbing": image["climbing"]}))
                 to_plain = functools.partial(
