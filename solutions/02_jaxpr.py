@@ -161,7 +161,7 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
         return literal_value(atom) if isinstance(atom, Literal) else env[atom]
 
     for eqn, dead in zip(jaxpr.eqns, last_uses(jaxpr), strict=True):
-        results = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
+        results = eqn.perform(eqn.primitive.bind, *map(read, eqn.invars))
         env.update(zip(eqn.outvars, results if eqn.primitive.multiple_results else [results], strict=True))
         for var in dead:
             del env[var]

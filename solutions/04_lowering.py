@@ -54,6 +54,8 @@ def scalar_text(x: Any) -> str:
     dtype = x.dtype
     if dtype == np.bool_:
         return "true" if x else "false"
+    if dtype == dtypes.float0:
+        return "false"  # as it is stored
     if dtypes.issubdtype(dtype, np.complexfloating):
         return f"({scalar_text(x.real)}, {scalar_text(x.imag)})"
     if dtypes.issubdtype(dtype, np.integer):

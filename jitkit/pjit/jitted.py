@@ -104,7 +104,7 @@ class Jitted(Traceable):
                                 else:
                                     out._buf = execute(x if x.dtype is dtype else in_dtype(x, dtype))
                             except (RuntimeError, ValueError) as error:
-                                raise explain_failure(error, args) from None
+                                raise explain_failure(error, args, warm=True) from None
                             return out
                     if options is None:
                         return under_trace(*args, **kwargs)
@@ -122,7 +122,7 @@ class Jitted(Traceable):
                     try:
                         return run(leaves)
                     except (RuntimeError, ValueError) as error:
-                        raise explain_failure(error, [*leaves, *entry.executable.consts]) from None
+                        raise explain_failure(error, leaves, entry.executable.consts, warm=True) from None
                 except (TypeError, OverflowError, FloatingPointError) as error:
                     better = self.better_error(error, args, kwargs)
                     if better is error:
@@ -180,6 +180,7 @@ class Jitted(Traceable):
         except Exception as error:
             values = [static.value for _, static in arguments.statics]
             raise argument_errors.incomparable_static(values, error) from None
+        is_warm = entry is not None
         if entry is None:
             entry = self.first_call(key, arguments, leaves, tree, keys)
         elif self.table.crowded:
@@ -188,7 +189,7 @@ class Jitted(Traceable):
         if is_flat and len(keys) <= 1 and not kwargs:
             self.table.make_quick(key[0], keys[0] if keys else (), entry)
         self.learn(arguments.arity, tuple(kwargs), tree, is_flat)
-        return run_entry(entry, leaves)
+        return run_entry(entry, leaves, is_warm)
 
     def learn(self, arity: int, names: tuple[str, ...], tree: PyTreeDef, is_flat: bool) -> None:
         """Where two calls of a form had one structure, write the function that will find the entries of further ones."""

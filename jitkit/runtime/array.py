@@ -377,6 +377,8 @@ def device_put_leaf(x: Any, device: Any = None) -> Any:
         x = as_array(x)
     except TypeError:
         raise _not_for_a_device(x) from None
+    if x.dtype == dtypes.float0:
+        return np.zeros(x.shape, x.dtype)
     if device is None:
         return x
     if not hasattr(device, "device_set") and not hasattr(device, "client"):
@@ -408,9 +410,7 @@ def _first_key(x: Any) -> Any:
     """The key of a value of a type that is met for the first time."""
     t = type(x)
     if isinstance(x, Tracer):
-        if not x._trace.alive:
-            raise core.escaped_tracer_error(x)
-        raise TypeError(f"{x!r} is a traced value, and this computation is to run now")
+        raise core.escaped_tracer_error(x)
     if runtime.is_buffer(x):
         find: Callable[[Any], Any] = runtime.key_of_buffer
     elif type(x) is np.ndarray:
