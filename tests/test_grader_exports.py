@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import sqlite3
+import time
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -170,6 +171,14 @@ def test_the_last_submission_counts_or_the_best(store, tmp_path):
     assert [r.points for r in records(store)] == [0.5]
     (tmp_path / "course.toml").write_text('attempts = "best"\n', encoding="utf-8")
     assert [r.points for r in records(store, read_policy(tmp_path / "course.toml", LABS))] == [1.0]
+
+
+def test_a_clock_that_was_set_back_makes_no_older_submission_the_last(store, monkeypatch):
+    for year, name, points in (("2027", "s1", 1.0), ("1999", "s2", 0.5)):
+        monkeypatch.setattr(time, "strftime", lambda form, year=year: f"{year}-01-01T00:00:00+0000")
+        store.add([result(name, check())], [grade("ann", name, points, key=name)])
+    assert [g.at[:4] for g in store.grades()] == ["2027", "1999"]
+    assert [r.points for r in records(store)] == [0.5]
 
 
 def test_a_submission_that_cannot_be_run_leaves_the_older_grade_with_a_flag(store):

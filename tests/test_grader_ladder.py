@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 from grading.__main__ import main
 from grading.grader import rungs
 from grading.grader.commands import _standing
 from grading.grader.files import Invalid
+from grading.grader.images import ENTRY, reduced
 from grading.grader.jail import JailError
 from grading.grader.selftest import self_test
 from grading.grader.sources import Source
@@ -109,3 +112,14 @@ def test_the_solution_has_all_points_and_a_wrong_version_of_each_rung_has_not(tm
     for number in by_number:
         record = found[f"wrong {number}"][number]
         assert record.points < record.max, number
+
+
+@pytest.mark.parametrize("rung", LADDER.exercises, ids=[rung.id for rung in LADDER.exercises])
+def test_a_program_travels_alone_without_its_name_and_its_sentence(rung):
+    (file,) = rungs.program_files(rung)[:1]
+    assert file.checks
+    for c in file.checks:
+        text = ast.unparse(reduced(file.source, c.name.removeprefix(file.prefix), strip=True))
+        assert f"def {ENTRY}(jk, rng)" in text
+        assert c.sentence not in text
+        assert "@program" not in text
