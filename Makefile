@@ -19,9 +19,10 @@ TEST := .venv/.installed-for-tests
 COMPILERS := .venv/.installed-compilers
 TARGETS := .venv/.installed-for-targets
 NBGRADER := .venv/.installed-for-nbgrader
+BROWSER := .venv/.installed-for-browser
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-all test-tails test-targets compilers test-nbgrader nbgrader verify lint fuzz bench clean
+.PHONY: help tour test test-all test-tails test-targets compilers test-browser test-nbgrader nbgrader verify lint fuzz bench clean
 
 help:
 	@echo "make tour    one function through every stage of the JIT, on this machine (under a minute; first sets up .venv)"
@@ -29,6 +30,7 @@ help:
 	@echo "make test-all  every test: the tails of tables, hundreds of random programs, compiled as users do (make test-tails: only those)"
 	@echo "make compilers  those for H100, TPU v5e and TPU v6e, for 'jitkit targets' (Linux; 435 MB to download, 1.3 GB on disk)"
 	@echo "make test-targets  every primitive compiled for these chips (with the compilers; about five minutes)"
+	@echo "make test-browser  the Explorer's page in the Chromium that is on the PATH; flax and equinox explored (two minutes)"
 	@echo "make test-nbgrader  a course of nbgrader's, built, released, taken and graded (installs Jupyter; a few minutes)"
 	@echo "make verify  every exercise of the labs proven: stub red, solution green, each mutant caught, and the ladder (about four minutes)"
 	@echo "make lint    ruff and mypy only"
@@ -52,6 +54,9 @@ test-targets: $(TARGETS)
 	@$(BIN)/python -m pytest tests/targets $(PYTEST_ARGS)
 
 compilers: $(COMPILERS)
+
+test-browser: $(BROWSER)
+	@$(BIN)/python -m pytest tests/test_explorer_page.py tests/test_explorer_programs.py $(PYTEST_ARGS)
 
 test-nbgrader: $(NBGRADER)
 	@$(BIN)/python -m pytest tests/test_nbgrader.py $(PYTEST_ARGS)
@@ -90,6 +95,10 @@ $(COMPILERS): pyproject.toml .ci/venv
 $(TARGETS): pyproject.toml .ci/venv
 	@.ci/venv .venv '.[test,tpu,gpu]' $(CHOSEN)
 	@touch $@ $(COMPILERS) $(TEST) $(USE)
+
+$(BROWSER): pyproject.toml .ci/venv
+	@.ci/venv .venv '.[test,browser]' $(CHOSEN)
+	@touch $@ $(TEST) $(USE)
 
 $(NBGRADER): pyproject.toml .ci/venv
 	@.ci/venv .venv '.[test,nbgrader]' $(CHOSEN)
