@@ -21,9 +21,10 @@ TARGETS := .venv/.installed-for-targets
 NBGRADER := .venv/.installed-for-nbgrader
 DOCS := .venv-docs/.installed
 DOCS_TEST := .venv-docs/.installed-for-tests
+BROWSER := .venv/.installed-for-browser
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-all test-tails test-targets compilers test-nbgrader nbgrader docs test-docs verify lint fuzz bench clean
+.PHONY: help tour test test-all test-tails test-targets compilers test-browser test-nbgrader nbgrader docs test-docs verify lint fuzz bench clean
 
 help:
 	@echo "make tour    one function through every stage of the JIT, on this machine (under a minute; first sets up .venv)"
@@ -31,6 +32,7 @@ help:
 	@echo "make test-all  every test: the tails of tables, hundreds of random programs, compiled as users do (make test-tails: only those)"
 	@echo "make compilers  those for H100, TPU v5e and TPU v6e, for 'jitkit targets' (Linux; 435 MB to download, 1.3 GB on disk)"
 	@echo "make test-targets  every primitive compiled for these chips (with the compilers; about five minutes)"
+	@echo "make test-browser  the Explorer's page in the Chromium that is on the PATH; flax and equinox explored (two minutes)"
 	@echo "make test-nbgrader  a course of nbgrader's, built, released, taken and graded (installs Jupyter; a few minutes)"
 	@echo "make docs    the site: docs/_build/html/index.html, every program on it run (its own .venv-docs; about three minutes)"
 	@echo "make test-docs  its links, and its pages in a real browser (Chromium, and Node.js for axe; CHROMIUM=/path/to/it)"
@@ -56,6 +58,9 @@ test-targets: $(TARGETS)
 	@$(BIN)/python -m pytest tests/targets $(PYTEST_ARGS)
 
 compilers: $(COMPILERS)
+
+test-browser: $(BROWSER)
+	@$(BIN)/python -m pytest tests/test_explorer_page.py tests/test_explorer_programs.py $(PYTEST_ARGS)
 
 test-nbgrader: $(NBGRADER)
 	@$(BIN)/python -m pytest tests/test_nbgrader.py $(PYTEST_ARGS)
@@ -101,6 +106,10 @@ $(COMPILERS): pyproject.toml .ci/venv
 $(TARGETS): pyproject.toml .ci/venv
 	@.ci/venv .venv '.[test,tpu,gpu]' $(CHOSEN)
 	@touch $@ $(COMPILERS) $(TEST) $(USE)
+
+$(BROWSER): pyproject.toml .ci/venv
+	@.ci/venv .venv '.[test,browser]' $(CHOSEN)
+	@touch $@ $(TEST) $(USE)
 
 $(NBGRADER): pyproject.toml .ci/venv
 	@.ci/venv .venv '.[test,nbgrader]' $(CHOSEN)

@@ -506,3 +506,26 @@ def test_a_kernel_of_many_equations_has_them_once():
     listing.add("  fusion.1 = f32[] fusion()", range(1000))
     found = machine.listing("gpu", {"fusion_1": ".version 8\n.visible .entry fusion_1(\nret;\n"}, listing)
     assert [len(numbers) for numbers in found.equations] == [1000, 0, 0, 0]
+
+
+def test_a_program_that_was_folded_to_a_constant_is_linked_by_a_guess():
+    data = exploration(subject_of(lambda: jnp.ones(3) * 2.0, (), {}), ["cpu"], keep=False).data
+    [cpu] = data["targets"]
+    assert cpu["linked"] == {"operations": cpu["linked"]["operations"], "exact": 0, "guessed": cpu["linked"]["operations"]}
+    assert all(reason["why"].startswith("constant folded") for reason in cpu["gone"].values())
+
+
+def test_a_program_that_calls_lapack_is_compiled_for_this_machine():
+    data = exploration(subject_of(lambda x: jnp.linalg.cholesky(x @ x.T), (spec(3, 3),), {}), ["cpu"], keep=False).data
+    assert "lapack" in "\n".join(data["targets"][0]["hlo"]["lines"])
+
+
+def test_objects_that_can_be_called_are_explored_too():
+    class Model:
+        def __call__(self, x):
+            return jnp.sin(x)
+
+    data = explore(Model(), spec(3), targets=[]).data
+    lit = [line for line, numbers in zip(data["python"]["lines"], data["python"]["equations"], strict=True) if numbers]
+    assert lit == ["            return jnp.sin(x)"]
+    assert explore(Model(), targets=[]).data["failure"]["type"] == "TypeError"

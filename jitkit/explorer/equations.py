@@ -57,13 +57,14 @@ class Dialect(Protocol):
 class Equation:
     """One equation. `parent` is the number of the equation whose jaxpr it stands in.
 
-    `live` is whether a result or an effect depends on it; `constant` whether it depends on no argument; `same_as` are the
-    numbers of the equations that compute the same.
+    `is_result` is whether the function returns what it makes; `live` whether a result or an effect depends on it; `constant`
+    whether it depends on no argument; `same_as` are the numbers of the equations that compute the same.
     """
 
     eqn: Any
     parent: int | None
     place: Place | None
+    is_result: bool = False
     live: bool = False
     constant: bool = False
     same_as: tuple[int, ...] = ()
@@ -122,6 +123,9 @@ def numbered(jaxpr: Any, dialect: Dialect) -> tuple[Any, list[Equation]]:
 
     marked = mark(jaxpr, None)
     by_eqn = {id(equation.eqn): number for number, equation in enumerate(equations)}
+    returned = {id(atom) for atom in dialect.inside(marked).outvars}
+    for equation in equations:
+        equation.is_result = equation.parent is None and any(id(var) in returned for var in equation.eqn.outvars)
     _find_live(dialect.inside(marked), None, equations, by_eqn, dialect)
     _find_same(dialect.inside(marked), equations, by_eqn, dialect, set())
     return marked, equations

@@ -17,6 +17,7 @@ JAX: jax/_src/stages.py:Compiled.as_text
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..targets.hlo import Instruction, Program, called
@@ -56,10 +57,10 @@ class Fused(NamedTuple):
     there: frozenset[int]  # the equations of which something is left, surely
 
 
-def read(text: str) -> Fused:
-    """A program as a tree of instructions."""
+def read(text: str, results: Sequence[int] = ()) -> Fused:
+    """A program as a tree of instructions. `results` are the equations that the function returns the results of."""
     program = Program(text)
-    links = _Links(program)
+    links = _Links(program, results)
     costs = _Costs(program)
     found = Listing("hlo")
     shown: set[str] = set()
@@ -102,7 +103,7 @@ def read(text: str) -> Fused:
 class _Links:
     """From an instruction, `(computation, name)`, to its equations."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, results: Sequence[int]) -> None:
         self.exact: dict[tuple[str, str], list[int]] = {}
         self.guesses: dict[tuple[str, str], list[int]] = {}
         self._of_computation: dict[str, list[int]] = {}
@@ -117,6 +118,10 @@ class _Links:
                     inner = [n for each in called(instruction) for n in self._inside(each)]
                     at = self.exact[name, instruction.name]
                     at += [n for n in dict.fromkeys(inner) if n not in at]
+        for instruction in program.computations.get(program.entry, ()):
+            at_end = program.entry, instruction.name
+            if instruction.is_root and not self.exact[at_end] and instruction.opcode != "tuple" and results:
+                self.guesses[at_end] = list(results)[:8]  # all was folded, and lost its name
         self._inherited: dict[str, list[int]] = {program.entry: []}
         self._contained: dict[str, list[int]] = {}  # what is run by an instruction of one equation is part of that one
         waiting = [program.entry] if program.entry else []
@@ -166,10 +171,11 @@ class _Links:
             return list(found)[:8]
 
         for instruction in reversed(body):
-            if instruction.opcode != "parameter" and not self.exact[name, instruction.name]:
+            at = name, instruction.name
+            if instruction.opcode != "parameter" and not self.exact[at] and at not in self.guesses:
                 guess = near(readers.get(instruction.name, []))
                 if guess:
-                    self.guesses[name, instruction.name] = guess
+                    self.guesses[at] = guess
         for instruction in body:
             at = name, instruction.name
             if instruction.opcode == "parameter" or self.exact[at] or at in self.guesses:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from .listing import Listing
 
-MOST_LINES = 3000  # of all the code of a target
+MOST_CHARACTERS = 150_000  # of all the code of a target
 _DEFINED = re.compile(r'^define [^@]*@"?([\w.$-]+)"?\(|^\s*\.visible \.entry\s+([\w$]+)|^\.entry\s+([\w$]+)')
 _LANGUAGES = {"cpu": "llvm", "gpu": "ptx", "tpu": "bundles"}
 
@@ -27,18 +27,22 @@ def listing(platform: str, code: Mapping[str, str], hlo: Listing) -> Listing:
         if equals and numbers:
             of_kernel.setdefault(_plain(name), numbers)
     found = Listing(_LANGUAGES[platform])
+    left = MOST_CHARACTERS
     total = sum(text.count("\n") + 1 for text in code.values())
     for name, text in code.items():
-        if len(found.lines) >= MOST_LINES:
+        if left <= 0:
             break
         head = found.add(f"; {name}" if platform == "cpu" else f"// {name}", of_kernel.get(_plain(name), []))
-        for line in text.rstrip().expandtabs(4).splitlines()[: max(0, MOST_LINES - len(found.lines))]:
-            found.add(f"  {line}" if line.strip() else "")
+        for line in text.rstrip().expandtabs(4).splitlines():
+            row = found.add(f"  {line}" if line.strip() else "")
+            left -= len(found.lines[row])
             defined = _DEFINED.match(line)
             if defined:
                 symbol = _plain(next(group for group in defined.groups() if group))
                 own = of_kernel.get(symbol) or of_kernel.get(symbol.removesuffix("_kernel")) or []
                 found.equations[head] += [number for number in own if number not in found.equations[head]]
+            if left <= 0:
+                break
     if total > len(found.lines):
         found.add(f"... {total - len(found.lines)} lines more are left out here")
     return found

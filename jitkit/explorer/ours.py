@@ -71,13 +71,13 @@ def subject(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
     """
     jitted: Any = function if hasattr(function, "trace") else jit(function)
     plain = inspect.unwrap(function)
-    name = getattr(function, "__name__", "function")
+    name = getattr(function, "__name__", type(function).__name__)
     try:
         with config.override(traceback_filtering="off"):
             traced = jitted.trace(*args, **(kwargs or {}))
     except Exception as error:
         return _failed(plain, name, error)
-    program = traced._program
+    program, name = traced._program, traced.fun_name
     marked, found = equations.numbered(program.jaxpr, _OurDialect())
     program = program._replace(jaxpr=marked)
     names = marked.debug_info.safe_arg_names(len(marked.invars))

@@ -35,6 +35,7 @@ from .compiling import hlo_of_text as hlo_of_text
 from .compiling import memory_of_executable as memory_of_executable
 from .compiling import mlir_context as mlir_context
 from .compiling import platform_fingerprint as platform_fingerprint
+from .compiling import prepare_lapack as prepare_lapack
 from .compiling import serialize as serialize
 from .devices import Device as Device
 from .devices import OnHost as OnHost

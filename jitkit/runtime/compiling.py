@@ -31,7 +31,7 @@ def compile_text(text: str, owners: Sequence[Device], options: tuple[tuple[str, 
     """
     g = gate()
     compile_options = _compile_options(owners, options)
-    _prepare_lapack("@lapack_" in text)
+    prepare_lapack("@lapack_" in text)
     try:
         return _waited_for(lambda: owners[0].client.compile_and_load(text, list(owners), compile_options))
     except g.runtime_error as error:
@@ -49,7 +49,7 @@ def compile_with_callbacks(
     The executable keeps them alive. For such a program jaxlib wants a parsed module instead of text.
     """
     g = gate()
-    _prepare_lapack("@lapack_" in text)
+    prepare_lapack("@lapack_" in text)
     parsed = importlib.import_module("jaxlib.mlir.ir").Module.parse(text, mlir_context())
     devices_of_program = g.xla_client.DeviceList(tuple(owners))
     try:
@@ -115,7 +115,7 @@ def _wait_for_compilers() -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(130)  # as a shell counts for Ctrl-C; nothing is taken down, so nothing breaks
-def _prepare_lapack(is_called: bool) -> None:
+def prepare_lapack(is_called: bool) -> None:
     """Before a program that calls LAPACK runs: let jaxlib find the routines, which are scipy's."""
     if is_called:
         gate()  # jax registers the names under which programs call them
@@ -170,7 +170,7 @@ def serialize(executable: Any) -> bytes:
 
 def deserialize(data: bytes, owners: Sequence[Device], options: tuple[tuple[str, Any], ...] = ()) -> Any:
     """Load an executable that was serialised. Damaged data raises."""
-    _prepare_lapack(b"lapack_" in data)
+    prepare_lapack(b"lapack_" in data)
     return owners[0].client.deserialize_executable(data, list(owners), _compile_options(owners, options))
 
 

@@ -85,6 +85,7 @@ class Compiler:
 
     def compile(self, device: Any, text: str, options: Any) -> Any:
         """The compiled program."""
+        runtime.prepare_lapack("@lapack_" in text)
         return self.host.compile_and_load(text, [device], options)
 
     def hlo(self, executable: Any) -> str:
