@@ -9,6 +9,7 @@ import pytest
 from grading.grader import batch
 from grading.grader.grade import Course, Settings
 from jitkit.kata.engine.manifest import all_labs
+from jitkit.kata.engine.running import Outcome
 
 LABS = all_labs()
 
@@ -77,3 +78,26 @@ def test_a_folder_with_a_name_like_a_table_is_a_submission(tmp_path):
     (tmp_path / "ann.csv").mkdir()
     (tmp_path / "roster.csv").write_text("student\n", encoding="utf-8")
     assert [e.student for e in batch.entries(tmp_path)] == ["ann.csv"]
+
+
+@pytest.mark.parametrize(("flags", "runs"), [([], [False, True]), (["uses jax"], [False])])
+def test_an_honest_answer_that_compiles_where_the_reference_does_not_is_run_with_xla(
+    course, monkeypatch, flags, runs
+):
+    exercise = course.labs[0].exercises[0]
+    ran = []
+
+    def outcomes(bench, exercise, item, uses_xla, *rest):
+        ran.append(uses_xla)
+        missing = {"is": "error", "class": "ModuleNotFoundError", "text": "No module named 'jax'"}
+        value = {"is": "None"} if uses_xla else missing
+        return [Outcome(check.name, value) for _, check in course.checks(exercise)]
+
+    monkeypatch.setattr(course, "outcomes", outcomes)
+    monkeypatch.setattr(course, "can_be_patched", lambda *_: True)
+    values = {check.name: {"is": "None"} for _, check in course.checks(exercise)}
+    monkeypatch.setattr(course, "expected", lambda *_: {"xla": False, "patched": True, "values": values})
+    item = {"status": "ready", "flags": flags, "files": [], "modules": "", "patch": "x"}
+    result = course.result(None, exercise, item, None, float("inf"), lambda: False)
+    assert ran == runs
+    assert all((c["status"] == "PASS") == (not flags) for c in result["checks"])

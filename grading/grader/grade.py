@@ -549,9 +549,12 @@ class Course:
                 patched = expected["patched"] and self.can_be_patched(bench, exercise, item)
                 if not patched and not item["modules"] and not isinstance(exercise, rungs.Rung):
                     item = self.whole_item(bench, exercise, item, path)
-                outcomes = self.outcomes(
-                    bench, exercise, item, expected["xla"], patched, False, deadline, alone
-                )
+                run = functools.partial(self.outcomes, bench, exercise, item)
+                outcomes = run(expected["xla"], patched, False, deadline, alone)
+                honest = not any(flag.startswith("uses ") for flag in item["flags"])
+                if not expected["xla"] and honest and any(map(_misses_jax, outcomes)):
+                    # the reference runs nothing, and this answer does: not its fault that there is nothing to run it with
+                    outcomes = run(True, patched, False, deadline, alone)
                 verdicts = self.judge(bench, exercise, outcomes, expected, item["files"], deadline)
                 break
             except JailError:
@@ -592,6 +595,11 @@ class Course:
         """The points of an exercise: each check has its share."""
         each = shares(exercise.points, len(checks))
         return sum(share for share, check in zip(each, checks, strict=True) if check["status"] == PASS)
+
+
+def _misses_jax(outcome: Outcome) -> bool:
+    """Whether a check ended, or met an error, since there is no jax in the jail of exercises that compile nothing."""
+    return outcome.value is not None and "No module named 'jax" in json.dumps(outcome.value)
 
 
 def _is_far_longer(value: Any, right: Any) -> bool:
