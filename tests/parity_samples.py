@@ -353,6 +353,8 @@ PROGRAMS = {
     "special": """
         special.polygamma(i, v)
         special.multigammaln(y, 2)
+        special.gammainc(y, y)
+        special.gammaincc(y, y)
         special.logsumexp(x, axis=1)
         special.softmax(x, axis=1)
         special.log_softmax(x, axis=1)
@@ -418,6 +420,9 @@ PROGRAMS = {
         lax.empty((2,), "float32")
         lax.expand_dims(x, (0,))
         lax.bessel_i0e(x)
+        lax.igamma(x, x)
+        lax.igammac(x, x)
+        lax.igamma_grad_a(x, x)
         lax.fft(x, "FFT", (4,))
         lax.fft(x, lax.FftType.RFFT, (4,))
         lax.fori_loop(0, 3, lambda k, a: a * 2, s)

@@ -215,6 +215,13 @@ from .gathering import gather as gather
 from .gathering import gather_p as gather_p
 from .generic_reduction import reduce as reduce
 from .generic_reduction import reduce_p as reduce_p
+from .incomplete_gamma import igamma as igamma
+from .incomplete_gamma import igamma_grad_a as igamma_grad_a
+from .incomplete_gamma import igamma_grad_a_p as igamma_grad_a_p
+from .incomplete_gamma import igamma_p as igamma_p
+from .incomplete_gamma import igammac as igammac
+from .incomplete_gamma import igammac_p as igammac_p
+from .incomplete_gamma import random_gamma_grad as random_gamma_grad
 from .index_checks import GatherScatterMode as GatherScatterMode
 from .joining import concatenate as concatenate
 from .joining import concatenate_p as concatenate_p

@@ -23,6 +23,7 @@ import numpy as np
 from .. import core, lax
 from .. import numpy as jnp
 from ..core import Primitive, ShapedArray, dtypes
+from ..interpreters.ad_rules import defjvp
 from ..interpreters.batching import AxisData, Dims, Vals, bdim_at_front, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..lax.reducers import inline_function
@@ -66,6 +67,22 @@ def _(ctx: LoweringContext, key: str, a: str, *, log_space: bool) -> str:
 def _(axis: AxisData, vals: Vals, dims: Dims, *, log_space: bool) -> Any:
     key, a = (bdim_at_front(x, dim, axis.size) for x, dim in zip(vals, dims, strict=True))
     return random_gamma_p.bind(key, a, log_space=log_space), 0
+
+
+def _derivative(out: Any, a: Any, log_space: bool) -> Any:
+    """How each sample, or its logarithm, changes with its parameter."""
+    samples, parameters = jnp.reshape(out, -1), jnp.reshape(a, -1)
+    if not log_space:
+        found = lax.map(lambda pair: lax.random_gamma_grad(*pair), (parameters, samples))
+        return found.reshape(np.shape(a))
+    samples = lax.exp(samples)
+    zero, tiny = constant_like(out, 0), lax.full_like(samples, dtypes.finfo(samples.dtype).tiny)
+    samples = lax.select(lax.eq(samples, zero), tiny, samples)
+    found = lax.map(lambda pair: lax.random_gamma_grad(*pair) / pair[1], (parameters, samples))
+    return found.reshape(np.shape(a))
+
+
+defjvp(random_gamma_p, None, lambda g, out, key, a, log_space: g * _derivative(out, a, log_space))
 
 
 def _sample_each(keys: Any, a: Any, log_space: bool) -> Any:

@@ -36,6 +36,19 @@ def refuse_complex(name: str, x: Any) -> None:
         raise ValueError(f"{name} does not support complex-valued inputs.")
 
 
+# --- incomplete gamma functions ----------------------------------------------------------------------------------------------
+
+
+def gammainc(a: Any, x: Any) -> Any:
+    """The part of the integral of t**(a - 1) exp(-t) over positive t that lies below x."""
+    return lax.igamma(*promoted("gammainc", a, x))
+
+
+def gammaincc(a: Any, x: Any) -> Any:
+    """1 - gammainc(a, x), exact where that is small."""
+    return lax.igammac(*promoted("gammaincc", a, x))
+
+
 # --- error functions, and what is like them -----------------------------------------------------------------------------------
 
 

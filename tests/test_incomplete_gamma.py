@@ -1,0 +1,78 @@
+"""The incomplete gamma functions, their derivatives, and those of samples of the gamma distribution, against JAX."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+import pytest
+from twin import same_as_jax
+
+import jitkit
+
+EDGES = np.meshgrid(
+    np.array([0, 0.1, 0.5, 1, 2, 5, 10, 100, -1, np.nan, 1e-3], np.float32),
+    np.array([0, 1e-5, 0.2, 0.5, 1, 3, 7, 49, 120, -1, np.nan, np.inf], np.float32),
+)
+
+
+def special(jax):
+    return importlib.import_module(f"{jax.__name__}.scipy.special")
+
+
+@same_as_jax
+def test_values_at_the_edges(jax, jnp):
+    a, x = EDGES
+    with np.errstate(all="ignore"):
+        return [
+            [f(a.astype(dtype), x.astype(dtype)) for f in (special(jax).gammainc, special(jax).gammaincc)]
+            for dtype in ("float32", "float16")
+        ]
+
+
+@same_as_jax
+def test_derivatives_at_the_edges(jax, jnp):
+    a, x = map(jnp.asarray, EDGES)
+    return jax.lax.igamma_grad_a(a, x), jax.lax.random_gamma_grad(a, x)
+
+
+@same_as_jax
+def test_programs(jax, jnp):
+    a, x = np.float32([0.3, 1.0, 8.0]), np.float32([0.2, 3.0, 7.0])
+    gammainc, gammaincc = special(jax).gammainc, special(jax).gammaincc
+    return [
+        jax.vmap(jax.grad(gammainc, (0, 1)))(a, x),
+        jax.vmap(jax.grad(gammaincc, (0, 1)))(a, x),
+        gammainc(2, x),
+        str(jax.make_jaxpr(gammainc)(2.0, x)),
+        str(jax.make_jaxpr(jax.grad(gammaincc, (0, 1)))(2.0, 1.0)),
+        str(jax.make_jaxpr(jax.vmap(gammainc, (0, None)))(a, 1.0)),
+    ]
+
+
+def test_both_parts_are_all_of_it_and_doubles_agree_with_scipy():
+    scipy = pytest.importorskip("scipy.special")
+    rng = np.random.default_rng(0)
+    with jitkit.enable_x64(True):
+        a, x = rng.gamma(2.0, 3.0, 200), rng.gamma(2.0, 3.0, 200)
+        below, above = special(jitkit).gammainc(a, x), special(jitkit).gammaincc(a, x)
+        np.testing.assert_allclose(below, scipy.gammainc(a, x), rtol=1e-12)
+        np.testing.assert_allclose(above, scipy.gammaincc(a, x), rtol=1e-10)
+        step = 1e-6
+        slope = (scipy.gammainc(a + step, x) - scipy.gammainc(a - step, x)) / (2 * step)
+        np.testing.assert_allclose(jitkit.lax.igamma_grad_a(a, x), slope, rtol=1e-5, atol=1e-9)
+
+
+@same_as_jax
+def test_samples_move_with_their_parameter(jax, jnp):
+    key, random = jax.random.key(3), jax.random
+    return [
+        jax.grad(lambda a: random.gamma(key, a, (4,)).sum())(0.7),
+        jax.jit(jax.grad(lambda a: random.gamma(key, a, (4,)).sum()))(2.7),
+        jax.grad(lambda a: random.loggamma(key, a, (4,)).sum())(0.3),
+        jax.grad(lambda a: random.beta(key, a, 2.0, (4,)).sum())(0.3),
+        jax.jacobian(lambda a: random.dirichlet(key, a))(jnp.array([0.3, 1.0, 2.0])),
+        jax.grad(lambda a: random.t(key, a, (4,)).sum())(3.3),
+        jax.vmap(jax.grad(lambda a: random.gamma(key, a)))(jnp.array([0.3, 1.0, 2.0])),
+        jax.grad(lambda a: random.gamma(key, a * 2).sum())(jnp.ones((2, 2))),
+    ]
