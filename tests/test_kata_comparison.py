@@ -12,6 +12,7 @@ import jitkit.numpy as jnp
 from jitkit import lax
 from jitkit.kata.engine.comparison import first_difference
 from jitkit.kata.engine.plain import Raised, Stablehlo, Unordered, raised, to_plain
+from jitkit.kata.engine.run_stablehlo import run_stablehlo
 
 X = jnp.arange(3.0)
 
@@ -276,3 +277,12 @@ def test_a_value_without_end_is_an_object():
     assert "more parts" in json.dumps(deep["items"][-1])
     with pytest.raises(RecursionError):
         to_plain(endless)
+
+
+def test_what_xla_refuses_is_told_with_the_line_that_it_means():
+    right = "func.func public @main(%a: tensor<f32>) -> tensor<f32> {\n  return %a : tensor<f32>\n}\n"
+    wrong = right.replace("return %a", "return %b")
+    one, other = (to_plain(Stablehlo(text, [np.float32(1)]), run_stablehlo) for text in (right, wrong))
+    found = first_difference(one, other)
+    assert found is not None
+    assert found.sentence.endswith("use of undeclared SSA value name, in line 2: `return %b : tensor<f32>`")

@@ -97,10 +97,14 @@ def test_watch_gives_a_verdict_on_what_was_saved_and_stays_on_it(learner):
         assert "lab 90: 2 of 2  90.1✓ 90.2✓" in shown
         learner.lists.write_text("def broken(:\n", encoding="utf-8")
         assert "✗ BROKEN  90.1" in watching.until("q quit")
+        learner.write_text_of_both()
+        shown = watching.until("q quit")
+        assert "✗ FAIL  90.1" in shown
+        assert "✓ PASS  90.2" in shown
         watching.press("p")
         watching.until("Your guess, a number")
         watching.press("2")
-        assert "You said: in proportion" in watching.until("q quit")
+        assert "You said: in proportion. That is right." in watching.until("q quit")
         watching.press("q")
         assert watching.process.wait(30) == 0
     finally:
@@ -115,7 +119,7 @@ def test_a_save_is_about_the_exercise_that_changed(learner):
 
     def meant(current, look=None):
         now = workspace.look()
-        return watch.exercise_meant(look or before, now, lab, current)[1].id
+        return " ".join(e.id for _, e in watch.exercises_meant(look or before, now, lab, current))
 
     assert meant(first) == "90.1"
     assert meant(workspace.exercise("91.1")[1]) == "90.1"
@@ -123,8 +127,8 @@ def test_a_save_is_about_the_exercise_that_changed(learner):
     assert meant(first) == "90.2"
     between = workspace.look()
     learner.write(**LISTS)
-    assert meant(first, between) == "90.1"
-    assert meant(second, between) == "90.2"
+    assert meant(first, between) == "90.1 90.2"
+    assert meant(second, between) == "90.2 90.1"
     learner.lists.write_text("def (:", encoding="utf-8")
     assert meant(second) == "90.2"
 
@@ -347,7 +351,7 @@ def test_an_experiment_asks_first_and_is_shown_inline(cells):
     assert "in proportion" in question
     assert "each turn" not in question
     plot = notebook.experiment("90", guess=2, quick=True)
-    assert repr(plot).startswith("You said: in proportion. In proportion:")
+    assert repr(plot).startswith("You said: in proportion. That is right. In proportion:")
     assert plot.png.startswith(b"\x89PNG")
     assert "data:image/png;base64," in plot._repr_html_()
 

@@ -321,7 +321,7 @@ def experiment(number: str, guess: int | None = None, quick: bool = False) -> Pl
     data = measure(lab, _passed_functions(lab, source, None), quick)
     stream = io.BytesIO()
     draw(lab, data, stream)
-    said = f"You said: {options[guess - 1]}. " if 1 <= guess <= len(options) else ""
+    said = f"{lab.experiment.verdict_on(options[guess - 1])} " if 1 <= guess <= len(options) else ""
     return Plot(stream.getvalue(), said + lab.experiment.answer)
 
 

@@ -306,7 +306,8 @@ def told(error: BaseException, folder: str) -> dict[str, Any]:
 
 def maker_of(error: BaseException, package: Any) -> list[list[Any]]:
     """The learner's line where an error has none of its own: for what is no program, where `make_jaxpr` is written."""
-    code = getattr(inspect.unwrap(getattr(package, "make_jaxpr", None)), "__code__", None)
+    maker = getattr(package, "make_jaxpr", None)
+    code = getattr(inspect.unwrap(maker), "__code__", None) if callable(maker) else None
     return [[code.co_filename, code.co_firstlineno]] if isinstance(error, NotAProgramError) and code else []
 
 
