@@ -37,6 +37,7 @@ class _Source(SphinxRole):
         if not path.is_file() or (name and line is None):
             _logger.warning("there is no %s in the repository", self.text, location=self.get_location())
             return [nodes.literal(text=label)], []
+        self.env.note_dependency(str(path))  # a line that moves makes the page again
         wanted = vars(self.env).setdefault("source_files", set())
         wanted.add(place)
         address = self.env.app.builder.get_relative_uri(self.env.docname, page_of(place)) + (f"#L-{line}" if line else "")

@@ -15,6 +15,11 @@ SITE = ROOT / "docs" / "_build" / "html"
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
+def pytest_configure(config):
+    """The marker that the project's options name; there is none here."""
+    config.addinivalue_line("markers", "tail: what `make test` leaves out")
+
+
 @pytest.fixture(scope="session")
 def site():
     """The folder of the site; `make docs` writes it."""
