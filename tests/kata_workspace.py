@@ -66,6 +66,11 @@ class Learner:
         text = self.lists.read_text(encoding="utf-8")
         self.lists.write_text(replace_functions(text, functions), encoding="utf-8")
 
+    def write_text_of_both(self):
+        """Both exercises of lab 90 in one save: the first wrong, the second right in another way than before."""
+        again = PARTITION.replace("for m, x in", "for m, x  in").replace("items), f", "items) , f") + "    return None\n"
+        self.lists.write_text(f"{SWAPPED}\n\n{again}\n\n{SPLIT}", encoding="utf-8")
+
     def write_sign(self, function):
         text = self.smooth.read_text(encoding="utf-8")
         self.smooth.write_text(replace_functions(text, {"soft_sign": function}), encoding="utf-8")

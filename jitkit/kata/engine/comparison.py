@@ -7,6 +7,7 @@ what it computes. The first difference is told whole: where it is, what was expe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +15,9 @@ import numpy as np
 
 from .jaxpr_comparison import compare_jaxprs
 from .plain import Plain, array_of
+
+# What XLA's parser adds to every refusal, on versions that have nothing to do with it.
+_OF_THE_PARSER = re.compile(r"<unknown>:0: error: Failed to parse using StableHLO.*\n*")
 
 RunStablehlo = Callable[[str, Sequence[np.ndarray[Any, Any]]], Sequence[np.ndarray[Any, Any]]]
 
@@ -26,6 +30,9 @@ _TOLERANCE = {
     "float64": 1e-11,
     "complex128": 1e-11,
 }
+
+
+_MOST_NUMBERS = 30  # of an array that is shown whole
 
 
 class Difference(NamedTuple):
@@ -150,6 +157,9 @@ class _Comparer:
         sentence = f"{count} of {close.size} numbers differ; the first is {one[index]!s} in the expected array, {other[index]!s} here."
         if not index:
             sentence = "The numbers differ."
+        if close.size > _MOST_NUMBERS:  # a dump of two arrays hides the difference
+            ours, theirs = (f"{_type(x)}, in which {at} is {a[index]!s}" for x, a in ((expected, one), (actual, other)))
+            return Difference(f"{where}{at}", sentence, ours, theirs)
         return Difference(f"{where}{at}", sentence, describe(expected), describe(actual))
 
     def errors(self, expected: Plain, actual: Plain, where: str) -> Difference | None:
@@ -178,7 +188,7 @@ class _Comparer:
         try:
             theirs = self.results_of(actual["text"], actual, expected["arguments"])
         except _Refused as refusal:
-            return Difference(where, f"XLA refuses the program: {refusal}", *texts)
+            return Difference(where, f"XLA refuses the program: {_refusal(str(refusal))}", *texts)
         try:
             ours = self.results_of(expected["text"], expected, expected["arguments"])
         except _Refused as refusal:  # of a wrong answer that another one is compared with
@@ -235,7 +245,7 @@ def describe(data: Plain) -> str:
         return _short(array_of(data), weak=data["weak"])
     if kind == "error":
         parts = f" that names {', '.join(map(repr, data['parts']))}" if data["parts"] else ""
-        return f"{data['class']}{parts}: {data['text']}"
+        return f"{data['class']}{parts}: {_OF_THE_PARSER.sub('', data['text'])}"
     if kind == "tuple":
         return f"({', '.join(map(describe, data['items']))}{',' if len(data['items']) == 1 else ''})"
     if kind in ("list", "unordered"):
@@ -251,6 +261,14 @@ def describe(data: Plain) -> str:
     return str(data.get("value", data.get("text", kind)))
 
 
+def _refusal(text: str) -> str:
+    """What XLA says of a text, with the line that it means."""
+    said = re.search(r"(?:error: )(.*)", text)
+    line = re.search(r"line (\d+) of the StableHLO text:\n *(.*)", text)
+    message = said[1] if said is not None else text
+    return f"{message}, in line {line[1]}: `{line[2].strip()}`" if line is not None else message
+
+
 def _came(error: Plain) -> str:
     """An error as it came: what its message should name is said of the expected one."""
     return describe(error | {"parts": []})
@@ -260,6 +278,10 @@ def _of_recursion(error: Plain) -> str:
     if error["class"] != "RecursionError":
         return ""
     return " While a check runs, the library's function of this name is yours: one that imports and calls it calls itself."
+
+
+def _type(data: Plain) -> str:
+    return f"{data['dtype']}{'*' if data['weak'] else ''}[{','.join(map(str, data['shape']))}]"
 
 
 def _short(array: np.ndarray[Any, Any], weak: bool = False) -> str:

@@ -54,6 +54,12 @@ class Experiment(NamedTuple):
     question: str
     options: tuple[str, ...]
     answer: str  # what to see in the plot, and why
+    right: int  # which option it is, from 1
+
+    def verdict_on(self, guess: str) -> str:
+        """Whether a guess was right, and what is."""
+        right = self.options[self.right - 1]
+        return f"You said: {guess}. {'That is right.' if guess == right else f'It is not so, but: {right}.'}"
 
 
 class Lab(NamedTuple):
@@ -140,7 +146,9 @@ def read_lab(folder: pathlib.Path) -> Lab:
     experiment = None
     if "experiment" in data:
         part = _Reader(f"{file}, [experiment]", data["experiment"])
-        experiment = Experiment(part.text("question"), part.texts("options"), part.text("answer"))
+        experiment = Experiment(part.text("question"), part.texts("options"), part.text("answer"), part.number("right"))
+        if experiment.right > len(experiment.options):
+            raise ManifestError(f"{part.place}: `right` should be the number of an option")
     exercises = tuple(_exercise(file, i, item) for i, item in enumerate(data.get("exercise", ())))
     lab = Lab(
         folder, reader.text("title"), reader.text("stage"), reader.text("summary"), reader.number("minutes"),

@@ -38,7 +38,8 @@ class Screen:
 
     def __init__(self, stream: TextIO, *, width: int, interactive: bool, color: bool, unicode: bool) -> None:
         self.stream = stream
-        self.width = width
+        self._width = width
+        self._follows = False  # the width of its terminal, which may change
         self.interactive = interactive
         self.color = color
         self.unicode = unicode
@@ -51,10 +52,21 @@ class Screen:
         color = bool(env.get("FORCE_COLOR")) or (interactive and not env.get("NO_COLOR"))
         if color and sys.platform == "win32":
             os.system("")  # the documented side effect: the console starts to obey escape sequences
-        width = min(shutil.get_terminal_size().columns, _WIDEST) if stream.isatty() else 80
-        return cls(
-            stream, width=max(width, 40), interactive=interactive, color=color, unicode=_can_encode(stream)
-        )
+        screen = cls(stream, width=80, interactive=interactive, color=color, unicode=_can_encode(stream))
+        screen._follows = stream.isatty()
+        return screen
+
+    @property
+    def width(self) -> int:
+        """In columns, now."""
+        if not self._follows:
+            return self._width
+        return max(min(shutil.get_terminal_size().columns, _WIDEST), 40)
+
+    def echo(self, text: str) -> None:
+        """Write what somebody types, as it is, where a terminal does not."""
+        if self.interactive:
+            self._write(text)
 
     # --- words and lines ------------------------------------------------------------------------------------
 

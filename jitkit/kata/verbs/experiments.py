@@ -46,7 +46,7 @@ def show_experiment(
         raise Problem(f"lab {lab.number} has no experiment.")
     screen.line()
     screen.line(f"{lab.number} {lab.title}: the experiment", "bold")
-    predict(screen, workspace, lab, experiment, guess, ask)
+    said = predict(screen, workspace, lab, experiment, guess, ask)
     with screen.progress("measuring your functions"):
         functions = [(binding.source, binding.target) for binding in bindings(workspace.look())]
         data = measure(lab, functions, quick)
@@ -54,6 +54,8 @@ def show_experiment(
     with screen.progress("drawing"):
         draw(lab, data, target)
     screen.line()
+    if said is not None:
+        screen.text(experiment.verdict_on(said), 2, "cyan")
     screen.text(experiment.answer, 2)
     screen.line()
     screen.line(f"  plot: {workspace.relative(target)}", "bold")
@@ -67,8 +69,8 @@ def predict(
     experiment: Experiment,
     guess: int | None,
     ask: Callable[[], str] | None,
-) -> None:
-    """Put the question, and keep the answer. Problem for a number that no option has."""
+) -> str | None:
+    """Put the question, and keep the answer, which is returned. Problem for a number that no option has."""
     screen.line()
     screen.text(experiment.question, 2)
     for i, option in enumerate(experiment.options, 1):
@@ -86,6 +88,7 @@ def predict(
             state.predictions[lab.number] = known
     if known is not None:
         screen.line(f"  You said: {known}", "cyan")
+    return known
 
 
 def measure(

@@ -62,6 +62,7 @@ This is `jitkit`, a small `jax.jit`: tracing, jaxprs, lowering to StableHLO, com
 {yours}
 
 ```
+python -m pip install -e ".[test]"            what the tests need: pytest and hypothesis
 python -m pytest                              the reference's own tests, on this jitkit
 python -m jitkit.kata tour                    one function through every stage
 python -m jitkit.kata bench peers --quick     beside JAX, measured here
@@ -98,6 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
         "bold",
     )
     screen.text("Its README says which. In there:", 0)
+    screen.line('    python -m pip install -e ".[test]"')
     screen.line("    python -m pytest")
     screen.line("    python -m jitkit.kata bench peers --quick")
     return OK

@@ -35,6 +35,8 @@ _POLL = 0.03  # seconds
 _SETTLE = 0.01  # after the time of a file has changed: an editor may write it in two steps
 _KEYS = "h hint · s show · Enter check again · n next · p plot · q quit"
 
+_ERASE = ("\x7f", "\x08")
+
 Stamp = tuple[int, int]
 
 
@@ -62,6 +64,8 @@ class Watch:
         self.look = workspace.look()
         self.stamps = self.read_stamps()
         self.lab, self.exercise = self.look.current()
+        self.waiting: list[tuple[Lab, Exercise]] = []  # written in the same save, to be checked after this one
+        self.earlier: list[Report] = []  # the verdicts on those of this save that were checked already
         self.next_key: Callable[[], str] = lambda: ENTER
 
     def close(self) -> None:
@@ -109,8 +113,10 @@ class Watch:
     def on_save(self, labs: list[Lab]) -> None:
         """Find the exercise that is meant, and check it."""
         before, self.look = self.look, self.workspace.look()
-        for lab in labs:
-            self.lab, self.exercise = exercise_meant(before, self.look, lab, self.exercise)
+        changed = [lab for lab in labs if any(_written(before, e) != _written(self.look, e) for e in lab.exercises)]
+        at = [lab for lab in labs if self.exercise in lab.exercises] or labs  # where nothing changed: once more
+        meant = [x for lab in changed or at[:1] for x in exercises_meant(before, self.look, lab, self.exercise)]
+        (self.lab, self.exercise), *self.waiting = meant
         self.start_check()
 
     def on_key(self, key: str) -> None:
@@ -150,17 +156,33 @@ class Watch:
     def plot(self) -> None:
         """The lab's experiment; its question is answered with a key."""
         show_experiment(self.screen, self.workspace, self.lab, None, self.ask, False)
+        while self.next_key():  # what was typed meanwhile is for nobody: the result stays on the screen
+            pass
 
     def ask(self) -> str:
-        """The next key."""
-        while not (key := self.next_key()):
-            time.sleep(_POLL)
-        return key
+        """A line, key by key, up to Enter; what is typed is shown."""
+        line, is_typed = "", sys.stdin is not None and sys.stdin.isatty()
+        while True:
+            key = self.next_key()
+            if key and not is_typed:  # of a pipe, the first letter of a line
+                return key
+            if key == ENTER:
+                self.screen.line()
+                return line
+            if key in _ERASE:
+                line = line[:-1]
+                self.screen.echo("\b \b")
+            elif key.isprintable():
+                line += key
+                self.screen.echo(key)
+            if not key:
+                time.sleep(_POLL)
 
     # --- checks -----------------------------------------------------------------------------------------------------
 
     def start_check(self) -> None:
         """Begin a check; one that still runs is of no interest any more."""
+        self.earlier = []
         self.stop.set()
         self.stop = Stop()
         self.running = self.pool.submit(self.course.check, self.lab, self.exercise, self.stop)
@@ -172,9 +194,18 @@ class Watch:
             report = done.result()
         except (Stopped, concurrent.futures.CancelledError):
             return
+        if self.waiting:
+            self.earlier.append(report)
+            (self.lab, self.exercise), *self.waiting = self.waiting
+            self.running = self.pool.submit(self.course.check, self.lab, self.exercise, self.stop)
+            return
+        reports = sorted([*self.earlier, report], key=lambda report: not report.passed)  # what is to be mended comes last
+        self.earlier = []
         if self.screen.interactive:
             self.screen.clear()
-        show_report(self.screen, report, self.workspace)
+        for report in reports:
+            show_report(self.screen, report, self.workspace)
+        self.lab, self.exercise = report.lab, report.exercise
         show_messages(self.screen, self.workspace)
         if report.passed:
             show_passed(self.screen, self.workspace, report)
@@ -239,15 +270,16 @@ class Watch:
         return changed
 
 
-def exercise_meant(before: Look, now: Look, lab: Lab, current: Exercise) -> tuple[Lab, Exercise]:
-    """The exercise that a save of a lab's file is about: the current one if it changed, or the first that did; where none did, and
-    where the file is no Python, the one that the learner is at in this lab."""
+def exercises_meant(before: Look, now: Look, lab: Lab, current: Exercise) -> list[tuple[Lab, Exercise]]:
+    """The exercises that a save of a lab's file is about, the first one first: those that changed, and of them what is still a stub
+    only if nothing else is; where none changed, and where the file is no Python, the one that the learner is at in this lab."""
     changed = [e for e in lab.exercises if _written(before, e) != _written(now, e)]
-    if changed:
-        return lab, current if current in changed else changed[0]
+    written = [e for e in changed if now.fingerprint(e)] or [e for e in changed if e == current] or changed[:1]
+    if written:
+        return [(lab, e) for e in sorted(written, key=lambda e: e != current)]
     if current in lab.exercises:
-        return lab, current
-    return lab, next((e for e in lab.exercises if now.standing(e) != PASS), lab.exercises[0])
+        return [(lab, current)]
+    return [(lab, next((e for e in lab.exercises if now.standing(e) != PASS), lab.exercises[0]))]
 
 
 def _written(look: Look, exercise: Exercise) -> str:

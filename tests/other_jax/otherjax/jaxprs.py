@@ -4,7 +4,6 @@ import string
 
 import numpy as np
 
-from .primitives import Convert
 from .trees import flatten, unflatten
 from .values import Number, Symbol, Type, thing
 
@@ -56,10 +55,10 @@ class Page:
             self.constants[id(x)] = (Symbol(self, x.aval), x)
         return self.constants[id(x)][0]
 
-    def write(self, primitive, xs, aval):
-        out = Symbol(self, aval)
-        self.lines.append(Line(primitive, [self.operand(x) for x in xs], [out]))
-        return out
+    def write(self, primitive, xs, avals):
+        outs = [Symbol(self, aval) for aval in avals]
+        self.lines.append(Line(primitive, [self.operand(x) for x in xs], outs, primitive.params))
+        return outs
 
 
 def trace(f, avals):
@@ -92,6 +91,23 @@ def make_jaxpr(f):
     return make
 
 
+def hoisted(*programs):
+    """Symbols of other pages that programs close over, and the programs with these as their first arguments."""
+    outer = {id(x): x for p in programs for x in p.consts if isinstance(x, Symbol)}
+    found = []
+    for p in programs:
+        own = {id(x): v for v, x in zip(p.jaxpr.constvars, p.consts, strict=True)}
+        first = [own[i] if i in own else Symbol(None, x.aval) for i, x in outer.items()]
+        kept = [(v, x) for v, x in zip(p.jaxpr.constvars, p.consts, strict=True) if id(x) not in outer]
+        body = dataclasses.replace(p.jaxpr, constvars=[v for v, _ in kept], invars=first + p.jaxpr.invars)
+        found.append(Program(body, [x for _, x in kept]))
+    return list(outer.values()), found if outer else programs
+
+
+def call(program, args):
+    return run(program.jaxpr, program.consts, *args)
+
+
 def run(jaxpr, consts, *args):
     env = {
         id(v): x for v, x in zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *map(thing, args)], strict=True)
@@ -101,7 +117,8 @@ def run(jaxpr, consts, *args):
         return Number(v.val, v.aval.weak_type) if isinstance(v, Constant) else env[id(v)]
 
     for line in jaxpr.eqns:
-        env[id(line.outvars[0])] = line.primitive.do(*map(read, line.invars))
+        outs = line.primitive.all(*map(read, line.invars))
+        env.update(zip(map(id, line.outvars), outs, strict=True))
     return [read(v) for v in jaxpr.outvars]
 
 
@@ -121,76 +138,8 @@ def printed(b):
 
     text = f"{{ lambda {binders(b.constvars)}; {binders(b.invars)}. let\n"
     for line in b.eqns:
-        [out] = line.outvars
+        outs = " ".join(binders([v]) if id(v) in used else f"_:{v.aval}" for v in line.outvars)
         operands = " ".join(map(name, line.invars))
-        text += f"    {binders([out]) if id(out) in used else f'_:{out.aval}'} = {line.primitive.name} {operands}\n"
+        text += f"    {outs} = {line.primitive.name} {operands}\n"
     outs = [name(v) for v in b.outvars]
     return text + f"  in ({', '.join(outs)}{',' if len(outs) == 1 else ''}) }}"
-
-
-KINDS = {"float32": "f32", "int32": "i32", "bool": "i1", "float16": "f16"}
-
-
-def tensor(shape, dtype):
-    return f"tensor<{''.join(f'{n}x' for n in shape)}{KINDS[dtype.name]}>"
-
-
-def constant_text(x):
-    if x.dtype == bool:
-        return str(x.tolist()).lower()
-    if x.shape == ():
-        return f"0x{x.tobytes()[::-1].hex()}" if x.dtype.kind == "f" else str(x)
-    return f'"0x{x.tobytes().hex()}"'
-
-
-def text_of(program):
-    """One function, a line at a time."""
-    b, lines, count = program.jaxpr, [], itertools.count()
-    names = {id(v): f"%a{i}" for i, v in enumerate(b.invars)}
-
-    def put(text):
-        lines.append(f"%{(n := next(count))} = {text}")
-        return f"%{n}"
-
-    def const(x):
-        return put(f"stablehlo.constant dense<{constant_text(x)}> : {tensor(x.shape, x.dtype)}")
-
-    def read(v, shape=None):
-        name = const(np.asarray(v.val)) if isinstance(v, Constant) else names[id(v)]
-        own = v.aval.shape
-        if shape is None or shape == own:
-            return name
-        kept = [i for i in range(len(own)) if own[i] != 1 or shape[i + len(shape) - len(own)] == 1]
-        small = tuple(own[i] for i in kept)
-        if small != own:
-            name = put(
-                f"stablehlo.reshape {name} : ({tensor(own, v.aval.dtype)}) -> {tensor(small, v.aval.dtype)}"
-            )
-        dims = [i + len(shape) - len(own) for i in kept]
-        types = f"({tensor(small, v.aval.dtype)}) -> {tensor(shape, v.aval.dtype)}"
-        return put(f"stablehlo.broadcast_in_dim {name}, dims = {dims} : {types}")
-
-    for v, x in zip(b.constvars, program.consts, strict=True):
-        names[id(v)] = const(np.asarray(x))
-    for line in b.eqns:
-        p, out = line.primitive, line.outvars[0].aval
-        given = line.invars[0].aval.dtype
-        xs = [read(v, out.shape) for v in line.invars]
-        to, of = tensor(out.shape, out.dtype), tensor(out.shape, given)
-        if isinstance(p, Convert):
-            name = xs[0] if given == out.dtype else put(f"stablehlo.convert {xs[0]} : ({of}) -> {to}")
-        elif p.word.startswith("compare"):
-            name = put(f"stablehlo.{p.word} {', '.join(xs)} : ({of}, {of}) -> {to}")
-        else:
-            name = put(f"stablehlo.{p.word} {', '.join(xs)} : {to}")
-        names[id(line.outvars[0])] = name
-    results = [read(v) for v in b.outvars]
-    types = ", ".join(tensor(v.aval.shape, v.aval.dtype) for v in b.outvars)
-    arguments = ", ".join(f"{names[id(v)]}: {tensor(v.aval.shape, v.aval.dtype)}" for v in b.invars)
-    last = f"return {', '.join(results)} : {types}" if results else "return"
-    inside = "\n".join([*lines, last])
-    return f"module @m {{\nfunc.func public @main({arguments}) -> ({types}) {{\n{inside}\n}}\n}}"
-
-
-def lower(f, *args):
-    return text_of(make_jaxpr(f)(*args))

@@ -5,9 +5,11 @@ import weakref
 import numpy as np
 import xla
 
-from .jaxprs import text_of, trace_tree
+from .control import JitCall, is_traced
+from .jaxprs import hoisted, trace_tree
 from .trees import flatten, unflatten
-from .values import Number, Symbol, thing
+from .values import Number, thing
+from .writing import text_of
 
 KEPT = weakref.WeakKeyDictionary()
 
@@ -33,14 +35,19 @@ def jit(f, static_argnums=(), static_argnames=()):
         )
         leaves, structure = flatten(rest)
         leaves = [thing(x) for x in leaves]
-        if any(isinstance(x, Symbol) for x in leaves):
-            return f(*args, **kwargs)
         known = KEPT.setdefault(f, {})
         signature = (key, structure, tuple(x.aval for x in leaves))
-        if signature not in known:
-            known[signature] = build(f, fixed, structure, signature[2])
-        program, avals, out = known[signature]
-        buffers = program([xla.put(x.numbers) for x in leaves])
+        program, out = known.get(signature) or build(f, fixed, structure, signature[2])
+        if is_traced(program, ()):  # it closes over a trace that ends
+            outer, [program] = hoisted(program)
+            return unflatten(out, JitCall(program, f.__name__).all(*outer, *leaves))
+        known[signature] = program, out
+        if is_traced(program, leaves):
+            return unflatten(out, JitCall(program, f.__name__).all(*leaves))
+        if not hasattr(program, "compiled"):
+            program.compiled = xla.compile(text_of(program))
+        buffers = program.compiled([xla.put(x.numbers) for x in leaves])
+        avals = [v.aval for v in program.jaxpr.outvars]
         return unflatten(out, [Number(np.array(b), a.weak_type) for b, a in zip(buffers, avals, strict=True)])
 
     return call
@@ -53,5 +60,4 @@ def build(f, fixed, structure, avals):
             args.insert(where, fixed[where])
         return f(*args, **kwargs, **{w: x for w, x in fixed.items() if isinstance(w, str)})
 
-    program, out = trace_tree(whole, (tuple, None, structure[2]), avals)
-    return xla.compile(text_of(program)), [v.aval for v in program.jaxpr.outvars], out
+    return trace_tree(whole, (tuple, None, structure[2]), avals)

@@ -1,5 +1,6 @@
 import numpy as np
 
+from . import movers
 from .primitives import user
 from .values import thing
 
@@ -19,3 +20,6 @@ def asarray(x):
 
 
 array = asarray
+
+
+globals().update({_name: getattr(movers, _name) for _name in movers.__all__})

@@ -1,3 +1,5 @@
+import types
+
 import numpy as np
 
 from . import faults
@@ -8,6 +10,7 @@ class Primitive:
     """One operation: what it computes, its type, its word in StableHLO. `do` asks the operands who is tracing."""
 
     name = word = ""
+    params = types.MappingProxyType({})
 
     def compute(self, *xs):
         raise NotImplementedError
@@ -22,21 +25,33 @@ class Primitive:
             raise TypeError(f"{self.name} got incompatible shapes for broadcasting: {shapes}.") from None
         return Type(shape, avals[0].dtype, all(a.weak_type for a in avals))
 
+    def types(self, *avals):
+        return [self.type(*avals)]
+
+    def now(self, *xs):
+        [aval] = self.types(*[x.aval for x in xs])
+        with np.errstate(all="ignore"):
+            numbers = np.asarray(self.compute(*[np.asarray(x.numbers) for x in xs]))
+        return [Number(numbers.astype(aval.dtype), aval.weak_type)]
+
+    def text(self, w, names, ins, out):
+        xs = [w.spread(name, a, out.shape) for name, a in zip(names, ins, strict=True)]
+        return w.put(f"stablehlo.{self.word} {', '.join(xs)}", [Type(out.shape, a.dtype) for a in ins], [out])
+
     def do(self, *xs):
+        return self.all(*xs)[0]
+
+    def all(self, *xs):
         pages = [x.page for x in xs if isinstance(x, Symbol)]
-        aval = self.type(*[x.aval for x in xs])
         if not pages:
-            with np.errstate(all="ignore"):
-                return Number(
-                    np.asarray(self.compute(*[np.asarray(x.numbers) for x in xs])).astype(aval.dtype),
-                    aval.weak_type,
-                )
+            return self.now(*xs)
+        avals = self.types(*[x.aval for x in xs])
         page = max(pages, key=lambda page: page.depth)
         if any(page.closed for page in pages):
             raise faults.UnexpectedTracerError(
                 f"an operand of {self.name} was left behind by a trace that is over"
             )
-        return page.write(self, xs, aval)
+        return page.write(self, xs, avals)
 
 
 class Comparison(Primitive):
@@ -45,7 +60,7 @@ class Comparison(Primitive):
 
 
 class Convert(Primitive):
-    name = "convert_element_type"
+    name, word = "convert_element_type", "convert"
 
     def __init__(self, dtype, weak):
         self.to, self.weak = np.dtype(dtype), weak

@@ -39,6 +39,9 @@ class Number(Thing):
     def __float__(self):
         return float(np.asarray(self.numbers))
 
+    def __index__(self):
+        return np.asarray(self.numbers)[()].__index__()
+
 
 def no(error):
     def method(self, *args, **kwargs):
