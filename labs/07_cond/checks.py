@@ -585,3 +585,12 @@ def scopes(jk, rng):
 
     text = jk.jit(f).lower(0, 1.0).as_text(debug_info=True)
     return [f"cond/branch_{i}_fun" in text for i in range(4)]
+
+
+@check("07.2", "Where jit is disabled, the chosen function gets the operands; and all branches must be callable even so.")
+def chosen_by_python(jk, rng):
+    switch, x, y = jk.lax.switch, *rng.normal(size=2).tolist()
+    with jk.disable_jit():
+        chosen = [switch(i, [lambda a, b: a - b, lambda a, b: a * b], x, y) for i in (-1, 0, 1, 7)]
+        found = [raised(switch, i, branches, x) for i in (0, 1) for branches in ([abs, 3], [3, abs], [abs, 3, abs])]
+    return chosen, [(type(e.error).__name__ if hasattr(e, "error") else "no error") for e in found]
