@@ -146,6 +146,8 @@ def _serve(channel: socket.socket, base: dict[str, Any], jailed: bool, limits: d
     try:
         gc.disable()
         jitkit = importlib.import_module("jitkit")
+        for room in ("pjit.api", "pjit.dispatch", "runtime.foreign_nodes"):  # once, and not in the fork of each check
+            importlib.import_module(f"jitkit.{room}")
         plain = importlib.import_module("jitkit.kata.engine.plain")
         for path in image["own"]:
             sys.modules["jitkit.base.source_info"]._own_file[path] = True

@@ -73,4 +73,4 @@ def _ask_jax(cls: type) -> NodeType | None:
     return JaxNode(cls, trees)
 
 
-registry.elsewhere.append(_ask_jax)
+registry.foreign.node_type = _ask_jax
