@@ -391,7 +391,7 @@ class custom_vjp:
                 "e.g. function-valued arguments. In particular, array-valued arguments should typically not be indicated as "
                 "nondiff_argnums."
             )
-        leaves, in_tree = tree_flatten(tuple(x for i, x in enumerate(args) if i not in statics))
+        leaves, in_tree = tree_flatten(partial_eval.with_stand_ins_in(tuple(x for i, x in enumerate(args) if i not in statics)))
         avals = tuple(core.typeof(x) for x in leaves)
         rule = VjpRule(name, self.fwd, self.bwd, statics, in_tree, avals, self.symbolic_zeros)
         return self._call(rule, args, leaves)
