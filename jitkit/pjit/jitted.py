@@ -37,7 +37,7 @@ from ..compiler.placement import Placement
 from ..compiler.program import Program, compile_program
 from ..core import Tracer
 from ..interpreters import partial_eval
-from ..runtime import array
+from ..runtime import argument_keys
 from ..runtime.array import Array
 from ..signature import api_util, argument_errors
 from ..signature.api_util import Arguments, CallForm
@@ -55,7 +55,7 @@ _DE_OPTIMIZED = (
     "Invalid nan value encountered in the output of a jax.jit function. Calling the de-optimized version."
 )
 _MOST_FORMS = 256  # of calls of one function
-_local, _key_functions, _new, _ndarray = config.local, array.key_functions, Array.__new__, np.ndarray
+_local, _key_functions, _new, _ndarray = config.local, argument_keys.key_functions, Array.__new__, np.ndarray
 _flat_trees: list[PyTreeDef] = []  # the trees of `((*, *, ...), {})`: calls whose arguments are all arrays
 
 
@@ -268,7 +268,7 @@ class Jitted(Traceable):
         keys = []
         for i, x in enumerate(leaves):
             try:
-                keys.append(x._key if type(x) is Array else array.key_of(x))
+                keys.append(x._key if type(x) is Array else argument_keys.key_of(x))
             except (TypeError, OverflowError) as error:
                 raise self.refusal(arguments, i, x, error) from None
         return keys

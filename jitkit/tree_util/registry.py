@@ -18,14 +18,13 @@ from typing import Any, TypeVar
 
 from ..base.late_rooms import Slots
 from ..base.util import safe_zip
+from .key_entries import DictKey, KeyEntry
 from .nodes import (
     CustomNode,
     DataclassNode,
-    DictKey,
     DictNode,
     Flatten,
     FlattenWithKeys,
-    KeyEntry,
     NamedTupleNode,
     NodeType,
     NoneNode,
