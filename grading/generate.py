@@ -1,4 +1,4 @@
-"""labs/*/lab.toml + the reference -> exercises.py, lab.ipynb, solutions/*.py
+"""labs/*/lab.toml + the reference -> exercises.py, lab.ipynb, solutions/*.py, and what may be used in README.md
 
 Nothing that a learner sees of an exercise is written by hand twice: signature and docstring are the reference's, the words
 are the manifest's. The files are committed, and `python -m grading generate --check` says whether they are fresh.
@@ -6,20 +6,25 @@ are the manifest's. The files are committed, and `python -m grading generate --c
 
 from __future__ import annotations
 
-import ast
 import pathlib
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from jitkit.kata.engine.manifest import Exercise, Lab
+from jitkit.kata.engine.parts import imports_of, parts_of, table_of
 from jitkit.kata.engine.reference import ReferenceFunction, reference_function
-from jitkit.kata.engine.submission import Function, tree_of
 from jitkit.kata.mutants import in_its_class
 
-from .notebooks import lab_notebook
+from .notebooks import BUILD, USE, lab_notebook, sections_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 _WIDTH = 110
+
+_USE = """\
+What the stubs import from jitkit, each with its first sentence. `jitkit show {first}` shows all that one has to say, and
+`jitkit show {lab}.1` the parts that go with one exercise. A program of yours runs with the functions that you finished in place by
+`jitkit run FILE`, and `jitkit python` is a prompt with them.
+"""
 
 
 class GenerateError(Exception):
@@ -28,9 +33,12 @@ class GenerateError(Exception):
 
 def generated_files(lab: Lab, root: pathlib.Path = ROOT) -> dict[pathlib.Path, str]:
     """The path and the text of each file that is made from a lab of a clone."""
+    path = lab.folder / "README.md"
+    readme = {path: readme_text(lab)} if path.is_file() else {}
     return {
         lab.folder / "exercises.py": exercises_text(lab),
-        lab.folder / "lab.ipynb": lab_notebook(lab, imports_of_lab(lab), stubs_by_exercise(lab)),
+        **readme,
+        lab.folder / "lab.ipynb": lab_notebook(lab, imports_of_lab(lab), stubs_by_exercise(lab), *readme.values()),
         root / "solutions" / f"{lab.name}.py": solutions_text(lab),
     }
 
@@ -117,13 +125,25 @@ def _stub(function: ReferenceFunction, exercise: Exercise) -> str:
     return in_its_class(function.target, f'{text}\n    raise NotImplementedError("{exercise.id}")')
 
 
+def readme_text(lab: Lab) -> str:
+    """`README.md`, with what may be used as it is now; the rest is written by hand."""
+    text = (lab.folder / "README.md").read_text(encoding="utf-8")
+    parts = parts_of([target for exercise in lab.exercises for target in exercise.targets], lab.names)
+    sections = [part for part in sections_of(text) if not part.startswith(f"## {USE}\n")]
+    place = 1 + max((i for i, part in enumerate(sections) if part.startswith(f"## {BUILD}\n")), default=len(sections) - 1)
+    use = f"## {USE}\n\n{_USE.format(lab=lab.number, first=parts[0].name)}\n{table_of(parts)}\n\n" if parts else ""
+    return "".join([*sections[:place], use, *sections[place:]])
+
+
 def imports_of_lab(lab: Lab) -> str:
-    """The imports that the functions of a lab need, as a file outside of jitkit writes them."""
+    """The imports that the functions of a lab need, as a file outside of jitkit writes them. Names of exercises are not imported:
+    they are defined in that file."""
+    defined = {name.partition(".")[0] for name in lab.names}
     source: dict[str, str] = {}
     for exercise in lab.exercises:
         for target in exercise.targets:
             function = reference_function(target)
-            for name, line in _imports_of(function):
+            for name, line in ((item.name, item.line) for item in imports_of(function) if item.name not in defined):
                 if source.setdefault(name, line) != line:
                     raise GenerateError(f"{lab.name}: `{name}` is {source[name]!r} and {line!r}")
     plain = sorted(line for line in set(source.values()) if line.startswith("import "))
@@ -143,73 +163,6 @@ def imports_of_lab(lab: Lab) -> str:
         if not m.startswith("jitkit")
     ]
     return "\n\n".join("\n".join(block) for block in ([*plain, *other], own) if block)
-
-
-def _imports_of(function: ReferenceFunction) -> Iterator[tuple[str, str]]:
-    """Each name that a function uses of its module, and the import that gives it outside."""
-    module = function.target.module
-    tree = tree_of(function.module_source)
-    used = _names_used(function.node) - {function.target.path[0], "_"}
-    for node in tree.body:
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                name = alias.asname or alias.name.partition(".")[0]
-                if name in used:
-                    yield name, f"import {alias.name}{f' as {alias.asname}' if alias.asname else ''}"
-        elif isinstance(node, ast.ImportFrom):
-            for alias in node.names:
-                name = alias.asname or alias.name
-                if name in used:
-                    origin = _by_the_door(_absolute(module, node), alias.name)
-                    yield (
-                        name,
-                        f"from {origin} import {alias.name}{f' as {alias.asname}' if alias.asname else ''}",
-                    )
-        else:
-            for name in used.intersection(_defined(node)):
-                yield name, f"from {_by_the_door(module, name)} import {name}"
-
-
-def _by_the_door(module: str, name: str) -> str:
-    """`jitkit.core` for `jitkit.core.tracer` and `Tracer`: the room, where it hands the name on."""
-    room, _, inside = module.rpartition(".")
-    if room.count(".") != 1:
-        return module
-    doors = [ROOT.joinpath(*room.split("."), f"__init__.{kind}") for kind in ("pyi", "py")]  # the stub, where there is one
-    text = next(door for door in doors if door.exists()).read_text(encoding="utf-8")
-    if f"from .{inside} import {name} as {name}\n" in text:
-        return room
-    return module
-
-
-def _absolute(module: str, node: ast.ImportFrom) -> str:
-    """`jitkit.core` for `from .core import ...` in `jitkit.jaxpr`."""
-    if node.level == 0:
-        return node.module or ""
-    path = ROOT.joinpath(*module.split("."))
-    package = module.split(".") if path.is_dir() else module.split(".")[:-1]
-    base = package[: len(package) - node.level + 1]
-    return ".".join([*base, node.module] if node.module else base)
-
-
-def _names_used(function: Function) -> set[str]:
-    """The names that the text of a function has in it, but for its parameters and its decorators, which it comes without."""
-    parts = [function.args, *([function.returns] if function.returns else []), *function.body]
-    nodes = [node for part in parts for node in ast.walk(part)]
-    parameters = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
-    return {node.id for node in nodes if isinstance(node, ast.Name)} - parameters
-
-
-def _defined(node: ast.AST) -> Iterator[str]:
-    """The names that a statement of a module gives values to; those in comprehensions and lambdas are their own."""
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        yield node.name
-    elif isinstance(node, ast.Name):
-        if isinstance(node.ctx, ast.Store):
-            yield node.id
-    elif not isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp | ast.Lambda):
-        for child in ast.iter_child_nodes(node):
-            yield from _defined(child)
 
 
 # --- text -----------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from jitkit.kata.engine.manifest import Exercise, Lab
 
 from .cells import Cell, code, markdown, notebook_text
 
-_BUILD, _PREDICT = "What to build", "Predict"
+BUILD, USE, PREDICT = "What to build", "What you may use", "Predict"
 
 _HOW = """\
 This is lab {number} as a notebook. Write each function in the cell that has its stub, run the cell, and then the one below it:
@@ -29,33 +29,33 @@ class Text(NamedTuple):
     after: tuple[str, ...]
 
     @classmethod
-    def of(cls, lab: Lab) -> Text:
-        """Cut at the headings of the second level."""
+    def of(cls, lab: Lab, readme: str = "") -> Text:
+        """Cut at the headings of the second level. `readme` is the text where it is to be another than that of the file."""
         path = lab.folder / "README.md"
-        readme = (
-            path.read_text(encoding="utf-8")
-            if path.is_file()
-            else f"# {lab.number} {lab.title}\n\n{lab.summary}\n"
-        )
-        sections = re.split(r"^(?=## )", readme, flags=re.MULTILINE)
-        build = next(
-            (i for i, text in enumerate(sections) if text.startswith(f"## {_BUILD}")), len(sections) - 1
-        )
-        rest = sections[build + 1 :]
-        question = tuple(text for text in rest if text.startswith(f"## {_PREDICT}"))
-        return cls(
-            tuple(sections[: build + 1]), question, tuple(text for text in rest if text not in question)
-        )
+        if not readme:
+            readme = path.read_text(encoding="utf-8") if path.is_file() else f"# {lab.number} {lab.title}\n\n{lab.summary}\n"
+        sections = sections_of(readme)
+        begun = [i for i, text in enumerate(sections) if text.startswith((f"## {BUILD}", f"## {USE}"))]
+        place = max(begun, default=len(sections) - 1) + 1
+        rest = sections[place:]
+        question = tuple(text for text in rest if text.startswith(f"## {PREDICT}"))
+        return cls(tuple(sections[:place]), question, tuple(text for text in rest if text not in question))
 
 
-def lab_notebook(lab: Lab, imports: str, stubs: dict[str, str]) -> str:
+def sections_of(text: str) -> list[str]:
+    """A text, cut before each heading of the second level."""
+    return re.split(r"^(?=## )", text, flags=re.MULTILINE)
+
+
+def lab_notebook(lab: Lab, imports: str, stubs: dict[str, str], readme: str = "") -> str:
     """The file `lab.ipynb`.
 
     Args:
       imports: what the stubs need.
       stubs: the stubs of each exercise, by id.
+      readme: the lab's text, where it is to be another than that of the file.
     """
-    text = Text.of(lab)
+    text = Text.of(lab, readme)
     setup = "\n\n".join(
         part for part in (imports, "from jitkit.kata.notebook import check, experiment") if part
     )

@@ -1,3 +1,4 @@
+from . import ad_checkpoint as ad_checkpoint
 from . import core as core
 from . import custom_derivatives as custom_derivatives
 from . import debug as debug
@@ -26,7 +27,6 @@ from .custom_derivatives import custom_gradient as custom_gradient
 from .custom_derivatives import custom_jvp as custom_jvp
 from .custom_derivatives import custom_vjp as custom_vjp
 from .derivatives.checkpoint import checkpoint as checkpoint
-from .derivatives.checkpoint import checkpoint_policies as checkpoint_policies
 from .derivatives.checkpoint import remat as remat
 from .derivatives.gradients import grad as grad
 from .derivatives.gradients import jvp as jvp
@@ -38,6 +38,9 @@ from .derivatives.jacobians import hessian as hessian
 from .derivatives.jacobians import jacfwd as jacfwd
 from .derivatives.jacobians import jacobian as jacobian
 from .derivatives.jacobians import jacrev as jacrev
+from .derivatives.policies import checkpoint_policies as checkpoint_policies
+from .dtypes import float0 as float0
+from .explorer import explore as explore
 from .lax.callback import pure_callback as pure_callback
 from .misses.sentences import explain as explain
 from .misses.sentences import explain_cache_misses as explain_cache_misses

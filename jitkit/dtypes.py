@@ -10,6 +10,7 @@ from .core.dtypes import canonicalize_dtype as canonicalize_dtype
 from .core.dtypes import promote_types as promote_types
 from .core.dtypes import result_type as result_type
 from .core.dtypes import scalar_type_of as scalar_type_of
+from .core.element_types import bfloat16 as bfloat16
 from .core.element_types import extended as extended
 from .core.element_types import finfo as finfo
 from .core.element_types import float0 as float0

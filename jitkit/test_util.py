@@ -2,7 +2,8 @@
 
 A direction is drawn for the arguments, and one for the results. Forward, the tangent must be what two calls of the
 function a small step apart differ by. In reverse, what the cotangents of the arguments count of their direction must be
-what the direction of the results counts of that difference.
+what the direction of the results counts of that difference. The numbers that are drawn, the step and the tolerances are
+JAX's: what passes there passes here.
 
 JAX: jax/_src/public_test_util.py:check_grads
 """
@@ -10,19 +11,25 @@ JAX: jax/_src/public_test_util.py:check_grads
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from . import core
 from .base import traceback_util
+from .core import dtypes
 from .derivatives.gradients import jvp, linearize, vjp
-from .interpreters.ad_rules import tangent_aval
 from .tree_util import tree_leaves, tree_map
 
 EPS = 1e-4
-_TOLERANCES = {"float64": 1e-5, "complex128": 1e-5, "float32": 2e-3, "complex64": 1e-3, "float16": 1e-2}
+_TOLERANCES = {
+    **dict.fromkeys(("float64", "complex128"), 1e-5),
+    "float32": 2e-3,
+    "complex64": 1e-3,
+    "float16": 1e-2,
+    "bfloat16": 1e-1,
+}
+Tolerance = float | Mapping[Any, float] | None  # for all dtypes, or for some; None: the usual ones
 
 
 @traceback_util.api_boundary
@@ -31,8 +38,8 @@ def check_grads(
     args: Sequence[Any],
     order: int,
     modes: Sequence[str] = ("fwd", "rev"),
-    atol: float | None = None,
-    rtol: float | None = None,
+    atol: Tolerance = None,
+    rtol: Tolerance = None,
     eps: float | None = None,
 ) -> None:
     """Compare the derivatives of `f(*args)` with finite differences, along one direction.
@@ -40,26 +47,76 @@ def check_grads(
     Args:
       order: 1 for first derivatives, 2 for those of the first derivatives besides, and so on.
       modes: "fwd" and "rev", and "lin" for `linearize`.
-      atol, rtol: how far numbers may be apart; by dtype, if not given.
+      atol, rtol: how far numbers may be apart, for each element that there is: a number, or a dict of them by dtype.
       eps: the step.
 
     Raises:
       AssertionError: where they differ.
     """
-    check = functools.partial(_check, atol=atol, rtol=rtol, eps=eps or EPS)
-    args = tuple(args)
-    if "fwd" in modes:
-        check(f, args, lambda tangents: jvp(f, args, tangents)[1], None)
-    if "lin" in modes:
-        check(f, args, lambda tangents: linearize(f, *args)[1](*tangents), None)
-    if "rev" in modes:
-        check(f, args, None, vjp(f, *args)[1])
-    if order < 2:
-        return
-    if "fwd" in modes:
-        check_grads(lambda *both: jvp(f, *both), (args, args), order - 1, modes, atol, rtol, eps)
-    if "rev" in modes:
-        check_grads(functools.partial(_pull_result, f), args, order - 1, modes, atol, rtol, eps)
+    numbers = {"atol": atol, "rtol": rtol, "eps": eps or EPS}
+
+    def check(f: Callable[..., Any], args: tuple[Any, ...], order: int, of: str) -> None:
+        for mode, (name, compare, derivative, again) in _MODES.items():
+            if mode not in modes:
+                continue
+            what = f"{name} of {of}" if of else name
+            compare(f, functools.partial(derivative, f), args, err_msg=what, **numbers)
+            if order > 1:
+                of_f, of_args = again(f, args)
+                check(of_f, of_args, order - 1, what)
+
+    check(f, tuple(args), order, "")
+
+
+def check_jvp(
+    f: Callable[..., Any],
+    f_jvp: Callable[..., Any],
+    args: Sequence[Any],
+    atol: Tolerance = None,
+    rtol: Tolerance = None,
+    eps: float = EPS,
+    err_msg: str = "",
+) -> None:
+    """Compare what `f_jvp(args, tangents)` returns, a result and its tangent, with what `f` does.
+
+    Raises:
+      AssertionError: where they differ.
+    """
+    tangents = tree_map(functools.partial(_random_like, np.random.RandomState(0)), args)
+    out, tangent = f_jvp(args, tangents)
+    close = functools.partial(_assert_close, atol=atol, rtol=rtol, what=err_msg)
+    close(out, f(*args), part="primal")
+    close(tangent, _difference(f, args, tangents, eps), part="tangent")
+
+
+def check_vjp(
+    f: Callable[..., Any],
+    f_vjp: Callable[..., Any],
+    args: Sequence[Any],
+    atol: Tolerance = None,
+    rtol: Tolerance = None,
+    eps: float = EPS,
+    err_msg: str = "",
+) -> None:
+    """Compare what `f_vjp(*args)` returns, a result and a function of cotangents, with what `f` does.
+
+    Raises:
+      AssertionError: where they differ.
+    """
+    draw = functools.partial(_random_like, np.random.RandomState(0))
+    out, pull = f_vjp(*args)
+    close = functools.partial(_assert_close, atol=atol, rtol=rtol, what=err_msg)
+    close(out, f(*args), part="primal")
+    tangents = tree_map(draw, args)
+    change = _difference(f, args, tangents, eps)
+    weights = tree_map(draw, out)
+    found = tree_map(np.conj, pull(tree_map(_conj_like, weights)))
+    close(_inner(tangents, found), _inner(change, weights), part="cotangent projection")
+
+
+def _by_linearize(f: Callable[..., Any], args: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
+    out, push = linearize(f, *args)
+    return out, push(*tangents)
 
 
 def _pull_result(f: Callable[..., Any], *args: Any) -> Any:
@@ -67,75 +124,96 @@ def _pull_result(f: Callable[..., Any], *args: Any) -> Any:
     return pull(out)
 
 
-def _check(
-    f: Callable[..., Any],
-    args: tuple[Any, ...],
-    push: Callable[..., Any] | None,
-    pull: Callable[..., Any] | None,
-    *,
-    atol: float | None,
-    rtol: float | None,
-    eps: float,
-) -> None:
-    rng = np.random.default_rng(0)
-    direction = tree_map(functools.partial(_random_like, rng), args)
-    change = _difference(f, args, direction, eps)
-    if push is not None:
-        for t, wanted in zip(tree_leaves(push(direction)), tree_leaves(change), strict=True):
-            _assert_close(np.asarray(t), wanted, atol, rtol, "tangents")
-    if pull is not None:
-        weights = tree_map(functools.partial(_random_like, rng), f(*args))
-        found = pull(tree_map(np.conj, weights))
-        ours, wanted = _inner(direction, tree_map(np.conj, found)), _inner(change, weights)
-        _assert_close(ours, wanted, atol, rtol, "cotangents")
+def _twice(derivative: Callable[..., Any], f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    return functools.partial(derivative, f), (args, args)
 
 
-def _random_like(rng: np.random.Generator, x: Any) -> Any:
-    aval = tangent_aval(core.typeof(x))
-    if aval.dtype == core.dtypes.float0:
-        return np.zeros(aval.shape, aval.dtype)
-    drawn = rng.standard_normal(aval.shape)
-    if np.issubdtype(aval.dtype, np.complexfloating):
-        return (drawn + 1j * rng.standard_normal(aval.shape)).astype(aval.dtype)
-    return np.asarray(drawn).astype(aval.dtype)
+# For each mode: its name, how it is compared, what takes the derivative, and the function and arguments of the next order.
+_MODES: dict[str, tuple[str, Callable[..., None], Callable[..., Any], Callable[..., Any]]] = {
+    "fwd": ("JVP", check_jvp, jvp, functools.partial(_twice, jvp)),
+    "rev": ("VJP", check_vjp, vjp, lambda f, args: (functools.partial(_pull_result, f), args)),
+    "lin": ("LIN", check_jvp, _by_linearize, functools.partial(_twice, _by_linearize)),
+}
+
+# --- numbers ----------------------------------------------------------------------------------------------------------
 
 
-def _difference(f: Callable[..., Any], args: Any, direction: Any, eps: float) -> Any:
-    """How the result changes when the arguments change along the direction, by two calls."""
-
-    def moved(step: float) -> Any:
-        return f(
-            *tree_map(
-                lambda x, t: x if _is_fixed(t) else np.asarray(x) + t.dtype.type(step) * t, args, direction
-            )
-        )
-
-    return tree_map(
-        lambda a, b: (np.asarray(a, _wide(a)) - np.asarray(b, _wide(b))) / (2 * eps), moved(eps), moved(-eps)
-    )
+def _dtype(x: Any) -> Any:
+    """Of an array; Python's numbers are as wide as they are."""
+    return getattr(x, "dtype", None) or np.asarray(x).dtype
 
 
-def _is_fixed(tangent: Any) -> bool:
-    return bool(tangent.dtype == core.dtypes.float0)
+def _like(x: Any, number: Any) -> Any:
+    """A number or a numpy array, as one of Python's where x is one."""
+    return number if hasattr(x, "dtype") or isinstance(x, np.ndarray) else np.asarray(number).item()
 
 
-def _wide(x: Any) -> Any:
-    return np.complex128 if np.issubdtype(x.dtype, np.complexfloating) else np.float64
+def _random_like(rng: np.random.RandomState, x: Any) -> Any:
+    dtype, shape = _dtype(x), np.shape(x)
+    if not dtypes.issubdtype(dtype, np.inexact):
+        return np.zeros(shape, dtypes.float0)
+    drawn = np.asarray(rng.randn(*shape), dtype)
+    if dtypes.issubdtype(dtype, np.complexfloating):
+        drawn = drawn + dtype.type(1j) * np.asarray(rng.randn(*shape), dtype)
+    return _like(x, drawn)
+
+
+def _conj_like(x: Any) -> Any:
+    return x if _dtype(x) == dtypes.float0 else _like(x, np.asarray(np.conj(x), _dtype(x)))
+
+
+def _difference(f: Callable[..., Any], args: Any, tangents: Any, eps: float) -> Any:
+    """How the result changes when the arguments change along the direction, by two calls. Where it is the same infinity
+    twice it does not change.
+    """
+
+    def moved(sign: int) -> Any:
+        def move(x: Any, t: Any) -> Any:
+            if _dtype(t) == dtypes.float0:
+                return x
+            step = np.multiply(t, np.array(eps, _dtype(t)), dtype=_dtype(t))
+            return _like(x, np.array(np.asarray(x) + sign * step, _dtype(x)))
+
+        return f(*tree_map(move, tuple(args), tuple(tangents)))
+
+    def change(above: Any, below: Any) -> Any:
+        dtype = _dtype(above)
+        if not dtypes.issubdtype(dtype, np.inexact):
+            return np.zeros(np.shape(above), dtypes.float0)
+        above, below = np.asarray(above), np.asarray(below)
+        with np.errstate(invalid="ignore"):
+            apart = np.where(above == below, np.array(0, dtype), np.subtract(above, below, dtype=dtype))
+        return np.multiply(apart, np.array(0.5 / eps, dtype), dtype=dtype)
+
+    return tree_map(change, moved(1), moved(-1))
 
 
 def _inner(xs: Any, ys: Any) -> Any:
     pairs = zip(tree_leaves(xs), tree_leaves(ys), strict=True)
-    return np.asarray(
-        sum(np.sum(np.asarray(x) * np.asarray(y)) for x, y in pairs if not _is_fixed(np.asarray(y)))
-    ).real
+    products = [
+        np.real(np.dot(np.conj(x).reshape(-1), np.asarray(y).reshape(-1)))
+        for x, y in pairs
+        if _dtype(x) != dtypes.float0
+    ]
+    return functools.reduce(np.add, products) if products else np.float32(0)
 
 
-def _assert_close(found: Any, wanted: Any, atol: float | None, rtol: float | None, what: str) -> None:
-    if _is_fixed(found):
-        return
-    usual = _TOLERANCES.get(found.dtype.name, 1e-1)
-    absolute = (usual if atol is None else atol) * max(1, found.size)
-    relative = (usual if rtol is None else rtol) * max(1, found.size)
-    np.testing.assert_allclose(
-        found, wanted, relative, absolute, err_msg=f"{what} differ from finite differences"
-    )
+def _assert_close(found: Any, wanted: Any, *, atol: Tolerance, rtol: Tolerance, what: str, part: str) -> None:
+    for a, b in zip(tree_leaves(found), tree_leaves(wanted), strict=True):
+        a, b = np.asarray(a), np.asarray(b)
+        assert a.shape == b.shape, f"{what} {part}: shapes {a.shape} and {b.shape} differ"
+        if a.dtype == dtypes.float0:
+            continue
+        absolute, relative = (
+            max(_tolerance(a.dtype, tol), _tolerance(b.dtype, tol)) * a.size for tol in (atol, rtol)
+        )
+        a, b = (x.astype(np.float32) if x.dtype.name == "bfloat16" else x for x in (a, b))
+        np.testing.assert_allclose(a, b, relative, absolute, err_msg=f"{what} {part}".strip())
+
+
+def _tolerance(dtype: Any, given: Tolerance) -> float:
+    if given is not None and not isinstance(given, Mapping):
+        return float(given)
+    by_name = {np.dtype(key).name: value for key, value in (given or {}).items()}
+    name = dtypes.canonicalize_dtype(dtype).name
+    return by_name.get(name, _TOLERANCES.get(name, 0.0))

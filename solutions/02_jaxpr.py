@@ -9,7 +9,7 @@ from jitkit import core
 from jitkit.base import config, source_info
 from jitkit.core import Primitive
 from jitkit.core.effects import no_effects
-from jitkit.interpreters.partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, check_no_leaks, check_results, empty_name_stack
+from jitkit.interpreters.partial_eval import DynamicJaxprTracer, check_no_leaks, check_results, empty_name_stack, staging_rules
 from jitkit.jaxpr import Atom, DebugInfo, Jaxpr, JaxprEqn, Literal, Var, dce_rules, keep_or_drop, last_uses, literal_value
 from jitkit.jaxpr.check import Place, result_types, same_type
 from jitkit.jaxpr.printer import pp_aval
@@ -161,7 +161,7 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
         return literal_value(atom) if isinstance(atom, Literal) else env[atom]
 
     for eqn, dead in zip(jaxpr.eqns, last_uses(jaxpr), strict=True):
-        results = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
+        results = eqn.perform(eqn.primitive.bind, *map(read, eqn.invars))
         env.update(zip(eqn.outvars, results if eqn.primitive.multiple_results else [results], strict=True))
         for var in dead:
             del env[var]
@@ -248,3 +248,43 @@ def live_equations(eqns: Sequence[JaxprEqn], outputs: Iterable[Var]) -> tuple[li
         if rest is not None:
             left.append(rest)
     return left[::-1], live
+
+
+# --- 02.7 An operation arrives ------------------------------------------------------------------------------
+# This function runs once for each operation of a traced program, and it sees no value: a type goes in, a type
+# comes out, a line is written. What Python does between two calls of it leaves no trace. Everything else in
+# this lab is the frame around these lines.
+#
+# Usual mistakes:
+#   - Lifting a tracer of this trace: then the function's own values become constants.
+#   - Taking the atom of any tracer: that of an outer trace is a variable of another program.
+#   - Handing values to the shape rule: it gets types, also of constants.
+#
+# In JAX: jax/_src/interpreters/partial_eval.py:DynamicJaxprTrace
+
+
+class DynamicJaxprTrace:
+    def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """What an operation does while a function is traced: every `Primitive.bind` ends here. The result is a tracer, or a list
+        of them.
+
+        An argument may be a tracer of this trace, whose `atom` stands for it; or anything else, a tracer of another trace
+        too, and then `lift` says what does. The primitive's shape rule, `abstract_eval`, is asked with the types of the
+        arguments and the parameters, and what `emit` returns is the result.
+
+        A few primitives leave no equation where they would change nothing. Such a one has a rule in `staging_rules`:
+        `rule(self, tracers, params)`, with a tracer for each argument (`to_tracer`), gives the result, or NotImplemented for an
+        application that is recorded like any other.
+        """
+        if primitive in staging_rules:
+            tracers = [self.to_tracer(x) for x in args]
+            result = staging_rules[primitive](self, tracers, params)
+            if result is not NotImplemented:
+                return result
+        atoms: list[Var | Literal] = []
+        avals: list[Any] = []
+        for x in args:
+            atom = x.atom if type(x) is DynamicJaxprTracer and x._trace is self else self.lift(x)
+            atoms.append(atom)
+            avals.append(atom.aval)
+        return self.emit(primitive, atoms, params, primitive.abstract_eval(*avals, **params))

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jitkit.signature import argument_errors
-from jitkit.signature.api_util import Arguments, Static, keyword_name, positional_names
 from jitkit.signature.argument_spec import ArgumentSpec, KEYWORD, POSITIONAL, name_of, signature_of
 from jitkit.tree_util import keystr, tree_flatten_with_path
 

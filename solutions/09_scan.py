@@ -12,8 +12,8 @@ from jitkit.lax import add, concatenate, dynamic_slice_in_dim, dynamic_update_sl
 from jitkit.lax.control_flow.agreement import check_carry, promote_weak_inputs
 from jitkit.lax.control_flow.common import Body, avals_of
 from jitkit.lax.control_flow.loops import run_while
-from jitkit.lax.control_flow.scanning import bind_scan, element_of, no_leading_axis, scan_in_python, scan_length, steps_at_once, trace_step, traced_length
-from jitkit.lax.control_flow.stepping import Step, loop_over, one_after_the_other, read_element, stack_elements, write_element
+from jitkit.lax.control_flow.scanning import bind_scan, element_of, no_leading_axis, steps_at_once, trace_step, traced_length
+from jitkit.lax.control_flow.stepping import Step, one_after_the_other
 from jitkit.tree_util import tree_flatten, tree_map, tree_unflatten, treedef_tuple
 
 

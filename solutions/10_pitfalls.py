@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jitkit.core import Tracer
-from jitkit.kata.pitfalls import bucket_size, observed, probabilities, variance_of_first
 from jitkit.tree_util import keystr, tree_flatten_with_path
 
 
@@ -317,3 +316,300 @@ class RunningMean:
         """
         self.mean, self.count, distance = observed(self.mean, self.count, x)
         return distance
+
+
+# --- 10.7 Which argument? -----------------------------------------------------------------------------------
+# Keys of a dict are in the tree of the arguments, and the tree is in the key of the call: a program that
+# hands its diary in and out compiles for each page. `rate` was an int once. It would have been two programs
+# in all, and one when each rate is made a float. The losses stay arrays, so that Python can hand over the
+# next step while the device is still busy with this one.
+#
+# Usual mistakes:
+#   - Blaming what changes most. `rate` and `x` have other values at every step, and values are not in the
+#     key.
+#   - Making the log static: it cannot be hashed, and if it could, each would be another value.
+#   - `float(loss)` in the loop: it waits for each step before the next one may begin.
+#
+# In JAX: jax/_src/interpreters/partial_eval.py:diff_tracing_cache_keys
+
+
+def to_blame() -> tuple[str, str]:
+    """The program below compiles at every step, ten thousand steps long. Which argument of `step` is to blame for that? And which
+    other one was to blame once, and would not be again?
+
+        @jax.jit
+        def step(x, rate, log):
+            loss = jnp.sum(x * x)
+            return x - rate * 2.0 * x, {**log, f"loss {len(log)}": loss}
+
+        log = {}
+        for rate in [1, 0.5, 0.25, 0.125, ...]:
+            x, log = step(x, rate, log)
+
+    What `explain(step)` tells, after four steps:
+
+        #1 fit.py:11:17 (fit): traced and compiled, 87.7 ms
+            The first call of step.
+
+        #2 fit.py:11:17 (fit): traced and compiled, 31.8 ms
+            A new signature. Against the closest in the cache, that of #1:
+              rate: int32[] of a Python int before, float32[] of a Python float now
+                Python's int and float have different types: write 1.0 for 1 in every call, to share one entry.
+              log['loss 0'] is new
+
+        #3 fit.py:11:17 (fit): traced and compiled, 35.6 ms
+            A new signature. Against the closest in the cache, that of #2:
+              log['loss 1'] is new
+
+        #4 fit.py:11:17 (fit): traced and compiled, 38.5 ms
+            A new signature. Against the closest in the cache, that of #3:
+              log['loss 2'] is new
+
+    Returns:
+      Their names: `("x", "rate")`, if it were these.
+    """
+    return "log", "rate"
+
+
+def fit(x: Any, rates: Sequence[float]) -> tuple[Any, dict[str, Any]]:
+    """The program of `to_blame`, mended: a call of `fit` compiles one program, however many rates there are and of whatever
+    type of number.
+
+    No step waits for the loss of the one before it: the losses in the log are arrays, and whoever wants to read them waits.
+
+    Args:
+      x: of float32, any shape.
+
+    Returns:
+      The last x, and the log: the loss before the first step as "loss 0", before the second as "loss 1", and so on.
+    """
+
+    @jax.jit
+    def step(x: Any, rate: Any) -> tuple[Any, Any]:
+        return x - rate * 2.0 * x, jnp.sum(x * x)
+
+    log = {}
+    for i, rate in enumerate(rates):
+        x, log[f"loss {i}"] = step(x, float(rate))
+    return x, log
+
+
+# --- 10.8 Which of these compiles twice? --------------------------------------------------------------------
+# Two values make one key when Python says so: trees of one structure are equal, a frozen dataclass compares
+# its fields, an ordinary object itself. A dict's keys are sorted when it is flattened, so their order is
+# nowhere. A list is no tuple, since the function may ask. An argument that was left out is not there, and one
+# that is `None` is there and has no leaves: two trees.
+#
+# Usual mistakes:
+#   - Taking a Python number for a constant of the program: it is data, of the type that Python numbers have.
+#   - Settings made anew at each call, of a class that knows no equality: a program for each.
+#   - A list as a static value: it can be changed, so it has no hash, so it cannot be in a key.
+#
+# In JAX: jax/_src/pjit.py:_infer_params
+
+
+def in_another_order() -> int:
+    """How many programs does this compile?
+
+        difference = jax.jit(lambda pair: pair["a"] - pair["b"])
+        difference({"a": x, "b": 2.0})
+        difference({"b": 2.0, "a": x})
+
+    x is a numpy array of float32, of shape (3,).
+    """
+    return 1
+
+
+def list_or_tuple() -> int:
+    """How many programs does this compile?
+
+        difference = jax.jit(lambda pair: pair[0] - pair[1])
+        difference([x, 2.0])
+        difference((x, 2.0))
+        difference([2.0 * x, 3.0])
+
+    x is a numpy array of float32, of shape (3,).
+    """
+    return 2
+
+
+def with_a_bias() -> int:
+    """How many programs does this compile?
+
+        layer = jax.jit(lambda x, bias=None: 2.0 * x if bias is None else 2.0 * x + bias)
+        layer(x)
+        layer(x, x)
+        layer(x, None)
+
+    x is a numpy array of float32, of shape (3,).
+    """
+    return 3
+
+
+def step_by_step() -> int:
+    """How many programs does this compile?
+
+        power = jax.jit(lambda x, n: x * n)
+        for n in range(3):
+            power(x, n)
+        power(x, 2.5)
+
+    x is a numpy array of float32, of shape (3,).
+    """
+    return 2
+
+
+def sizes() -> int:
+    """How many programs does this compile? (One of the calls raises an error.)
+
+        repeated = jax.jit(lambda x, shape: x + np.ones(shape, np.float32), static_argnums=1)
+        repeated(x, (2, 3))
+        repeated(x, (2, 3))
+        repeated(x, (1, 3))
+        with contextlib.suppress(ValueError):
+            repeated(x, [2, 3])
+
+    x is a numpy array of float32, of shape (3,).
+    """
+    return 2
+
+
+def settings() -> int:
+    """How many programs does this compile?
+
+        class Settings:
+            def __init__(self, scale):
+                self.scale = scale
+
+        scaled = jax.jit(lambda x, settings: x * settings.scale, static_argnums=1)
+        for _ in range(3):
+            scaled(x, Settings(2.0))
+
+    x is a numpy array of float32, of shape (3,).
+    """
+    return 3
+
+
+def frozen_settings() -> int:
+    """How many programs does this compile?
+
+        @dataclasses.dataclass(frozen=True)
+        class Settings:
+            scale: float
+
+        scaled = jax.jit(lambda x, settings: x * settings.scale, static_argnums=1)
+        for _ in range(3):
+            scaled(x, Settings(2.0))
+
+    x is a numpy array of float32, of shape (3,).
+    """
+    return 1
+
+
+# --- 10.9 And which of these? -------------------------------------------------------------------------------
+# `jit(double)` three times is one function with one cache, so a `jit` in a loop is no harm by itself; what is
+# made anew in the loop is. Bound methods of one object are even equal, and would share a program if one of
+# them were kept; here each is gone before the next one comes. Python's `if` and `for` are right where they
+# ask about shapes, which are known, and in the key: another shape is traced again and may take another way.
+#
+# Usual mistakes:
+#   - Believing that a changed variable is seen: nobody looks again, and the old program gives the old result.
+#   - Taking every Python `if` in a traced function for an error.
+#   - `float(loss)` in a loop, for a progress bar: it makes Python wait for the device at every step.
+#
+# In JAX: jax/_src/util.py:weakref_lru_cache
+
+
+def jitted_in_a_loop() -> int:
+    """How many programs does this compile?
+
+        def double(x):
+            return x * 2.0
+
+        for _ in range(3):
+            jax.jit(double)(x)
+
+    x is a numpy array of float32, of shape (3,).
+    """
+    return 1
+
+
+def partials() -> int:
+    """How many programs does this compile?
+
+        def scaled(scale, x):
+            return x * scale
+
+        for _ in range(3):
+            jax.jit(functools.partial(scaled, 2.0))(x)
+
+    x is a numpy array of float32, of shape (3,).
+    """
+    return 3
+
+
+def bound_methods() -> int:
+    """How many programs does this compile?
+
+        class Model:
+            def apply(self, x):
+                return x * 2.0
+
+        model = Model()
+        for _ in range(3):
+            jax.jit(model.apply)(x)
+
+    x is a numpy array of float32, of shape (3,).
+    """
+    return 3
+
+
+def pythons_if_and_for() -> int:
+    """How many programs does this compile? (No call raises an error.)
+
+        @jax.jit
+        def folded(x):
+            if x.ndim > 1:
+                x = x[0]
+            for i in range(len(x)):
+                x = x + i
+            return x
+
+        folded(x)
+        folded(-x)
+        folded(np.stack([x, x]))
+
+    x is a numpy array of float32, of shape (3,).
+    """
+    return 2
+
+
+def closed_over() -> int:
+    """How many programs does this compile?
+
+        scale = 2.0
+        scaled = jax.jit(lambda x: x * scale)
+        scaled(x)
+        scale = 3.0
+        scaled(x)
+
+    x is a numpy array of float32, of shape (3,).
+    """
+    return 1
+
+
+def waits() -> int:
+    """How many of the five calls of `step` begin only when the result of the call before is there?
+
+        step = jax.jit(lambda x: (x * 0.5, (x * x).sum()))
+        losses = []
+        for _ in range(3):
+            x, loss = step(x)
+            losses.append(float(loss))
+        for _ in range(2):
+            x, loss = step(x)
+            losses.append(loss)
+
+    x is a numpy array of float32, of shape (3,).
+    """
+    return 3

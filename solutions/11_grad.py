@@ -14,17 +14,16 @@ from jitkit import core, lax
 from jitkit.base import traceback_util
 from jitkit.base.util import split_list
 from jitkit.core import Primitive
-from jitkit.derivatives.gradients import Argnums, as_argnums, check_input, check_output, check_scalar, fix_others, value_and_grad, vjp
+from jitkit.derivatives.gradients import Argnums, as_argnums, check_input, check_output, check_scalar, fix_others, vjp
 from jitkit.interpreters import ad, partial_eval
-from jitkit.interpreters.ad import JVPTrace, jvp, with_zeros
+from jitkit.interpreters.ad import JVPTrace, with_zeros
 from jitkit.interpreters.ad_linearize import LinearProgram, LinearizeTrace, finish
 from jitkit.interpreters.ad_rules import Share, UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined, tangent_aval, zero_tangent
-from jitkit.interpreters.ad_transpose import backward_pass, linear_equations, read, transpose_rule
+from jitkit.interpreters.ad_transpose import linear_equations, read, transpose_rule
 from jitkit.interpreters.partial_eval import DynamicJaxprTrace, trace_to_jaxpr
 from jitkit.jaxpr import Atom, DebugInfo, Jaxpr, Var, jaxpr_as_fun
 from jitkit.lax import convert_element_type, div, eq, mul, reduce_sum, reshape, sub
 from jitkit.lax.control_flow.scanning import element_of, scan_p
-from jitkit.lax.control_flow.scanning_derivatives import transposed_body
 from jitkit.lax.creation import zeros_like_aval
 from jitkit.lax.utils import constant_like
 from jitkit.signature import api_util
@@ -296,7 +295,7 @@ def backward_pass(
         cts = [total(var) for var in eqn.outvars]
         given = cts if eqn.primitive.multiple_results else cts[0]
         operands = [read(values, atom) for atom in eqn.invars]
-        found = transpose_rule(eqn.primitive)(given, *operands, **eqn.params)
+        found = eqn.perform(transpose_rule(eqn.primitive), given, *operands)
         for atom, ct in zip(eqn.invars, found, strict=True):
             add(atom, ct)
     return [total(var) if is_undefined(x) else None for var, x in zip(jaxpr.invars, inputs, strict=True)]

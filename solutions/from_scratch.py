@@ -1,73 +1,81 @@
 """A JIT in one sitting: JAX from an empty file, in eighteen sections.
 
-Each section adds one ability, and none changes a line of an earlier one: what stands above any of the headings is a working
-package. That is possible since everything that will grow is a table: what a primitive computes (`impl`), the types of its results
-(`types`), its text for XLA (`lowerings`), its derivative (`jvps`, `transposes`), what it does to batches (`batchers`). A
-primitive is a name; all that is known of it stands in tables, and a later section is a new table.
+Each section adds one ability, and none changes a line of an earlier one: what stands above any of the headings is a
+working package. That is possible since everything that will grow is a table: what a primitive computes (`impl`), the
+types of its results (`types`), its text for XLA (`lowerings`), its derivative (`jvps`, `transposes`), what it does to
+batches (`batchers`). A primitive is a name; all that is known of it stands in tables, and a later section adds one.
 
-The other idea is the door. Every operation goes through `Primitive.bind`, and whoever stands at the door decides what the operation
-means: to compute it, to write it down, to differentiate it, to do it for a whole batch.
+The other idea is the door. Every operation goes through `Primitive.bind`, and whoever stands at the door decides what
+the operation means: to compute it, to write it down, to differentiate it, to do it for a whole batch.
 
-It needs numpy, and `xla.py` for the machine. `jitkit` beside it does the same for all dtypes and devices, with better messages.
+It needs numpy, and `xla.py` for the machine. `jitkit` beside it does the same for all dtypes and devices, with better
+messages.
 """
 
+import contextlib
+import dataclasses
 import functools
 import inspect
 import itertools
 import math
+import operator
 import threading
 import weakref
+from collections import namedtuple
 from types import SimpleNamespace
-from typing import Any, NamedTuple
 
 import numpy as np
 
 import xla
 
-numpy, lax, core = SimpleNamespace(), SimpleNamespace(), SimpleNamespace()
+numpy, lax, core, errors = [SimpleNamespace() for _ in range(4)]
 
-# === 01 One door ==========================================================================================================
-# Why not call `np.sin` and be done? Because then it is done: numpy computes, and nothing is left to be asked what it did. So
-# `sin` does not compute. It names what is wanted, and asks whoever is at the door. At first that is `Eager`, which computes
-# with numpy at once. Eager execution is an interpretation, too; others will follow.
+# === 01 One door ======================================================================================================
+# Why not call `np.sin` and be done? Because then it is done: numpy computes, and nothing is left to be asked what it
+# did. So `sin` does not compute. It names what is wanted, and asks whoever is at the door. At first that is `Eager`,
+# which computes with numpy at once. Eager execution is an interpretation, too; others will follow.
 
 
-class Aval:
-    """The type of an array: what can be known without its numbers. A weak type is that of a Python number, and gives way."""
+class Aval(namedtuple("Aval", "shape dtype weak_type", defaults=[False])):
+    """The type of an array: what can be known without its numbers. A Python number's is weak: it gives way."""
 
-    __slots__ = ("dtype", "ndim", "shape", "size", "weak_type")
-
-    def __init__(self, shape, dtype, weak_type):
-        self.shape, self.dtype, self.weak_type = shape, np.dtype(dtype), weak_type
-        self.ndim, self.size = len(shape), math.prod(shape)
+    __slots__ = ()
+    ndim = property(lambda self: len(self.shape))
+    size = property(lambda self: math.prod(self.shape))
 
     def __repr__(self):
-        return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
+        return f"{short(self.dtype)}[{','.join(map(str, self.shape))}]"
 
 
-interned = functools.cache(Aval)
+def resized(x, shape):
+    """The type of `x`, with another shape."""
+    return Aval(tuple(shape), x.dtype, x.weak_type)
 
 
-def typed(shape, dtype, weak_type=False):
-    """The one Aval of this shape and dtype: equal types are the same object, so that comparing them costs nothing."""
-    return interned(shape, dtype, weak_type)
+def short(dtype):
+    """`f32`, `i8`, `bool`."""
+    return "bool" if dtype == BOOL else f"{dtype.kind}{8 * dtype.itemsize}"
 
 
 F32, I32, BOOL = map(np.dtype, ("float32", "int32", "bool"))
 NARROW = {np.dtype("float64"): F32, np.dtype("int64"): I32, np.dtype("uint64"): np.dtype("uint32")}
 
 
+def narrow(dtype):
+    """64 bits become 32, as in JAX."""
+    return NARROW.get(np.dtype(dtype), np.dtype(dtype))
+
+
 class Value:
     """What can be calculated with: something with a type. Its operators go through the door like everything else."""
 
-    __slots__ = ("__weakref__", "aval")
+    __slots__ = ("aval",)
     __array_ufunc__ = None  # numpy leaves `np_array + value` to us
     __hash__ = None  # since == compares elementwise
-    shape = property(lambda self: self.aval.shape)
-    dtype = property(lambda self: self.aval.dtype)
-    ndim = property(lambda self: self.aval.ndim)
-    size = property(lambda self: self.aval.size)
-    weak_type = property(lambda self: self.aval.weak_type)
+
+
+for name in ("shape", "dtype", "ndim", "size", "weak_type"):
+    setattr(Value, name, property(operator.attrgetter(f"aval.{name}")))
 
 
 class Array(Value):
@@ -79,45 +87,28 @@ class Array(Value):
         self.data, self.aval = data, aval
 
     def __array__(self, dtype=None, copy=None):
-        return np.asarray(self.data).astype(dtype or self.aval.dtype, copy=bool(copy))
+        return np.asarray(self.data).astype(dtype or self.dtype, copy=bool(copy))
 
     def __repr__(self):
         return f"Array({np.asarray(self)}, dtype={self.dtype.name})"
 
-    def __bool__(self):
-        return bool(np.asarray(self))
-
-    def __float__(self):
-        return float(np.asarray(self))
-
-    def __int__(self):
-        return int(np.asarray(self))
-
-    def __index__(self):
-        return np.asarray(self)[()].__index__()
-
     def item(self):
+        """The only number, as one of Python's."""
         return np.asarray(self).item()
 
-    def block_until_ready(self):
-        np.asarray(self)
-        return self
+
+for method, kind in {"bool": bool, "float": float, "int": int, "index": operator.index}.items():
+    setattr(Array, f"__{method}__", lambda self, kind=kind: kind(self.item()))
 
 
 def as_value(x):
-    """A Value from what users hand us. 64 bits become 32, as in JAX."""
+    """A Value from what users hand us. Numbers are copied: an Array never changes."""
     if isinstance(x, Value):
         return x
-    if type(x) in PYTHON_TYPES:
-        dtype = PYTHON_TYPES[type(x)]
-        return Array(np.asarray(x, dtype), typed((), dtype, dtype is not BOOL))
-    if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "biuf":
-        x = np.array(x, NARROW.get(x.dtype, x.dtype))  # a copy: an Array never changes
-        return Array(x, typed(x.shape, x.dtype))
+    if isinstance(x, (bool, int, float, np.ndarray, np.generic)) and np.asarray(x).dtype.kind in "biuf":
+        data = np.array(x, narrow(np.asarray(x).dtype))
+        return Array(data, Aval(data.shape, data.dtype, type(x) in (int, float)))
     raise TypeError(f"{x!r} of type {type(x)} is not a valid JAX type: an array or a number is needed here")
-
-
-PYTHON_TYPES = {bool: BOOL, int: I32, float: F32}
 
 
 class Primitive:
@@ -134,8 +125,8 @@ class Primitive:
     def __call__(self, *args, **params):
         return current.trace.process(self, args, params)[0]
 
-    def __repr__(self):
-        return self.name
+
+impl = {}  # primitive -> a function of Arrays, which returns a list of Arrays
 
 
 class Eager:
@@ -148,24 +139,20 @@ class Eager:
 class Current(threading.local):
     """Who stands at the door, in this thread."""
 
-    trace: Any = Eager()
-
-
-class At:
-    """Within the block, `trace` stands at the door."""
-
-    def __init__(self, trace):
-        self.trace = trace
-
-    def __enter__(self):
-        self.before, current.trace = current.trace, self.trace
-
-    def __exit__(self, *error):
-        current.trace = self.before
+    trace = Eager()
 
 
 current = Current()
-impl = {}  # primitive -> a function of Arrays, which returns a list of Arrays
+
+
+@contextlib.contextmanager
+def at_door(trace):
+    """Within the block, `trace` stands at the door."""
+    before, current.trace = current.trace, trace
+    try:
+        yield
+    finally:
+        current.trace = before
 
 
 def by_numpy(f):
@@ -174,45 +161,48 @@ def by_numpy(f):
     def run(*args, **params):
         with np.errstate(all="ignore"):
             result = np.asarray(f(*map(np.asarray, args), **params))
-        dtype = NARROW.get(result.dtype, result.dtype)
-        weak = params.get("weak_type", dtype is not BOOL and all(x.aval.weak_type for x in args))
-        return [Array(result.astype(dtype, copy=False), typed(result.shape, dtype, weak))]
+        dtype = narrow(result.dtype)
+        weak_type = dtype != BOOL and all(x.weak_type for x in args)
+        return [Array(result.astype(dtype, copy=False), Aval(result.shape, dtype, weak_type))]
 
     return run
 
 
 convert_p = Primitive("convert_element_type")
-impl[convert_p] = by_numpy(lambda x, new_dtype, weak_type: x.astype(new_dtype))
+impl[convert_p] = lambda x, new_dtype, weak_type: [
+    Array(np.asarray(x).astype(new_dtype), Aval(x.shape, new_dtype, weak_type))]
 
 
 def convert(x, dtype, weak_type=False):
     """A Value with another dtype; itself if it has that one. A Python number simply becomes one of that type."""
-    if x.aval.dtype == dtype and x.aval.weak_type == weak_type:
+    if x.dtype == dtype and x.weak_type == weak_type:
         return x
-    if type(x) is Array and x.aval.weak_type and x.aval.shape == ():
-        return Array(np.asarray(x.data).astype(dtype), typed((), np.dtype(dtype), weak_type))
-    return convert_p(x, new_dtype=np.dtype(dtype), weak_type=weak_type)
+    is_number = type(x) is Array and x.weak_type and x.shape == ()
+    return (impl[convert_p] if is_number else convert_p.bind)(x, new_dtype=narrow(dtype), weak_type=weak_type)[0]
+
+
+KINDS = {"b": 0, "i": 1, "u": 1, "f": 2}
+
+
+@functools.cache
+def common_type(avals, to_float):
+    """The highest kind (bool, integer, float) wins, and within a kind a weak type gives way."""
+    top = max(KINDS[a.dtype.kind] for a in avals)
+    highest = [a for a in avals if KINDS[a.dtype.kind] == top]
+    strong = [a.dtype for a in highest if not a.weak_type]
+    if to_float and top < KINDS["f"]:
+        return F32, not strong
+    return narrow(functools.reduce(np.promote_types, strong or [highest[0].dtype])), not strong
 
 
 def promote(xs, to_float=False):
-    """Values of one dtype: the highest kind (bool, integer, float) wins, and within a kind a weak type gives way."""
+    """Values of one dtype."""
     xs = [x if isinstance(x, Value) else as_value(x) for x in xs]
     dtype, weak = common_type(tuple([x.aval for x in xs]), to_float)
     return [x if x.aval.dtype is dtype and x.aval.weak_type is weak else convert(x, dtype, weak) for x in xs]
 
 
-@functools.cache
-def common_type(avals, to_float=False):
-    kinds = ["biuf".index(a.dtype.kind) + (a.dtype.kind == "i") for a in avals]  # i and u are one kind
-    top = [a for a, kind in zip(avals, kinds, strict=True) if kind == max(kinds)]
-    strong = [a.dtype for a in top if not a.weak_type]
-    dtype = functools.reduce(np.promote_types, strong) if strong else top[0].dtype
-    if to_float and max(kinds) < 3:
-        return F32, not strong and max(kinds) > 0
-    return np.dtype(NARROW.get(dtype, dtype)), not strong
-
-
-def elementwise(name, by, to_float=False):
+def elementwise(name, by, to_float):
     """A primitive that works number by number, and the function that users call, which promotes first."""
     primitive = elementwise_primitives[name] = Primitive(name)
     impl[primitive] = by_numpy(by)
@@ -223,53 +213,41 @@ def elementwise(name, by, to_float=False):
     return function
 
 
-elementwise_primitives = {}
-for name, by in [("neg", np.negative), ("abs", np.abs), ("sign", np.sign), ("floor", np.floor), ("not", np.invert)]:
-    setattr(numpy, {"neg": "negative", "not": "logical_not"}.get(name, name), elementwise(name, by))
-for name, by in [("sin", np.sin), ("cos", np.cos), ("tan", np.tan), ("tanh", np.tanh), ("exp", np.exp), ("log", np.log),
-                 ("sqrt", np.sqrt), ("log1p", np.log1p), ("expm1", np.expm1)]:  # fmt: skip
-    setattr(numpy, name, elementwise(name, by, to_float=True))
-for name, public, by in [("add", "add", np.add), ("sub", "subtract", np.subtract), ("mul", "multiply", np.multiply),
-                         ("max", "maximum", np.maximum), ("min", "minimum", np.minimum), ("pow", "power", np.power),
-                         ("lt", "less", np.less), ("le", "less_equal", np.less_equal), ("gt", "greater", np.greater),
-                         ("ge", "greater_equal", np.greater_equal), ("eq", "equal", np.equal),
-                         ("ne", "not_equal", np.not_equal), ("and", "logical_and", np.bitwise_and),
-                         ("or", "logical_or", np.bitwise_or)]:  # fmt: skip
-    setattr(numpy, public, elementwise(name, by))
-numpy.divide = elementwise("div", np.divide, to_float=True)
-P = SimpleNamespace(**elementwise_primitives)  # the primitives by name: P.sin
-
-
-def operators(function, name):
+def operators(name, function):
     """Let `x + y` mean `function(x, y)`, with the Value on either side."""
-    for method, call in [(name, lambda x, y: function(x, y)), (f"r{name}", lambda x, y: function(y, x))]:
-        setattr(Value, f"__{method}__", call)
+    setattr(Value, f"__{name}__", lambda x, y: function(x, y))
+    setattr(Value, f"__r{name}__", lambda x, y: function(y, x))
 
 
-for name, public in [("add", "add"), ("sub", "subtract"), ("mul", "multiply"), ("truediv", "divide"), ("pow", "power"),
-                     ("and", "logical_and"), ("or", "logical_or")]:  # fmt: skip
-    operators(getattr(numpy, public), name)
-for name, public in [("lt", "less"), ("le", "less_equal"), ("gt", "greater"), ("ge", "greater_equal"), ("eq", "equal"),
-                     ("ne", "not_equal")]:  # fmt: skip
-    setattr(Value, f"__{name}__", lambda x, y, f=getattr(numpy, public): f(x, y))
-for name, public in [("neg", "negative"), ("abs", "abs"), ("invert", "logical_not")]:
-    setattr(Value, f"__{name}__", lambda x, f=getattr(numpy, public): f(x))
-Value.astype = lambda self, dtype: convert(self, NARROW.get(np.dtype(dtype), np.dtype(dtype)))
+TO_FLOAT = ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "log1p", "expm1")
+QUESTIONS = dict(lt="less", le="less_equal", gt="greater", ge="greater_equal", eq="equal", ne="not_equal")
+ELEMENTWISE = {  # as JAX calls the primitive, and numpy the function
+    **{name: name for name in ("abs", "sign", "floor", "add", *TO_FLOAT)}, "neg": "negative", "sub": "subtract",
+    "mul": "multiply", "div": "divide", "max": "maximum", "min": "minimum", "pow": "power", "not": "invert",
+    "and": "bitwise_and", "or": "bitwise_or", **QUESTIONS}
+elementwise_primitives = {}
+for name, public in ELEMENTWISE.items():
+    setattr(numpy, public, elementwise(name, getattr(np, public), name in (*TO_FLOAT, "div")))
+    operators({"div": "truediv"}.get(name, name), getattr(numpy, public))
+for name, function in {"neg": numpy.negative, "abs": numpy.abs, "invert": numpy.invert}.items():
+    setattr(Value, f"__{name}__", lambda x, function=function: function(x))
+P = SimpleNamespace(**elementwise_primitives)  # the primitives by name: P.sin
+numpy.logical_and, numpy.logical_or, numpy.logical_not = numpy.bitwise_and, numpy.bitwise_or, numpy.invert
 numpy.float32, numpy.int32, numpy.bool_, numpy.pi, numpy.inf = np.float32, np.int32, np.bool_, np.pi, np.inf
 
 
 def asarray(x, dtype=None):
     """An Array from an array, a number, or nested lists of numbers."""
     x = as_value(np.asarray(x) if isinstance(x, (list, tuple)) else x)
-    return convert(x, NARROW.get(np.dtype(dtype), np.dtype(dtype)) if dtype is not None else x.dtype)
+    return convert(x, narrow(dtype or x.dtype))
 
 
-numpy.array = numpy.asarray = asarray
+numpy.array, numpy.asarray, Value.astype = asarray, asarray, asarray
 
-
-# === 02 Write it down =====================================================================================================
-# Hand a function something that has a type and no numbers, a tracer, and put somebody at the door who writes. The function runs
-# as it always does, and what it asked for stands in a list of equations. Python's own doings leave no trace.
+# === 02 Write it down =================================================================================================
+# Hand a function something that has a type and no numbers, a tracer, and put somebody at the door who writes. The
+# function runs as it always does, and what it asked for stands in a list of equations. Python's own doings leave no
+# trace.
 
 
 class Tracer(Value):
@@ -284,60 +262,49 @@ class Tracer(Value):
         return f"Tracer<{self.aval}>"
 
 
+def belongs(x, trace):
+    """Whether `x` is a tracer of this trace: of several that are at work, one within the other, each knows its own."""
+    return type(x) is Tracer and x.trace is trace
+
+
+@dataclasses.dataclass(eq=False, slots=True)
 class Var:
     """A variable: its identity, and a type."""
 
-    __slots__ = ("aval",)
-
-    def __init__(self, aval):
-        self.aval = aval
+    aval: Aval
 
 
-class Literal:
-    """A number that stands in the program."""
-
-    __slots__ = ("aval", "val")
+class Literal(Var):
+    """A number that stands in the program: `val`."""
 
     def __init__(self, val):
         self.val, self.aval = val, val.aval
 
 
-class Equation(NamedTuple):
-    primitive: Primitive
-    invars: list
-    params: dict
-    outvars: list
+Equation = namedtuple("Equation", "primitive invars params outvars")
 
 
-class Jaxpr(NamedTuple):
-    """A program: names for what it closes over and for what it is given, equations, and what it returns."""
+@dataclasses.dataclass(eq=False)
+class Jaxpr:
+    """A program: names for what it closes over and is given, equations, what it returns; the values of the first.
+
+    JAX keeps these values apart, in a `ClosedJaxpr`, whose program is its `.jaxpr`. Here it is itself."""
 
     constvars: list
     invars: list
     eqns: list
     outvars: list
-
-
-class ClosedJaxpr:
-    """A Jaxpr, with the values of its constvars."""
-
-    def __init__(self, jaxpr, consts):
-        self.jaxpr, self.consts = jaxpr, consts
+    consts: list
+    jaxpr = property(lambda self: self)
+    in_avals = functools.cached_property(lambda self: [v.aval for v in self.invars])
+    out_avals = functools.cached_property(lambda self: [v.aval for v in self.outvars])
 
     def __repr__(self):
-        return show(self.jaxpr)
+        return show(self)
 
-    @property
-    def eqns(self):
-        return self.jaxpr.eqns
 
-    @property
-    def in_avals(self):
-        return [v.aval for v in self.jaxpr.invars]
-
-    @property
-    def out_avals(self):
-        return [v.aval for v in self.jaxpr.outvars]
+class UnexpectedTracerError(Exception):
+    """A tracer outlived its trace."""
 
 
 class JaxprTrace:
@@ -356,91 +323,86 @@ class JaxprTrace:
 
     def constant(self, x):
         """What a value that is not ours is called: a number by its digits, everything else by a variable."""
-        if type(x) is Array and x.aval.shape == ():
+        if type(x) is Array and x.shape == ():
             return Literal(x)
         if type(x) is Tracer and getattr(x.trace, "is_over", False):
-            raise UnexpectedTracerError(
-                f"Encountered an unexpected tracer, {x!r}: the function that it belongs to was traced some time ago, and has "
-                "left it behind, in a global, a list or an attribute. Return values instead of storing them."
-            )
+            raise UnexpectedTracerError(f"Encountered an unexpected tracer, {x!r}: the function that it belongs to was "
+                                        "traced some time ago. Return values: do not store them.")
         return self.constants.setdefault(id(x), (Var(x.aval), x))[0]
 
+    def jaxpr(self, outs):
+        """The program that returns these Values."""
+        outvars = [x.data if belongs(x, self) else self.constant(x) for x in outs]
+        self.is_over = True
+        variables, values = unzip(self.constants.values())
+        return Jaxpr(variables, self.invars, self.eqns, outvars, values)
 
-class UnexpectedTracerError(Exception):
-    """A tracer outlived its trace."""
+
+def unzip(pairs):
+    """A list of pairs as a pair of lists."""
+    pairs = list(pairs)
+    return [x for x, _ in pairs], [y for _, y in pairs]
 
 
 def trace_to_jaxpr(f, avals):
     """The program of `f`, a function of Values that returns a list of Values."""
     trace = JaxprTrace(avals)
-    with At(trace):
-        outs = [as_value(x) for x in f(*trace.tracers)]
-        outvars = [x.data if type(x) is Tracer and x.trace is trace else trace.constant(x) for x in outs]
-    trace.is_over = True
-    constants = list(trace.constants.values())
-    return ClosedJaxpr(Jaxpr([v for v, _ in constants], trace.invars, trace.eqns, outvars), [x for _, x in constants])
+    with at_door(trace):
+        return trace.jaxpr([as_value(x) for x in f(*trace.tracers)])
 
 
 types = {}  # primitive -> a function of avals, which returns the list of its results' avals
 
 
 def type_of(primitive, avals, params):
-    """The types of an equation's results. The laziest way to find out is to try: with zeros. Section 4 is not as lazy."""
+    """The types of an equation's results. The laziest way is to try, with zeros. Section 4 is not as lazy."""
     if primitive in types:
         return types[primitive](*avals, **params)
     return [x.aval for x in impl[primitive](*[Array(np.zeros(a.shape, a.dtype), a) for a in avals], **params)]
 
 
-# A function has arguments in some arrangement; a program has a list of them. `flatten` takes an arrangement apart: into its leaves,
-# and a TreeDef which can put leaves together again. The one container that it knows so far is the tuple of arguments.
+# A function has arguments in some arrangement; a program has a list of them. `flatten` takes an arrangement apart: into
+# its leaves, and a TreeDef which can put leaves together again. The one container that it knows so far is the tuple of
+# arguments.
 
 
-class TreeDef(NamedTuple):
-    kind: type | None
-    data: Any
-    children: tuple
-
-
+TreeDef = namedtuple("TreeDef", "kind data children")
 LEAF = TreeDef(None, None, ())
-containers = {tuple: (lambda t: (t, None), lambda data, children: tuple(children))}  # type -> (take apart, put together)
+containers = {tuple: (lambda xs: (xs, None), lambda data, xs: tuple(xs))}  # type -> (take apart, put together)
 
 
 def flatten(tree):
     """The leaves of a tree, and its TreeDef."""
-    leaves = []
-    return leaves, take_apart(tree, leaves)
-
-
-def take_apart(tree, leaves):
     if type(tree) not in containers:
-        leaves.append(tree)
-        return LEAF
+        return [tree], LEAF
     children, data = containers[type(tree)][0](tree)
-    return TreeDef(type(tree), data, tuple([take_apart(child, leaves) for child in children]))
+    parts, treedefs = unzip(map(flatten, children))
+    return [leaf for part in parts for leaf in part], TreeDef(type(tree), data, tuple(treedefs))
 
 
 def unflatten(treedef, leaves):
-    """The tree with these leaves."""
-    return put_together(treedef, iter(leaves))
-
-
-def put_together(treedef, leaves):
-    if treedef is LEAF or treedef.kind is None:
+    """The tree with these leaves: a list, or an iterator that is read as far as it is needed."""
+    leaves = iter(leaves)
+    if treedef.kind is None:
         return next(leaves)
-    children = [put_together(child, leaves) for child in treedef.children]
-    return containers[treedef.kind][1](treedef.data, children)
+    return containers[treedef.kind][1](treedef.data, [unflatten(child, leaves) for child in treedef.children])
+
+
+class Flat:
+    """`f` as a function of leaves, which returns leaves. How these were arranged is its `out_tree`, afterwards."""
+
+    def __init__(self, f, tree):
+        self.f, self.tree = f, tree
+
+    def __call__(self, *leaves):
+        outs, self.out_tree = flatten(self.f(*unflatten(self.tree, leaves)))
+        return outs
 
 
 def trace_tree(f, tree, avals):
-    """The program of `f(*args)`, whose arguments are a tree with leaves of these types; and the TreeDef of its result."""
-    out_tree = None
-
-    def flat(*leaves):
-        nonlocal out_tree
-        outs, out_tree = flatten(f(*unflatten(tree, leaves)))
-        return outs
-
-    return trace_to_jaxpr(flat, avals), out_tree
+    """The program of `f(*args)`, whose arguments are a tree with leaves of these types; the TreeDef of its result."""
+    flat = Flat(f, tree)
+    return trace_to_jaxpr(flat, avals), flat.out_tree
 
 
 def make_jaxpr(f):
@@ -454,46 +416,33 @@ def make_jaxpr(f):
 
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-SHORT = {"float32": "f32", "int32": "i32", "bool": "bool", "float16": "f16", "uint32": "u32", "int8": "i8", "uint8": "u8"}
 
 
-def show(jaxpr, indent="", names=None):
+def show(jaxpr):
     """A program as JAX prints it, variables called a, b, c in the order of appearance."""
-    names = {} if names is None else names
-    used = {v for eqn in jaxpr.eqns for v in eqn.invars} | set(jaxpr.outvars)
-
-    def type_(aval):
-        return f"{SHORT.get(aval.dtype.name, aval.dtype.name)}[{','.join(map(str, aval.shape))}]"
+    names, used = {}, {*jaxpr.outvars, *[v for eqn in jaxpr.eqns for v in eqn.invars]}
 
     def atom(v):
         if type(v) is Literal:
-            return f"{v.val.item()}:{type_(v.aval)}"
+            return f"{v.val.item()}:{v.aval}"
         n = names.setdefault(v, len(names))
-        return ("" if n < 26 else LETTERS[n // 26]) + LETTERS[n % 26]
+        return LETTERS[n // 26] * (n >= 26) + LETTERS[n % 26]
 
     def binders(variables):
-        return " ".join([f"{atom(v)}:{type_(v.aval)}" for v in variables])
-
-    def param(v):
-        if isinstance(v, ClosedJaxpr):
-            return show(v.jaxpr, indent + "        ")
-        if isinstance(v, tuple) and v and isinstance(v[0], ClosedJaxpr):
-            return f"({' '.join(map(param, v))})"
-        return v.name if isinstance(v, np.dtype) else str(v)
+        return " ".join([f"{atom(v)}:{v.aval}" for v in variables])
 
     lines = [f"{{ lambda {binders(jaxpr.constvars)}; {binders(jaxpr.invars)}. let"]
-    for eqn in jaxpr.eqns:
-        params = " ".join([f"{k}={param(v)}" for k, v in sorted(eqn.params.items())])
-        inputs = " ".join(map(atom, eqn.invars))
-        results = " ".join([binders([v]) if v in used else f"_:{type_(v.aval)}" for v in eqn.outvars])
-        lines.append(f"{indent}    {results} = {eqn.primitive}{f'[{params}]' if params else ''} {inputs}")
+    for primitive, operands, params, results in jaxpr.eqns:
+        said = " ".join([f"{k}={v}" for k, v in sorted(params.items())]).replace("\n", "\n        ")
+        said = f"{primitive.name}{f'[{said}]' if said else ''} {' '.join(map(atom, operands))}"
+        lines.append(f"    {' '.join([binders([v]) if v in used else f'_:{v.aval}' for v in results])} = {said}")
     outs = ", ".join(map(atom, jaxpr.outvars)) + ("," if len(jaxpr.outvars) == 1 else "")
-    return "\n".join([*lines, f"{indent}  in ({outs}) }}"])
+    return "\n".join([*lines, f"  in ({outs}) }}"])
 
 
-# === 03 Run it again ======================================================================================================
-# A program is data. An interpreter for it is ten lines: an environment, and the door again. Whoever stands there decides what
-# it means to run it, so this interpreter also differentiates, batches, and writes programs down anew.
+# === 03 Run it again ==================================================================================================
+# A program is data. An interpreter for it is ten lines: an environment, and the door again. Whoever stands there
+# decides what it means to run it, so this interpreter also differentiates, batches, and writes programs down anew.
 
 
 def eval_jaxpr(jaxpr, consts, *args):
@@ -509,42 +458,34 @@ def eval_jaxpr(jaxpr, consts, *args):
     return [read(v) for v in jaxpr.outvars]
 
 
-def as_function(closed):
-    """A ClosedJaxpr as the function that it is."""
-    return lambda *args: eval_jaxpr(closed.jaxpr, closed.consts, *args)
+def as_function(jaxpr):
+    """A program as the function that it is."""
+    return functools.partial(eval_jaxpr, jaxpr, jaxpr.consts)
 
 
 core.eval_jaxpr = eval_jaxpr
 
-
-# === 04 Types =============================================================================================================
-# To compute with zeros in order to know a shape is slow, and says nothing useful when shapes do not go together. A rule for
-# types needs no numbers, is asked while Python still knows which line is to blame, and remembers its answers.
+# === 04 Types =========================================================================================================
+# To compute with zeros in order to know a shape is slow, and says nothing useful when shapes do not go together. A rule
+# for types needs no numbers, is asked while Python still knows which line is to blame, and remembers its answers.
 
 
 @functools.cache
 def elementwise_type(primitive, avals):
-    shapes = [a.shape for a in avals]
-    dtypes = [a.dtype for a in avals]
-    if len(set(dtypes)) > 1:
-        raise TypeError(f"{primitive} requires arguments to have equal dtypes, got {', '.join(d.name for d in dtypes)}.")
-    shape = shapes[0]
-    for other in shapes[1:]:
-        if other != shape:
-            try:
-                shape = np.broadcast_shapes(*shapes)
-            except ValueError:
-                raise TypeError(
-                    f"{primitive} got incompatible shapes for broadcasting: {', '.join(map(str, shapes))}."
-                ) from None
-    is_question = primitive.name in ("lt", "le", "gt", "ge", "eq", "ne")
-    weak = not is_question and all(a.weak_type for a in avals)
-    return [typed(shape, BOOL if is_question else dtypes[0], weak)]
+    """numpy's broadcasting; the dtype of all, or of a question bool."""
+    try:
+        shape = np.broadcast_shapes(*[a.shape for a in avals])
+    except ValueError:
+        shapes = ", ".join([str(a.shape) for a in avals])
+        raise TypeError(f"{primitive.name} got incompatible shapes for broadcasting: {shapes}.") from None
+    if primitive.name in QUESTIONS:
+        return [Aval(shape, BOOL)]
+    return [Aval(shape, avals[0].dtype, all(a.weak_type for a in avals))]
 
 
 for primitive in elementwise_primitives.values():
     types[primitive] = lambda *avals, p=primitive: elementwise_type(p, avals)
-types[convert_p] = lambda x, new_dtype, weak_type: [typed(x.shape, new_dtype, weak_type)]
+types[convert_p] = lambda x, new_dtype, weak_type: [Aval(x.shape, new_dtype, weak_type)]
 
 # And a tracer has no number to give to Python. It says so, before Python takes just any object for true.
 
@@ -565,379 +506,299 @@ class TracerArrayConversionError(TypeError):
     """The same, for a function of numpy's."""
 
 
-def refuse(error, what, instead):
-    def method(self, *args, **kwargs):
-        raise error(
-            f"{what} of a traced array, {self.aval}: while a function is traced, its arguments have types, and no values. {instead}"
-        )
+def refuse(method, error, what, instead):
+    """Let a question that Python asks of a tracer end in an error."""
+    setattr(errors, error.__name__, error)
 
-    return method
+    def ask(self, *args, **kwargs):
+        raise error(f"Attempted {what} of a traced array, {self.aval}: while a function is traced, its arguments have "
+                    f"types, and no values. {instead}")
 
-
-Tracer.__bool__ = refuse(
-    TracerBoolConversionError, "Attempted boolean conversion", "Instead of `if`, use `where` or `lax.cond`."
-)
-Tracer.__float__ = refuse(ConcretizationTypeError, "Attempted conversion to float", "Keep it an array.")
-Tracer.__int__ = refuse(ConcretizationTypeError, "Attempted conversion to int", "Keep it an array.")
-Tracer.__index__ = refuse(TracerIntegerConversionError, "Attempted use as an index", "A size must be known: a static argument.")
-Tracer.__array__ = refuse(TracerArrayConversionError, "Attempted conversion to numpy", "Use the functions of `numpy` here.")
-errors = SimpleNamespace(
-    ConcretizationTypeError=ConcretizationTypeError, TracerBoolConversionError=TracerBoolConversionError,
-    TracerIntegerConversionError=TracerIntegerConversionError, TracerArrayConversionError=TracerArrayConversionError,
-    UnexpectedTracerError=UnexpectedTracerError,
-)  # fmt: skip
+    setattr(Tracer, method, ask)
 
 
-# === 05 Trees =============================================================================================================
-# Parameters of a model are dicts of lists. `flatten` is there; it only has to hear of more containers. Keys of a dict are
-# sorted: two dicts with the same entries are the same arguments, in whatever order they were filled.
+refuse("__bool__", TracerBoolConversionError, "boolean conversion", "Instead of `if`, use `where` or `lax.cond`.")
+refuse("__float__", ConcretizationTypeError, "conversion to float", "Keep it an array.")
+refuse("__int__", ConcretizationTypeError, "conversion to int", "Keep it an array.")
+refuse("__index__", TracerIntegerConversionError, "use as an index", "A size must be known: a static argument.")
+refuse("__array__", TracerArrayConversionError, "conversion to numpy", "Use the functions of `numpy` here.")
+errors.UnexpectedTracerError = UnexpectedTracerError
 
-containers[list] = (lambda x: (x, None), lambda data, children: children)
-containers[type(None)] = (lambda x: ((), None), lambda data, children: None)
+# === 05 Trees =========================================================================================================
+# Parameters of a model are dicts of lists. `flatten` is there; it only has to hear of more containers. Keys of a dict
+# are sorted: two dicts with the same entries are the same arguments, in whatever order they were filled.
 
-
-def dict_apart(x):
-    keys = tuple(sorted(x))
-    return [x[key] for key in keys], keys
-
-
-containers[dict] = (dict_apart, lambda keys, children: dict(zip(keys, children, strict=True)))
+containers[list] = (lambda xs: (xs, None), lambda data, xs: xs)
+containers[type(None)] = (lambda x: ((), None), lambda data, xs: None)
+containers[dict] = (lambda x: ([x[key] for key in sorted(x)], tuple(sorted(x))),
+                    lambda keys, xs: dict(zip(keys, xs, strict=True)))
 
 
 def register_pytree_node(kind, apart, together):
-    """Make a class a container. `apart(x)` is its children and the rest, which must hash; `together(rest, children)` undoes it."""
+    """Make a class a container: `apart(x)` is children and the rest, which must hash; `together(rest, children)`."""
     containers[kind] = (apart, together)
 
 
 def tree_map(f, tree, *rest):
     """The tree with `f` of each leaf, and of the leaves at its place in the others."""
-    leaves, treedef = flatten(tree)
-    others = [flatten(other) for other in rest]
-    for _, other in others:
-        if other != treedef:
-            raise ValueError(f"the trees are not built alike: {treedef} and {other}")
-    return unflatten(treedef, [f(*xs) for xs in zip(leaves, *[ls for ls, _ in others], strict=True)])
+    columns, treedefs = unzip(map(flatten, (tree, *rest)))
+    if any(treedef != treedefs[0] for treedef in treedefs):
+        raise ValueError(f"the trees are not built alike: {treedefs}")
+    return unflatten(treedefs[0], [f(*leaves) for leaves in zip(*columns, strict=True)])
 
 
 tree_util = SimpleNamespace(
-    tree_flatten=flatten, tree_unflatten=unflatten, tree_map=tree_map, tree_leaves=lambda tree: flatten(tree)[0],
-    tree_structure=lambda tree: flatten(tree)[1], register_pytree_node=register_pytree_node,
-)  # fmt: skip
+    tree_flatten=flatten, tree_unflatten=unflatten, tree_map=tree_map, register_pytree_node=register_pytree_node,
+    tree_leaves=lambda tree: flatten(tree)[0], tree_structure=lambda tree: flatten(tree)[1])
 
+# === 06 Speak StableHLO ===============================================================================================
+# XLA reads text. A program becomes a function with one line an equation, more or less; each primitive has a rule which
+# writes it. A line says the types of what goes in and of what comes out: `tensor<2x3xf32>`.
 
-# === 06 Speak StableHLO ===================================================================================================
-# XLA reads text. A program becomes a function with one line an equation, more or less; each primitive has a rule which writes
-# it. Types are part of every line: `tensor<2x3xf32>`.
-
-lowerings = {}  # primitive -> rule(out, avals of operands, avals of results, *names of operands, **params) -> names of results
-HLO = {"float32": "f32", "int32": "i32", "bool": "i1", "float16": "f16", "uint32": "ui32", "int8": "i8", "uint8": "ui8"}
+lowerings = {}  # primitive -> rule(text, avals of operands, avals of results, *names, **params) -> names of results
 
 
 @functools.cache
 def tensor(aval):
-    """`tensor<2x3xf32>`."""
-    return f"tensor<{''.join([f'{n}x' for n in aval.shape])}{HLO[aval.dtype.name]}>"
+    kind = short(aval.dtype).replace("bool", "i1").replace("u", "ui")
+    return f"tensor<{''.join([f'{n}x' for n in aval.shape])}{kind}>"
 
 
 def tensors(avals):
     return ", ".join([tensor(a) for a in avals])
 
 
+def declared(names, avals):
+    return ", ".join([f"{name}: {tensor(a)}" for name, a in zip(names, avals, strict=True)])
+
+
 class Text:
     """A module's text, while it is written: lines of the function at hand, and the functions that are done."""
 
     def __init__(self):
-        self.lines, self.functions, self.names, self.known = [], [], itertools.count(), {}
+        self.lines, self.functions, self.numbers, self.known = [], [], itertools.count(), {}
 
-    def op(self, text, count=1):
-        """Write a line; the names of its results."""
-        n = next(self.names)
-        self.lines.append(f"%{n}{f':{count}' if count > 1 else ''} = {text}")
-        return [f"%{n}"] if count == 1 else [f"%{n}#{i}" for i in range(count)]
+    def op(self, said, ins, outs):
+        """Write a line: an operation and its types. The names of its results."""
+        name = f"%{next(self.numbers)}"
+        results = f"{name}:{len(outs)} = " if outs else ""
+        self.lines.append(f"{results}{said} : ({tensors(ins)}) -> ({tensors(outs)})")
+        return [f"{name}#{i}" for i in range(len(outs))]
 
     def constant(self, x):
         """The name of an array's value, written by its bytes, so that no digit is lost."""
-        x, aval = np.asarray(x), typed(x.shape, x.dtype)
-        if aval.dtype == BOOL:
-            digits = str(x.tolist()).lower()
-        elif x.size and not x.tobytes().strip(b"\0"):
-            digits = "0x" + "00" * x.dtype.itemsize if x.dtype.kind == "f" else "0"
-        elif x.shape == ():
-            digits = f"0x{x.tobytes()[::-1].hex()}" if x.dtype.kind == "f" else str(int(x))
-        else:
-            digits = f'"0x{x.tobytes().hex()}"' if x.size else ""
-        return self.op(f"stablehlo.constant dense<{digits}> : {tensor(aval)}")[0]
+        x, aval = np.asarray(x), Aval(x.shape, x.dtype)
+        digits = str(x.tolist()).lower() if x.dtype == BOOL else f'"0x{x.tobytes().hex()}"' if x.size else ""
+        return self.op(f'"stablehlo.constant"() {{value = dense<{digits}> : {tensor(aval)}}}', [], [aval])[0]
 
     def spread(self, name, aval, shape):
         """An operand with the shape of the result: numpy's broadcasting, written out."""
         if aval.shape == shape:
             return name
         axes = list(range(len(shape) - aval.ndim, len(shape)))
-        kept = [i for i, n in enumerate(aval.shape) if n == shape[axes[i]]]
-        if len(kept) < aval.ndim:  # axes of size 1 are dropped, and made anew
-            less = typed(tuple([aval.shape[i] for i in kept]), aval.dtype)
-            name = self.op(f"stablehlo.reshape {name} : ({tensor(aval)}) -> {tensor(less)}")[0]
-            aval, axes = less, [axes[i] for i in kept]
-        to = tensor(typed(shape, aval.dtype))
-        return self.op(f"stablehlo.broadcast_in_dim {name}, dims = {axes} : ({tensor(aval)}) -> {to}")[0]
+        return self.op(f"stablehlo.broadcast_in_dim {name}, dims = {axes}", [aval], [resized(aval, shape)])[0]
 
-    def block(self, closed, arguments):
+    def block(self, jaxpr, arguments):
         """Write a program's lines here; the names of its results."""
-        jaxpr = closed.jaxpr
-        env = dict(zip(jaxpr.constvars, map(self.constant, closed.consts), strict=True))
+        env = dict(zip(jaxpr.constvars, map(self.constant, jaxpr.consts), strict=True))
         env.update(zip(jaxpr.invars, arguments, strict=True))
+
+        def read(v):
+            return self.constant(v.val) if type(v) is Literal else env[v]
+
         for primitive, invars, params, outvars in jaxpr.eqns:
-            operands = [self.constant(v.val) if type(v) is Literal else env[v] for v in invars]
+            operands = list(map(read, invars))
             names = lowerings[primitive](self, [v.aval for v in invars], [v.aval for v in outvars], *operands, **params)
             env.update(zip(outvars, names, strict=True))
-        return [self.constant(v.val) if type(v) is Literal else env[v] for v in jaxpr.outvars]
+        return list(map(read, jaxpr.outvars))
 
-    def function(self, name, closed, visibility="private"):
-        """Write a function of its own."""
+    def body(self, jaxpr, arguments, last):
+        """A program's lines, not written here but returned, for a function or a region; `last` returns the results."""
         outside, self.lines = self.lines, []
-        arguments = [f"%arg{i}" for i in range(len(closed.in_avals))]
-        results = self.block(closed, arguments)
-        inputs = ", ".join([f"{n}: {tensor(a)}" for n, a in zip(arguments, closed.in_avals, strict=True)])
-        outputs = tensors(closed.out_avals)
-        body = "\n".join([f"    {line}" for line in self.lines])
-        last = f"return {', '.join(results)} : {outputs}" if results else "return"
-        self.functions.append(f"  func.func {visibility} @{name}({inputs}) -> ({outputs}) {{\n{body}\n    {last}\n  }}")
-        self.lines = outside
+        results = self.block(jaxpr, arguments)
+        lines, self.lines = self.lines, outside
+        return "\n".join([*lines, f"{last} {', '.join(results)} : {tensors(jaxpr.out_avals)}" if results else last])
+
+    def function(self, name, jaxpr, visibility="private"):
+        """Write a function of its own."""
+        names = [f"%arg{i}" for i in range(len(jaxpr.invars))]
+        head = f"func.func {visibility} @{name}({declared(names, jaxpr.in_avals)}) -> ({tensors(jaxpr.out_avals)})"
+        self.functions.append(f"{head} {{\n{self.body(jaxpr, names, 'return')}\n}}")
 
 
-def lower_closed(closed):
+def lower_jaxpr(jaxpr):
     """The text of a program."""
     text = Text()
-    text.function("main", closed, "public")
-    return "module @program {\n" + "\n".join(text.functions) + "\n}\n"
+    text.function("main", jaxpr, "public")
+    return "\n".join(["module @program {", *text.functions, "}"])
 
 
 def lower(f, *args):
     """The text of `f` for arguments of these types."""
-    return lower_closed(make_jaxpr(f)(*args))
+    return lower_jaxpr(make_jaxpr(f)(*args))
 
 
-def by_hlo(op):
-    """The rule of an elementwise operation."""
+def one_line(op, attributes=lambda *avals, **params: ""):
+    """The rule of an operation that is one line: operands, attributes, types."""
+
+    def rule(text, avals, outs, *xs, **params):
+        return text.op(f"stablehlo.{op} {', '.join(xs)}{attributes(*avals, **params)}", avals, outs)
+
+    return rule
+
+
+def elementwise_line(op):
+    """The rule of an elementwise operation: operands have the shape of the result."""
 
     def rule(text, avals, outs, *xs):
-        shape = outs[0].shape
-        xs = [x if a.shape == shape else text.spread(x, a, shape) for x, a in zip(xs, avals, strict=True)]
-        return text.op(f"stablehlo.{op} {', '.join(xs)} : {tensor(outs[0])}")
+        xs = [text.spread(x, a, outs[0].shape) for x, a in zip(xs, avals, strict=True)]
+        return one_line(op)(text, [resized(a, outs[0].shape) for a in avals], outs, *xs)
 
     return rule
 
 
-def by_compare(direction):
-    def rule(text, avals, outs, x, y):
-        x, y = (text.spread(name, a, outs[0].shape) for name, a in zip((x, y), avals, strict=True))
-        type_ = tensor(typed(outs[0].shape, avals[0].dtype))
-        return text.op(f"stablehlo.compare {direction}, {x}, {y} : ({type_}, {type_}) -> {tensor(outs[0])}")
+WORDS = {
+    "neg": "negate", "sin": "sine", "cos": "cosine", "exp": "exponential", "log1p": "log_plus_one", "sub": "subtract",
+    "expm1": "exponential_minus_one", "mul": "multiply", "div": "divide", "max": "maximum", "min": "minimum",
+    "pow": "power", **{name: f"compare {name.upper()}," for name in QUESTIONS}}
+for name, primitive in elementwise_primitives.items():
+    lowerings[primitive] = elementwise_line(WORDS.get(name, name))
+lowerings[convert_p] = one_line("convert")
 
-    return rule
+# === 07 Let XLA =======================================================================================================
+# Now the program can go to a compiler, which sees all of it at once: it computes a chain of operations in one pass over
+# memory, where numpy makes one for each of them. To call a program is an operation, too. It has a parameter that says
+# which program, and it goes through the door: today there is `Eager`, who has XLA run it.
 
-
-for name, op in {
-    "neg": "negate", "abs": "abs", "sign": "sign", "floor": "floor", "not": "not", "sin": "sine", "cos": "cosine",
-    "tan": "tan", "tanh": "tanh", "exp": "exponential", "log": "log", "sqrt": "sqrt", "log1p": "log_plus_one",
-    "expm1": "exponential_minus_one", "add": "add", "sub": "subtract", "mul": "multiply", "div": "divide", "max": "maximum",
-    "min": "minimum", "pow": "power", "and": "and", "or": "or",
-}.items():  # fmt: skip
-    lowerings[elementwise_primitives[name]] = by_hlo(op)
-for name in ("lt", "le", "gt", "ge", "eq", "ne"):
-    lowerings[elementwise_primitives[name]] = by_compare(name.upper())
+jit_p = Primitive("jit")
+impl[jit_p] = lambda *args, jaxpr, name: run(jaxpr, args)
 
 
-@functools.partial(lowerings.__setitem__, convert_p)
-def lower_convert(text, avals, outs, x, new_dtype, weak_type):
-    if avals[0].dtype == new_dtype:
-        return [x]
-    return text.op(f"stablehlo.convert {x} : ({tensor(avals[0])}) -> {tensor(outs[0])}")
-
-
-# === 07 Let XLA ===========================================================================================================
-# Now the program can go to a compiler, which sees all of it at once: it computes a chain of operations in one pass over memory,
-# where numpy makes one for each of them. The result is an Array around a buffer of XLA.
-
-
-def compile_closed(closed):
-    """A program as a function of Arrays, compiled."""
-    run, avals = xla.compile(lower_closed(closed)), closed.out_avals
-
-    def program(*args):
-        return [Array(b, a) for b, a in zip(run([on_machine(x) for x in args]), avals, strict=True)]
-
-    return program
-
-
-def on_machine(x):
-    """An Array's buffer. Its numbers are copied there once."""
-    if isinstance(x.data, np.ndarray):
-        x.data = xla.put(x.data)
-    return x.data
+def run(jaxpr, args):
+    """Have XLA run a program. It is compiled at its first call."""
+    if not hasattr(jaxpr, "executable"):
+        jaxpr.executable = xla.compile(lower_jaxpr(jaxpr))
+    for x in args:
+        if type(x.data) is np.ndarray:
+            x.data = xla.put(x.data)  # an Array's numbers are copied there once
+    return list(map(Array, jaxpr.executable([x.data for x in args]), jaxpr.out_avals))
 
 
 class Jit:
-    """`jit(f)`: a call finds the program of `f` for its arguments, and has XLA run it. Later sections find it faster."""
+    """`jit(f)`: a call finds the program of `f` for its arguments, and calls that. Later sections find it faster."""
 
     def __init__(self, f):
         functools.update_wrapper(self, f)
         self.f = f
 
-    def __get__(self, instance, owner):
-        return self if instance is None else functools.partial(self, instance)
-
     def __call__(self, *args, **kwargs):
-        spec, leaves = self.split(args, kwargs)
+        leaves, tree = self.split(args, kwargs)
         leaves = [as_value(x) for x in leaves]
-        return self.call(spec, leaves) if isinstance(current.trace, Eager) else self.call_traced(spec, leaves)
+        jaxpr, out_tree = self.trace(tree, tuple([x.aval for x in leaves]))
+        return unflatten(out_tree, self.call(jaxpr, leaves))
 
     def split(self, args, kwargs):
-        """A call's arguments as what the program depends on, and the leaves that it is given."""
-        leaves, tree = flatten((args, kwargs))
-        return (tree,), leaves
+        """A call's arguments as the leaves that it is given, and what else the program depends on."""
+        return flatten((args, kwargs))
 
-    def apply(self, spec, leaves):
-        """Call `f` with arguments that `split` took apart."""
-        args, kwargs = unflatten(spec[0], leaves)
-        return self.f(*args, **kwargs)
-
-    def trace(self, spec, avals):
+    def trace(self, tree, avals):
         """The program, and the TreeDef of what it returns."""
-        return trace_tree(lambda *leaves: self.apply(spec, leaves), TreeDef(tuple, None, (LEAF,) * len(avals)), avals)
+        return trace_tree(lambda args, kwargs: self.f(*args, **kwargs), tree, avals)
 
-    def call(self, spec, leaves):
-        closed, out_tree = self.trace(spec, tuple([x.aval for x in leaves]))
-        return unflatten(out_tree, compile_closed(closed)(*leaves))
-
-    def call_traced(self, spec, leaves):
-        """The call when it is itself traced: as if `jit` were not there, until section 11."""
-        return self.apply(spec, leaves)
+    def call(self, jaxpr, leaves):
+        return jit_p.bind(*leaves, jaxpr=jaxpr, name=getattr(self.f, "__name__", "f"))
 
 
 jit = Jit
 
-
-# === 08 Remember ==========================================================================================================
-# Tracing costs microseconds an equation, compiling milliseconds; running costs nearly nothing. So programs are kept, and the art is
-# in the key. It must have everything that the program depends on: the tree, and each leaf's shape, dtype and weakness. XLA looks
-# at sizes only, so whatever is missing in the key is a wrong result. And it must have nothing else, no values above all.
+# === 08 Remember ======================================================================================================
+# Tracing costs microseconds an equation, compiling milliseconds; running costs nearly nothing. So programs are kept,
+# and the art is in the key. It must have everything that the program depends on: the tree, and each leaf's shape, dtype
+# and weakness. XLA looks at sizes only, so whatever is missing in the key is a wrong result. And it must have nothing
+# else, no values above all.
 #
 # The programs of `f` are kept as long as `f` is: a lambda that is made in a loop takes its programs with it.
 
-memories = weakref.WeakKeyDictionary()
+memories = weakref.WeakKeyDictionary()  # function -> key -> its program, and the TreeDef of what it returns
 
 
 class RememberingJit(Jit):
     def __init__(self, f):
         super().__init__(f)
-        try:
-            self.known = memories.setdefault(f, {})
-        except TypeError:  # a callable object that cannot be referred to weakly
-            self.known = {}
-        self.fast = {}
+        self.known, self.fast = memories.setdefault(f, {}), {}
 
-    def __call__(self, *args, **kwargs):
-        if not kwargs and type(current.trace) is Eager:
-            try:  # arrays only, as nearly always: their types are the key, and nothing has to be taken apart
-                run, avals, out_tree = self.fast[tuple([x.aval for x in args])]
-                outs = run([x.data for x in args])
-            except (KeyError, AttributeError, TypeError):  # a first call, a number or a container, data not on the machine yet
-                return super().__call__(*args, **kwargs)
-            if out_tree is LEAF:
-                return Array(outs[0], avals[0])
-            return unflatten(out_tree, map(Array, outs, avals))
-        return super().__call__(*args, **kwargs)
-
-    def trace(self, spec, avals):
-        key = (spec, avals)
+    def trace(self, tree, avals):
+        key = tree, avals
         if key not in self.known:
-            closed, out_tree = super().trace(spec, avals)
-            if any(isinstance(x, Tracer) for x in closed.consts):  # it belongs to a trace that goes on around it, and ends
-                return closed, out_tree
-            self.known[key] = closed, out_tree
+            jaxpr, out_tree = super().trace(tree, avals)
+            if any(type(x) is Tracer for x in jaxpr.consts):  # it belongs to a trace that goes on around it, and ends
+                return jaxpr, out_tree
+            self.known[key] = jaxpr, out_tree
         return self.known[key]
 
-    def call(self, spec, leaves):
-        avals = tuple([x.aval for x in leaves])
-        closed, out_tree = self.trace(spec, avals)
-        outs = program_of(closed)(*leaves)
-        if spec == (TreeDef(tuple, None, (TreeDef(tuple, None, (LEAF,) * len(avals)), NO_KEYWORDS)),):
-            self.fast[avals] = closed.run, closed.out_avals, out_tree if out_tree.kind is not None else LEAF
-        return unflatten(out_tree, outs)
-
-
-NO_KEYWORDS = flatten({})[1]
-
-
-def program_of(closed):
-    """A program, compiled at the first call."""
-    if not hasattr(closed, "run"):
-        closed.run = xla.compile(lower_closed(closed))
-    return lambda *args: list(map(Array, closed.run([on_machine(x) for x in args]), closed.out_avals))
+    def __call__(self, *args, **kwargs):
+        if kwargs or type(current.trace) is not Eager or not all([type(x) is Array for x in args]):
+            return super().__call__(*args, **kwargs)
+        # Arrays only, as nearly always: their types are the key, and nothing has to be taken apart.
+        avals = tuple([x.aval for x in args])
+        if avals not in self.fast:
+            self.fast[avals] = self.trace(self.split(args, {})[1], avals)
+        jaxpr, out_tree = self.fast[avals]
+        outs = run(jaxpr, args)
+        return outs[0] if out_tree is LEAF else unflatten(out_tree, outs)
 
 
 jit = RememberingJit
 
+# === 09 Numbers that are not data =====================================================================================
+# Some arguments are for Python: a number of layers, the name of an activation. The function sees the value itself, and
+# it is part of the key, by hash and equality. There is a place for that already: a container without leaves, whose
+# value is a part of the tree.
 
-# === 09 Numbers that are not data =========================================================================================
-# Some arguments are for Python: a number of layers, the name of an activation. Such a static argument is part of the key, by hash and
-# equality, and the function sees the value itself.
+
+Static = namedtuple("Static", "value")
+containers[Static] = (lambda x: ((), (type(x.value), x.value)), lambda data, children: data[1])
 
 
 class StaticJit(RememberingJit):
     def __init__(self, f, static_argnums=(), static_argnames=()):
         super().__init__(f)
-        nums = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
-        names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
-        try:
-            parameters = list(inspect.signature(f).parameters)
-        except (TypeError, ValueError):
-            parameters = []
-        self.nums = {n % len(parameters) if n < 0 else n for n in nums} | {parameters.index(n) for n in names if n in parameters}
-        self.names = {*names, *(parameters[n] for n in self.nums if n < len(parameters))}
+        nums = [static_argnums] if isinstance(static_argnums, int) else static_argnums
+        names = [static_argnames] if isinstance(static_argnames, str) else static_argnames
+        known = list(inspect.signature(f).parameters) if nums or names else []
+        self.nums = {n % len(known) if n < 0 else n for n in nums} | {known.index(n) for n in names if n in known}
+        self.names = {*names, *[known[n] for n in self.nums if n < len(known)]}
 
     def split(self, args, kwargs):
-        if not self.nums and not self.names:
-            return super().split(args, kwargs)
-        statics = [(i, args[i]) for i in sorted(self.nums) if i < len(args)]
-        statics += [(name, kwargs[name]) for name in sorted(self.names) if name in kwargs]
-        for where, value in statics:
-            try:
-                hash(value)
-            except TypeError:
-                raise ValueError(
-                    f"Non-hashable static arguments are used in a jit function: argument {where!r} of "
-                    f"{getattr(self.f, '__name__', 'f')} is {value!r}, of {type(value)}. It is a part of the key under which the "
-                    "program is kept: hand over a tuple for a list."
-                ) from None
-        dynamic = tuple([x for i, x in enumerate(args) if i not in self.nums])
-        leaves, tree = flatten((dynamic, {k: v for k, v in kwargs.items() if k not in self.names}))
-        return (tree, tuple([(where, type(value), value) for where, value in statics])), leaves
+        args = [self.static(i, x) if i in self.nums else x for i, x in enumerate(args)]
+        kwargs = {name: self.static(name, x) if name in self.names else x for name, x in kwargs.items()}
+        return super().split(tuple(args), kwargs)
 
-    def apply(self, spec, leaves):
-        args, kwargs = unflatten(spec[0], leaves)
-        args = list(args)
-        for where, _, value in spec[1] if len(spec) > 1 else ():
-            if isinstance(where, str):
-                kwargs[where] = value
-            else:
-                args.insert(where, value)
-        return self.f(*args, **kwargs)
+    def static(self, where, value):
+        try:
+            hash(value)
+        except TypeError:
+            raise ValueError(f"Non-hashable static arguments are used in a jit function: argument {where!r} is "
+                             f"{value!r}, and has to be part of a key. Hand over a tuple for a list.") from None
+        return Static(value)
 
 
 jit = StaticJit
 
-
-# === 10 Reduce, multiply, move ============================================================================================
-# Eight more primitives, and most of numpy can be said. Each is one paragraph: what it computes, its type, its text.
+# === 10 Reduce, multiply, move ========================================================================================
+# Ten more primitives, and most of numpy can be said. Each is one paragraph: what it computes, its type, its text.
 
 
 def primitive(name, by, type_, lowering):
     """A primitive, with all that is known of it so far."""
     p = Primitive(name)
-    impl[p], types[p], lowerings[p] = by_numpy(by), type_, lowering
+    impl[p], lowerings[p] = by_numpy(by), lowering
+    types[p] = lambda *avals, **params: [type_(*avals, **params)]
     return p
+
+
+def without(sequence, positions):
+    return tuple([x for i, x in enumerate(sequence) if i not in positions])
 
 
 def reduction(name, by, op, first):
@@ -945,18 +806,10 @@ def reduction(name, by, op, first):
 
     def lowering(text, avals, outs, x, axes):
         begin = text.constant(np.asarray(first(avals[0].dtype), avals[0].dtype))
-        to = f"({tensor(avals[0])}, {tensor(typed((), avals[0].dtype))}) -> {tensor(outs[0])}"
-        return text.op(
-            f"stablehlo.reduce({x} init: {begin}) applies stablehlo.{op} across dimensions = {list(axes)} : {to}"
-        )
+        said = f"stablehlo.reduce({x} init: {begin}) applies stablehlo.{op} across dimensions = {list(axes)}"
+        return text.op(said, [*avals, Aval((), avals[0].dtype)], outs)
 
-    return primitive(
-        name, by, lambda x, axes: [typed(without(x.shape, axes), x.dtype, x.weak_type)], lowering
-    )  # fmt: skip
-
-
-def without(sequence, positions):
-    return tuple([x for i, x in enumerate(sequence) if i not in positions])
+    return primitive(name, by, lambda x, axes: resized(x, without(x.shape, axes)), lowering)
 
 
 def lowest(dtype):
@@ -965,119 +818,69 @@ def lowest(dtype):
 
 reduce_sum_p = reduction("reduce_sum", lambda x, axes: np.sum(x, axes, x.dtype), "add", lambda dtype: 0)
 reduce_max_p = reduction("reduce_max", lambda x, axes: np.max(x, axes, initial=lowest(x.dtype)), "maximum", lowest)
-
-
-def one_line(op, attributes):
-    """The rule of an operation that is one line: operands, attributes, types."""
-
-    def rule(text, avals, outs, *xs, **params):
-        said = attributes(*avals, **params)
-        return text.op(f"stablehlo.{op} {', '.join(xs)}{said} : ({tensors(avals)}) -> {tensor(outs[0])}")
-
-    return rule
-
-
 reshape_p = primitive(
-    "reshape", lambda x, new_sizes: np.reshape(x, new_sizes),
-    lambda x, new_sizes: [typed(new_sizes, x.dtype, x.weak_type)], one_line("reshape", lambda x, new_sizes: ""),
-)  # fmt: skip
+    "reshape", lambda x, new_sizes: x.reshape(new_sizes), lambda x, new_sizes: resized(x, new_sizes),
+    one_line("reshape"))
 transpose_p = primitive(
-    "transpose", lambda x, permutation: np.transpose(x, permutation),
-    lambda x, permutation: [typed(tuple([x.shape[i] for i in permutation]), x.dtype, x.weak_type)],
-    one_line("transpose", lambda x, permutation: f", dims = {list(permutation)}"),
-)  # fmt: skip
+    "transpose", lambda x, permutation: x.transpose(permutation),
+    lambda x, permutation: resized(x, [x.shape[i] for i in permutation]),
+    one_line("transpose", lambda x, permutation: f", dims = {list(permutation)}"))
 broadcast_p = primitive(
-    "broadcast_in_dim",
-    lambda x, shape, broadcast_dimensions: np.broadcast_to(
-        x.reshape([n if i in broadcast_dimensions else 1 for i, n in enumerate(shape)]), shape
-    ),
-    lambda x, shape, broadcast_dimensions: [typed(shape, x.dtype, x.weak_type)],
-    one_line("broadcast_in_dim", lambda x, shape, broadcast_dimensions: f", dims = {list(broadcast_dimensions)}"),
-)  # fmt: skip
-concatenate_p = primitive(
-    "concatenate", lambda *xs, dimension: np.concatenate(xs, dimension),
-    lambda *xs, dimension: [typed((*xs[0].shape[:dimension], sum(x.shape[dimension] for x in xs), *xs[0].shape[dimension + 1 :]),
-                                  xs[0].dtype, all(x.weak_type for x in xs))],
-    one_line("concatenate", lambda *xs, dimension: f", dim = {dimension}"),
-)  # fmt: skip
+    "broadcast_in_dim", lambda x, shape: np.broadcast_to(x, shape), lambda x, shape: resized(x, shape),
+    lambda text, avals, outs, x, shape: [text.spread(x, avals[0], shape)])
 select_p = primitive(
-    "select_n", lambda which, no, yes: np.where(which, yes, no),
-    lambda which, no, yes: [typed(no.shape, no.dtype, no.weak_type and yes.weak_type)],
-    lambda text, avals, outs, which, no, yes: text.op(
-        f"stablehlo.select {which}, {yes}, {no} : {tensor(avals[0])}, {tensor(outs[0])}"),
-)  # fmt: skip
+    "select_n", lambda which, no, yes: np.where(which, yes, no), lambda which, no, yes: no,
+    lambda text, avals, outs, which, no, yes: one_line("select")(text, avals, outs, which, yes, no))
 
 
-# A window whose corner is data, and whose size is not. It is moved back where it would look over the edge.
-def corner(x, starts, sizes):
-    return [int(np.clip(int(s), 0, n - size)) for s, n, size in zip(starts, x.shape, sizes, strict=True)]
+# A window has a corner, which is data, and a size, which is not. It is moved back where it would look over the edge.
+def window(x, corner, sizes):
+    starts = [int(np.clip(s, 0, n - size)) for s, n, size in zip(corner, x.shape, sizes, strict=True)]
+    return tuple([slice(start, start + size) for start, size in zip(starts, sizes, strict=True)])
 
 
-def write_window(x, update, *starts):
+def write_window(x, update, *corner):
     x = x.copy()
-    x[tuple([slice(s, s + n) for s, n in zip(corner(x, starts, update.shape), update.shape, strict=True)])] = update
+    x[window(x, corner, update.shape)] = update
     return x
 
 
 dynamic_slice_p = primitive(
-    "dynamic_slice",
-    lambda x, *starts, slice_sizes: x[
-        tuple([slice(s, s + n) for s, n in zip(corner(x, starts, slice_sizes), slice_sizes, strict=True)])],
-    lambda x, *starts, slice_sizes: [typed(slice_sizes, x.dtype, x.weak_type)],
-    one_line("dynamic_slice", lambda x, *starts, slice_sizes: f", sizes = {list(slice_sizes)}"),
-)  # fmt: skip
+    "dynamic_slice", lambda x, *corner, slice_sizes: x[window(x, corner, slice_sizes)],
+    lambda x, *corner, slice_sizes: resized(x, slice_sizes),
+    one_line("dynamic_slice", lambda x, *corner, slice_sizes: f", sizes = {list(slice_sizes)}"))
 dynamic_update_slice_p = primitive(
-    "dynamic_update_slice", write_window, lambda x, update, *starts: [x],
-    one_line("dynamic_update_slice", lambda *avals: ""),
-)  # fmt: skip
+    "dynamic_update_slice", write_window, lambda x, update, *corner: x, one_line("dynamic_update_slice"))
 
 
-# A product of two arrays: axes are multiplied and summed, or kept side by side ("batch"), or free. With a letter for each axis
-# this is as easy to say as in `einsum`, and its derivative and its batches will be the same sentence with other letters.
-def letters_of(x, y, dimension_numbers):
-    (x_sum, y_sum), (x_batch, y_batch) = dimension_numbers
-    xs = list(LETTERS[: x.ndim])
-    ys = list(LETTERS[x.ndim : x.ndim + y.ndim])
-    for i, j in zip((*x_sum, *x_batch), (*y_sum, *y_batch), strict=True):
-        ys[j] = xs[i]
-    out = [xs[i] for i in x_batch] + list(without(xs, (*x_sum, *x_batch))) + list(without(ys, (*y_sum, *y_batch)))
-    return "".join(xs), "".join(ys), "".join(out)
+# A product of two arrays, with a letter for each axis, as in `einsum`: letters that are missing in the result are
+# summed over. So its derivative and its batches are the same sentence with other letters.
+def dot_type(x, y, letters):
+    xs, ys, out = letters
+    sizes = dict(zip(xs + ys, x.shape + y.shape, strict=True))
+    if [sizes[letter] for letter in xs] != [*x.shape]:
+        raise TypeError(f"dot_general requires contracting dimensions to have the same shape, got {x} and {y}.")
+    return resized(x, [sizes[letter] for letter in out])
 
 
-def dot_type(x, y, dimension_numbers, preferred_element_type=None):
-    xs, ys, out = letters_of(x, y, dimension_numbers)
-    for c in xs:
-        if c in ys and x.shape[xs.index(c)] != y.shape[ys.index(c)]:
-            raise TypeError(
-                "dot_general requires contracting dimensions to have the same shape, got "
-                f"{[x.shape[i] for i in dimension_numbers[0][0]]} and {[y.shape[i] for i in dimension_numbers[0][1]]}."
-            )
-    sizes = dict(zip(ys, y.shape, strict=True)) | dict(zip(xs, x.shape, strict=True))
-    return [typed(tuple([sizes[c] for c in out]), x.dtype, x.weak_type and y.weak_type)]
+def lower_dot(text, avals, outs, x, y, letters):
+    """XLA wants the axes that both have by number: those that are kept come first, then the rest of x and y."""
+    xs, ys, out = letters
+    batch, summed = [[c for c in xs if c in ys and (c in out) == kept] for kept in (True, False)]
+    have = [*batch, *[c for c in xs if c not in ys], *[c for c in ys if c not in xs]]
+    numbers = [f"_dims = {list(map(xs.index, both))} x {list(map(ys.index, both))}" for both in (batch, summed)]
+    aval = resized(outs[0], [outs[0].shape[out.index(c)] for c in have])
+    product = text.op(f"stablehlo.dot_general {x}, {y}, batching{numbers[0]}, contracting{numbers[1]}", avals, [aval])
+    return lowerings[transpose_p](text, [aval], outs, *product, permutation=[have.index(c) for c in out])
 
 
-def dot_by_numpy(x, y, dimension_numbers, preferred_element_type=None):
-    xs, ys, out = letters_of(x, y, dimension_numbers)
-    return np.einsum(f"{xs},{ys}->{out}", x, y)
-
-
-def dot_attributes(x, y, dimension_numbers, preferred_element_type=None):
-    (x_sum, y_sum), (x_batch, y_batch) = dimension_numbers
-    batch = f", batching_dims = {list(x_batch)} x {list(y_batch)}" if x_batch else ""
-    return f"{batch}, contracting_dims = {list(x_sum)} x {list(y_sum)}"
-
-
-dot_p = primitive("dot_general", dot_by_numpy, dot_type, one_line("dot_general", dot_attributes))
+dot_p = primitive(
+    "dot_general", lambda x, y, letters: np.einsum("{},{}->{}".format(*letters), x, y), dot_type, lower_dot)
 
 
 def contract(x, xs, y, ys, out):
     """`contract(x, "ij", y, "jk", "ik")`: multiply, and sum over the letters that are not in `out`."""
-    both = [c for c in xs if c in ys]
-    summed, batch = [c for c in both if c not in out], [c for c in both if c in out]
-    numbers = tuple([(tuple(map(xs.index, cs)), tuple(map(ys.index, cs))) for cs in (summed, batch)])
-    result = dot_p(x, y, dimension_numbers=numbers, preferred_element_type=x.dtype)
-    have = batch + [c for c in xs if c not in both] + [c for c in ys if c not in both]
-    return transpose(result, [have.index(c) for c in out])
+    return dot_p(x, y, letters=(xs, ys, out))
 
 
 # What users say, in these terms.
@@ -1086,18 +889,23 @@ def as_axes(axis, ndim):
     return tuple(sorted(i % ndim for i in axes))
 
 
-def reduce(p, x, axis, keepdims=False):
-    x = asarray(x)
-    if x.dtype == BOOL and p is reduce_sum_p:
-        x = convert(x, I32)
-    axes = as_axes(axis, x.ndim)
-    result = p(x, axes=axes)
-    return reshape(result, [1 if i in axes else n for i, n in enumerate(x.shape)]) if keepdims else result
+def kept(x, axes):
+    """The shape of a reduced array, with its axes kept."""
+    return tuple([1 if i in axes else n for i, n in enumerate(x.shape)])
+
+
+def reducing(p):
+    def reduce(x, axis=None, keepdims=False):
+        x = asarray(x)
+        x = convert(x, I32) if x.dtype == BOOL and p is reduce_sum_p else x
+        axes = as_axes(axis, x.ndim)
+        return reshape(p(x, axes=axes), kept(x, axes) if keepdims else without(x.shape, axes))
+
+    return reduce
 
 
 def reshape(x, *shape):
-    x = asarray(x)
-    shape = list(shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape)
+    x, shape = asarray(x), list(shape[0] if isinstance(shape[0], (tuple, list)) else shape)
     if -1 in shape:
         shape[shape.index(-1)] = x.size // max(-math.prod(shape), 1)
     if math.prod(shape) != x.size:
@@ -1106,159 +914,122 @@ def reshape(x, *shape):
 
 
 def transpose(x, axes=None):
-    permutation = tuple(range(x.ndim))[::-1] if axes is None else tuple(axes)
-    return x if permutation == tuple(range(x.ndim)) else transpose_p(asarray(x), permutation=permutation)
+    x, axes = asarray(x), tuple(range(x.ndim)[::-1] if axes is None else axes)
+    return x if axes == tuple(range(x.ndim)) else transpose_p(x, permutation=axes)
 
 
 def broadcast_to(x, shape):
-    x, shape = asarray(x), tuple(shape)
-    if x.shape == shape:
-        return x
-    axes = [(i, i + len(shape) - x.ndim) for i, n in enumerate(x.shape) if n == shape[i + len(shape) - x.ndim]]
-    x = reshape(x, [x.shape[i] for i, _ in axes])
-    return broadcast_p(x, shape=shape, broadcast_dimensions=tuple([j for _, j in axes]))
+    x = asarray(x)
+    return x if x.shape == tuple(shape) else broadcast_p(x, shape=tuple(shape))
 
 
 def where(which, yes, no):
     which, (yes, no) = asarray(which), promote([yes, no])
     shape = np.broadcast_shapes(which.shape, yes.shape, no.shape)
-    which, yes, no = (broadcast_to(x, shape) if x.shape != shape else x for x in (which, yes, no))
+    which, yes, no = [broadcast_to(x, shape) for x in (which, yes, no)]
     return select_p(which if which.dtype == BOOL else which != 0, no, yes)
 
 
 def matmul(x, y):
+    """`x @ y`: k sums, and what stands before the last two axes is a batch."""
     x, y = promote([x, y])
-    if x.ndim == 0 or y.ndim == 0:
-        raise TypeError("matmul requires arrays with at least one axis: multiply by a number with *")
-    rest = max(x.ndim, y.ndim) - 2
-    batch = LETTERS[3 : 3 + max(rest, 0)]
-    xs = ("a" if x.ndim == 1 else batch[len(batch) - x.ndim + 2 :] + "ba")[-x.ndim :]
-    ys = "a" if y.ndim == 1 else (batch[len(batch) - y.ndim + 2 :] + "ac")[-y.ndim :]
-    return contract(x, xs, y, ys, batch + ("b" if x.ndim > 1 else "") + ("c" if y.ndim > 1 else ""))
-
-
-def dot(x, y):
-    x, y = promote([x, y])
-    if x.ndim == 0 or y.ndim == 0:
-        return x * y
-    xs, ys = LETTERS[: x.ndim], list(LETTERS[x.ndim : x.ndim + y.ndim])
-    ys[-2 if y.ndim > 1 else 0] = xs[-1]
-    return contract(x, xs, y, "".join(ys), xs[:-1] + "".join(c for c in ys if c not in xs))
-
-
-def concatenate(xs, axis=0):
-    xs = promote(list(xs))
-    return concatenate_p(*xs, dimension=axis % xs[0].ndim)
+    batch = LETTERS[: max(x.ndim, y.ndim, 2) - 2].upper()
+    xs, ys = ("k" if z.ndim == 1 else (batch + last)[-z.ndim :] for z, last in ((x, "ik"), (y, "kj")))
+    return contract(x, xs, y, ys, batch + "i" * (x.ndim > 1) + "j" * (y.ndim > 1))
 
 
 def getitem(x, index):
-    """`x[i, 2:5, None, ...]`: whole numbers, which may be data, and slices of step 1."""
-    index = index if isinstance(index, tuple) else (index,)
-    used = sum(i is not None and i is not Ellipsis for i in index)
-    at = next((n for n, i in enumerate(index) if i is Ellipsis), len(index))
-    index = (*index[:at], *[slice(None)] * (x.ndim - used), *index[at + 1 :])
-    starts, sizes, shape, axes = [], [], [], iter(x.shape)
-    for i in index:
-        if i is None:
-            shape.append(1)
-            continue
-        n = next(axes)
-        if isinstance(i, slice):
-            start, stop, step = i.indices(n)
-            if step != 1:
-                raise NotImplementedError(f"a slice of step {step}")
-            starts.append(start)
-            sizes.append(max(stop - start, 0))
-            shape.append(sizes[-1])
-        else:
-            i = asarray(i)
-            starts.append(where(i < 0, i + n, i) if isinstance(i, Tracer) else int(i) % n)
-            sizes.append(1)
+    """`x[i, 2:5, None]`: whole numbers, which may be data, and slices of step 1."""
+    index, axes = index if isinstance(index, tuple) else (index,), iter(x.shape)
+    index = [*index, *[slice(None)] * (x.ndim - sum(i is not None for i in index))]
+    places = [(None, 1) if i is None else place(i, next(axes)) for i in index]
+    corner, sizes = unzip([(start, size) for start, size in places if start is not None])
     if tuple(sizes) != x.shape:
-        x = dynamic_slice_p(x, *[convert(as_value(s), I32) for s in starts], slice_sizes=tuple(sizes))
-    return reshape(x, shape)
+        x = dynamic_slice_p(x, *[convert(as_value(i), I32) for i in corner], slice_sizes=tuple(sizes))
+    return reshape(x, [size for i, (_, size) in zip(index, places, strict=True) if i is None or isinstance(i, slice)])
+
+
+def place(i, n):
+    """Where an index begins on an axis of n, and how many it takes."""
+    if isinstance(i, slice):
+        taken = range(n)[i]
+        if taken.step != 1:
+            raise NotImplementedError(f"a slice of step {taken.step}")
+        return taken.start, len(taken)
+    i = asarray(i)
+    return where(i < 0, i + n, i) if isinstance(i, Tracer) else int(i) % n, 1
 
 
 def full(shape, value, dtype=None):
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
     value = as_value(value)
-    value = convert(value, dtype or value.dtype)
-    return value if shape == () else broadcast_p(value, shape=shape, broadcast_dimensions=())
+    return broadcast_to(convert(value, dtype or value.dtype), (shape,) if isinstance(shape, int) else shape)
 
 
-numpy.sum = lambda x, axis=None, keepdims=False: reduce(reduce_sum_p, x, axis, keepdims)
-numpy.max = lambda x, axis=None, keepdims=False: reduce(reduce_max_p, x, axis, keepdims)
+def mean(x, axis=None, keepdims=False):
+    return numpy.sum(x, axis, keepdims) / math.prod([x.shape[i] for i in as_axes(axis, x.ndim)])
+
+
+for function in (reshape, transpose, where, broadcast_to, matmul, full, mean):
+    setattr(numpy, function.__name__, function)
+numpy.dot = matmul  # the same, as long as the right one is a vector or a matrix
+numpy.sum, numpy.max = reducing(reduce_sum_p), reducing(reduce_max_p)
 numpy.min = lambda x, axis=None, keepdims=False: -numpy.max(-x, axis, keepdims)
-numpy.mean = lambda x, axis=None, keepdims=False: numpy.sum(x, axis, keepdims) / math.prod(
-    [x.shape[i] for i in as_axes(axis, x.ndim)]
-)
-numpy.reshape, numpy.transpose, numpy.where, numpy.broadcast_to, numpy.matmul, numpy.dot, numpy.concatenate, numpy.full = (
-    reshape, transpose, where, broadcast_to, matmul, dot, concatenate, full)  # fmt: skip
 numpy.zeros = lambda shape, dtype=F32: full(shape, 0, dtype)
 numpy.ones = lambda shape, dtype=F32: full(shape, 1, dtype)
 numpy.zeros_like = lambda x: full(x.shape, 0, x.dtype)
 numpy.ones_like = lambda x: full(x.shape, 1, x.dtype)
 numpy.arange = lambda *args: asarray(np.arange(*args))
-operators(matmul, "matmul")
-Value.__getitem__, Value.reshape, Value.sum, Value.max, Value.mean = getitem, reshape, numpy.sum, numpy.max, numpy.mean
-Value.T, Value.transpose, Value.dot = property(transpose), lambda x, *axes: transpose(x, axes or None), dot
-Value.__len__ = lambda x: x.shape[0]
-Value.__iter__ = lambda x: iter([x[i] for i in range(x.shape[0])])
-lax.dynamic_slice = lambda x, starts, sizes: dynamic_slice_p(x, *map(as_value, starts), slice_sizes=tuple(sizes))
-lax.dynamic_update_slice = lambda x, update, starts: dynamic_update_slice_p(x, update, *map(as_value, starts))
+operators("matmul", matmul)
+Value.__getitem__, Value.reshape, Value.sum, Value.max, Value.mean = getitem, reshape, numpy.sum, numpy.max, mean
+Value.T, Value.__len__ = property(transpose), lambda x: x.shape[0]
+Value.__iter__ = lambda x: iter([x[i] for i in range(len(x))])
 
+# === 11 Jit in jit ====================================================================================================
+# A jitted function that is called while another one is traced finds somebody else at the door, who writes: the call
+# becomes one equation, whose parameter is a program. XLA gets one private function, however often it is called. What
+# the program closed over of the functions around it becomes its first arguments.
 
-# === 11 Jit in jit ========================================================================================================
-# A jitted function that is called while another one is traced becomes one equation, whose parameter is a program: a primitive
-# can contain programs. XLA gets one private function, however often it is called.
-
-jit_p = Primitive("jit")
-impl[jit_p] = lambda *args, jaxpr, name: program_of(jaxpr)(*args)
 types[jit_p] = lambda *avals, jaxpr, name: jaxpr.out_avals
 
 
-def hoist(*closeds):
-    """Programs which closed over tracers of the trace around them: these become their first arguments, the same for each."""
-    tracers = {id(x): x for closed in closeds for x in closed.consts if isinstance(x, Tracer)}
-    hoisted = []
-    for closed in closeds:
-        variables = {id(x): v for v, x in zip(closed.jaxpr.constvars, closed.consts, strict=True)}
-        first = [variables.get(i) or Var(x.aval) for i, x in tracers.items()]
-        own = [(v, x) for v, x in zip(closed.jaxpr.constvars, closed.consts, strict=True) if id(x) not in tracers]
-        jaxpr = closed.jaxpr._replace(constvars=[v for v, _ in own], invars=first + closed.jaxpr.invars)
-        hoisted.append(ClosedJaxpr(jaxpr, [x for _, x in own]) if tracers else closed)
-    return list(tracers.values()), hoisted
+def hoist(*jaxprs):
+    """Programs which closed over tracers: these become their first arguments, the same for each."""
+    tracers = {id(x): x for jaxpr in jaxprs for x in jaxpr.consts if type(x) is Tracer}
+    return list(tracers.values()), [hoisted(jaxpr, tracers) for jaxpr in jaxprs] if tracers else jaxprs
+
+
+def hoisted(jaxpr, tracers):
+    variables = dict(zip(map(id, jaxpr.consts), jaxpr.constvars, strict=True))
+    first = [variables.get(i) or Var(x.aval) for i, x in tracers.items()]
+    own = [(v, x) for v, x in zip(jaxpr.constvars, jaxpr.consts, strict=True) if id(x) not in tracers]
+    return Jaxpr([v for v, _ in own], first + jaxpr.invars, jaxpr.eqns, jaxpr.outvars, [x for _, x in own])
 
 
 class NestedJit(StaticJit):
-    def call_traced(self, spec, leaves):
-        closed, out_tree = self.trace(spec, tuple([x.aval for x in leaves]))
-        tracers, [closed] = hoist(closed)
-        return unflatten(out_tree, jit_p.bind(*tracers, *leaves, jaxpr=closed, name=getattr(self.f, "__name__", "f")))
+    def call(self, jaxpr, leaves):
+        tracers, [jaxpr] = hoist(jaxpr)
+        return super().call(jaxpr, tracers + leaves)
 
 
-@functools.partial(lowerings.__setitem__, jit_p)
 def lower_jit(text, avals, outs, *xs, jaxpr, name):
     if jaxpr not in text.known:
         text.known[jaxpr] = f"f{len(text.known)}"
         text.function(text.known[jaxpr], jaxpr)
-    return text.op(
-        f"func.call @{text.known[jaxpr]}({', '.join(xs)}) : ({tensors(avals)}) -> ({tensors(outs)})", len(outs)
-    ) if outs else []  # fmt: skip
+    return text.op(f"func.call @{text.known[jaxpr]}({', '.join(xs)})", avals, outs)
 
 
+lowerings[jit_p] = lower_jit
 jit = NestedJit
 
-
-# === 12 Choose ============================================================================================================
-# `if` is decided while tracing. For a decision that depends on data both branches are traced, into two programs which must return
-# the same types, and XLA runs one of them.
+# === 12 Choose ========================================================================================================
+# `if` is decided while tracing. For a decision that depends on data both branches are traced, into two programs which
+# must return the same types, and XLA runs one of them.
 
 cond_p = Primitive("cond")
 impl[cond_p] = lambda index, *args, branches: as_function(branches[np.clip(int(index), 0, len(branches) - 1)])(*args)
 types[cond_p] = lambda index, *avals, branches: [
-    typed(outs[0].shape, outs[0].dtype, all(o.weak_type for o in outs))
-    for outs in zip(*[b.out_avals for b in branches], strict=True)
+    Aval(outs[0].shape, outs[0].dtype, all(a.weak_type for a in outs))
+    for outs in zip(*[branch.out_avals for branch in branches], strict=True)
 ]
 
 
@@ -1266,16 +1037,14 @@ def switch(index, branches, *operands):
     """`branches[index](*operands)`; an index out of range takes the nearest."""
     leaves, tree = flatten(operands)
     leaves = [as_value(x) for x in leaves]
-    traced = [trace_tree(branch, tree, [x.aval for x in leaves]) for branch in branches]
-    for i, (closed, out_tree) in enumerate(traced):
-        if out_tree != traced[0][1]:
-            raise TypeError(f"branch 0 and branch {i} outputs must have the same type structure: {traced[0][1]} and {out_tree}.")
-        for a, b in zip(traced[0][0].out_avals, closed.out_avals, strict=True):
-            if (a.shape, a.dtype) != (b.shape, b.dtype):
-                raise TypeError(f"branch 0 and branch {i} outputs must have equal types, but one returns {a}, the other {b}.")
-    tracers, closeds = hoist(*[closed for closed, _ in traced])
+    jaxprs, out_trees = unzip([trace_tree(branch, tree, [x.aval for x in leaves]) for branch in branches])
+    returned = [(t, [(a.shape, a.dtype) for a in jaxpr.out_avals]) for t, jaxpr in zip(out_trees, jaxprs, strict=True)]
+    for i, types_ in enumerate(returned):
+        if types_ != returned[0]:
+            raise TypeError(f"branch 0 and branch {i} outputs must have equal types: {returned[0]}, {types_}.")
+    tracers, jaxprs = hoist(*jaxprs)
     index = convert(as_value(index), I32)
-    return unflatten(traced[0][1], cond_p.bind(index, *tracers, *leaves, branches=tuple(closeds)))
+    return unflatten(out_trees[0], cond_p.bind(index, *tracers, *leaves, branches=tuple(jaxprs)))
 
 
 def cond(pred, true_fun, false_fun, *operands):
@@ -1289,40 +1058,23 @@ def cond(pred, true_fun, false_fun, *operands):
 lax.cond, lax.switch = cond, switch
 
 
-def region(text, closed, arguments):
-    """A program as a region: lines within braces, which see the names around them."""
-    outside, text.lines = text.lines, []
-    results = text.block(closed, arguments)
-    text.lines.append(f"stablehlo.return {', '.join(results)} : {tensors(closed.out_avals)}")
-    inside, text.lines = text.lines, outside
-    return "\n      ".join(inside)
-
-
-@functools.partial(lowerings.__setitem__, cond_p)
 def lower_cond(text, avals, outs, index, *xs, branches):
-    if not outs:
-        return []
-    last = text.constant(np.int32(len(branches) - 1))
-    index = text.op(f"stablehlo.minimum {index}, {last} : tensor<i32>")[0]
-    index = text.op(f"stablehlo.maximum {index}, {text.constant(np.int32(0))} : tensor<i32>")[0]
-    regions = ", ".join([f"{{\n      {region(text, branch, xs)}\n    }}" for branch in branches])
-    return text.op(f'"stablehlo.case"({index}) ({regions}) : (tensor<i32>) -> ({tensors(outs)})', len(outs))
+    """A region for each branch: lines within braces, which see the names around them."""
+    for op, limit in (("minimum", len(branches) - 1), ("maximum", 0)):
+        [index] = text.op(f"stablehlo.{op} {index}, {text.constant(np.int32(limit))}", avals[:1] * 2, avals[:1])
+    regions = ", ".join([f"{{\n{text.body(branch, xs, 'stablehlo.return')}\n}}" for branch in branches])
+    return text.op(f'"stablehlo.case"({index}) ({regions})', avals[:1], outs)
 
 
-# === 13 Repeat ============================================================================================================
-# A loop whose number of turns depends on data. What goes from turn to turn, the carry, keeps its type: it goes round in one
-# place. A number that comes in weak and goes out strong is made strong beforehand: the type of a carry is a fixed point.
+lowerings[cond_p] = lower_cond
+
+# === 13 Repeat ========================================================================================================
+# A loop whose number of turns depends on data. What goes from turn to turn, the carry, keeps its type: it goes round in
+# one place. A number that comes in weak and goes out strong is made strong beforehand: the type of a carry is a fixed
+# point.
 
 while_p = Primitive("while")
 types[while_p] = lambda *avals, cond_nconsts, body_nconsts, cond_jaxpr, body_jaxpr: body_jaxpr.out_avals
-
-
-@functools.partial(impl.__setitem__, while_p)
-def run_while(*args, cond_nconsts, body_nconsts, cond_jaxpr, body_jaxpr):
-    cond_consts, body_consts, carry = split_list(args, [cond_nconsts, body_nconsts])
-    while as_function(cond_jaxpr)(*cond_consts, *carry)[0]:
-        carry = as_function(body_jaxpr)(*body_consts, *carry)
-    return carry
 
 
 def split_list(xs, sizes):
@@ -1331,163 +1083,141 @@ def split_list(xs, sizes):
     return [list(xs[a:b]) for a, b in itertools.pairwise(ends)]
 
 
-def trace_body(name, f, carry, carry_tree, others=(), pick=lambda out: out):
-    """The program of a loop's body `f(carry, *others)`, with the carry as strong as it has to be; and the TreeDef of the result."""
-    tree = TreeDef(tuple, None, (carry_tree, *[t for _, t in others]))
-    rest = [aval for avals, _ in others for aval in avals]
+def run_while(*args, cond_nconsts, body_nconsts, cond_jaxpr, body_jaxpr):
+    cond_consts, body_consts, carry = split_list(args, [cond_nconsts, body_nconsts])
+    while as_function(cond_jaxpr)(*cond_consts, *carry)[0]:
+        carry = as_function(body_jaxpr)(*body_consts, *carry)
+    return carry
+
+
+impl[while_p] = run_while
+NOTHING = flatten(None)[1]
+
+
+def trace_body(name, f, init, rows=(), rows_tree=NOTHING):
+    """The program of a loop's body, `carry, y = f(carry, row)`, the TreeDef of its result, and the first carry."""
+    carry, tree = flatten(init)
+    carry = [as_value(x) for x in carry]
     while True:
-        closed, out_tree = trace_tree(f, tree, [x.aval for x in carry] + rest)
-        if pick(out_tree) != carry_tree:
-            raise TypeError(f"{name} carry input and carry output must have the same structure: {carry_tree}, {pick(out_tree)}.")
-        stronger = []
-        for i, (x, out) in enumerate(zip(carry, closed.out_avals, strict=False)):
-            if (x.aval.shape, x.aval.dtype) != (out.shape, out.dtype) and not (x.aval.weak_type and x.shape == out.shape):
-                raise TypeError(f"{name} carry input and carry output must have equal types, but leaf {i} of the carry goes in as "
-                                f"{x.aval} and comes out as {out}.")  # fmt: skip
-            weak = x.aval.weak_type and out.weak_type
-            stronger.append(x if x.aval.weak_type == weak and x.aval.dtype == out.dtype else convert(x, out.dtype, weak))
-        if all(x is y for x, y in zip(carry, stronger, strict=True)):
-            return closed, out_tree, carry
-        carry = stronger
+        jaxpr, out_tree = trace_tree(f, TreeDef(tuple, None, (tree, rows_tree)), [*[x.aval for x in carry], *rows])
+        if out_tree.children[:1] != (tree,):
+            raise TypeError(f"{name} carry input and carry output must have the same structure: {tree}, {out_tree}.")
+        before = carry
+        for i, (x, out) in enumerate(zip(carry, jaxpr.out_avals, strict=False)):
+            if x.shape != out.shape or (x.dtype != out.dtype and not x.weak_type):
+                raise TypeError(f"{name} carry input and carry output must have equal types, but leaf {i} of the carry "
+                                f"goes in as {x.aval} and comes out as {out}.")
+        carry = [convert(x, a.dtype, x.weak_type and a.weak_type) for x, a in zip(carry, jaxpr.out_avals, strict=False)]
+        if all(x is y for x, y in zip(carry, before, strict=True)):
+            return jaxpr, out_tree, carry
 
 
 def while_loop(cond_fun, body_fun, init):
     """The carry after as many turns of `body_fun` as `cond_fun` asks for."""
-    carry, tree = flatten(init)
-    body, _, carry = trace_body("body_fun", body_fun, [as_value(x) for x in carry], tree)
-    test, _ = trace_tree(cond_fun, TreeDef(tuple, None, (tree,)), [x.aval for x in carry])
+    body, out_tree, carry = trace_body("body_fun", lambda carry, _: (body_fun(carry), None), init)
+    test, _ = trace_tree(cond_fun, TreeDef(tuple, None, out_tree.children[:1]), [x.aval for x in carry])
     if [(a.shape, a.dtype) for a in test.out_avals] != [((), BOOL)]:
         raise TypeError(f"cond_fun must return a boolean scalar, but got {test.out_avals}.")
     test_consts, [test] = hoist(test)
     body_consts, [body] = hoist(body)
-    outs = while_p.bind(*test_consts, *body_consts, *carry, cond_nconsts=len(test_consts), body_nconsts=len(body_consts),
-                        cond_jaxpr=test, body_jaxpr=body)  # fmt: skip
-    return unflatten(tree, outs)
+    outs = while_p.bind(*test_consts, *body_consts, *carry, cond_nconsts=len(test_consts), cond_jaxpr=test,
+                        body_nconsts=len(body_consts), body_jaxpr=body)
+    return unflatten(out_tree, outs)[0]
 
 
 lax.while_loop = while_loop
 
 
-def write_while(text, carry, avals, test, body):
-    """A loop in text; `test` and `body` write a region for the names of the carry."""
-    n = next(text.names)
-    inside = [f"%loop{n}_{i}" for i in range(len(carry))]
-    starts = ", ".join([f"{name} = {x}" for name, x in zip(inside, carry, strict=True)])
-    return text.op(
-        f"stablehlo.while({starts}) : {tensors(avals)}\n    cond {{\n      {test(inside)}\n    }} do {{\n      {body(inside)}\n    }}",
-        len(carry),
-    )  # fmt: skip
-
-
-@functools.partial(lowerings.__setitem__, while_p)
 def lower_while(text, avals, outs, *xs, cond_nconsts, body_nconsts, cond_jaxpr, body_jaxpr):
+    """Two regions, each with the carry as its arguments."""
     cond_consts, body_consts, carry = split_list(xs, [cond_nconsts, body_nconsts])
-    return write_while(
-        text, carry, avals[len(avals) - len(carry) :],
-        lambda names: region(text, cond_jaxpr, cond_consts + names), lambda names: region(text, body_jaxpr, body_consts + names),
-    )  # fmt: skip
+    number = next(text.numbers)
+    names = [f"%carry{number}_{i}" for i in range(len(carry))]
+    regions = ", ".join([
+        f"{{\n^bb0({declared(names, outs)}):\n{text.body(jaxpr, consts + names, 'stablehlo.return')}\n}}"
+        for jaxpr, consts in ((cond_jaxpr, cond_consts), (body_jaxpr, body_consts))
+    ])
+    return text.op(f'"stablehlo.while"({", ".join(carry)}) ({regions})', outs, outs)
 
 
-# === 14 Scan ==============================================================================================================
-# A loop over the rows of arrays, which also stacks a row of results each turn. The program has the body once, so compiling takes
-# as long for a thousand turns as for two; and the number of turns is known, so a scan can be run backwards, in section 16.
+lowerings[while_p] = lower_while
+
+# === 14 Scan ==========================================================================================================
+# A loop over the rows of arrays, which also stacks a row of results each turn. For XLA it is a `while` that looks its
+# rows up and writes its results into their places; so we say just that, in our own language. The program has the body
+# once, so compiling takes as long for a thousand turns as for two. Why then a primitive? Because the number of turns is
+# known: a scan can be run backward, in section 16.
 
 scan_p = Primitive("scan")
 
 
-@functools.partial(types.__setitem__, scan_p)
 def scan_type(*avals, jaxpr, length, reverse, num_consts, num_carry):
     carry, ys = split_list(jaxpr.out_avals, [num_carry])
-    return carry + [typed((length, *y.shape), y.dtype, y.weak_type) for y in ys]
+    return carry + [resized(y, (length, *y.shape)) for y in ys]
 
 
-@functools.partial(impl.__setitem__, scan_p)
-def run_scan(*args, jaxpr, length, reverse, num_consts, num_carry):
-    consts, carry, xs = split_list(args, [num_consts, num_carry])
-    rows = []
-    for i in range(length)[:: -1 if reverse else 1]:
-        outs = as_function(jaxpr)(*consts, *carry, *[as_value(np.asarray(x)[i]) for x in xs])
-        carry = outs[:num_carry]
-        rows.append([np.asarray(y) for y in outs[num_carry:]])
-    avals = jaxpr.out_avals[num_carry:]
-    columns = zip(*rows[:: -1 if reverse else 1], strict=True) if rows else [[] for _ in avals]
-    return carry + [as_value(np.reshape(np.asarray(c, a.dtype), (length, *a.shape))) for c, a in zip(columns, avals, strict=True)]
+def scan_as_while(*args, jaxpr, length, reverse, num_consts, num_carry):
+    consts, carry, rows = split_list(args, [num_consts, num_carry])
+    stacks = [numpy.zeros((length, *a.shape), a.dtype) for a in jaxpr.out_avals[num_carry:]]
+
+    def turn(state):
+        i, carry, stacks = state
+        at = length - 1 - i if reverse else i
+        outs = as_function(jaxpr)(*consts, *carry, *[row_of(x, at) for x in rows])
+        return i + 1, outs[:num_carry], [with_row(x, at, y) for x, y in zip(stacks, outs[num_carry:], strict=True)]
+
+    if length > 0:
+        _, carry, stacks = while_loop(lambda state: state[0] < length, turn, (np.int32(0), carry, stacks))
+    return carry + stacks
+
+
+def row_of(x, at):
+    row = dynamic_slice_p(x, at, *[as_value(np.int32(0))] * (x.ndim - 1), slice_sizes=(1, *x.shape[1:]))
+    return reshape(row, x.shape[1:])
+
+
+def with_row(x, at, row):
+    return dynamic_update_slice_p(x, reshape(row, (1, *row.shape)), at, *[as_value(np.int32(0))] * row.ndim)
+
+
+def lower_scan(text, avals, outs, *xs, **params):
+    return text.block(trace_to_jaxpr(lambda *args: scan_as_while(*args, **params), avals), xs)
+
+
+impl[scan_p], types[scan_p], lowerings[scan_p] = scan_as_while, scan_type, lower_scan
 
 
 def scan(f, init, xs=None, length=None, reverse=False):
     """`carry, y = f(carry, x)` for each row x of `xs`: the last carry, and the ys as rows of arrays."""
-    carry, tree = flatten(init)
-    rows, xs_tree = flatten(xs)
+    rows, tree = flatten(xs)
     rows = [as_value(x) for x in rows]
-    lengths = {x.shape[0] for x in rows} | ({length} if length is not None else set())
+    lengths = {len(x) for x in rows} | {n for n in (length,) if n is not None}
     if len(lengths) != 1:
         raise ValueError(f"scan got values with different leading axis sizes: {sorted(lengths)}." if lengths else
-                         "scan needs xs, or a length, to know how often to run.")  # fmt: skip
-    row_avals = [typed(x.shape[1:], x.dtype, x.aval.weak_type) for x in rows]
-    body, out_tree, carry = trace_body(
-        "scan body function", f, [as_value(x) for x in carry], tree, [(row_avals, xs_tree)], lambda out: out.children[0]
-    )
+                         "scan needs xs, or a length, to know how often to run.")
+    row_avals = [resized(x, x.shape[1:]) for x in rows]
+    body, out_tree, carry = trace_body("scan body function", f, init, row_avals, tree)
     consts, [body] = hoist(body)
-    outs = scan_p.bind(*consts, *carry, *rows, jaxpr=body, length=lengths.pop(), reverse=reverse, num_consts=len(consts),
-                       num_carry=len(carry))  # fmt: skip
+    outs = scan_p.bind(*consts, *carry, *rows, jaxpr=body, length=lengths.pop(), reverse=reverse,
+                       num_consts=len(consts), num_carry=len(carry))
     return unflatten(out_tree, outs)
 
 
 def fori_loop(lower, upper, body, init):
-    """`for i in range(lower, upper): carry = body(i, carry)`: a scan without rows where Python knows the bounds, else a `while`."""
+    """`for i in range(lower, upper): carry = body(i, carry)`: a scan where Python knows the bounds, else a `while`."""
     if isinstance(lower, int) and isinstance(upper, int):
         turn = lambda carry, _: ((carry[0] + 1, body(*carry)), None)
-        return scan(turn, (numpy.int32(lower), init), length=max(upper - lower, 0))[0][1]
-    lower, upper = (convert(as_value(x), I32) for x in (lower, upper))
-    return while_loop(lambda c: c[0] < upper, lambda c: (c[0] + 1, body(*c)), (lower, init))[1]
+        return scan(turn, (np.int32(lower), init), length=max(upper - lower, 0))[0][1]
+    lower, upper = convert(as_value(lower), I32), convert(as_value(upper), I32)
+    return while_loop(lambda carry: carry[0] < upper, lambda carry: (carry[0] + 1, body(*carry)), (lower, init))[1]
 
 
 lax.scan, lax.fori_loop = scan, fori_loop
 
-
-@functools.partial(lowerings.__setitem__, scan_p)
-def lower_scan(text, avals, outs, *xs, jaxpr, length, reverse, num_consts, num_carry):
-    consts, carry, rows = split_list(xs, [num_consts, num_carry])
-    row_avals, y_avals, number = avals[num_consts + num_carry :], outs[num_carry:], typed((), I32)
-    zero, one, end = (text.constant(np.int32(n)) for n in (0, 1, length))
-    stacks = [text.spread(text.constant(np.zeros((), y.dtype)), typed((), y.dtype), y.shape) for y in y_avals]
-    if length == 0:
-        return carry + stacks
-
-    def body(names):
-        outside, text.lines = text.lines, []
-        i, carry, ys = names[0], names[1 : 1 + num_carry], names[1 + num_carry :]
-        at = i
-        if reverse:
-            at = text.op(f"stablehlo.subtract {end}, {i} : tensor<i32>")[0]
-            at = text.op(f"stablehlo.subtract {at}, {one} : tensor<i32>")[0]
-        xs = []
-        for x, a in zip(rows, row_avals, strict=True):
-            zeros, window = [zero] * (a.ndim - 1), typed((1, *a.shape[1:]), a.dtype)
-            starts = [typed(a.shape, a.dtype), *[number] * a.ndim]
-            [row] = lowerings[dynamic_slice_p](text, starts, [window], x, at, *zeros, slice_sizes=window.shape)
-            xs += lowerings[reshape_p](text, [window], [typed(a.shape[1:], a.dtype)], row, new_sizes=a.shape[1:])
-        results = text.block(jaxpr, consts + carry + xs)
-        for k, a in enumerate(y_avals):
-            window = typed((1, *a.shape[1:]), a.dtype)
-            [row] = lowerings[reshape_p](text, [typed(a.shape[1:], a.dtype)], [window], results[num_carry + k], new_sizes=None)
-            operands = [ys[k], row, at, *[zero] * (a.ndim - 1)]
-            types_ = [a, window, *[number] * a.ndim]
-            results[num_carry + k] = lowerings[dynamic_update_slice_p](text, types_, [a], *operands)[0]
-        following = text.op(f"stablehlo.add {i}, {one} : tensor<i32>")[0]
-        text.lines.append(f"stablehlo.return {', '.join([following, *results])} : {tensors([number, *outs])}")
-        inside, text.lines = text.lines, outside
-        return "\n      ".join(inside)
-
-    test = f"%going = stablehlo.compare LT, {{}}, {end} : (tensor<i32>, tensor<i32>) -> tensor<i1>\n      stablehlo.return %going : tensor<i1>"
-    names = write_while(text, [zero, *carry, *stacks], [number, *outs], lambda names: test.format(names[0]), body)
-    return names[1:] if outs else []
-
-
-# === 15 Forward ===========================================================================================================
-# A derivative is one more interpretation: with each value goes its tangent, the direction in which it moves. A rule for each
-# primitive says how the result moves when the operands do; the chain rule is that the program is run with these rules. None is the
-# tangent of what does not move. Programs within equations are rewritten: one that computes both.
+# === 15 Forward =======================================================================================================
+# A derivative is one more interpretation: with each value goes its tangent, the direction in which it moves. A rule for
+# each primitive says how the result moves when the operands do; the chain rule is that the program is run with these
+# rules. None is the tangent of what does not move.
 
 jvps = {}  # primitive -> rule(primals, tangents, **params) -> (results, their tangents)
 
@@ -1498,24 +1228,35 @@ class JVPTrace:
     def __init__(self, behind):
         self.behind = behind
 
+    def join(self, x, t):
+        return x if t is None else Tracer(self, x.aval, (x, t))
+
+    def apart(self, x):
+        return x.data if belongs(x, self) else (x, None)
+
     def process(self, primitive, args, params):
-        pairs = [x.data if type(x) is Tracer and x.trace is self else (x, None) for x in args]
-        primals, tangents = [p for p, _ in pairs], [t for _, t in pairs]
-        with At(self.behind):
+        primals, tangents = unzip(map(self.apart, args))
+        with at_door(self.behind):
             if all(t is None for t in tangents):
                 return primitive.bind(*primals, **params)
-            outs, dots = jvps[primitive](primals, tangents, **params)
-        return [x if t is None else Tracer(self, x.aval, (x, t)) for x, t in zip(outs, dots, strict=True)]
+            return list(map(self.join, *jvps[primitive](primals, tangents, **params)))
 
 
 def jvp_flat(f, primals, tangents):
     """Results of `f`, a function of Values, and their tangents."""
     trace = JVPTrace(current.trace)
-    with At(trace):
-        args = [x if t is None else Tracer(trace, x.aval, (x, t)) for x, t in zip(primals, tangents, strict=True)]
-        outs = [as_value(x) for x in f(*args)]
-    pairs = [x.data if type(x) is Tracer and x.trace is trace else (x, None) for x in outs]
-    return [p for p, _ in pairs], [t for _, t in pairs]
+    with at_door(trace):
+        outs = [as_value(x) for x in f(*map(trace.join, primals, tangents))]
+    return unzip(map(trace.apart, outs))
+
+
+def zero_for_none(t, x):
+    return numpy.zeros_like(x) if t is None else t
+
+
+def filled(tangents, xs):
+    """Tangents, with zeros for what does not move but could: floats."""
+    return [zero_for_none(t, x) if x.dtype.kind == "f" else None for t, x in zip(tangents, xs, strict=True)]
 
 
 def jvp(f, primals, tangents):
@@ -1523,28 +1264,20 @@ def jvp(f, primals, tangents):
     (xs, tree), (dots, dots_tree) = flatten(tuple(primals)), flatten(tuple(tangents))
     if tree != dots_tree:
         raise TypeError("primal and tangent arguments to jvp must have the same tree structure")
-    xs, dots, out_tree = [as_value(x) for x in xs], [as_value(t) for t in dots], None
-
-    def flat(*leaves):
-        nonlocal out_tree
-        outs, out_tree = flatten(f(*unflatten(tree, leaves)))
-        return outs
-
-    outs, out_dots = jvp_flat(flat, xs, [convert(t, x.dtype) for x, t in zip(xs, dots, strict=True)])
-    out_dots = [numpy.zeros_like(x) if t is None else t for x, t in zip(outs, out_dots, strict=True)]
-    return unflatten(out_tree, outs), unflatten(out_tree, out_dots)
+    xs, flat = [as_value(x) for x in xs], Flat(f, tree)
+    outs, dots = jvp_flat(flat, xs, [convert(as_value(t), x.dtype) for x, t in zip(xs, dots, strict=True)])
+    return unflatten(flat.out_tree, outs), unflatten(flat.out_tree, list(map(zero_for_none, dots, outs)))
 
 
-def by_partials(*partials):
-    """The rule of an elementwise operation, from its derivatives by each operand, as functions of the operands and the result."""
+def by_partials(p, *partials):
+    """The rule of an elementwise operation: how the result moves with each operand."""
 
-    def rule(primitive, primals, tangents):
-        [out] = primitive.bind(*primals)
+    def rule(primals, tangents):
+        [out] = p.bind(*primals)
         moved = [d(*primals, out, t) for d, t in zip(partials, tangents, strict=True) if t is not None]
-        moved = functools.reduce(lambda a, b: a + b, moved)
-        return [out], [moved if moved.shape == out.shape else broadcast_to(moved, out.shape)]
+        return [out], [broadcast_to(functools.reduce(numpy.add, moved), out.shape)]
 
-    return rule
+    jvps[p] = rule
 
 
 def share(x, y, out, t):
@@ -1552,296 +1285,208 @@ def share(x, y, out, t):
     return t * where(x == out, where(y == out, 0.5, 1.0), 0.0)
 
 
-def none_moves(primitive, primals, tangents, **params):
-    """The rule of what only jumps: its derivative is zero."""
-    outs = primitive.bind(*primals, **params)
-    return outs, [None] * len(outs)
+by_partials(P.neg, lambda x, out, t: -t)
+by_partials(P.abs, lambda x, out, t: t * numpy.sign(x))
+by_partials(P.sin, lambda x, out, t: t * numpy.cos(x))
+by_partials(P.cos, lambda x, out, t: -t * numpy.sin(x))
+by_partials(P.tan, lambda x, out, t: t * (1 + out * out))
+by_partials(P.tanh, lambda x, out, t: t * (1 - out * out))
+by_partials(P.exp, lambda x, out, t: t * out)
+by_partials(P.log, lambda x, out, t: t / x)
+by_partials(P.sqrt, lambda x, out, t: t * (0.5 / out))
+by_partials(P.log1p, lambda x, out, t: t / (1 + x))
+by_partials(P.expm1, lambda x, out, t: t * (out + 1))
+by_partials(P.add, lambda x, y, out, t: t, lambda x, y, out, t: t)
+by_partials(P.sub, lambda x, y, out, t: t, lambda x, y, out, t: -t)
+by_partials(P.mul, lambda x, y, out, t: t * y, lambda x, y, out, t: x * t)
+by_partials(P.div, lambda x, y, out, t: t / y, lambda x, y, out, t: -t * (out / y))
+by_partials(P.pow, lambda x, y, out, t: t * (y * x ** where(y == 0, 1, y - 1)),
+            lambda x, y, out, t: t * (out * numpy.log(where(x == 0, 1, x))))
+by_partials(P.max, share, lambda x, y, out, t: share(y, x, out, t))
+by_partials(P.min, share, lambda x, y, out, t: share(y, x, out, t))
 
-
-for name, rule in {
-    "neg": by_partials(lambda x, out, t: -t),
-    "abs": by_partials(lambda x, out, t: t * numpy.sign(x)),
-    "sin": by_partials(lambda x, out, t: t * numpy.cos(x)),
-    "cos": by_partials(lambda x, out, t: -t * numpy.sin(x)),
-    "tan": by_partials(lambda x, out, t: t * (1 + out * out)),
-    "tanh": by_partials(lambda x, out, t: t * (1 - out * out)),
-    "exp": by_partials(lambda x, out, t: t * out),
-    "log": by_partials(lambda x, out, t: t / x),
-    "sqrt": by_partials(lambda x, out, t: t * (0.5 / out)),
-    "log1p": by_partials(lambda x, out, t: t / (1 + x)),
-    "expm1": by_partials(lambda x, out, t: t * (out + 1)),
-    "add": by_partials(lambda x, y, out, t: t, lambda x, y, out, t: t),
-    "sub": by_partials(lambda x, y, out, t: t, lambda x, y, out, t: -t),
-    "mul": by_partials(lambda x, y, out, t: t * y, lambda x, y, out, t: x * t),
-    "div": by_partials(lambda x, y, out, t: t / y, lambda x, y, out, t: -t * (out / y)),
-    "pow": by_partials(
-        lambda x, y, out, t: t * (y * x ** where(y == 0, 1, y - 1)),
-        lambda x, y, out, t: t * (out * numpy.log(where(x == 0, 1, x))),
-    ),
-    "max": by_partials(share, lambda x, y, out, t: share(y, x, out, t)),
-    "min": by_partials(share, lambda x, y, out, t: share(y, x, out, t)),
-    **dict.fromkeys(("sign", "floor", "not", "and", "or", "lt", "le", "gt", "ge", "eq", "ne"), none_moves),
-}.items():
-    jvps[P.__dict__[name]] = functools.partial(rule, P.__dict__[name])
+# What only jumps does not move.
+for name in ("sign", "floor", "not", "and", "or", *QUESTIONS):
+    p = elementwise_primitives[name]
+    jvps[p] = lambda primals, tangents, p=p: (p.bind(*primals), [None])
 
 
 def moves_alike(p):
-    """The rule of a linear operation of one operand: the tangent goes the way of the value."""
-    jvps[p] = lambda primals, tangents, **params: (p.bind(*primals, **params), p.bind(*tangents, **params))
-
-
-for p in (reduce_sum_p, reshape_p, transpose_p, broadcast_p):
-    moves_alike(p)
-
-
-def zero_for_none(t, x):
-    return numpy.zeros_like(x) if t is None else t
-
-
-def moves_where(p, moving):
-    """The rule of an operation that is linear in some operands together, which `moving` tells from the others."""
+    """The rule of an operation that is linear in its floats together: tangents go the way of the values."""
 
     def rule(primals, tangents, **params):
-        dots = [zero_for_none(t, x) if moving(i) else x for i, (x, t) in enumerate(zip(primals, tangents, strict=True))]
+        dots = [x if t is None else t for t, x in zip(filled(tangents, primals), primals, strict=True)]
         return p.bind(*primals, **params), p.bind(*dots, **params)
 
     jvps[p] = rule
 
 
-moves_where(concatenate_p, lambda i: True)
-moves_where(select_p, lambda i: i > 0)
-moves_where(dynamic_slice_p, lambda i: i == 0)
-moves_where(dynamic_update_slice_p, lambda i: i < 2)
-jvps[convert_p] = lambda primals, tangents, new_dtype, weak_type: (
-    convert_p.bind(*primals, new_dtype=new_dtype, weak_type=weak_type),
-    [convert(tangents[0], new_dtype) if new_dtype.kind == "f" else None],
-)
+for p in (reduce_sum_p, reshape_p, transpose_p, broadcast_p, select_p, dynamic_slice_p,
+          dynamic_update_slice_p):
+    moves_alike(p)
 
 
-@functools.partial(jvps.__setitem__, reduce_max_p)
+def convert_jvp(primals, tangents, **params):
+    return convert_p.bind(*primals, **params), [
+        convert(*tangents, params["new_dtype"]) if params["new_dtype"].kind == "f" else None]
+
+
 def max_jvp(primals, tangents, axes):
     [x], [t] = primals, tangents
     out = reduce_max_p(x, axes=axes)
-    is_there = convert(x == reshape(out, [1 if i in axes else n for i, n in enumerate(x.shape)]), x.dtype)
+    is_there = convert(x == reshape(out, kept(x, axes)), x.dtype)
     return [out], [numpy.sum(t * is_there, axes) / numpy.sum(is_there, axes)]
 
 
-@functools.partial(jvps.__setitem__, dot_p)
 def dot_jvp(primals, tangents, **params):
     (x, y), (dx, dy) = primals, tangents
     moved = [dot_p(a, b, **params) for a, b in ((dx, y), (x, dy)) if a is not None and b is not None]
-    return [dot_p(x, y, **params)], [functools.reduce(lambda a, b: a + b, moved)]
+    return dot_p.bind(x, y, **params), [functools.reduce(numpy.add, moved)]
 
 
-# Programs within equations. `jvp_closed` writes the program for values and tangents, which come after all values. Which of
-# the results move depends on which arguments do; `wanted` ones move in any case, if by zero.
+# Programs within equations: values first, and then a program for tangents, which is linear in them. It computes values
+# again, as far as it needs them; XLA throws out what stands there twice. A loop takes its tangents with it.
 
 
-def jvp_closed(closed, moving, wanted=None):
-    moves = []
+@functools.lru_cache(256)  # so that `jit` sees the same function again
+def tangents_of(jaxpr):
+    """The function from values and tangents to the tangents of results."""
 
-    def both(*args):
-        primals, dots = args[: len(moving)], iter(args[len(moving) :])
-        outs, out_dots = jvp_flat(as_function(closed), primals, [next(dots) if m else None for m in moving])
-        is_wanted = wanted or [False] * len(outs)
-        can_move = [x.dtype.kind == "f" for x in outs]
-        moves[:] = [c and (w or t is not None) for c, w, t in zip(can_move, is_wanted, out_dots, strict=True)]
-        return outs + [zero_for_none(t, x) for t, x, m in zip(out_dots, outs, moves, strict=True) if m]
+    def tangents(primals, dots):
+        outs, dots = jvp_flat(as_function(jaxpr), primals, dots)
+        return filled(dots, outs)
 
-    avals = closed.in_avals
-    dots = [typed(a.shape, a.dtype) for a, m in zip(avals, moving, strict=True) if m]
-    return trace_to_jaxpr(both, avals + dots), moves
+    return tangents
 
 
-def present(xs):
-    return [x for x in xs if x is not None]
-
-
-def is_moving(tangents):
-    return [t is not None for t in tangents]
-
-
-def spread_out(xs, moves):
-    """The values and tangents that such a program returned: tangents in the places where there are some."""
-    outs, dots = xs[: len(moves)], iter(xs[len(moves) :])
-    return outs, [next(dots) if m else None for m in moves]
-
-
-@functools.partial(jvps.__setitem__, jit_p)
 def jit_jvp(primals, tangents, jaxpr, name):
-    both, moves = jvp_closed(jaxpr, is_moving(tangents))
-    return spread_out(jit_p.bind(*primals, *present(tangents), jaxpr=both, name=f"jvp({name})"), moves)
+    return jit_p.bind(*primals, jaxpr=jaxpr, name=name), jit(tangents_of(jaxpr))(primals, tangents)
 
 
-@functools.partial(jvps.__setitem__, cond_p)
 def cond_jvp(primals, tangents, branches):
-    moving = is_moving(tangents[1:])
-    wanted = [any(ms) for ms in zip(*[jvp_closed(branch, moving)[1] for branch in branches], strict=True)]
-    both = tuple([jvp_closed(branch, moving, wanted)[0] for branch in branches])
-    return spread_out(cond_p.bind(*primals, *present(tangents[1:]), branches=both), wanted)
+    moved = switch(primals[0], [tangents_of(branch) for branch in branches], primals[1:], tangents[1:])
+    return cond_p.bind(*primals, branches=branches), moved
 
 
-def moving_carry(body, consts, carry, rows=()):
-    """Which parts of a carry move, once those that the body makes move do."""
-    while True:
-        out = jvp_closed(body, consts + carry + list(rows))[1][: len(carry)]
-        more = [a or b for a, b in zip(carry, out, strict=True)]
-        if more == carry:
-            return carry
-        carry = more
-
-
-def permuted(closed, ins, outs):
-    """The same program, with arguments and results in another order, or some of them left out."""
-    j = closed.jaxpr
-    j = j._replace(invars=[j.invars[i] for i in ins], outvars=[j.outvars[i] for i in outs])
-    return ClosedJaxpr(j, closed.consts)
-
-
-def beside(groups, flags):
-    """The order in which each group of values is followed by its tangents, which so far come after all values."""
-    count, tangent = 0, itertools.count(sum(groups))
-    order = []
-    for n, moving in zip(groups, flags, strict=True):
-        order += [*range(count, count + n), *[next(tangent) for m in moving if m]]
-        count += n
-    return order
-
-
-@functools.partial(jvps.__setitem__, while_p)
 def while_jvp(primals, tangents, cond_nconsts, body_nconsts, cond_jaxpr, body_jaxpr):
     cond_consts, consts, carry = split_list(primals, [cond_nconsts, body_nconsts])
     _, const_dots, dots = split_list(tangents, [cond_nconsts, body_nconsts])
-    moving = moving_carry(body_jaxpr, is_moving(const_dots), is_moving(dots))
-    both = jvp_closed(body_jaxpr, is_moving(const_dots) + moving, moving)[0]
-    order = beside([len(consts), len(carry)], [is_moving(const_dots), moving])
-    both = permuted(both, order, range(len(both.out_avals)))
-    j = cond_jaxpr.jaxpr
-    more = [Var(typed(x.shape, x.dtype)) for x, m in zip(carry, moving, strict=True) if m]
-    test = ClosedJaxpr(j._replace(invars=j.invars + more), cond_jaxpr.consts)
-    dots = [zero_for_none(t, x) for t, x, m in zip(dots, carry, moving, strict=True) if m]
-    outs = while_p.bind(
-        *cond_consts, *consts, *present(const_dots), *carry, *dots, cond_nconsts=cond_nconsts,
-        body_nconsts=body_nconsts + len(present(const_dots)), cond_jaxpr=test, body_jaxpr=both,
-    )  # fmt: skip
-    return spread_out(outs, moving)
+
+    def turn(state):
+        outs, moved = jvp_flat(as_function(body_jaxpr), consts + state[0], const_dots + state[1])
+        return outs, filled(moved, outs)
+
+    going = lambda state: as_function(cond_jaxpr)(*cond_consts, *state[0])[0]
+    return while_loop(going, turn, (carry, filled(dots, carry)))
 
 
-@functools.partial(jvps.__setitem__, scan_p)
 def scan_jvp(primals, tangents, jaxpr, length, reverse, num_consts, num_carry):
+    """Two scans. The first, of values, also says what each turn began with; the second, of tangents, begins there."""
     consts, carry, rows = split_list(primals, [num_consts, num_carry])
     const_dots, dots, row_dots = split_list(tangents, [num_consts, num_carry])
-    moving = moving_carry(jaxpr, is_moving(const_dots), is_moving(dots), is_moving(row_dots))
-    flags = [is_moving(const_dots), moving, is_moving(row_dots)]
-    ys = len(jaxpr.out_avals) - num_carry
-    both, moves = jvp_closed(jaxpr, sum(flags, []), moving + [False] * ys)
-    outs_order = beside([num_carry, ys], [moves[:num_carry], moves[num_carry:]])
-    both = permuted(both, beside([num_consts, num_carry, len(rows)], flags), outs_order)
-    dots = [zero_for_none(t, x) for t, x, m in zip(dots, carry, moving, strict=True) if m]
-    outs = scan_p.bind(
-        *consts, *present(const_dots), *carry, *dots, *rows, *present(row_dots), jaxpr=both, length=length, reverse=reverse,
-        num_consts=num_consts + len(present(const_dots)), num_carry=num_carry + len(dots),
-    )  # fmt: skip
-    back = sorted(range(len(outs)), key=outs_order.__getitem__)
-    return spread_out([outs[i] for i in back], moves)
+
+    def turn(carry, row):
+        outs, ys = split_list(as_function(jaxpr)(*consts, *carry, *row), [num_carry])
+        return outs, (ys, carry)
+
+    def moved(dots, row):
+        carry, row, row_dots = row
+        return split_list(tangents_of(jaxpr)(consts + carry + row, const_dots + dots + row_dots), [num_carry])
+
+    outs, (ys, carries) = scan(turn, carry, rows, length, reverse)
+    dots, y_dots = scan(moved, filled(dots, carry), (carries, rows, row_dots), length, reverse)
+    return outs + ys, dots + y_dots
 
 
-# === 16 Backward ==========================================================================================================
-# The tangent of the loss is a linear function of the tangents of the parameters. Forward, it answers "what if this one moves?";
-# for a million parameters we want it read backward: "whence does this come?" So `grad` (1) writes down the program for values
-# and tangents, (2) splits it: what can be computed without tangents, and the rest, which is linear; (3) goes through the rest from
-# its end, where each equation hands the cotangent of its result back to its operands. What was used twice gets two, and adds them.
+jvps |= {convert_p: convert_jvp, reduce_max_p: max_jvp, dot_p: dot_jvp, jit_p: jit_jvp, cond_p: cond_jvp,
+         while_p: while_jvp, scan_p: scan_jvp}
 
-splits = {}  # primitive with a program in it -> rule(equation, which operands are unknown): see `split`
+# === 16 Backward ======================================================================================================
+# The tangent of the loss is a linear function of the tangents of the parameters. Forward, it answers "what if this one
+# moves?"; for a million parameters we want it read backward: "whence does this come?" So `grad` (1) runs the function
+# with tangents for which there is no value yet: somebody at the door writes down what is done to tangents, and lets
+# everything else be computed; (2) goes through what is written from its end, where each equation hands the cotangent of
+# its result back to its operands. What was used twice gets two, and adds them.
+
 transposes = {}  # primitive -> rule(cotangents of results, *operands, **params) -> cotangents of the linear operands
 
 
-class Linear(NamedTuple):
-    """An operand that has no value here: the program is linear in it."""
-
-    aval: Aval
+Linear = namedtuple("Linear", "aval")  # an operand that has no value here: the program is linear in it
 
 
-def split(closed, unknown, wanted=None):
-    """A program in two: what depends on known arguments only, and the rest.
-
-    The first returns the known results and then what the second needs of it; the second takes that, and then the unknown
-    arguments. Also: which results are unknown (those that are `wanted` to be are in any case), and how much is handed over.
-    """
-    jaxpr, wanted = closed.jaxpr, wanted or [False] * len(closed.out_avals)
-    hidden = {v for v, u in zip(jaxpr.invars, unknown, strict=True) if u}
-    first, second = [], []
-    for eqn in jaxpr.eqns:
-        flags = [type(v) is Var and v in hidden for v in eqn.invars]
-        if not any(flags):
-            first.append(eqn)
-        elif eqn.primitive in splits:
-            known, rest, out_flags = splits[eqn.primitive](eqn, flags)
-            first.append(known)
-            second.append(rest)
-            hidden.update([v for v, u in zip(eqn.outvars, out_flags, strict=True) if u])
-        else:
-            second.append(eqn)
-            hidden.update(eqn.outvars)
-    outs = [w or (type(v) is Var and v in hidden) for v, w in zip(jaxpr.outvars, wanted, strict=True)]
-    unknown_outs = [v for v, u in zip(jaxpr.outvars, outs, strict=True) if u]
-    made = hidden | {v for eqn in second for v in eqn.outvars}
-    used = dict.fromkeys(v for vs in [*[eqn.invars for eqn in second], unknown_outs] for v in vs if type(v) is Var)
-    handed = [v for v in used if v not in made]
-    known_in = [v for v, u in zip(jaxpr.invars, unknown, strict=True) if not u]
-    unknown_in = [v for v, u in zip(jaxpr.invars, unknown, strict=True) if u]
-    known_outs = [v for v, u in zip(jaxpr.outvars, outs, strict=True) if not u]
-    one = ClosedJaxpr(Jaxpr(jaxpr.constvars, known_in, first, known_outs + handed), closed.consts)
-    return one, ClosedJaxpr(Jaxpr([], handed + unknown_in, second, unknown_outs), []), outs, len(handed)
+def rule_for(primitive):
+    if primitive not in transposes:
+        raise ValueError(f"Reverse-mode differentiation does not work for {primitive}: nobody knows how many turns to "
+                         "remember. Use `lax.scan`, or `lax.fori_loop` with bounds that Python knows.")
+    return transposes[primitive]
 
 
-def backward(closed, args, cotangents):
-    """The cotangents of those arguments of a linear program that are Linear, from those of its results."""
-    jaxpr, values, cts = closed.jaxpr, {}, {}
-    values.update(zip(jaxpr.constvars, closed.consts, strict=True))
+class LinearTrace(JaxprTrace):
+    """Whoever writes down what is done to tangents, and has everything else computed at the door behind."""
+
+    def __init__(self, avals, behind):
+        super().__init__(avals)
+        self.behind = behind
+
+    def process(self, primitive, args, params):
+        if any(belongs(x, self) for x in args):
+            rule_for(primitive)
+            return super().process(primitive, args, params)
+        with at_door(self.behind):
+            return primitive.bind(*args, **params)
+
+
+def linearize(f, primals):
+    """Results of `f`, and the program from tangents of its arguments to tangents of its results."""
+    trace = LinearTrace([x.aval for x in primals], current.trace)
+    with at_door(trace):
+        tangents = [t if x.dtype.kind == "f" else None for x, t in zip(primals, trace.tracers, strict=True)]
+        outs, dots = jvp_flat(f, primals, tangents)
+    return outs, trace.jaxpr([as_value(0.0) if t is None else t for t in dots])
+
+
+def backward(jaxpr, args, cotangents):
+    """The cotangents of those arguments of a program that are Linear, from those of its results; None for others."""
+    values, cts, linear = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True)), {}, []
     values.update((v, x) for v, x in zip(jaxpr.invars, args, strict=True) if type(x) is not Linear)
+
+    def read(v):
+        return v.val if type(v) is Literal else values[v] if v in values else Linear(v.aval)
 
     def give(v, ct):
         if ct is not None and type(v) is Var:
             cts[v] = cts[v] + ct if v in cts else ct  # fan-out: what was used twice has two cotangents
 
+    for eqn in jaxpr.eqns:
+        operands = list(map(read, eqn.invars))
+        if any(type(x) is Linear for x in operands):
+            linear.append((eqn, operands))
+        else:
+            values.update(zip(eqn.outvars, eqn.primitive.bind(*operands, **eqn.params), strict=True))
     for v, ct in zip(jaxpr.outvars, cotangents, strict=True):
         give(v, ct)
-    for eqn in reversed(jaxpr.eqns):
-        outs = [cts.pop(v, None) for v in eqn.outvars]
-        if any(ct is not None for ct in outs):
-            operands = [v.val if type(v) is Literal else values.get(v, Linear(v.aval)) for v in eqn.invars]
-            outs = [ct if len(outs) == 1 else zero_for_none(ct, v.aval) for ct, v in zip(outs, eqn.outvars, strict=True)]
-            for v, ct in zip(eqn.invars, transposes[eqn.primitive](outs, *operands, **eqn.params), strict=True):
+    for eqn, operands in reversed(linear):
+        if any(v in cts for v in eqn.outvars):
+            outs = [zero_for_none(cts.get(v), v.aval) for v in eqn.outvars]
+            for v, ct in zip(eqn.invars, rule_for(eqn.primitive)(outs, *operands, **eqn.params), strict=True):
                 give(v, ct)
-    return [cts.get(v) for v, x in zip(jaxpr.invars, args, strict=True) if type(x) is Linear]
+    return [zero_for_none(cts.get(v), v.aval) if type(x) is Linear else None
+            for v, x in zip(jaxpr.invars, args, strict=True)]
 
 
 def vjp(f, *primals):
     """`f(*primals)`, and the function from the cotangents of its results to those of the arguments."""
     xs, tree = flatten(primals)
-    xs = [as_value(x) for x in xs]
-    avals = [x.aval for x in xs]
-    closed, out_tree = trace_tree(f, tree, avals)
-    moving = [a.dtype.kind == "f" for a in avals]
-    both, moves = jvp_closed(closed, moving)
-    known, linear, outs_unknown, handed = split(both, [False] * len(xs) + [True] * sum(moving))
-    results = as_function(known)(*xs)
-    n = len(results) - handed
-    results, residuals = results[:n], results[n:]
-    is_unknown = iter(outs_unknown[len(moves) :])
-    useful = [m and next(is_unknown) for m in moves]
+    flat = Flat(f, tree)
+    outs, linear = linearize(flat, [as_value(x) for x in xs])
 
     def pullback(cotangent):
         cts, ct_tree = flatten(cotangent)
-        if ct_tree != out_tree:
-            raise TypeError(f"Tree structure of cotangent input {ct_tree} does not match structure of primal output {out_tree}")
-        cts = [as_value(ct) for ct, u in zip(cts, useful, strict=True) if u]
-        found = iter(backward(linear, residuals + [Linear(a) for a, m in zip(avals, moving, strict=True) if m], cts))
-        grads = [next(found) if m else None for m in moving]
-        return unflatten(tree, [zero_for_none(g, a) for g, a in zip(grads, avals, strict=True)])
+        if ct_tree != flat.out_tree:
+            raise TypeError(f"Tree structure of cotangent input {ct_tree} is not that of the output, {flat.out_tree}")
+        return unflatten(tree, backward(linear, list(map(Linear, linear.in_avals)), map(as_value, cts)))
 
-    return unflatten(out_tree, results[: len(moves)]), pullback
+    return unflatten(flat.out_tree, outs), pullback
 
 
 def value_and_grad(f, argnums=0, has_aux=False):
@@ -1849,27 +1494,20 @@ def value_and_grad(f, argnums=0, has_aux=False):
 
     def with_gradient(*args, **kwargs):
         nums = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-        aux = None
-
-        def of_chosen(*chosen):
-            nonlocal aux
-            rest = list(args)
-            for i, x in zip(nums, chosen, strict=True):
-                rest[i] = x
-            out = f(*rest, **kwargs)
-            out, aux = out if has_aux else (out, None)
-            return out, aux
-
         for x in flatten(tuple([args[i] for i in nums]))[0]:
             if as_value(x).dtype.kind != "f":
-                raise TypeError(f"grad requires real-valued inputs (input dtype that is a sub-dtype of np.floating), but got "
-                                f"{as_value(x).dtype.name}.")  # fmt: skip
+                raise TypeError("grad requires real-valued inputs (input dtype that is a sub-dtype of np.floating), "
+                                f"but got {as_value(x).dtype.name}.")
+
+        def of_chosen(*chosen):
+            chosen = dict(zip(nums, chosen, strict=True))
+            out = f(*[chosen.get(i, x) for i, x in enumerate(args)], **kwargs)
+            return out if has_aux else (out, None)
+
         (out, aux), pullback = vjp(of_chosen, *[args[i] for i in nums])
-        out = as_value(out)
         if out.shape != ():
             raise TypeError(f"Gradient only defined for scalar-output functions. Output had shape: {out.shape}.")
-        zeros = tree_map(numpy.zeros_like, aux)
-        grads = pullback((numpy.ones_like(out), zeros))
+        grads = pullback((numpy.ones_like(out), tree_map(numpy.zeros_like, aux)))
         return ((out, aux) if has_aux else out), grads[0] if isinstance(argnums, int) else grads
 
     return with_gradient
@@ -1885,256 +1523,133 @@ def grad(f, argnums=0, has_aux=False):
     return gradient
 
 
-def linear_in(p):
-    """Register the transpose of a primitive: `rule(ct, *operands)` for each operand that is Linear."""
-
-    def register(rules):
-        transposes[p] = lambda cts, *xs, **params: [
-            rule(cts[0], *xs, **params) if type(x) is Linear else None for rule, x in zip(rules, xs, strict=True)
-        ]
-
-    return register
+def linear_in(p, *rules):
+    """Register the transpose of a primitive: for each operand `rule(ct, *operands)`, asked if the operand is Linear."""
+    transposes[p] = lambda cts, *xs, **params: [
+        rule(cts[0], *xs, **params) if type(x) is Linear else None for rule, x in zip(rules, xs, strict=False)
+    ] + [None] * (len(xs) - len(rules))
 
 
-def gather_up(ct, aval):
+def gather_up(ct, x):
     """The transpose of broadcasting: a sum."""
-    extra = ct.ndim - aval.ndim
-    axes = [*range(extra), *[i + extra for i, n in enumerate(aval.shape) if n != ct.shape[i + extra]]]
-    return reshape(numpy.sum(ct, axes) if axes else ct, aval.shape)
+    extra = ct.ndim - x.aval.ndim
+    axes = [*range(extra), *[i + extra for i, n in enumerate(x.aval.shape) if n != ct.shape[i + extra]]]
+    return reshape(numpy.sum(ct, axes) if axes else ct, x.aval.shape)
 
 
-linear_in(P.neg)([lambda ct, x: -ct])
-linear_in(P.add)([lambda ct, x, y: gather_up(ct, x.aval), lambda ct, x, y: gather_up(ct, y.aval)])
-linear_in(P.sub)([lambda ct, x, y: gather_up(ct, x.aval), lambda ct, x, y: gather_up(-ct, y.aval)])
-linear_in(P.mul)([lambda ct, x, y: gather_up(ct * y, x.aval), lambda ct, x, y: gather_up(ct * x, y.aval)])
-linear_in(P.div)([lambda ct, x, y: gather_up(ct / y, x.aval), None])
-linear_in(convert_p)([lambda ct, x, new_dtype, weak_type: convert(ct, x.aval.dtype)])
-linear_in(reduce_sum_p)([lambda ct, x, axes: broadcast_p(
-    ct, shape=x.aval.shape, broadcast_dimensions=without(range(x.aval.ndim), axes))])  # fmt: skip
-linear_in(reshape_p)([lambda ct, x, new_sizes: reshape(ct, x.aval.shape)])
-linear_in(transpose_p)([lambda ct, x, permutation: transpose(ct, np.argsort(permutation).tolist())])
-linear_in(broadcast_p)([lambda ct, x, shape, broadcast_dimensions: numpy.sum(
-    ct, without(range(len(shape)), broadcast_dimensions))])  # fmt: skip
-linear_in(select_p)([None, lambda ct, which, no, yes: where(which, 0, ct), lambda ct, which, no, yes: where(which, ct, 0)])
+def dot_transpose(ct, x, y, letters):
+    xs, ys, out = letters
+    return contract(ct, out, y, ys, xs) if type(x) is Linear else contract(ct, out, x, xs, ys)
 
 
-@functools.partial(transposes.__setitem__, concatenate_p)
-def concatenate_transpose(cts, *xs, dimension):
-    ends = list(itertools.accumulate([x.aval.shape[dimension] for x in xs]))
-    windows = [(slice(None),) * dimension + (slice(a, b),) for a, b in itertools.pairwise([0, *ends])]
-    return [cts[0][w] if type(x) is Linear else None for x, w in zip(xs, windows, strict=True)]
+linear_in(P.neg, lambda ct, x: -ct)
+linear_in(P.add, lambda ct, x, y: gather_up(ct, x), lambda ct, x, y: gather_up(ct, y))
+linear_in(P.sub, lambda ct, x, y: gather_up(ct, x), lambda ct, x, y: gather_up(-ct, y))
+linear_in(P.mul, lambda ct, x, y: gather_up(ct * y, x), lambda ct, x, y: gather_up(ct * x, y))
+linear_in(P.div, lambda ct, x, y: gather_up(ct / y, x))
+linear_in(convert_p, lambda ct, x, **params: convert(ct, x.aval.dtype))
+linear_in(reduce_sum_p, lambda ct, x, axes: broadcast_to(reshape(ct, kept(x.aval, axes)), x.aval.shape))
+linear_in(reshape_p, lambda ct, x, new_sizes: reshape(ct, x.aval.shape))
+linear_in(transpose_p, lambda ct, x, permutation: transpose(ct, np.argsort(permutation).tolist()))
+linear_in(broadcast_p, lambda ct, x, shape: gather_up(ct, x))
+linear_in(select_p, None, lambda ct, which, no, yes: where(which, 0, ct),
+          lambda ct, which, no, yes: where(which, ct, 0))
+linear_in(dynamic_slice_p, lambda ct, x, *corner, slice_sizes: dynamic_update_slice_p(
+    numpy.zeros_like(x.aval), ct, *corner))
+linear_in(dynamic_update_slice_p, lambda ct, x, update, *corner: dynamic_update_slice_p(
+    ct, numpy.zeros_like(update.aval), *corner), lambda ct, x, update, *corner: dynamic_slice_p(
+    ct, *corner, slice_sizes=update.aval.shape))
+linear_in(dot_p, dot_transpose, dot_transpose)
+
+# Programs within equations are read backward as a whole.
 
 
-@functools.partial(transposes.__setitem__, dynamic_slice_p)
-def dynamic_slice_transpose(cts, x, *starts, slice_sizes):
-    return [dynamic_update_slice_p(numpy.zeros_like(x.aval), cts[0], *starts), *[None] * len(starts)]
+@functools.lru_cache(256)
+def transposed(jaxpr):
+    """The function from operands, None for those that are linear, and cotangents of results to cotangents of these."""
+    return lambda operands, cts: backward(
+        jaxpr, [Linear(a) if x is None else x for x, a in zip(operands, jaxpr.in_avals, strict=True)], cts)
 
 
-@functools.partial(transposes.__setitem__, dynamic_update_slice_p)
-def dynamic_update_slice_transpose(cts, x, update, *starts):
-    hole = dynamic_update_slice_p(cts[0], numpy.zeros_like(update.aval), *starts)
-    window = dynamic_slice_p(cts[0], *starts, slice_sizes=update.aval.shape)
-    return [hole if type(x) is Linear else None, window if type(update) is Linear else None, *[None] * len(starts)]
+def known(xs):
+    return [None if type(x) is Linear else x for x in xs]
 
 
-@functools.partial(transposes.__setitem__, dot_p)
-def dot_transpose(cts, x, y, dimension_numbers, preferred_element_type=None):
-    xs, ys, out = letters_of(x.aval, y.aval, dimension_numbers)
-    if type(x) is Linear:
-        return [contract(cts[0], out, y, ys, xs), None]
-    return [None, contract(cts[0], out, x, xs, ys)]
-
-
-# Programs within equations: each is split, or read backward, as a whole.
-
-
-def part(eqn, flags, unknown):
-    """Those operands, or results, of an equation that are unknown, or that are not."""
-    return [v for v, u in zip(eqn, flags, strict=True) if u == unknown]
-
-
-def transposed(closed, args):
-    """The program from known operands and cotangents of results to cotangents of the Linear operands."""
-    known = [x.aval for x in args if type(x) is not Linear]
-
-    def program(*values):
-        values = iter(values)
-        operands = [x if type(x) is Linear else next(values) for x in args]
-        linear = [x.aval for x in args if type(x) is Linear]
-        return [zero_for_none(ct, a) for ct, a in zip(backward(closed, operands, list(values)), linear, strict=True)]
-
-    return trace_to_jaxpr(program, known + [typed(a.shape, a.dtype) for a in closed.out_avals])
-
-
-def at_linear(args, found):
-    """Cotangents in the places of the Linear operands."""
-    found = iter(found)
-    return [next(found) if type(x) is Linear else None for x in args]
-
-
-@functools.partial(splits.__setitem__, jit_p)
-def jit_split(eqn, unknown):
-    one, two, outs, handed = split(eqn.params["jaxpr"], unknown)
-    between = [Var(a) for a in one.out_avals[len(one.out_avals) - handed :]]
-    name = eqn.params["name"]
-    return (
-        Equation(jit_p, part(eqn.invars, unknown, False), {"jaxpr": one, "name": name}, part(eqn.outvars, outs, False) + between),
-        Equation(jit_p, between + part(eqn.invars, unknown, True), {"jaxpr": two, "name": name}, part(eqn.outvars, outs, True)),
-        outs,
-    )
-
-
-@functools.partial(transposes.__setitem__, jit_p)
 def jit_transpose(cts, *args, jaxpr, name):
-    known = [x for x in args if type(x) is not Linear]
-    return at_linear(args, jit_p.bind(*known, *cts, jaxpr=transposed(jaxpr, args), name=f"transpose({name})"))
+    return jit(transposed(jaxpr))(known(args), cts)
 
 
-@functools.partial(splits.__setitem__, cond_p)
-def cond_split(eqn, unknown):
-    """What the branches hand over differs: each hands over what all do, and zeros for what is not its own."""
-    if unknown[0]:
-        raise NotImplementedError("the derivative by the index of a cond")
-    branches, unknown = eqn.params["branches"], unknown[1:]
-    wanted = [any(us) for us in zip(*[split(b, unknown)[2] for b in branches], strict=True)]
-    halves = [split(b, unknown, wanted) for b in branches]
-    between = [[Var(a) for a in one.out_avals[len(one.out_avals) - n :]] for one, _, _, n in halves]
-    ones, twos = [], []
-    for i, (one, two, _, n) in enumerate(halves):
-        j, count = one.jaxpr, len(one.out_avals) - n
-        handed = [[Literal(Array(np.zeros(v.aval.shape, v.aval.dtype), v.aval)) for v in vs] for vs in between]
-        handed[i] = j.outvars[count:]
-        ones.append(ClosedJaxpr(j._replace(outvars=j.outvars[:count] + sum(handed, [])), one.consts))
-        taken = [[Var(v.aval) for v in vs] for vs in between]
-        taken[i] = two.jaxpr.invars[:n]
-        twos.append(ClosedJaxpr(two.jaxpr._replace(invars=sum(taken, []) + two.jaxpr.invars[n:]), two.consts))
-    index, *operands = eqn.invars
-    between = sum(between, [])
-    return (
-        Equation(cond_p, [index, *part(operands, unknown, False)], {"branches": tuple(ones)},
-                 part(eqn.outvars, wanted, False) + between),
-        Equation(cond_p, [index, *between, *part(operands, unknown, True)], {"branches": tuple(twos)},
-                 part(eqn.outvars, wanted, True)),
-        wanted,
-    )  # fmt: skip
-
-
-@functools.partial(transposes.__setitem__, cond_p)
 def cond_transpose(cts, index, *args, branches):
-    known = [x for x in args if type(x) is not Linear]
-    backwards = tuple([transposed(b, args) for b in branches])
-    return [None, *at_linear(args, cond_p.bind(index, *known, *cts, branches=backwards))]
+    return [None, *switch(index, [transposed(branch) for branch in branches], known(args), cts)]
 
 
-@functools.partial(splits.__setitem__, while_p)
-def while_split(eqn, unknown):
-    raise ValueError(
-        "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic start/stop values: nobody "
-        "knows how many turns must be remembered. Use lax.scan, or lax.fori_loop with bounds that Python knows."
-    )
-
-
-@functools.partial(splits.__setitem__, scan_p)
-def scan_split(eqn, unknown):
-    """Each turn hands over what the linear part needs of it, as one more row."""
-    p = eqn.params
-    closed, n, m = p["jaxpr"], p["num_consts"], p["num_carry"]
-    consts, carry, rows = split_list(unknown, [n, m])
-    while True:
-        one, two, outs, handed = split(closed, consts + carry + rows, carry + [False] * (len(closed.out_avals) - m))
-        if outs[:m] == carry:
-            break
-        carry = [a or b for a, b in zip(carry, outs, strict=False)]
-    unknown = consts + carry + rows
-    between = [Var(typed((p["length"], *a.shape), a.dtype)) for a in one.out_avals[len(one.out_avals) - handed :]]
-    k = sum(consts) + sum(carry)
-    two = permuted(two, [*range(handed, handed + k), *range(handed), *range(handed + k, len(two.in_avals))],
-                   range(len(two.out_avals)))  # fmt: skip
-    operands = part(eqn.invars, unknown, True)
-    return (
-        Equation(scan_p, part(eqn.invars, unknown, False),
-                 p | {"jaxpr": one, "num_consts": n - sum(consts), "num_carry": m - sum(carry)},
-                 part(eqn.outvars, outs, False) + between),
-        Equation(scan_p, operands[:k] + between + operands[k:],
-                 p | {"jaxpr": two, "num_consts": sum(consts), "num_carry": sum(carry)}, part(eqn.outvars, outs, True)),
-        outs,
-    )  # fmt: skip
-
-
-@functools.partial(transposes.__setitem__, scan_p)
 def scan_transpose(cts, *args, jaxpr, length, reverse, num_consts, num_carry):
-    """The loop run backward: cotangents of the constants add up from turn to turn, those of the carry go from the last to the first."""
-    rows = args[num_consts + num_carry :]
-    known = [x for x in rows if type(x) is not Linear]
-    inside = [typed(x.aval.shape[1:], x.aval.dtype) for x in rows]
-    inside = [Linear(a) if type(x) is Linear else SimpleNamespace(aval=a) for x, a in zip(rows, inside, strict=True)]
-    step = transposed(jaxpr, [*[Linear(x.aval) for x in args[: num_consts + num_carry]], *inside])
+    """Cotangents of the constants add up from turn to turn, those of the carry go from the last to the first."""
+    consts, _, rows = split_list(known(args), [num_consts, num_carry])
     ct_carry, ct_ys = split_list(cts, [num_carry])
 
-    def body(*values):
-        sums, carry, row = split_list(values, [num_consts, num_carry])
-        residuals, ys = split_list(row, [len(known)])
-        found = as_function(step)(*residuals, *carry, *ys)
-        return [a + b for a, b in zip(sums, found, strict=False)] + found[num_consts:]
+    def turn(state, row):
+        (sums, cts), (row, ct_ys) = state, row
+        found = transposed(jaxpr)(consts + [None] * num_carry + row, cts + ct_ys)
+        ct_consts, cts, ct_rows = split_list(found, [num_consts, num_carry])
+        return (tree_map(numpy.add, sums, ct_consts), cts), ct_rows
 
-    sums = [numpy.zeros_like(x.aval) for x in args[:num_consts]]
-    start = [*sums, *ct_carry]
-    avals = [typed(x.shape, x.dtype) for x in start] + [typed(x.shape[1:], x.dtype) for x in (*known, *ct_ys)]
-    outs = scan_p.bind(
-        *[convert(x, x.dtype) for x in start], *known, *ct_ys, jaxpr=trace_to_jaxpr(body, avals), length=length,
-        reverse=not reverse, num_consts=0, num_carry=len(start),
-    )  # fmt: skip
-    first, xs = [x for x, y in zip(outs, args, strict=False) if type(y) is Linear], outs[num_consts + num_carry :]
-    return at_linear(args, [*first[: sum(type(x) is Linear for x in args) - len(xs)], *xs])
+    sums = [numpy.zeros_like(x.aval) if type(x) is Linear else None for x in args[:num_consts]]
+    (sums, ct_carry), ct_rows = scan(turn, (sums, ct_carry), (rows, ct_ys), length, not reverse)
+    return sums + ct_carry + ct_rows
 
 
-# === 17 Batch =============================================================================================================
-# `vmap(f)` does for a whole batch what `f` does for one example: not in a loop, but with operations that are larger by one axis.
-# That axis is always the first here. What is not a tracer of the batch is the same for every example.
+transposes |= {jit_p: jit_transpose, cond_p: cond_transpose, scan_p: scan_transpose}
+
+# === 17 Batch =========================================================================================================
+# `vmap(f)` does for a whole batch what `f` does for one example: not in a loop, but with operations that are larger by
+# one axis. That axis is always the first here. What is not a tracer of the batch is the same for every example.
 
 batchers = {}  # primitive -> rule(size, which are batched, *operands, **params) -> results, all of them batched
 
 
 class BatchTrace:
+    """Whoever does everything for a batch, by asking for larger operations at the door behind."""
+
     def __init__(self, behind, size):
         self.behind, self.size = behind, size
 
     def process(self, primitive, args, params):
-        flags = [type(x) is Tracer and x.trace is self for x in args]
-        with At(self.behind):
-            values = [x.data if b else x for x, b in zip(args, flags, strict=True)]
+        flags = tuple([belongs(x, self) for x in args])
+        values = [x.data if b else x for x, b in zip(args, flags, strict=True)]
+        with at_door(self.behind):
             if not any(flags):
                 return primitive.bind(*values, **params)
-            outs = batchers[primitive](self.size, flags, *values, **params)
-        return [self.wrap(x) for x in outs]
+            return list(map(self.wrap, batchers[primitive](self.size, flags, *values, **params)))
 
-    def wrap(self, x):
-        return Tracer(self, typed(x.shape[1:], x.dtype, x.aval.weak_type), x)
+    def wrap(self, x, is_batched=True):
+        return Tracer(self, resized(x, x.shape[1:]), x) if is_batched else x
+
+
+def vmap_flat(f, size, flags, leaves):
+    """Results of `f` for a batch, all with the batch as their first axis."""
+    trace = BatchTrace(current.trace, size)
+    with at_door(trace):
+        outs = [as_value(x) for x in f(*map(trace.wrap, leaves, flags))]
+    return [x.data if belongs(x, trace) else repeated(x, size) for x in outs]
 
 
 def vmap(f, in_axes=0, out_axes=0):
     """`f` for each example along an axis of the arguments (None: the same for all), results along an axis, too."""
 
     def batched(*args):
-        axes = in_axes if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
-        per_leaf = [axis_of for x, axis in zip(args, axes, strict=True) for axis_of in axes_of_leaves(axis, x)]
         leaves, tree = flatten(args)
+        axes = axes_of_leaves(in_axes, args)
         leaves = [as_value(x) for x in leaves]
-        sizes = {x.shape[axis] for x, axis in zip(leaves, per_leaf, strict=True) if axis is not None}
+        sizes = {x.shape[axis] for x, axis in zip(leaves, axes, strict=True) if axis is not None}
         if len(sizes) != 1:
             raise ValueError(f"vmap got inconsistent sizes for array axes to be mapped: {sorted(sizes)}." if sizes else
-                             "vmap must have at least one non-None value in in_axes")  # fmt: skip
-        leaves = [x if axis is None else move_axis(x, axis, 0) for x, axis in zip(leaves, per_leaf, strict=True)]
-        out_tree = None
-
-        def flat(*xs):
-            nonlocal out_tree
-            outs, out_tree = flatten(f(*unflatten(tree, xs)))
-            return outs
-
-        outs = vmap_flat(flat, sizes.pop(), [axis is not None for axis in per_leaf], leaves)
-        out_per_leaf = axes_of_leaves(out_axes, unflatten(out_tree, outs))
-        return unflatten(out_tree, [move_axis(x, 0, axis) for x, axis in zip(outs, out_per_leaf, strict=True)])
+                             "vmap must have at least one non-None value in in_axes")
+        leaves = [x if axis is None else move_axis(x, axis, 0) for x, axis in zip(leaves, axes, strict=True)]
+        flat = Flat(f, tree)
+        outs = vmap_flat(flat, sizes.pop(), [axis is not None for axis in axes], leaves)
+        axes = axes_of_leaves(out_axes, unflatten(flat.out_tree, outs))
+        return unflatten(flat.out_tree, [move_axis(x, 0, axis) for x, axis in zip(outs, axes, strict=True)])
 
     return batched
 
@@ -2142,7 +1657,7 @@ def vmap(f, in_axes=0, out_axes=0):
 def axes_of_leaves(axis, x):
     """The axis of each leaf, from one for all of them, or a tree of axes like x."""
     if isinstance(axis, (dict, list, tuple)):
-        children, parts = (containers[type(t)][0](t)[0] for t in (axis, x))
+        children, parts = (containers[type(tree)][0](tree)[0] for tree in (axis, x))
         return [a for one, other in zip(children, parts, strict=True) for a in axes_of_leaves(one, other)]
     return [axis] * len(flatten(x)[0])
 
@@ -2153,161 +1668,131 @@ def move_axis(x, source, to):
     return transpose(x, order)
 
 
-def vmap_flat(f, size, flags, leaves):
-    """Results of `f` for a batch, all with the batch as their first axis."""
-    trace = BatchTrace(current.trace, size)
-    with At(trace):
-        outs = [as_value(x) for x in f(*[trace.wrap(x) if b else x for x, b in zip(leaves, flags, strict=True)])]
-    return [x.data if type(x) is Tracer and x.trace is trace else repeated(x, size) for x in outs]
-
-
 def repeated(x, size):
-    return broadcast_p(x, shape=(size, *x.shape), broadcast_dimensions=tuple(range(1, x.ndim + 1)))
+    return broadcast_to(x, (size, *x.shape))
 
 
 def batch_all(size, flags, xs):
     return [x if b else repeated(x, size) for x, b in zip(xs, flags, strict=True)]
 
 
-def batch_elementwise(p):
-    """Axes of size 1 go between the batch and the others, so that numpy's broadcasting finds them."""
+def aligned(flags, xs, ndim):
+    """Axes of size 1 between the batch and the others, so that numpy's broadcasting finds the others."""
+    return [reshape(x, (len(x), *[1] * (ndim + 1 - x.ndim), *x.shape[1:])) if b else x
+            for x, b in zip(xs, flags, strict=True)]
 
+
+def batch_elementwise(p):
     def rule(size, flags, *xs):
-        ndim = max(x.ndim - b for x, b in zip(xs, flags, strict=True))
-        return p.bind(*[reshape(x, (size, *[1] * (ndim + 1 - x.ndim), *x.shape[1:])) if b else x
-                        for x, b in zip(xs, flags, strict=True)])  # fmt: skip
+        return p.bind(*aligned(flags, xs, max(x.ndim - b for x, b in zip(xs, flags, strict=True))))
 
     batchers[p] = rule
 
 
-for p in P.__dict__.values():
+for p in elementwise_primitives.values():
     batch_elementwise(p)
+
+
+def batch_select(size, flags, *xs):
+    which, no, yes = batch_all(size, flags, xs)
+    return [pick(which, yes, no)]
+
+
+def pick(which, yes, no):
+    """For each example, one or the other."""
+    return where(reshape(which, which.shape + (1,) * (no.ndim - which.ndim)), yes, no)
+
+
+def batch_dot(size, flags, x, y, letters):
+    xs, ys, out = letters
+    new = next(letter for letter in LETTERS if letter not in xs + ys)
+    return [contract(x, new * flags[0] + xs, y, new * flags[1] + ys, new + out)]
+
+
+def batch_broadcast(size, flags, x, shape):
+    return [broadcast_to(*aligned([True], [x], len(shape)), (size, *shape))]
+
+
+def batch_window(p, arrays):
+    """Windows with a corner for each example are taken one after the other, by a scan; else the window is larger."""
+
+    def rule(size, flags, *xs, **params):
+        if any(flags[arrays:]):
+            return scan(lambda _, row: (None, p.bind(*row, **params)), None, batch_all(size, flags, xs))[1]
+        params = {name: (size, *sizes) for name, sizes in params.items()}  # slice_sizes, if there are
+        return p.bind(*batch_all(size, flags[:arrays], xs[:arrays]), as_value(np.int32(0)), *xs[arrays:], **params)
+
+    batchers[p] = rule
 
 
 def shifted(axes):
     return tuple([i + 1 for i in axes])
 
 
-batchers[convert_p] = lambda size, flags, x, **params: convert_p.bind(x, **params)
-for p in (reduce_sum_p, reduce_max_p):
-    batchers[p] = lambda size, flags, x, axes, p=p: p.bind(x, axes=shifted(axes))
-batchers[reshape_p] = lambda size, flags, x, new_sizes: [reshape(x, (size, *new_sizes))]
-batchers[transpose_p] = lambda size, flags, x, permutation: [transpose(x, (0, *shifted(permutation)))]
-batchers[broadcast_p] = lambda size, flags, x, shape, broadcast_dimensions: broadcast_p.bind(
-    x, shape=(size, *shape), broadcast_dimensions=(0, *shifted(broadcast_dimensions))
-)
-batchers[concatenate_p] = lambda size, flags, *xs, dimension: concatenate_p.bind(
-    *batch_all(size, flags, xs), dimension=dimension + 1
-)
-
-
-@functools.partial(batchers.__setitem__, select_p)
-def select_batch(size, flags, *xs):
-    which, no, yes = batch_all(size, flags, xs)
-    return [where(reshape(which, which.shape + (1,) * (no.ndim - which.ndim)), yes, no)]
-
-
-def batch_window(p, leading):
-    """A window whose corner is the same for all is larger by an axis; else the windows are taken one after the other, by a scan."""
-
-    def rule(size, flags, *xs, **params):
-        if not any(flags[leading:]):
-            arrays = batch_all(size, flags[:leading], xs[:leading])
-            if "slice_sizes" in params:
-                params = {"slice_sizes": (size, *params["slice_sizes"])}
-            return p.bind(*arrays, as_value(0), *xs[leading:], **params)
-        rows = batch_all(size, flags, xs)
-        body = trace_to_jaxpr(lambda *row: p.bind(*row, **params), [typed(x.shape[1:], x.dtype) for x in rows])
-        return scan_p.bind(*rows, jaxpr=body, length=size, reverse=False, num_consts=0, num_carry=0)
-
-    batchers[p] = rule
-
-
+batchers |= {
+    convert_p: lambda size, flags, x, **params: convert_p.bind(x, **params),
+    reduce_sum_p: lambda size, flags, x, axes: reduce_sum_p.bind(x, axes=shifted(axes)),
+    reduce_max_p: lambda size, flags, x, axes: reduce_max_p.bind(x, axes=shifted(axes)),
+    reshape_p: lambda size, flags, x, new_sizes: [reshape(x, (size, *new_sizes))],
+    transpose_p: lambda size, flags, x, permutation: [transpose(x, (0, *shifted(permutation)))],
+    broadcast_p: batch_broadcast, select_p: batch_select, dot_p: batch_dot}
 batch_window(dynamic_slice_p, 1)
 batch_window(dynamic_update_slice_p, 2)
-
-
-@functools.partial(batchers.__setitem__, dot_p)
-def dot_batch(size, flags, x, y, dimension_numbers, preferred_element_type=None):
-    without_batch = [typed(a.shape[1:], a.dtype) if b else a.aval for a, b in zip((x, y), flags, strict=True)]
-    xs, ys, out = letters_of(*without_batch, dimension_numbers)
-    return [contract(x, "z" * flags[0] + xs, y, "z" * flags[1] + ys, "z" + out)]
-
 
 # Programs within equations.
 
 
-def batched_closed(closed, size, flags):
-    """The program for a batch: its results are all batched."""
-    avals = [typed((size, *a.shape), a.dtype, a.weak_type) if b else a for a, b in zip(closed.in_avals, flags, strict=True)]
-    return trace_to_jaxpr(lambda *xs: vmap_flat(as_function(closed), size, flags, xs), avals)
+@functools.lru_cache(256)
+def vmapped(jaxpr, size, flags):
+    """A program as a function of a batch."""
+    return lambda *xs: vmap_flat(as_function(jaxpr), size, flags, xs)
 
 
-@functools.partial(batchers.__setitem__, jit_p)
-def jit_batch(size, flags, *xs, jaxpr, name):
-    return jit_p.bind(*xs, jaxpr=batched_closed(jaxpr, size, flags), name=f"vmap({name})")
+def batch_jit(size, flags, *xs, jaxpr, name):
+    return jit(vmapped(jaxpr, size, flags))(*xs)
 
 
-@functools.partial(batchers.__setitem__, cond_p)
-def cond_batch(size, flags, index, *xs, branches):
+def batch_cond(size, flags, index, *xs, branches):
     """When the decision differs from example to example, both sides are computed, and each takes its own."""
-    closeds = [batched_closed(b, size, flags[1:]) for b in branches]
+    functions = [vmapped(branch, size, flags[1:]) for branch in branches]
     if not flags[0]:
-        return cond_p.bind(index, *xs, branches=tuple(closeds))
-    results = [as_function(closed)(*xs) for closed in closeds]
-    index = numpy.minimum(numpy.maximum(index, 0), len(branches) - 1)
-    outs = results[0]
-    for i, more in enumerate(results[1:], 1):
-        outs = [pick(index == i, new, old) for new, old in zip(more, outs, strict=True)]
+        return switch(index, functions, *xs)
+    outs, *others = [function(*xs) for function in functions]
+    for i, more in enumerate(others, 1):
+        outs = [pick(index >= i, new, old) for new, old in zip(more, outs, strict=True)]
     return outs
 
 
-def pick(which, yes, no):
-    """For each example, one or the other."""
-    return where(reshape(which, which.shape + (1,) * (no.ndim - 1)), yes, no)
-
-
-@functools.partial(batchers.__setitem__, while_p)
-def while_batch(size, flags, *xs, cond_nconsts, body_nconsts, cond_jaxpr, body_jaxpr):
+def batch_while(size, flags, *xs, cond_nconsts, body_nconsts, cond_jaxpr, body_jaxpr):
     """The loop goes on as long as one example wants it; those that are done stay as they are."""
-    cond_flags, body_flags, _ = split_list(flags, [cond_nconsts, body_nconsts])
+    cond_flags, body_flags, carry_flags = split_list(flags, [cond_nconsts, body_nconsts])
     cond_consts, body_consts, carry = split_list(xs, [cond_nconsts, body_nconsts])
-    carry = batch_all(size, flags[cond_nconsts + body_nconsts :], carry)
     whole = [True] * len(carry)
-    test, body = batched_closed(cond_jaxpr, size, cond_flags + whole), batched_closed(body_jaxpr, size, body_flags + whole)
-    n = len(cond_consts)
+    test, body = vmapped(cond_jaxpr, size, (*cond_flags, *whole)), vmapped(body_jaxpr, size, (*body_flags, *whole))
 
-    def going(*args):
-        return [numpy.max(as_function(test)(*args)[0])]
+    def turn(carry):
+        [going] = test(*cond_consts, *carry)
+        return [pick(going, new, old) for new, old in zip(body(*body_consts, *carry), carry, strict=True)]
 
-    def turn(*args):
-        for_test, for_body, now = split_list(args, [n, len(body_consts)])
-        which = as_function(test)(*for_test, *now)[0]
-        return [pick(which, new, old) for new, old in zip(as_function(body)(*for_body, *now), now, strict=True)]
-
-    avals = [typed(x.shape, x.dtype, x.aval.weak_type) for x in (*cond_consts, *body_consts, *carry)]
-    return while_p.bind(
-        *cond_consts, *cond_consts, *body_consts, *carry, cond_nconsts=n, body_nconsts=n + len(body_consts),
-        cond_jaxpr=trace_to_jaxpr(going, avals[:n] + avals[n + len(body_consts) :]), body_jaxpr=trace_to_jaxpr(turn, avals),
-    )  # fmt: skip
+    return while_loop(lambda carry: numpy.max(*test(*cond_consts, *carry)), turn, batch_all(size, carry_flags, carry))
 
 
-@functools.partial(batchers.__setitem__, scan_p)
-def scan_batch(size, flags, *xs, jaxpr, length, reverse, num_consts, num_carry):
+def batch_scan(size, flags, *xs, jaxpr, length, reverse, num_consts, num_carry):
     """Rows come with the batch inside: the loop's axis stays first."""
     const_flags, carry_flags, row_flags = split_list(flags, [num_consts, num_carry])
     consts, carry, rows = split_list(xs, [num_consts, num_carry])
-    carry = batch_all(size, carry_flags, carry)
     rows = [move_axis(x, 0, 1) if b else x for x, b in zip(rows, row_flags, strict=True)]
-    body = batched_closed(jaxpr, size, const_flags + [True] * num_carry + row_flags)
-    outs = scan_p.bind(*consts, *carry, *rows, jaxpr=body, length=length, reverse=reverse, num_consts=num_consts,
-                       num_carry=num_carry)  # fmt: skip
-    return outs[:num_carry] + [move_axis(y, 1, 0) for y in outs[num_carry:]]
+    body = vmapped(jaxpr, size, (*const_flags, *[True] * num_carry, *row_flags))
+    turn = lambda carry, row: split_list(body(*consts, *carry, *row), [num_carry])
+    carry, ys = scan(turn, batch_all(size, carry_flags, carry), rows, length, reverse)
+    return carry + [move_axis(y, 1, 0) for y in ys]
 
 
-# === 18 All of it =========================================================================================================
-# Nothing is left to build, only to say: the words that programs use cost a line each, written in the language that is there. They
-# are traced, compiled, differentiated and batched without one more rule.
+batchers |= {jit_p: batch_jit, cond_p: batch_cond, while_p: batch_while, scan_p: batch_scan}
+
+# === 18 All of it =====================================================================================================
+# Nothing is left to build, only to say: the words that programs use cost a line each, written in the language that is
+# there. They are traced, compiled, differentiated and batched without one more rule.
 
 nn = SimpleNamespace(
     relu=lambda x: numpy.maximum(x, 0),
@@ -2317,8 +1802,17 @@ nn = SimpleNamespace(
     selu=lambda x: 1.0507009873554805 * where(x > 0, x, 1.6732632423543772 * numpy.expm1(numpy.minimum(x, 0))),
     softmax=lambda x, axis=-1: numpy.exp(x - logsumexp(x, axis)),
     log_softmax=lambda x, axis=-1: x - logsumexp(x, axis),
-    one_hot=lambda labels, n: (asarray(labels)[..., None] == numpy.arange(n)).astype(F32),
-)
+    one_hot=lambda labels, n: convert(numpy.expand_dims(asarray(labels), -1) == numpy.arange(n), F32))
+
+
+def concatenate(xs, axis=0):
+    """The arrays one after the other, each written into its place."""
+    xs = promote(list(xs))
+    axis, ends = axis % xs[0].ndim, list(itertools.accumulate([x.shape[axis] for x in xs], initial=0))
+    out = numpy.zeros([ends[-1] if i == axis else n for i, n in enumerate(xs[0].shape)], xs[0].dtype)
+    for x, start in zip(xs, ends, strict=False):
+        out = dynamic_update_slice_p(out, x, *[as_value(np.int32(start if i == axis else 0)) for i in range(x.ndim)])
+    return out
 
 
 def logsumexp(x, axis=-1):
@@ -2327,16 +1821,18 @@ def logsumexp(x, axis=-1):
 
 
 def var(x, axis=None):
-    return numpy.mean(numpy.square(x - numpy.mean(x, axis, keepdims=True)), axis)
+    return mean(numpy.square(x - mean(x, axis, keepdims=True)), axis)
 
 
-numpy.square, numpy.var, numpy.std = lambda x: x * x, var, lambda x, axis=None: numpy.sqrt(var(x, axis))
+numpy.concatenate, numpy.square, numpy.var = concatenate, lambda x: x * x, var
+numpy.std = lambda x, axis=None: numpy.sqrt(var(x, axis))
 numpy.stack = lambda xs, axis=0: concatenate([numpy.expand_dims(x, axis) for x in xs], axis)
 numpy.expand_dims = lambda x, axis: reshape(x, [*x.shape[:axis], 1, *x.shape[axis:]] if axis >= 0 else [*x.shape, 1])
 numpy.ravel = lambda x: reshape(x, -1)
 numpy.outer = lambda x, y: reshape(x, (-1, 1)) * reshape(y, -1)
 numpy.linspace = lambda start, stop, num=50: asarray(np.linspace(start, stop, num))
 numpy.clip = lambda x, low, high: numpy.minimum(numpy.maximum(x, low), high)
-jacfwd = lambda f: lambda x: vmap(lambda t: jvp(f, (x,), (t,))[1], out_axes=-1)(asarray(np.eye(x.size)).reshape(x.size, *x.shape))
-jacrev = lambda f: lambda x: vmap(vjp(f, x)[1])(asarray(np.eye(f(x).size)))[0]
+basis = lambda x: reshape(asarray(np.eye(x.size)), (x.size, *x.shape))  # each number of an array, alone
+jacfwd = lambda f: lambda x: vmap(lambda t: jvp(f, (x,), (t,))[1], out_axes=-1)(basis(x))
+jacrev = lambda f: lambda x: vmap(vjp(f, x)[1])(basis(f(x)))[0]
 hessian = lambda f: jacfwd(grad(f))

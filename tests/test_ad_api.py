@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import jax
 import jax.numpy
 import numpy as np
@@ -166,8 +168,8 @@ def test_check_grads_tells_right_rules_from_wrong_ones():
     )
     wrong = jitkit.custom_jvp(lambda x: x * x)
     wrong.defjvps(lambda t, out, x: t * x)
-    for mode in ("fwd", "rev"):
-        with pytest.raises(AssertionError, match="finite differences"):
+    for mode, what in (("fwd", "JVP tangent"), ("rev", "VJP cotangent projection")):
+        with pytest.raises(AssertionError, match=what):
             jitkit.test_util.check_grads(wrong, (2.0,), 1, (mode,), eps=1e-2)
 
 
@@ -183,3 +185,57 @@ def test_callbacks_under_derivatives(jax, jnp):
     jax.effects_barrier()
     pure = raised(jax.grad(lambda x: jax.pure_callback(np.sin, x, x)), np.float32(1))
     return values, seen, pure
+
+
+@same_as_jax
+def test_integers_have_gradients_without_bytes_in_a_jit_too(jax, jnp):
+    """Those of float0 are numpy arrays, in programs they are bools."""
+
+    def shown(tree):
+        return jax.tree.map(lambda x: (str(x.dtype), x.shape, isinstance(x, jax.Array) and x.dtype != jax.float0), tree)
+
+    def f(x, y):
+        return (x * y).sum()
+
+    i, both = jnp.arange(3), jax.grad(f, argnums=(0, 1), allow_int=True)
+    zeros = np.zeros(3, jax.float0)
+    calls = [
+        lambda: jax.jit(both)(i, jnp.ones(3)),
+        lambda: jax.jit(both).lower(i, jnp.ones(3)).compile()(i, jnp.ones(3)),
+        lambda: jax.jit(jax.value_and_grad(lambda d: d["a"] * d["n"], allow_int=True))({"a": 2.0, "n": 3}),
+        lambda: jax.jit(jax.vmap(jax.grad(lambda x: x * 2.0, allow_int=True)))(i),
+        lambda: jax.vmap(jax.grad(lambda x: x * 2.0, allow_int=True))(i),
+        lambda: jax.jit(lambda x: jax.jit(both)(x, 2.0))(i),
+        lambda: jax.jit(jax.grad(lambda k: jax.random.normal(k), allow_int=True))(jax.random.key(0)),
+        lambda: jax.jit(lambda t: t)(zeros),
+        lambda: jax.jit(lambda x, t: jax.jvp(lambda x: x * 2.0, (x,), (t,)))(i, zeros),
+        lambda: [jnp.zeros((2,), jax.float0), jnp.zeros((), jax.float0), jnp.zeros_like(zeros), jax.device_put(zeros)],
+        lambda: jax.eval_shape(both, i, jnp.ones(3)),
+    ]
+    text = jax.jit(both).lower(i, jnp.ones(3)).as_text()
+    return [shown(call()) for call in calls * 2], raised(jnp.add, zeros, 1), "tensor<3xi1>" in text
+
+
+@same_as_jax
+def test_check_grads_draws_what_jax_draws(jax, jnp):
+    """It passes what passes there, and what fails there fails with the same numbers."""
+    check_grads = importlib.import_module(f"{jax.__name__}.test_util").check_grads
+
+    def outcome(f, args, order, **how):
+        try:
+            check_grads(f, args, order, modes=("fwd", "rev", "lin"), **how)
+        except AssertionError as error:
+            return str(error).split("(jitkit hides")[0].split("\n--------------------")[0].strip()
+        return "passes"
+
+    wrong = jax.custom_jvp(lambda x: x * x)
+    wrong.defjvps(lambda t, out, x: t * x)
+    tree = (np.arange(1.0, 5.0, dtype=np.float32), {"a": np.float32(2), "b": 0.5})
+    return [
+        outcome(lambda x, d: jnp.sin(x) * d["a"] ** 2 + d["b"], tree, 2),
+        outcome(lambda x, d: jnp.sin(x) * d["a"] ** 2 + d["b"], tree, 3, rtol=1e-4, atol=1e-4),
+        outcome(lambda x: x * x * 1j, (np.complex64(1 + 2j),), 2),
+        outcome(lambda x: x * 3, (np.ones(3, jnp.bfloat16),), 1, eps=1.0),
+        outcome(lambda x: x * 3, (np.ones(3, jnp.bfloat16),), 1, eps=1.0, atol={jnp.bfloat16: 1e-9}, rtol={jnp.bfloat16: 1e-9}),
+        outcome(wrong, (2.0,), 2),
+    ]

@@ -168,3 +168,133 @@ def test_policies_keep_what_they_say_and_change_no_value(policy):
     again = [eqn.primitive.name for eqn in inside.params["jaxpr"].eqns]
     assert ("tanh" in again) == (policy != "everything_saveable")
     assert again.count("dot_general") == (5 if policy == "nothing_saveable" else 4)
+
+
+@same_as_jax
+def test_rules_may_close_over_elements_of_a_batch(jax, jnp):
+    def rows(z):
+        def f(x):
+            g = jax.custom_jvp(lambda y: x * y)
+            g.defjvp(lambda primals, tangents: (x * primals[0], x * tangents[0] * 3))
+            return g(z)
+
+        return jax.vmap(f)(jnp.arange(3.0))
+
+    apply = jax.custom_jvp(lambda x, y: x * y, nondiff_argnums=(0,))
+    apply.defjvp(lambda x, primals, tangents: (apply(x, *primals), 5 * tangents[0]))
+    column = jnp.array([2.0])
+    return [
+        jax.jvp(rows, (1.0,), (2.0,)),
+        jax.grad(lambda z: rows(z).sum())(2.0),
+        str(jax.make_jaxpr(jax.grad(lambda z: rows(z).sum()))(2.0)),
+        jax.jvp(lambda y: jax.vmap(apply)(column, y), (column,), (column,)),
+    ]
+
+
+@same_as_jax
+def test_tangents_where_the_value_is_no_batch(jax, jnp):
+    constant = jax.custom_jvp(lambda x: np.zeros(x.shape, x.dtype))
+    constant.defjvp(lambda primals, tangents: (constant(*primals), tangents[0]))
+    x = jnp.arange(3.0)
+    return [
+        jax.jit(jax.vmap(jax.grad(constant)))(x),
+        jax.jit(jax.grad(lambda x: jax.vmap(constant)(x).sum()))(x),
+        jax.jvp(jax.vmap(constant), (x,), (x,)),
+    ]
+
+
+@same_as_jax
+def test_rules_see_zeros_of_elements_in_a_batch(jax, jnp):
+    """A zero that is known is one of an element's shape, in both kinds of rules, in arguments and in results."""
+    seen = []
+
+    def is_zero(x):
+        return type(x).__name__ == "SymbolicZero"
+
+    product = jax.custom_jvp(lambda x, y: (x * y, x))
+
+    def rule(primals, tangents):
+        (x, y), (dx, dy) = primals, tangents
+        seen.append([(is_zero(t), t.shape) for t in tangents])
+        return product(x, y), (dy * x if is_zero(dx) else dx * y, dx)
+
+    product.defjvp(rule, symbolic_zeros=True)
+    double = jax.custom_vjp(lambda x: (x, x * 2))
+
+    def bwd(_, cts):
+        seen.append([(is_zero(ct), ct.shape) for ct in cts])
+        return (cts[0],)
+
+    double.defvjp(lambda x: (double(x.value), None), bwd, symbolic_zeros=True)
+    x = jnp.arange(3.0)
+    return [
+        jax.jvp(lambda x: jax.vmap(product)(x, x + 1), (x,), (x,)),
+        jax.jvp(lambda x: jax.vmap(product, in_axes=(0, None))(x, 2.0), (x,), (x,)),
+        jax.jvp(lambda x: jax.vmap(product, in_axes=(None, 0))(2.0, x), (x,), (x,)),
+        jax.grad(lambda x: jax.jit(jax.vmap(product))(x, x)[0].sum())(x),
+        jax.vmap(jax.grad(lambda x: product(x, 2.0)[0]))(x),
+        jax.grad(lambda x: jax.vmap(double)(x)[0].sum())(x),
+        seen,
+    ]
+
+
+@same_as_jax
+def test_what_is_called_and_how_often(jax, jnp):
+    """Rules are called with the values that there are: Python's own branches work in them, and in the function."""
+    log = []
+
+    @jax.custom_jvp
+    def f(x):
+        log.append("f")
+        return jnp.sin(x)
+
+    @f.defjvp
+    def rule(primals, tangents):
+        log.append("rule")
+        (x,), (t,) = primals, tangents
+        return f(x), jnp.cos(x) * t
+
+    @jax.custom_jvp
+    def branching(x):
+        return jnp.sin(x) if x > 0 else jnp.cos(x)
+
+    @branching.defjvp
+    def _(primals, tangents):
+        return branching(*primals), (2 if primals[0] > 0 else 3) * tangents[0]
+
+    x = jnp.arange(1.0, 4.0)
+    return [
+        jax.grad(branching)(1.0), jax.grad(branching)(-1.0), jax.jvp(branching, (-1.0,), (1.0,)),
+        jax.grad(jax.grad(f))(3.0), list(log),
+        jax.vmap(f)(x), list(log),
+        jax.hessian(lambda x: jax.vmap(lambda x: f(x[None])[0])(x).sum())(x), list(log),
+    ]  # fmt: skip
+
+
+@same_as_jax
+def test_tracers_that_a_custom_function_may_not_close_over(jax, jnp):
+    def f(x):
+        g = jax.custom_jvp(lambda y: x + y)
+        g.defjvp(lambda primals, tangents: (g(x), 2 * primals[0]))
+        return g(1.0)
+
+    return [raised(jax.jvp, f, (3.0,), (1.0,))[0], raised(jax.grad(f), 3.0)[0]]
+
+
+@same_as_jax
+def test_arguments_that_are_not_differentiated_by_name(jax, jnp):
+    @functools.partial(jax.custom_vjp, nondiff_argnums=(0,), nondiff_argnames=("g",))
+    def f(h, x, g):
+        return h(g(x))
+
+    f.defvjp(lambda h, x, g: (f(h, x, g), x), lambda h, g, x, ct: (ct * g(x) * 7,))
+    by_name = jax.custom_jvp(lambda x, n: x**n, nondiff_argnames="n")
+    by_name.defjvp(lambda n, primals, tangents: (primals[0] ** n, n * tangents[0]))
+    return [jax.grad(lambda x: f(jnp.sin, x, jnp.cos))(2.0), jax.grad(by_name)(2.0, 3)]
+
+
+@same_as_jax
+def test_a_zero_of_another_shape_is_refused(jax, jnp):
+    f = jax.custom_vjp(lambda x, y, z: (x, y, z))
+    f.defvjp(lambda x, y, z: (f(x.value, y.value, z.value), None), lambda _, cts: (cts[1], cts[0], cts[2]), symbolic_zeros=True)
+    return raised(jax.grad(lambda *xs: f(*xs)[2].sum()), jnp.ones(1), jnp.ones(2), jnp.ones(3))

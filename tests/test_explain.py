@@ -1165,3 +1165,22 @@ def test_a_report_can_be_counted_and_iterated():
     assert len(report) == 0
     assert list(report) == []
     assert str(report) == "title"
+
+
+def test_a_loop_around_calls_alone_is_not_to_blame_for_new_functions():
+    """It is where a function is made that counts, not where it is called."""
+
+    def made(n):
+        return jitkit.jit(lambda x: x * n)
+
+    first, second = made(1), made(2)
+    for f in (first, second):
+        f(2.0)
+    said = str(jitkit.explain(second))
+    assert "It is the 2nd function made by the lambda" in said
+    assert "define it once." in said
+    assert "outside of the loop" not in said
+    for n in (3, 4):
+        third = made(n)
+        third(2.0)
+    assert "define it once, outside of the loop." in str(jitkit.explain(third))

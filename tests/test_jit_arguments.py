@@ -57,6 +57,28 @@ def test_the_error_on_a_donated_array_says_what_to_do():
     assert repr(x) == "Array(float32[3], deleted)" or "deleted" in repr(x)
 
 
+@same_as_jax
+def test_a_donated_array_in_a_call(jax, jnp):
+    """In a warm call XLA finds it, in a cold one and ahead of time JAX does."""
+
+    def once(f, *args):
+        f(*args)
+        return f
+
+    x = jnp.ones(3) * 1
+    add = once(once(jax.jit(lambda x: x + 1, donate_argnums=0), jnp.ones(3)), x)
+    tree = {"a": x}
+    warm = once(jax.jit(lambda d: d["a"] * 2), {"a": jnp.ones(3)})
+    static = once(jax.jit(lambda x, n: x * n, static_argnums=1), jnp.ones(3), 2)
+    return [
+        raised(add, x),
+        raised(warm, tree),
+        raised(static, x, 2),
+        raised(jax.jit(lambda d: d["a"] * 3), tree),
+        raised(jax.jit(lambda x: x + 1).lower(x).compile(), x),
+    ]
+
+
 def test_a_captured_array_that_was_donated_since_is_said_to_be_deleted():
     """JAX copies what is captured into the program; a large array is not copied here."""
     captured = jnp.ones(10_000) * 1

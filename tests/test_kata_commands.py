@@ -337,6 +337,17 @@ def test_show_tells_the_task_and_the_programs_of_its_checks(learner):
     assert "no check of 91.1 returns StableHLO" in learner("show", "91.1", "--hlo", status=2)
 
 
+def test_show_tells_what_an_exercise_may_use_and_all_of_a_helper(learner):
+    task = " ".join(learner("show", "91.1").split())
+    assert "You may use" in task
+    assert "ensure_arraylike(name: str, x: Any) -> Any" in task
+    helper = learner("show", "ensure_arraylike")
+    assert "from jitkit.numpy.util import ensure_arraylike" in helper
+    assert "90.1 asks you to write it" in learner("show", "merge_lists")
+    assert "return [next" not in learner("show", "merge_lists")
+    assert "do you mean ensure_arraylike?" in learner("show", "ensure_array", status=2)
+
+
 def test_the_experiment_runs_with_their_functions_and_keeps_guess_and_plot(learner):
     learner.write(**LISTS)
     learner("check", "90.1")

@@ -110,6 +110,7 @@ def test_an_error_while_jitkit_is_imported_names_the_learners_line(learner):
     assert "jitkit could not be imported with your functions in it: ZeroDivisionError" in " ".join(
         shown.split()
     )
+    assert f"90_lists/exercises.py:{text.splitlines().index('ONE = 1 / 0') + 1}" in shown
 
 
 # --- files ------------------------------------------------------------------------------------------------------

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
+import inspect
 import pathlib
+import textwrap
 
+import numpy as np
 import pytest
 
+import jitkit as jax
+import jitkit.numpy as jnp
 from grading import verify
+from jitkit.kata import pitfalls, quiz
 from jitkit.kata.engine.manifest import all_labs
 from jitkit.kata.engine.verdicts import checks_of
 from jitkit.kata.mutants import load_mutants
@@ -73,3 +80,41 @@ def test_the_places_in_jax_that_a_lab_names_are_there(lab):
         path, _, name = exercise.jax.partition(":")
         source = (jax_folder / path).read_text(encoding="utf-8")
         assert name.partition(".")[0] in source, exercise.jax
+
+
+def indented_parts(docstring):
+    """The indented blocks of a function's docstring, each a text."""
+    blocks = [[]]
+    for line in docstring.splitlines():
+        if line.startswith(8 * " ") or (not line and blocks[-1]):
+            blocks[-1].append(line)
+        elif blocks[-1]:
+            blocks.append([])
+    return [textwrap.dedent("\n".join(block)).strip() for block in blocks if block]
+
+
+def test_the_quiz_asks_about_the_programs_that_its_checks_run():
+    path = ROOT / "labs" / "10_pitfalls" / "checks.py"
+    source = path.read_text(encoding="utf-8")
+    asked = {name for name, f in vars(quiz).items() if inspect.isfunction(f)}
+    for node in ast.parse(source).body:
+        programs = [n for n in getattr(node, "body", ()) if isinstance(n, ast.FunctionDef) and n.name == "program"]
+        names = {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)} & asked
+        if programs and names:
+            (name,), lines = names, source.splitlines()
+            body = lines[programs[0].lineno : programs[0].end_lineno]
+            assert indented_parts(getattr(quiz, name).__doc__)[0] == textwrap.dedent("\n".join(body))
+            asked.remove(name)
+    assert not asked
+
+
+def test_the_explanation_that_a_pitfall_hands_over_is_that_of_its_program():
+    program, explained = indented_parts(pitfalls.to_blame.__doc__)
+    definition, _, calls = program.replace(", ...]", "]").partition("\n\n")
+    names = {"jax": jax, "jnp": jnp, "x": np.ones(2, np.float32)}
+    jax.clear_caches()
+    exec(compile(f"{definition}\n{calls}", "fit.py", "exec"), names)
+    told = str(jax.explain(names["step"]))
+    reasons = [line for line in explained.splitlines() if line.startswith(" ")]
+    assert len(reasons) == 9
+    assert [line for line in told.splitlines() if line.startswith(" ")] == reasons

@@ -498,8 +498,10 @@ TEXTS = {
     ),
     "deleted": (
         deleted,
-        "RuntimeError",
+        "ValueError",
         (
+            "INVALID_ARGUMENT: Invalid buffer passed to Execute() as argument 0 to replica 0: INVALID_ARGUMENT: Buffer has been "
+            "deleted or donated.\n"
             "Array has been deleted with shape=float32[3].\n"
             "Its memory was given away: it was passed to a function with "
             "`donate_argnums`/`donate_argnames`, or deleted by `.delete()`. Use the result of that call "

@@ -32,7 +32,7 @@ ROOMS = (
     "lax", "derivatives", "custom_derivatives",
     # the user's vocabulary
     "numpy", "random", "nn", "scipy", "ops", "debug", "experimental", "tree", "sharding",
-    "flatten_util", "test_util", "typing", "errors", "dtypes", "stages",
+    "ad_checkpoint", "flatten_util", "test_util", "typing", "errors", "dtypes", "stages", "explorer",
     # `jitkit` itself, and what is built on it
     "__init__", "bench", "kata",
 )  # fmt: skip
@@ -76,8 +76,9 @@ GATE_NAMES = {
 }
 
 
-# The room that meets jaxlib, and the program that drives the compilers of other chips, which runs in a process of its own.
-GATES = ("runtime.jaxlib", "runtime.devices", "runtime.compiling", "targets.worker")
+# The room that meets jaxlib, the program that drives the compilers of other chips, which runs in a process of its own, and what
+# explores functions of JAX's: nothing of ours is traced or run by it.
+GATES = ("runtime.jaxlib", "runtime.devices", "runtime.compiling", "targets.worker", "explorer.real_jax")
 
 
 def name_of(path: pathlib.Path) -> str:
@@ -298,7 +299,8 @@ def test_what_few_programs_need_is_not_imported_at_the_start():
     """Rooms that are imported when they are asked for are there all the same; and nothing large of Python's library comes along."""
     program = """
         import sys, jitkit
-        late = {"random", "nn", "ops", "scipy", "flatten_util", "targets", "derivatives", "custom_derivatives", "interpreters.ad",
+        late = {"random", "nn", "ops", "scipy", "flatten_util", "targets", "explorer", "derivatives",
+                "custom_derivatives", "interpreters.ad",
                 "lax.elementwise", "numpy.ufuncs", "numpy.array_methods",
                 "debug", "test_util", "jaxpr.html", "pjit.key_reuse"}
         late = {f"jitkit.{room}" for room in late}

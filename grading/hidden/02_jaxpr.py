@@ -94,3 +94,21 @@ def dead_parts_of_loops(jk, rng):
 
     program = jk.make_jaxpr(f)(float(rng.normal()), 1.0)
     return [jk.jaxpr.dce_jaxpr(program, wanted) for wanted in ([True, False, False], [False, True, False])]
+
+
+@check("02.7", "Arrays, numbers and traces in one program; an outer value read twice is one constant.", hidden=True)
+def all_kinds_of_operands(jk, rng):
+    tables, inner = rng.normal(size=(2, 3)).astype("float32"), []
+
+    def f(x):
+        y = jk.numpy.exp(x)
+
+        def g(z):
+            return (z + y) * y - tables[0] + jk.numpy.cumsum(x * 1, axis=0).astype("float32") * 2
+
+        inner.append(jk.make_jaxpr(g)(np.float32(1.0)))
+        return y * tables[1]
+
+    outer = jk.make_jaxpr(f)(tables[0])
+    names = [[eqn.primitive.name for eqn in program.eqns] for program in inner]
+    return outer, names, [v.aval for v in inner[0].constvars]

@@ -80,3 +80,31 @@ def two_objects(jk, rng):
         distances.append(a.update(rng.normal(size=(2, 3)).astype("float32")))
         distances.append(b.update(np.float32(rng.normal())))
     return distances, a.mean, a.count, b.mean, b.count, mended(jk).leaks([vars(a), {"b": vars(b)}])
+
+
+@check("10.7", "Other shapes, and rates by a generator's numbers, in two fits.", hidden=True, tolerance=1e-4)
+def two_fits(jk, rng):
+    found = [mended(jk).to_blame()]
+    for shape in ((), (2, 1, 3)):
+        x = rng.normal(size=shape).astype("float32")
+        x, log = mended(jk).fit(x, [2, *rng.uniform(0.1, 0.4, size=4), np.float32(0.1)])
+        found += [x, *log.items(), [type(loss).__name__ for loss in log.values()]]
+    return found
+
+
+def predictions(jk, *names):
+    """What the quiz's functions return."""
+    module = importlib.import_module(f"{jk.__name__}.kata.quiz")
+    return {name: int(getattr(module, name)()) for name in names}
+
+
+@check("10.8", "All predictions.", hidden=True)
+def all_of_arguments(jk, rng):
+    names = "in_another_order", "list_or_tuple", "with_a_bias", "step_by_step", "sizes", "settings", "frozen_settings"
+    return predictions(jk, *names)
+
+
+@check("10.9", "All predictions.", hidden=True)
+def all_of_functions(jk, rng):
+    names = "jitted_in_a_loop", "partials", "bound_methods", "pythons_if_and_for", "closed_over", "waits"
+    return predictions(jk, *names)

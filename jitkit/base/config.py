@@ -213,14 +213,16 @@ class ThreadState:
     dispatch.
     """
 
-    __slots__ = ("__weakref__", "axis_env", "key", "name_stack", "options", "overrides", "trace")
+    __slots__ = ("__weakref__", "axis_env", "compile_time", "key", "name_stack", "options", "overrides", "source", "trace")
 
     def __init__(self) -> None:
         self.trace: Any = (
             None  # None: run eagerly; otherwise the Trace that `Primitive.bind` hands its operands to
         )
         self.overrides: dict[str, Any] = {}
+        self.compile_time = False  # in `ensure_compile_time_eval`
         self.name_stack: tuple[str, ...] = ()
+        self.source: Any = None  # the SourceInfo of the equation that is being traced anew, if one is
         self.axis_env: tuple[tuple[Hashable, int], ...] = ()
         self.refresh()
         with _lock:

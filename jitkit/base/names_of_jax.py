@@ -13,8 +13,8 @@ import re
 _TABLE = """\
 : CompilerEffortLevel Device NamedSharding P Ref Shard ad allow_f16_reductions api_util array_garbage_collection_guard
 auto_pcast copy_to_host_async custom_batching debug_infs default_prng_impl distributed dlpack ds empty_ref
-enable_checks enable_custom_prng export ffi float0 free_ref freeze fwd_and_bwd get_abstract_mesh get_mesh host_count
-host_id host_ids image jax2tf_associative_scan_reductions legacy_prng_key live_arrays make_array_from_callback
+enable_checks enable_custom_prng export ffi free_ref freeze fwd_and_bwd get_abstract_mesh get_mesh host_count host_id
+host_ids image jax2tf_associative_scan_reductions legacy_prng_key live_arrays make_array_from_callback
 make_array_from_process_local_data make_array_from_single_device_arrays make_mesh make_user_context memory monitoring
 named_call new_ref no_tracing numpy_dtype_promotion pmap print_environment_info profiler ref
 remove_size_one_mesh_axis_from_type reshard set_mesh shard_map smap softmax_custom_jvp thread_guard
@@ -71,7 +71,7 @@ image: ResizeMethod resize scale_and_translate
 sharding: AbstractDevice AbstractMesh AxisType ManualAxisType UnreducedKind auto_axes explicit_axes get_abstract_mesh
 get_mesh make_single_device_sharding no_collectives reshard set_mesh use_abstract_mesh
 stages: CompilerOptions
-dtypes: bfloat16
+dtypes:
 flatten_util:
 custom_batching: custom_vmap sequential_vmap
 export: DisabledSafetyCheck Exported SymbolicScope default_export_platform deserialize export is_symbolic_dim

@@ -110,11 +110,16 @@ def _libraries() -> tuple[str, ...]:
 
 
 def current() -> SourceInfo:
-    """The position of the user's code that is running now."""
+    """The position of the user's code that is running now; where an equation is traced anew, that of the equation."""
+    state = config.local.state
+    again = state.source
+    if again is not None:
+        stack = state.name_stack
+        return again if not stack else SourceInfo(again.code, again.instruction, stack + again.name_stack)
     frame = user_frame(2)
     if frame is None:
         return UNKNOWN
-    return SourceInfo(frame.f_code, frame.f_lasti, config.local.state.name_stack)
+    return SourceInfo(frame.f_code, frame.f_lasti, state.name_stack)
 
 
 def _resolve(code: CodeType, instruction: int) -> Position:

@@ -206,10 +206,18 @@ def not_to_be_run(name: str) -> RuntimeError:
     return RuntimeError(f"JAX tried to execute function jit({name}), but the no_execution config option is set")
 
 
-def explain_failure(error: Exception, values: Sequence[Any]) -> Exception:
-    """A better error for a run that failed: an argument or a constant that had been donated, or what XLA said."""
-    for x in values:
+def explain_failure(
+    error: Exception, values: Sequence[Any], consts: Sequence[Any] = (), warm: bool = False
+) -> Exception:
+    """A better error for a run that failed: an argument or a constant that had been donated, or what XLA said. In a `warm`
+    call JAX does not look at arguments, and an error about one of those is XLA's, a ValueError.
+    """
+    for x in (*values, *consts):
         buffer = x._buf if type(x) is Array else x
         if runtime.is_buffer(buffer) and buffer.is_deleted():
-            return runtime.deleted_error(as_array(x).aval)
+            deleted = runtime.deleted_error(as_array(x).aval)
+            is_argument = any(x is value for value in values)
+            said = str(error).split("\n")[0]
+            by_xla = warm and is_argument and "deleted or donated" in said
+            return ValueError(f"{said}\n{deleted}") if by_xla else deleted
     return runtime.explained(error)

@@ -94,9 +94,11 @@ class ShapedArray:
 
 def physical_aval(aval: Any) -> Any:
     """The aval of what is on the device: for an array of an extended dtype, one with the axes of its elements
-    behind its own; any other aval itself.
+    behind its own; for one of float0, which has no bytes, one of bool; any other aval itself.
     """
     dtype = getattr(aval, "dtype", None)
+    if dtype == dtypes.float0:
+        return ShapedArray(aval.shape, np.bool_)
     if not isinstance(dtype, dtypes.ExtendedDType):
         return aval
     return ShapedArray((*aval.shape, *dtype.physical_shape), dtype.physical_dtype)

@@ -70,6 +70,7 @@ numpy_names: dict[str, type[np.generic]] = scalar_types | {
 }
 
 # Limits of a type, as NumPy's functions of these names, for every type of the table.
+bfloat16: Any = ml_dtypes.bfloat16
 finfo: Any = ml_dtypes.finfo
 iinfo: Any = ml_dtypes.iinfo
 

@@ -70,8 +70,12 @@ class Trace:
 
 
 def innermost_trace(values: Iterable[Any]) -> Trace | None:
-    """The living trace that the tracers among the values belong to; of several, the one that began last."""
+    """In `ensure_compile_time_eval`, the living trace that the tracers among the values belong to; of several, the one that
+    began last. Elsewhere such tracers have escaped, and there is none.
+    """
     found: Trace | None = None
+    if not config.local.state.compile_time:
+        return None
     for x in values:
         if isinstance(x, Tracer) and x._trace.alive and (found is None or found in x._trace.ancestors()):
             found = x._trace
@@ -107,9 +111,23 @@ class set_current_trace:
         self._state.refresh_key()
 
 
-def ensure_compile_time_eval() -> set_current_trace:
-    """Context manager: run the operations of the block now, on concrete values, although a trace is active."""
-    return set_current_trace(None)
+class ensure_compile_time_eval(set_current_trace):
+    """In the block, what is known is computed while tracing and not recorded; what depends on a traced value still is."""
+
+    __slots__ = ("_was",)
+
+    def __init__(self) -> None:
+        super().__init__(None)
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self._was, self._state.compile_time = self._state.compile_time, True
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._state.compile_time = self._was
+        super().__exit__(kind, value, traceback)
 
 
 def trace_state_clean() -> bool:

@@ -21,3 +21,4 @@ from .vjp import custom_gradient as custom_gradient
 from .vjp import custom_vjp as custom_vjp
 from .vjp import custom_vjp_call_p as custom_vjp_call_p
 from .vjp_rule import CustomVJPPrimal as CustomVJPPrimal
+from .vjp_rule import custom_vjp_primal_tree_values as custom_vjp_primal_tree_values

@@ -15,13 +15,15 @@ import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Sequence
+from itertools import compress
 from typing import Any
 
 from .. import core
 from ..base import traceback_util
-from ..core import Primitive, Trace, Tracer
+from ..core import Primitive, Tracer
 from ..interpreters import mlir, partial_eval
 from ..interpreters.ad import DualTrace
+from ..interpreters.ad_linearize import PartialTrace
 from ..interpreters.ad_rules import (
     Zero,
     add_tangents,
@@ -32,7 +34,16 @@ from ..interpreters.ad_rules import (
     zero_tangent,
 )
 from ..interpreters.ad_transpose import backward_pass
-from ..interpreters.batching import AxisData, Dims, Vals, batch, batch_jaxpr, move_to, register_batcher
+from ..interpreters.batching import (
+    AxisData,
+    BatchTrace,
+    Dims,
+    Vals,
+    batch,
+    batch_jaxpr,
+    move_to,
+    register_batcher,
+)
 from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, convert_constvars_jaxpr, pp_eqn_rules
 from ..jaxpr import printer as jaxpr_printer
 from ..lax import stop_gradient
@@ -85,28 +96,66 @@ class JvpRule:
     def __str__(self) -> str:
         return api_util.name_of(self.jvp)
 
-    def batched(self, axis: AxisData, dims: Dims, out_dims: Dims) -> JvpRule:
-        """The rule for batches, whose axes are those of the values, in arguments and results."""
 
-        @functools.wraps(self.jvp)
-        def jvp(*args: Any) -> Any:
-            *statics, primals, tangents = args
-            leaves, tree = tree_flatten((primals, tangents))
-            out_trees: list[PyTreeDef] = []
+@dataclasses.dataclass(frozen=True, eq=False)
+class BatchedJvpRule(JvpRule):
+    """A rule for batches: `inner` is asked for one element of them."""
 
-            def flat_jvp(*leaves: Any) -> list[Any]:
-                outs, out_tree = tree_flatten(self.jvp(*statics, *tree_unflatten(tree, leaves)))
-                out_trees.append(out_tree)
-                return outs
+    inner: JvpRule
+    axis: AxisData
+    dims: Dims  # of the arguments
+    out_dims: list[Any]  # of the results; empty until the function, or its rule, has been called
+    tag: object = None  # of the trace whose tracers the rule may close over
 
-            outs, found = batch(flat_jvp, axis, leaves, [*dims, *dims])
-            moved = [
-                x if to is None else move_to(x, dim, to, axis.size)
-                for x, dim, to in zip(outs, found, [*out_dims, *out_dims], strict=True)
+    def __call__(
+        self, primals: Sequence[Any], tangents: Sequence[Any]
+    ) -> tuple[list[Any], list[Any], PyTreeDef]:
+        """Results and tangents, with the axis of each pair at one place."""
+        if not self.symbolic_zeros:
+            tangents = list(map(instantiate_zeros, tangents))
+        moving = [type(t) is not Zero for t in tangents]
+        made: list[Any] = []
+
+        def on_elements(*leaves: Any) -> list[Any]:
+            count, given = len(self.dims), iter(leaves[len(self.dims) :])
+            of_element = [
+                next(given) if m else Zero(without_axis(t.aval, dim))
+                for m, t, dim in zip(moving, tangents, self.dims, strict=True)
             ]
-            return tree_unflatten(out_trees[0], moved)
+            outs, out_tangents, out_tree = self.inner(leaves[:count], of_element)
+            made[:] = out_tree, [type(t) is not Zero for t in out_tangents]
+            return [*outs, *(t for t in out_tangents if type(t) is not Zero)]
 
-        return dataclasses.replace(self, jvp=jvp)
+        vals = [*primals, *compress(tangents, moving)]
+        vals, found = batch(on_elements, self.axis, vals, [*self.dims, *compress(self.dims, moving)], self.tag)
+        out_tree, nonzero = made
+        rest = iter(zip(vals[len(nonzero) :], found[len(nonzero) :], strict=True))
+        pairs = [next(rest) if nz else (None, None) for nz in nonzero]
+        if not self.out_dims:
+            both = zip(found, pairs, strict=False)
+            self.out_dims[:] = [dim if dim is not None else of_tangent for dim, (_, of_tangent) in both]
+        outs = [self._moved(x, dim, to) for x, dim, to in zip(vals, found, self.out_dims, strict=False)]
+        out_tangents = [
+            self._moved(t, dim, to) if nz else zero_tangent(out)
+            for nz, (t, dim), to, out in zip(nonzero, pairs, self.out_dims, outs, strict=True)
+        ]
+        return outs, out_tangents, out_tree
+
+    def _moved(self, x: Any, dim: Any, to: Any) -> Any:
+        return x if to is None else move_to(x, dim, to, self.axis.size)
+
+
+def batched_rule(
+    rule: JvpRule, axis: AxisData, dims: Dims, out_dims: list[Any], tag: object = None
+) -> BatchedJvpRule:
+    """The rule for batches."""
+    fields = {field.name: getattr(rule, field.name) for field in dataclasses.fields(JvpRule)}
+    return BatchedJvpRule(**fields, inner=rule, axis=axis, dims=tuple(dims), out_dims=out_dims, tag=tag)
+
+
+def without_axis(aval: Any, dim: Any) -> Any:
+    """The aval of one element of a batch along the axis `dim`."""
+    return aval if dim is None else aval.update(shape=aval.shape[:dim] + aval.shape[dim + 1 :])
 
 
 class SymbolicZero:
@@ -180,7 +229,7 @@ def _(
 ) -> Any:
     """The function is batched as a jaxpr, its rule when it is asked: tangents are batches where their values are."""
     on_batches, out_dims = batch_jaxpr(call_jaxpr, axis, dims)
-    rule = jvp_jaxpr_fun.batched(axis, tuple(dims[num_consts:]), out_dims)
+    rule = batched_rule(jvp_jaxpr_fun, axis, dims[num_consts:], list(out_dims))
     outs = custom_jvp_call_p.bind(
         *vals, call_jaxpr=on_batches, jvp_jaxpr_fun=rule, num_consts=num_consts, **params
     )
@@ -247,9 +296,7 @@ class custom_jvp:
     ) -> None:
         functools.update_wrapper(self, fun)
         self.fun = fun
-        names = list(inspect.signature(fun).parameters) if nondiff_argnames else []
-        by_name = {names.index(name) for name in nondiff_argnames if name in names}
-        self.nondiff_argnums = tuple(sorted(by_name.union(nondiff_argnums)))
+        self.nondiff_argnums = numbers_of(fun, nondiff_argnums, nondiff_argnames)
         self.jvp: Callable[..., Any] | None = None
         self.symbolic_zeros = False
 
@@ -297,20 +344,16 @@ class custom_jvp:
                 f"The input arguments to the custom_jvp-decorated function {name} could not be resolved to "
                 f"positional-only arguments. Binding failed with the error:\n{error}"
             ) from error
-        trace = core.current_trace()
-        if trace is None:
+        if core.current_trace() is None:
             leaves, out_tree = tree_flatten(self.fun(*args))
             return tree_unflatten(out_tree, leaves)  # in containers of its own, as under a trace
-        return self._bind(self.jvp, trace, args)
+        return self._bind(self.jvp, args)
 
-    def _bind(self, jvp: Callable[..., Any], trace: Trace, args: tuple[Any, ...]) -> Any:
-        """A call under a trace: one equation."""
+    def _bind(self, jvp: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        """A call under a trace."""
         statics = {i: tree_map(_undifferentiated, args[i]) for i in self.nondiff_argnums if i < len(args)}
         leaves, in_tree = tree_flatten(partial_eval.with_stand_ins_in(tuple(x for i, x in enumerate(args) if i not in statics)))
         rule = JvpRule(api_util.name_of(self.fun), jvp, tuple(statics.values()), in_tree, self.symbolic_zeros)
-        if isinstance(trace, DualTrace):
-            return self._differentiate(trace, rule, args, leaves)
-        trace.note(leaves)
         out_trees: list[PyTreeDef] = []
 
         def flat_fun(*leaves: Any) -> list[Any]:
@@ -321,39 +364,95 @@ class custom_jvp:
             return outs
 
         info = DebugInfo("custom_jvp fun", api_util.source_of(self.fun))
-        jaxpr = partial_eval.trace_to_jaxpr(flat_fun, [core.get_aval(x) for x in leaves], info)
-        outs = custom_jvp_call_p.bind(
-            *jaxpr.consts,
-            *leaves,
-            call_jaxpr=convert_constvars_jaxpr(jaxpr),
-            jvp_jaxpr_fun=rule,
-            num_consts=len(jaxpr.consts),
-            symbolic_zeros=self.symbolic_zeros,
-        )
+        outs = call_flat(flat_fun, rule, leaves, info, out_trees)
         return tree_unflatten(out_trees[0], outs)
 
-    def _differentiate(
-        self, trace: DualTrace, rule: JvpRule, args: tuple[Any, ...], leaves: Sequence[Any]
-    ) -> Any:
-        """A call while a derivative is taken: that of the rule. The function itself is not called."""
-        primals, tangents = trace.pairs(leaves)
-        if all(type(t) is Zero for t in tangents):
-            with core.set_current_trace(trace.parent):
-                return self(*args)
-        out_trees: list[PyTreeDef] = []
 
-        def flat_rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-            *out, out_tree = rule(primals, tangents)
-            out_trees.append(out_tree)
-            return out[0], out[1]
+def call_flat(
+    fun: Callable[..., list[Any]],
+    rule: JvpRule,
+    leaves: Sequence[Any],
+    info: DebugInfo,
+    out_trees: list[PyTreeDef],
+) -> list[Any]:
+    """Call `fun`, which takes and returns flat lists, or its rule: each transformation does so in its own way. Whichever is
+    called says in `out_trees` of which tree the results are.
+    """
+    trace = core.current_trace()
+    if trace is None:
+        return fun(*leaves)
+    if isinstance(trace, PartialTrace) and not any(map(trace.is_tangent, leaves)):
+        with core.set_current_trace(trace.parent):  # in the rule of another function: as around it
+            return call_flat(fun, rule, leaves, info, out_trees)
+    if isinstance(trace, BatchTrace):
+        return _call_on_batches(trace, fun, rule, leaves, info, out_trees)
+    if isinstance(trace, DualTrace):
+        return _differentiate(trace, fun, rule, leaves, info, out_trees)
+    trace.note(leaves)
+    jaxpr = partial_eval.trace_to_jaxpr(fun, [core.get_aval(x) for x in leaves], info)
+    outs: list[Any] = custom_jvp_call_p.bind(
+        *jaxpr.consts,
+        *leaves,
+        call_jaxpr=convert_constvars_jaxpr(jaxpr),
+        jvp_jaxpr_fun=rule,
+        num_consts=len(jaxpr.consts),
+        symbolic_zeros=rule.symbolic_zeros,
+    )
+    return outs
 
-        outs, out_tangents = trace.by_rule(flat_rule, True, primals, tangents, {})
-        return tree_unflatten(out_trees[0], map(trace.with_tangent, outs, out_tangents))
+
+def _call_on_batches(
+    trace: BatchTrace, fun: Callable[..., list[Any]], rule: JvpRule, leaves: Sequence[Any], *rest: Any
+) -> list[Any]:
+    """A call for one element of batches: one for all of them, outside."""
+    pairs = [trace.unwrap(x) for x in leaves]
+    dims, out_dims = [dim for _, dim in pairs], list[Any]()
+
+    def on_batches(*vals: Any) -> list[Any]:
+        outs, out_dims[:] = batch(fun, trace.axis, vals, dims, trace.tag)
+        return outs
+
+    batched = batched_rule(rule, trace.axis, dims, out_dims, trace.tag)
+    with core.set_current_trace(trace.parent):
+        outs = call_flat(on_batches, batched, [val for val, _ in pairs], *rest)
+    return list(map(trace.wrap, outs, out_dims))
+
+
+def _differentiate(
+    trace: DualTrace,
+    fun: Callable[..., list[Any]],
+    rule: JvpRule,
+    leaves: Sequence[Any],
+    info: DebugInfo,
+    out_trees: list[PyTreeDef],
+) -> list[Any]:
+    """A call while a derivative is taken: that of the rule. The function itself is not called."""
+    primals, tangents = trace.pairs(leaves)
+    if all(type(t) is Zero for t in tangents):
+        with core.set_current_trace(trace.parent):
+            return call_flat(fun, rule, primals, info, out_trees)
+
+    def flat_rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        *out, out_tree = rule(primals, tangents)
+        out_trees.append(out_tree)
+        return out[0], out[1]
+
+    outs, out_tangents = trace.by_rule(flat_rule, True, primals, tangents, {})
+    return list(map(trace.with_tangent, outs, out_tangents))
 
 
 def _undifferentiated(x: Any) -> Any:
     """A value that the rule does not differentiate: marked so, where it is traced."""
     return stop_gradient(x) if isinstance(x, Tracer) else x
+
+
+def numbers_of(
+    fun: Callable[..., Any], argnums: Sequence[int], argnames: Sequence[str] | str
+) -> tuple[int, ...]:
+    """The positions of arguments that are given by position or by name, in order."""
+    argnames = (argnames,) if isinstance(argnames, str) else tuple(argnames)
+    names = list(inspect.signature(fun).parameters) if argnames else []
+    return tuple(sorted({names.index(name) for name in argnames if name in names}.union(argnums)))
 
 
 def by_position(fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:

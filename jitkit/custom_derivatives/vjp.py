@@ -9,7 +9,6 @@ JAX: jax/_src/custom_derivatives.py:custom_vjp
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn
@@ -20,6 +19,7 @@ from ..base.errors import UnexpectedTracerError
 from ..core import Primitive, Tracer
 from ..interpreters import mlir, partial_eval
 from ..interpreters.ad import DualTrace
+from ..interpreters.ad_linearize import PartialTrace
 from ..interpreters.ad_rules import (
     Zero,
     instantiate_zeros,
@@ -27,7 +27,15 @@ from ..interpreters.ad_rules import (
     primitive_transposes,
     tangent_aval,
 )
-from ..interpreters.batching import AxisData, Dims, Vals, batch_jaxpr, register_batcher
+from ..interpreters.batching import (
+    AxisData,
+    BatchTrace,
+    Dims,
+    Vals,
+    batch,
+    batch_jaxpr,
+    register_batcher,
+)
 from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, convert_constvars_jaxpr, eval_jaxpr, pp_eqn_rules
 from ..jaxpr import printer as jaxpr_printer
 from ..signature import api_util
@@ -38,8 +46,8 @@ from ..tree_util import (
     tree_leaves,
     tree_unflatten,
 )
-from .jvp import SymbolicZero, by_position
-from .vjp_rule import BatchedVjpRule, VjpRule
+from .jvp import SymbolicZero, by_position, numbers_of
+from .vjp_rule import VjpRule, batched_vjp_rule
 
 # --- the primitives ---------------------------------------------------------------------------------------------------
 
@@ -122,15 +130,8 @@ def _transpose(
 @register_batcher(custom_vjp_call_p, even_unmapped=True)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, call_jaxpr: Jaxpr, rule: VjpRule, num_consts: int) -> Any:
     on_batches, out_dims = batch_jaxpr(call_jaxpr, axis, dims)
-    on_elements = {field.name: getattr(rule, field.name) for field in dataclasses.fields(VjpRule)}
     in_avals = tuple(on_batches.in_avals[num_consts:])
-    batched = BatchedVjpRule(
-        **on_elements | {"in_avals": in_avals},
-        inner=rule,
-        axis=axis,
-        dims=tuple(dims[num_consts:]),
-        out_dims=out_dims,
-    )
+    batched = batched_vjp_rule(rule, axis, dims[num_consts:], list(out_dims), in_avals)
     outs = custom_vjp_call_p.bind(*vals, call_jaxpr=on_batches, rule=batched, num_consts=num_consts)
     return outs, out_dims
 
@@ -188,16 +189,21 @@ class custom_vjp:
 
     Args:
       fun: the function. Keyword arguments of a call are passed on by position.
-      nondiff_argnums: arguments that are not differentiated: any Python values, and no tracers. `fwd` gets them in their
-        places, `bwd` before its other arguments.
+      nondiff_argnums, nondiff_argnames: arguments that are not differentiated: any Python values, and no tracers. `fwd`
+        gets them in their places, `bwd` before its other arguments.
     """
 
     __name__: str
 
-    def __init__(self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        nondiff_argnums: Sequence[int] = (),
+        nondiff_argnames: Sequence[str] = (),
+    ) -> None:
         functools.update_wrapper(self, fun)
         self.fun = fun
-        self.nondiff_argnums = tuple(sorted(nondiff_argnums))
+        self.nondiff_argnums = numbers_of(fun, nondiff_argnums, nondiff_argnames)
         self.fwd: Callable[..., Any] | None = None
         self.bwd: Callable[..., Any] | None = None
         self.symbolic_zeros = False
@@ -243,52 +249,90 @@ class custom_vjp:
         leaves, in_tree = tree_flatten(partial_eval.with_stand_ins_in(tuple(x for i, x in enumerate(args) if i not in statics)))
         avals = tuple(core.typeof(x) for x in leaves)
         rule = VjpRule(name, self.fwd, self.bwd, statics, in_tree, avals, self.symbolic_zeros)
-        return self._call(rule, args, leaves)
-
-    def _call(self, rule: VjpRule, args: tuple[Any, ...], leaves: Sequence[Any]) -> Any:
-        trace = core.current_trace()
-        if trace is None:
-            outs, out_tree = tree_flatten(self.fun(*args))
-            return tree_unflatten(out_tree, outs)
-        if not isinstance(trace, DualTrace):
-            return self._bind(rule, args, leaves)
-        primals, tangents = trace.pairs(leaves)
-        if all(type(t) is Zero for t in tangents):
-            with core.set_current_trace(trace.parent):
-                return self._call(rule, args, leaves)
-        trees: list[PyTreeDef] = []
-
-        def flat_rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-            outs, out_tangents, out_tree = _by_rule(rule, primals, tangents)
-            trees.append(out_tree)
-            return outs, out_tangents
-
-        found = trace.by_rule(flat_rule, True, primals, tangents, {})
-        return tree_unflatten(trees[0], map(trace.with_tangent, *found))
-
-    def _bind(self, rule: VjpRule, args: tuple[Any, ...], leaves: Sequence[Any]) -> Any:
-        """A call under another trace: one equation."""
         out_trees: list[PyTreeDef] = []
 
         def flat_fun(*leaves: Any) -> list[Any]:
-            values = iter(tree_unflatten(rule.in_tree, leaves))
-            out = self.fun(
-                *[rule.statics[i] if i in rule.statics else next(values) for i in range(len(args))]
-            )
+            values = iter(tree_unflatten(in_tree, leaves))
+            out = self.fun(*[statics[i] if i in statics else next(values) for i in range(len(args))])
             outs, out_tree = tree_flatten(out)
             out_trees.append(out_tree)
             return outs
 
         info = DebugInfo("custom_vjp fun", api_util.source_of(self.fun))
-        jaxpr = partial_eval.trace_to_jaxpr(flat_fun, rule.in_avals, info)
-        outs = custom_vjp_call_p.bind(
-            *jaxpr.consts,
-            *leaves,
-            call_jaxpr=convert_constvars_jaxpr(jaxpr),
-            rule=rule,
-            num_consts=len(jaxpr.consts),
-        )
+        outs = _call_flat(flat_fun, rule, leaves, info, out_trees)
         return tree_unflatten(out_trees[0], outs)
+
+
+def _call_flat(
+    fun: Callable[..., list[Any]],
+    rule: VjpRule,
+    leaves: Sequence[Any],
+    info: DebugInfo,
+    out_trees: list[PyTreeDef],
+) -> list[Any]:
+    """Call `fun`, which takes and returns flat lists, or its rule: each transformation does so in its own way. Whichever is
+    called says in `out_trees` of which tree the results are.
+    """
+    trace = core.current_trace()
+    if trace is None:
+        return fun(*leaves)
+    if isinstance(trace, PartialTrace) and not any(map(trace.is_tangent, leaves)):
+        with core.set_current_trace(trace.parent):  # in the rule of another function: as around it
+            return _call_flat(fun, rule, leaves, info, out_trees)
+    if isinstance(trace, BatchTrace):
+        return _call_on_batches(trace, fun, rule, leaves, info, out_trees)
+    if isinstance(trace, DualTrace):
+        return _differentiate(trace, fun, rule, leaves, info, out_trees)
+    jaxpr = partial_eval.trace_to_jaxpr(fun, rule.in_avals, info)
+    outs: list[Any] = custom_vjp_call_p.bind(
+        *jaxpr.consts,
+        *leaves,
+        call_jaxpr=convert_constvars_jaxpr(jaxpr),
+        rule=rule,
+        num_consts=len(jaxpr.consts),
+    )
+    return outs
+
+
+def _call_on_batches(
+    trace: BatchTrace, fun: Callable[..., list[Any]], rule: VjpRule, leaves: Sequence[Any], *rest: Any
+) -> list[Any]:
+    """A call for one element of batches: one for all of them, outside."""
+    pairs = [trace.unwrap(x) for x in leaves]
+    dims, out_dims = [dim for _, dim in pairs], list[Any]()
+
+    def on_batches(*vals: Any) -> list[Any]:
+        outs, out_dims[:] = batch(fun, trace.axis, vals, dims, trace.tag)
+        return outs
+
+    in_avals = tuple(core.get_aval(val) for val, _ in pairs)
+    batched = batched_vjp_rule(rule, trace.axis, dims, out_dims, in_avals, trace.tag)
+    with core.set_current_trace(trace.parent):
+        outs = _call_flat(on_batches, batched, [val for val, _ in pairs], *rest)
+    return list(map(trace.wrap, outs, out_dims))
+
+
+def _differentiate(
+    trace: DualTrace,
+    fun: Callable[..., list[Any]],
+    rule: VjpRule,
+    leaves: Sequence[Any],
+    info: DebugInfo,
+    out_trees: list[PyTreeDef],
+) -> list[Any]:
+    """A call while a derivative is taken: that of the rule. The function itself is not called."""
+    primals, tangents = trace.pairs(leaves)
+    if all(type(t) is Zero for t in tangents):
+        with core.set_current_trace(trace.parent):
+            return _call_flat(fun, rule, primals, info, out_trees)
+
+    def flat_rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        outs, out_tangents, out_tree = _by_rule(rule, primals, tangents)
+        out_trees.append(out_tree)
+        return outs, out_tangents
+
+    outs, out_tangents = trace.by_rule(flat_rule, True, primals, tangents, {})
+    return list(map(trace.with_tangent, outs, out_tangents))
 
 
 # --- custom_gradient --------------------------------------------------------------------------------------------------

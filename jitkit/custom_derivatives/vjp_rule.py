@@ -17,7 +17,12 @@ from ..interpreters.ad_rules import (
     Zero,
     tangent_aval,
 )
-from ..interpreters.batching import AxisData, Dims, batch, move_to
+from ..interpreters.batching import (
+    AxisData,
+    Dims,
+    batch,
+    move_to,
+)
 from ..signature import api_util
 from ..tree_util import (
     Partial,
@@ -26,10 +31,11 @@ from ..tree_util import (
     keystr,
     tree_flatten,
     tree_flatten_with_path,
+    tree_map,
     tree_structure,
     tree_unflatten,
 )
-from .jvp import SymbolicZero
+from .jvp import SymbolicZero, without_axis
 
 
 class CustomVJPPrimal(NamedTuple):
@@ -37,6 +43,17 @@ class CustomVJPPrimal(NamedTuple):
 
     value: Any
     perturbed: bool
+
+
+def custom_vjp_primal_tree_values(tree: Any) -> Any:
+    """What `fwd` gets with `symbolic_zeros` as a tree of values, without what is known of them. TypeError for other leaves."""
+
+    def value(leaf: Any) -> Any:
+        if type(leaf) is not CustomVJPPrimal:
+            raise TypeError(f"unexpected leaf type {type(leaf)}")
+        return leaf.value
+
+    return tree_map(value, tree, is_leaf=lambda x: type(x) is CustomVJPPrimal)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -99,7 +116,8 @@ class BatchedVjpRule(VjpRule):
     inner: VjpRule
     axis: AxisData
     dims: Dims  # of the arguments
-    out_dims: Dims
+    out_dims: list[Any]  # of the results; empty until the function, or its rule, has been called
+    tag: object = None  # of the trace whose tracers the rule may close over
 
     def forward(
         self, primals: Sequence[Any], perturbed: Sequence[bool]
@@ -112,8 +130,11 @@ class BatchedVjpRule(VjpRule):
             made[:] = out_tree, res_tree
             return [*outs, *residuals]
 
-        vals, found = batch(on_elements, self.axis, primals, self.dims)
-        count, (out_tree, res_tree) = len(self.out_dims), made
+        vals, found = batch(on_elements, self.axis, primals, self.dims, self.tag)
+        out_tree, res_tree = made
+        count = out_tree.num_leaves
+        if not self.out_dims:
+            self.out_dims[:] = found[:count]
         outs = [
             x if to is None else move_to(x, dim, to, self.axis.size)
             for x, dim, to in zip(vals, found, self.out_dims, strict=False)
@@ -126,18 +147,24 @@ class BatchedVjpRule(VjpRule):
         kept: _ResidualsOfBatch = residuals.func
         cts, tree = tree_flatten(cotangents)
         nonzero: list[bool] = []
+        zeros = {
+            i: SymbolicZero(without_axis(ct.aval, dim))
+            for i, (ct, dim) in enumerate(zip(cts, self.out_dims, strict=True))
+            if type(ct) is SymbolicZero
+        }
 
         def on_elements(*leaves: Any) -> list[Any]:
             count = len(kept.dims)
-            given = tree_unflatten(kept.tree, leaves[:count]), tree_unflatten(tree, leaves[count:])
-            found = self.inner.backward(*given)
+            given = [zeros.get(i, ct) for i, ct in enumerate(leaves[count:])]
+            found = self.inner.backward(tree_unflatten(kept.tree, leaves[:count]), tree_unflatten(tree, given))
             nonzero[:] = [type(ct) is not Zero for ct in found]
             return [ct for ct in found if type(ct) is not Zero]
 
-        ct_dims = [
-            None if type(ct) is SymbolicZero else dim for ct, dim in zip(cts, self.out_dims, strict=True)
-        ]
-        vals, found = batch(on_elements, self.axis, [*residuals.args, *cts], [*kept.dims, *ct_dims])
+        ct_dims = [None if i in zeros else dim for i, dim in enumerate(self.out_dims)]
+        values = [0.0 if i in zeros else ct for i, ct in enumerate(cts)]
+        vals, found = batch(
+            on_elements, self.axis, [*residuals.args, *values], [*kept.dims, *ct_dims], self.tag
+        )
         made = iter(zip(vals, found, strict=True))
         return [
             self._gathered(*next(made), to) if nz else Zero(tangent_aval(aval))
@@ -148,6 +175,15 @@ class BatchedVjpRule(VjpRule):
         if to is not None:
             return move_to(ct, dim, to, self.axis.size)
         return ct if dim is None else lax.reduce_sum(ct, [dim])
+
+
+def batched_vjp_rule(
+    rule: VjpRule, axis: AxisData, dims: Dims, out_dims: list[Any], in_avals: tuple[Any, ...], tag: object = None
+) -> BatchedVjpRule:
+    """The rule for batches."""
+    fields = {field.name: getattr(rule, field.name) for field in dataclasses.fields(VjpRule)}
+    fields |= {"in_avals": in_avals, "inner": rule, "axis": axis, "dims": tuple(dims), "out_dims": out_dims}
+    return BatchedVjpRule(**fields, tag=tag)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -162,9 +198,20 @@ class _ResidualsOfBatch:
 
 
 def _checked(ct: Any, aval: Any, path: Any) -> Any:
-    """A cotangent that `bwd` returned for an argument of this type. ValueError for one of another shape."""
+    """A cotangent that `bwd` returned for an argument of this type. ValueError for one of another shape, or a zero of
+    another dtype.
+    """
     expected = tangent_aval(aval)
-    if ct is None or type(ct) is SymbolicZero or expected.dtype == core.dtypes.float0:
+    if ct is None or expected.dtype == core.dtypes.float0:
+        return Zero(expected)
+    if type(ct) is SymbolicZero:
+        if (ct.shape, ct.dtype) != (expected.shape, expected.dtype):
+            raise ValueError(
+                "Custom VJP bwd rule produced a SymbolicZero with a shape/dtype that does not match the corresponding input "
+                f"tangent shape/dtype: at output{keystr(path)} the SymbolicZero had shape/dtype {ct.aval.str_short()} while the "
+                f"corresponding input had shape/dtype {aval.str_short()}. Consider just returning a None here instead of a "
+                "SymbolicZero object."
+            )
         return Zero(expected)
     given = core.typeof(ct)
     if given.shape != expected.shape:

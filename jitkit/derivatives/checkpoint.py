@@ -17,10 +17,12 @@ from collections.abc import Callable, Sequence
 from itertools import compress
 from typing import Any
 
-from .. import core, lax
+import numpy as np
+
+from .. import core
 from ..base import traceback_util
 from ..base.util import merge_lists
-from ..core import Primitive
+from ..core import Primitive, dtypes
 from ..interpreters import ad
 from ..interpreters.ad_linearize import PartialTrace, partial_eval_rules, split_jaxpr
 from ..interpreters.ad_rules import (
@@ -49,11 +51,10 @@ from ..jaxpr import (
     known_outputs,
     remembered,
 )
+from ..lax.convert import reduce_precision_p
 from ..signature import api_util
 from ..tree_util import PyTreeDef, tree_flatten, tree_unflatten
-
-# Says of an operation, by its primitive, the types of its operands and its parameters, whether its results are kept.
-Policy = Callable[..., bool]
+from .policies import Policy
 
 remat_p = Primitive("remat2", multiple_results=True, pure_shape_rule=False)
 remat_p.effects = lambda params: params["jaxpr"].effects
@@ -145,20 +146,52 @@ def split_for_later(
         first = keep_outputs(parts.primal, (True,) * sum(known_out) + (False,) * parts.num_residuals)
         later_only = jaxpr.replace(outvars=list(compress(jaxpr.outvars, parts.nonzero)))
         return first, dce_jaxpr(later_only, True, instantiate=True)[0], known_out
+    later = list(compress(jaxpr.outvars, [not k for k in known_out]))
+    staged, kept = _what_is_done_again(jaxpr, known, policy)
+    second = jaxpr.replace(invars=[*kept, *jaxpr.invars], outvars=later, eqns=staged)
+    second, used = dce_jaxpr(second, True, instantiate=(False,) * len(kept) + (True,) * len(known))
+    residuals = list(compress(kept, used))
+    wanted = [*compress(jaxpr.outvars, known_out), *residuals]
+    first, _ = dce_jaxpr(jaxpr.replace(outvars=wanted), True, instantiate=known)
+    return _with_exact_residuals(first, residuals), second, known_out
+
+
+def _what_is_done_again(
+    jaxpr: Jaxpr, known: tuple[bool, ...], policy: Policy | None
+) -> tuple[list[JaxprEqn], list[Var]]:
+    """The equations of the second jaxpr, and what of the first they read: results that the policy keeps."""
     alive = set(compress(jaxpr.invars, known))
-    kept: list[Var] = []
+    saved: set[Var] = set()
+    staged: list[JaxprEqn] = []
+    kept: dict[Var, None] = {}
     for eqn in jaxpr.eqns:
         operands = [x for x in eqn.invars if isinstance(x, Var)]
         if all(x in alive for x in operands):
             alive.update(eqn.outvars)
             if policy is not None and policy(eqn.primitive, *[x.aval for x in eqn.invars], **eqn.params):
-                kept += eqn.outvars
-    wanted = [*compress(jaxpr.outvars, known_out), *kept]
-    later = list(compress(jaxpr.outvars, [not k for k in known_out]))
-    first, _ = dce_jaxpr(jaxpr.replace(outvars=wanted), True, instantiate=known)
-    rest = [eqn for eqn in jaxpr.eqns if not kept or not set(eqn.outvars) <= set(kept)]
-    second = jaxpr.replace(invars=[*kept, *jaxpr.invars], outvars=later, eqns=rest)
-    return first, dce_jaxpr(second, True, instantiate=True)[0], known_out
+                saved.update(eqn.outvars)
+                continue
+        staged.append(eqn)
+        kept.update(dict.fromkeys(x for x in operands if x in saved))
+    return staged, list(kept)
+
+
+def _with_exact_residuals(jaxpr: Jaxpr, residuals: list[Var]) -> Jaxpr:
+    """The jaxpr with the residuals that it goes on with rounded to what their types can hold: XLA may compute with more
+    bits, but what is computed again later begins with what was kept.
+    """
+    read = {x for eqn in jaxpr.eqns for x in eqn.invars if isinstance(x, Var)}
+    exact = {v for v in residuals if v in read and dtypes.issubdtype(v.aval.dtype, np.inexact)}
+    eqns: list[JaxprEqn] = []
+    for eqn in jaxpr.eqns:
+        outvars = [Var(v.aval) if v in exact else v for v in eqn.outvars]
+        eqns.append(eqn.replace(outvars=outvars))
+        for rough, v in zip(outvars, eqn.outvars, strict=True):
+            if v in exact:
+                info = dtypes.finfo(v.aval.dtype)
+                params = {"exponent_bits": info.nexp, "mantissa_bits": info.nmant}
+                eqns.append(JaxprEqn([rough], [v], reduce_precision_p, params, source_info=eqn.source_info))
+    return jaxpr.replace(eqns=eqns)
 
 
 def _transpose(cts: Sequence[Any], *operands: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
@@ -257,31 +290,3 @@ def checkpoint(
 
 
 remat = checkpoint
-
-
-class checkpoint_policies:
-    """What a function made by `checkpoint` keeps for the way back."""
-
-    @staticmethod
-    def everything_saveable(*avals: Any, **params: Any) -> bool:
-        """All that it computes: as without `checkpoint`."""
-        return True
-
-    @staticmethod
-    def nothing_saveable(*avals: Any, **params: Any) -> bool:
-        """Nothing but its arguments."""
-        return False
-
-    @staticmethod
-    def dots_saveable(primitive: Primitive, *avals: Any, **params: Any) -> bool:
-        """The products of matrices, and convolutions."""
-        return primitive in (lax.dot_general_p, lax.conv_general_dilated_p)
-
-    checkpoint_dots = dots_saveable
-
-    @staticmethod
-    def dots_with_no_batch_dims_saveable(primitive: Primitive, *avals: Any, **params: Any) -> bool:
-        """The products of matrices without batch axes: those with parameters, in a network."""
-        return primitive is lax.dot_general_p and not any(params["dimension_numbers"][1])
-
-    checkpoint_dots_with_no_batch_dims = dots_with_no_batch_dims_saveable

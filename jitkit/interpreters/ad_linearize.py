@@ -340,12 +340,16 @@ def _in_order_of_need(jaxpr: Jaxpr) -> Jaxpr:
 
 @remembered
 def split_jaxpr(
-    jaxpr: Jaxpr, unknown: tuple[bool, ...], instantiate: tuple[bool, ...] = (), forward: bool = True
+    jaxpr: Jaxpr,
+    unknown: tuple[bool, ...],
+    instantiate: tuple[bool, ...] = (),
+    forward: tuple[bool, ...] | bool = True,
 ) -> LinearizedJaxpr:
     """Two jaxprs for one of which some inputs are unknown: from the known inputs to the known outputs and residuals, and
     from residuals and unknown inputs to the other outputs, those that are `nonzero`.
 
-    `instantiate` says which outputs count as unknown in any case, `forward` whether inputs may be residuals as they are.
+    `instantiate` says which outputs count as unknown in any case, `forward` which of the consts and inputs may be residuals
+    as they are; `forwarded` counts the consts and the known inputs.
     """
     info = jaxpr.debug_info
     known_trace = DynamicJaxprTrace(core.current_trace(), info)
@@ -362,8 +366,12 @@ def split_jaxpr(
         is_later = [inst or trace.is_tangent(x) for x, inst in zip(outs, always, strict=True)]
         known = [x for x, after in zip(outs, is_later, strict=True) if not after]
         later = [x if after else zero_tangent(x) for x, after in zip(outs, is_later, strict=True)]
-        known_inputs = [x for x in inputs if not trace.is_tangent(x)]
-        sources = {id(x): i for i, x in enumerate([*jaxpr.consts, *known_inputs])} if forward else {}
+        values = [x for x in [*jaxpr.consts, *inputs] if not trace.is_tangent(x)]
+        may = (forward,) * (len(jaxpr.consts) + len(inputs)) if isinstance(forward, bool) else forward
+        allowed = {
+            id(x) for x, allowed in zip([*jaxpr.consts, *inputs], may, strict=True) if allowed
+        }
+        sources = {id(x): i for i, x in enumerate(values) if id(x) in allowed}
         return _two_jaxprs(known_trace, unknown_trace, known, later, sources, info, prune=False)
     finally:
         for each in (trace, unknown_trace, known_trace):

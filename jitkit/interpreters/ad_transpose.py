@@ -78,7 +78,7 @@ def backward_pass(
         cts = [total(var) for var in eqn.outvars]
         given = cts if eqn.primitive.multiple_results else cts[0]
         operands = [read(values, atom) for atom in eqn.invars]
-        found = transpose_rule(eqn.primitive)(given, *operands, **eqn.params)
+        found = eqn.perform(transpose_rule(eqn.primitive), given, *operands)
         for atom, ct in zip(eqn.invars, found, strict=True):
             add(atom, ct)
     return [total(var) if is_undefined(x) else None for var, x in zip(jaxpr.invars, inputs, strict=True)]
@@ -99,7 +99,7 @@ def linear_equations(
             linear.append(eqn)
             values.update((var, UndefinedPrimal(tangent_aval(var.aval))) for var in eqn.outvars)
         else:
-            results = eqn.primitive.bind(*operands, **eqn.params)
+            results = eqn.perform(eqn.primitive.bind, *operands)
             made = results if eqn.primitive.multiple_results else [results]
             values.update(zip(eqn.outvars, made, strict=True))
     return values, linear

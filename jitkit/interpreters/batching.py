@@ -86,11 +86,12 @@ class BatchTracer(Tracer):
 class BatchTrace(Trace):
     """The trace that does to batches what a function does to one element."""
 
-    __slots__ = ("axis",)
+    __slots__ = ("axis", "tag")
 
-    def __init__(self, parent: Trace | None, axis: AxisData) -> None:
+    def __init__(self, parent: Trace | None, axis: AxisData, tag: object = None) -> None:
         super().__init__(parent)
         self.axis = axis
+        self.tag = tag or object()  # of one call of `vmap`: a rule that is run later may close over its tracers
 
     def wrap(self, val: Any, dim: Dim) -> Any:
         """A tracer for a batch; the value itself when it is no batch."""
@@ -98,7 +99,7 @@ class BatchTrace(Trace):
 
     def unwrap(self, x: Any) -> tuple[Any, Dim]:
         """A value of the function as what the trace outside knows: with where its batch axis is."""
-        if type(x) is BatchTracer and x._trace is self:
+        if type(x) is BatchTracer and x._trace.tag is self.tag:
             return x.val, x.batch_dim
         return x, None
 
@@ -143,14 +144,18 @@ class BatchTrace(Trace):
 
 
 def batch(
-    fun: Callable[..., Sequence[Any]], axis: AxisData, vals: Sequence[Any], dims: Sequence[Dim]
+    fun: Callable[..., Sequence[Any]],
+    axis: AxisData,
+    vals: Sequence[Any],
+    dims: Sequence[Dim],
+    tag: object = None,
 ) -> tuple[list[Any], list[Dim]]:
     """Call `fun`, which takes and returns flat lists, once for all elements of a batch.
 
     `dims[i]` says which axis of `vals[i]` is mapped over; None passes the value as it is. The results come as the trace
-    outside knows them, and with where the batch axis of each is.
+    outside knows them, and with where the batch axis of each is. With the `tag` of another trace, its tracers are known.
     """
-    trace = BatchTrace(core.current_trace(), axis)
+    trace = BatchTrace(core.current_trace(), axis, tag)
     try:
         with core.set_current_trace(trace), config.named_axis(axis.name, axis.size):
             outs = fun(*[trace.wrap(x, dim) for x, dim in zip(vals, dims, strict=True)])

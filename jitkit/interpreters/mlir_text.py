@@ -116,6 +116,8 @@ def scalar_text(x: Any) -> str:
     dtype = x.dtype
     if dtype == np.bool_:
         return "true" if x else "false"
+    if dtype == dtypes.float0:
+        return "false"  # as it is stored
     if dtypes.issubdtype(dtype, np.complexfloating):
         return f"({scalar_text(x.real)}, {scalar_text(x.imag)})"
     if dtypes.issubdtype(dtype, np.integer):
@@ -129,9 +131,11 @@ def scalar_text(x: Any) -> str:
 
 def to_numpy(x: Any) -> np.ndarray[Any, Any]:
     """A concrete value (Array, `jax.Array`, numpy, Python scalar) as a numpy array of its canonical dtype; one
-    of an extended dtype as it is stored.
+    of an extended dtype, or of float0, as it is stored.
     """
     dtype = core.get_aval(x).dtype
+    if dtype == dtypes.float0:
+        return np.zeros(np.shape(x), bool)
     return np.asarray(x._stored) if isinstance(dtype, dtypes.ExtendedDType) else np.asarray(x, dtype)
 
 

@@ -133,7 +133,17 @@ class DynamicJaxprTrace(Trace):
         return DynamicJaxprTracer(self, atom.aval, atom, source_info.current())
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
-        """Record `primitive` applied to `args`, and hand out tracers for its results."""
+        """What an operation does while a function is traced: every `Primitive.bind` ends here. The result is a tracer, or a list
+        of them.
+
+        An argument may be a tracer of this trace, whose `atom` stands for it; or anything else, a tracer of another trace
+        too, and then `lift` says what does. The primitive's shape rule, `abstract_eval`, is asked with the types of the
+        arguments and the parameters, and what `emit` returns is the result.
+
+        A few primitives leave no equation where they would change nothing. Such a one has a rule in `staging_rules`:
+        `rule(self, tracers, params)`, with a tracer for each argument (`to_tracer`), gives the result, or NotImplemented for an
+        application that is recorded like any other.
+        """
         if primitive in staging_rules:
             tracers = [self.to_tracer(x) for x in args]
             result = staging_rules[primitive](self, tracers, params)

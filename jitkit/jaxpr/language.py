@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from .. import core
+from ..base import config
 from ..base.late_rooms import Slots
 from ..base.rich_display import RichDisplay
 from ..base.source_info import UNKNOWN, SourceInfo
@@ -88,6 +89,19 @@ class JaxprEqn:
     def replace(self, **changes: Any) -> JaxprEqn:
         """The same equation with some parts replaced, by name."""
         return JaxprEqn(**{name: getattr(self, name) for name in JaxprEqn.__slots__} | changes)
+
+    def perform(self, rule: Callable[..., Any], *operands: Any) -> Any:
+        """`rule(*operands, **params)`, for example with `primitive.bind`: what it records is said to come from the place in
+        the user's code where the equation does.
+        """
+        state, source = config.local.state, self.source_info
+        if state.trace is None or source is UNKNOWN:
+            return rule(*operands, **self.params)
+        before, state.source = state.source, source
+        try:
+            return rule(*operands, **self.params)
+        finally:
+            state.source = before
 
     def __repr__(self) -> str:
         return printing.eqn_to_text(self)
@@ -287,7 +301,7 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
         return literal_value(atom) if isinstance(atom, Literal) else env[atom]
 
     for eqn, dead in zip(jaxpr.eqns, last_uses(jaxpr), strict=True):
-        results = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
+        results = eqn.perform(eqn.primitive.bind, *map(read, eqn.invars))
         env.update(zip(eqn.outvars, results if eqn.primitive.multiple_results else [results], strict=True))
         for var in dead:
             del env[var]

@@ -115,6 +115,28 @@ def _targets_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
 
 
+def _explore_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("function", metavar="FILE:FUNCTION", help="the function to explore, such as model.py:loss")
+    parser.add_argument(
+        "--shapes", metavar="TYPES", nargs="+", help="the types of its arguments, such as f32[1024,1024],f32[8]"
+    )
+    parser.add_argument(
+        "--target", metavar="NAME", action="append", help="cpu, gpu:h100, tpu:v5e, tpu:v6e; may be repeated (default: all)"
+    )
+    parser.add_argument(
+        "--calls",
+        metavar="SCRIPT",
+        nargs="?",
+        const="",
+        help="run SCRIPT (default: the file itself), and show the function's calls: which missed the cache, why, and what "
+        "became different. The types are then those of the last miss",
+    )
+    parser.add_argument("--jax", action="store_true", help="a function that uses JAX itself, traced by JAX")
+    parser.add_argument("--output", "-o", metavar="FILE", type=Path, help="the page (default: FUNCTION.html)")
+    parser.add_argument("--json", action="store_true", help="print the page's data (docs/explorer.md) instead")
+    parser.add_argument("--time-limit", metavar="SECONDS", type=float, help="of one compilation (default: 300)")
+
+
 def _no_arguments(parser: argparse.ArgumentParser) -> None:
     """A verb alone."""
 
@@ -157,7 +179,9 @@ def _hint_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _show_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", metavar="ID", nargs="?", help="02.3, or 02 (default: the exercise you are at)")
+    parser.add_argument(
+        "id", metavar="WHAT", nargs="?", help="02.3, or 02 (default: the exercise you are at); a helper's name, ShapedArray"
+    )
     parser.add_argument("--jaxpr", action="store_true", help="the jaxprs in its checks, expected and yours")
     parser.add_argument("--hlo", action="store_true", help="the StableHLO in its checks")
     parser.add_argument("--solution", action="store_true", help="the reference's, why, and where JAX does it")
@@ -170,6 +194,11 @@ def _show_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _reset_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", help="02.3, or a whole lab, 02")
+
+
+def _run_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", type=Path, help="a program of Python")
+    parser.add_argument("arguments", metavar="ARGUMENTS", nargs=argparse.REMAINDER, help="its arguments")
 
 
 def _export_arguments(parser: argparse.ArgumentParser) -> None:
@@ -192,7 +221,11 @@ VERBS = {
         "check an exercise, a lab, or all that is written", _check_arguments, "jitkit.kata.verbs.check:run"
     ),
     "hint": Verb("a hint: one step further each time", _hint_arguments, "jitkit.kata.verbs.hint:run"),
-    "show": Verb("the task; programs, the plot, the solution", _show_arguments, "jitkit.kata.verbs.show:run"),
+    "show": Verb("the task; a helper; programs, the plot, the solution", _show_arguments, "jitkit.kata.verbs.show:run"),
+    "run": Verb(
+        "run a program with your finished functions in place", _run_arguments, "jitkit.kata.verbs.own:run"
+    ),
+    "python": Verb("a Python prompt, the same", _no_arguments, "jitkit.kata.verbs.own:python"),
     "reset": Verb("the stub again; yours goes to a backup", _reset_arguments, "jitkit.kata.verbs.reset:run"),
     "status": Verb("where you are, a line a lab", _no_arguments, "jitkit.kata.verbs.status:run"),
     "export": Verb("your own jitkit, complete", _export_arguments, "jitkit.kata.verbs.export:run"),
@@ -200,6 +233,11 @@ VERBS = {
         "one function, compiled for CPU, GPU and TPU: kernels, memory, fused lines",
         _targets_arguments,
         "jitkit.kata.verbs.targets:run",
+    ),
+    "explore": Verb(
+        "one function, and a page that links source, jaxpr, StableHLO, HLO of each chip, and calls",
+        _explore_arguments,
+        "jitkit.kata.verbs.explore:run",
     ),
     "bench": Verb(
         "measure: beside JAX, beside tutorials, pitfalls, growth", _bench_arguments, "jitkit.kata.verbs.bench:run"
@@ -212,6 +250,7 @@ examples:
   jitkit start my-labs          build it yourself: labs, in a folder of yours
   jitkit                        in there: a verdict whenever you save
   jitkit start --from-scratch   from an empty file: your own JAX, by rungs
+  jitkit explore m.py:f --calls a page: what jit did to f, line by line
   jitkit targets                one program on CPU, GPU and TPU, ahead of time
   jitkit bench peers --quick    is it as fast as jax.jit? measured here, now
   jitkit bench pitfalls lambda  why does jit in a loop compile every time?

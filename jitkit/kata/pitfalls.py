@@ -262,3 +262,67 @@ class RunningMean:
         """
         self.mean, self.count, distance = observed(self.mean, self.count, x)
         return distance
+
+
+# --- one argument is to blame -------------------------------------------------------------------------------------
+
+
+def to_blame() -> tuple[str, str]:
+    """The program below compiles at every step, ten thousand steps long. Which argument of `step` is to blame for that? And which
+    other one was to blame once, and would not be again?
+
+        @jax.jit
+        def step(x, rate, log):
+            loss = jnp.sum(x * x)
+            return x - rate * 2.0 * x, {**log, f"loss {len(log)}": loss}
+
+        log = {}
+        for rate in [1, 0.5, 0.25, 0.125, ...]:
+            x, log = step(x, rate, log)
+
+    What `explain(step)` tells, after four steps:
+
+        #1 fit.py:11:17 (fit): traced and compiled, 87.7 ms
+            The first call of step.
+
+        #2 fit.py:11:17 (fit): traced and compiled, 31.8 ms
+            A new signature. Against the closest in the cache, that of #1:
+              rate: int32[] of a Python int before, float32[] of a Python float now
+                Python's int and float have different types: write 1.0 for 1 in every call, to share one entry.
+              log['loss 0'] is new
+
+        #3 fit.py:11:17 (fit): traced and compiled, 35.6 ms
+            A new signature. Against the closest in the cache, that of #2:
+              log['loss 1'] is new
+
+        #4 fit.py:11:17 (fit): traced and compiled, 38.5 ms
+            A new signature. Against the closest in the cache, that of #3:
+              log['loss 2'] is new
+
+    Returns:
+      Their names: `("x", "rate")`, if it were these.
+    """
+    return "log", "rate"
+
+
+def fit(x: Any, rates: Sequence[float]) -> tuple[Any, dict[str, Any]]:
+    """The program of `to_blame`, mended: a call of `fit` compiles one program, however many rates there are and of whatever
+    type of number.
+
+    No step waits for the loss of the one before it: the losses in the log are arrays, and whoever wants to read them waits.
+
+    Args:
+      x: of float32, any shape.
+
+    Returns:
+      The last x, and the log: the loss before the first step as "loss 0", before the second as "loss 1", and so on.
+    """
+
+    @jax.jit
+    def step(x: Any, rate: Any) -> tuple[Any, Any]:
+        return x - rate * 2.0 * x, jnp.sum(x * x)
+
+    log = {}
+    for i, rate in enumerate(rates):
+        x, log[f"loss {i}"] = step(x, float(rate))
+    return x, log

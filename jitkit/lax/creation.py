@@ -78,6 +78,8 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
         dtype = dtypes.check_and_canonicalize_user_dtype(dtype, "full")
     if isinstance(dtype, dtypes.ExtendedDType):
         return dtype.full(shape, fill_value)
+    if dtype == dtypes.float0:
+        return np.zeros(shape, dtype)
     return broadcast(_convert_element_type(fill_value, dtype, weak_type), shape)
 
 

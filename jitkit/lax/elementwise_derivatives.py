@@ -306,8 +306,8 @@ defjvp(polygamma_p, _no_order, lambda g, out, x, y: mul(g, polygamma(add(x, cons
 
 # --- complex numbers --------------------------------------------------------------------------------------------------
 
-deflinear(real_p, lambda ct, x: [complex(ct, np.zeros((), ct.dtype)[()])])
-deflinear(imag_p, lambda ct, x: [complex(np.zeros((), ct.dtype)[()], neg(ct))])
+deflinear(real_p, lambda ct, x: [complex(ct, np.zeros((), dtypes.dtype(ct))[()])])
+deflinear(imag_p, lambda ct, x: [complex(np.zeros((), dtypes.dtype(ct))[()], neg(ct))])
 deflinear(conj_p, lambda ct, x, input_dtype: [conj(ct) if is_a(input_dtype, *COMPLEX) else real(ct)])
 deflinear(
     complex_p,
@@ -319,9 +319,10 @@ deflinear(
 
 
 def _jvp_abs(g: Any, y: Any, x: Any) -> Any:
-    if not is_a(x.dtype, *COMPLEX):
+    dtype = dtypes.dtype(x)
+    if not is_a(dtype, *COMPLEX):
         return select(ge(x, constant_like(x, 0)), g, neg(g))
-    return real(mul(g, div(conj(x), _not_zero(convert_element_type(y, x.dtype)))))
+    return real(mul(g, div(conj(x), _not_zero(convert_element_type(y, dtype)))))
 
 
 defjvp(abs_p, _jvp_abs)

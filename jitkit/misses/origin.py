@@ -102,6 +102,12 @@ def origin_of(fun: Callable[..., Any]) -> Origin:
     )
 
 
+def made_in_loop(fun: Callable[..., Any]) -> bool:
+    """Whether the user's code that runs now, and hands this function to `jit`, is in a loop. Not asked for jitkit's own."""
+    code = getattr(fun, "__code__", None)
+    return not (code is not None and is_own_file(code.co_filename)) and source_info.in_loop()
+
+
 def _hides_its_code(wrapper: Any) -> bool:
     """Whether a wrapper has no code to show: it is written in C, as `functools.cache`, or it is jitkit's."""
     code = getattr(wrapper, "__code__", None)
@@ -132,8 +138,8 @@ def forget_counts() -> None:
 
 
 def made_again(origin: Origin, count: int, in_loop: bool) -> str:
-    """In words, that a function is one of several from the same source, and what to do about it. Whether the call is
-    in a loop decides what made the others.
+    """In words, that a function is one of several from the same source, and what to do about it. Whether this one
+    was made in a loop decides what made the others.
     """
     what, make, besides = _MADE_AGAIN[origin.kind]
     if origin.of_module and not in_loop and source_info.cell(origin.file) is not None:

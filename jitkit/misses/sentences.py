@@ -24,7 +24,7 @@ from ..base.report import logger
 from ..base.rich_display import RichDisplay, escape
 from ..core import current_trace
 from .differences import Difference, differences
-from .origin import UNKNOWN, count_another, made_again, origin_of
+from .origin import UNKNOWN, count_another, made_again, made_in_loop, origin_of
 from .record import COMPILES, DISPATCHES, SEARCHED, TRACES, CallRecord, closest
 
 _KEPT_PER_FUNCTION = 256  # misses
@@ -97,9 +97,10 @@ def _transformations() -> str:
 class MissLog:
     """The misses of one function: how many, how long they took, and the story of the latest."""
 
-    __slots__ = ("_cleared_at", "_count", "_lock", "_misses", "_origin", "_seen", "_times_made")
+    __slots__ = ("_cleared_at", "_count", "_lock", "_made_in_loop", "_misses", "_origin", "_seen", "_times_made")
 
     def __init__(self) -> None:
+        self._made_in_loop = False  # whether `jit` got the function there, wherever it is called
         self._misses: deque[Miss] = deque(maxlen=_KEPT_PER_FUNCTION)
         # The number of the miss, by fingerprint and by whether there was an entry.
         self._seen: OrderedDict[tuple[int, bool], int] = OrderedDict()
@@ -108,6 +109,10 @@ class MissLog:
         self._origin = UNKNOWN
         self._times_made = 1
         self._lock = threading.Lock()
+
+    def note_making(self, fun: Callable[..., Any]) -> None:
+        """The function is handed to `jit` now, by the user's code that is running."""
+        self._made_in_loop = made_in_loop(fun)
 
     def misses(self) -> tuple[int, list[Miss]]:
         """How many misses there were, and the latest of them in order."""
@@ -179,7 +184,7 @@ class MissLog:
         """The reason of a miss. `before` is the number of the miss at which the same signature was cached."""
         origin = self._origin
         if record.number == 1 and self._times_made > 1:
-            again = made_again(origin, self._times_made, source_info.in_loop())
+            again = made_again(origin, self._times_made, self._made_in_loop)
             return _Story("new function", f"{origin.name} is new to jit. {again}")
         candidates = known if weight == TRACES else [other for other in known if other.has_entry]
         nearest, counts = closest(candidates, record, weight)

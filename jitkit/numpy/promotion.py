@@ -74,6 +74,7 @@ class _Promoter:
             for x in args
         )
         avals = [core.get_aval(x) for x in args]
+        _refuse_float0(name, avals)
         _refuse_keys_among_others(name, avals)
         dtype, weak = dtypes.lattice_result_type(*avals)
         if self._to is not None:
@@ -102,6 +103,17 @@ def _signature(x: Any) -> Any:
     if t in dtypes.python_scalar_dtypes:
         return t
     return core.get_aval(x)
+
+
+def _refuse_float0(name: str, avals: Sequence[Any]) -> None:
+    """TypeError for the tangent of an integer, with which nothing can be computed."""
+    if any(aval.dtype == dtypes.float0 for aval in avals):
+        raise TypeError(
+            f"Called {name} with a float0 array. float0s do not support any operations by design because they are not "
+            "compatible with non-trivial vector spaces. No implicit dtype conversion is done. You can use np.zeros_like(arr, "
+            "dtype=np.float) to cast a float0 array to a regular zeros array. \nIf you didn't expect to get a float0 you might "
+            "have accidentally taken a gradient with respect to an integer argument."
+        )
 
 
 def _refuse_keys_among_others(name: str, avals: Sequence[Any]) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 
 from .. import runtime
 from ..compiler.compiler import Executable
-from ..core import ShapedArray
+from ..core import ShapedArray, dtypes, physical_aval
 from ..runtime import OnHost
 from ..runtime.array import Array
 from ..tree_util import PyTreeDef, tree_structure
@@ -43,6 +43,8 @@ def direct(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]
     if out_tree is not LEAF or len(leaf_keys) > 1:
         return None
     (aval,), (key,) = executable.out_avals, executable.out_keys
+    if aval.dtype == dtypes.float0:
+        return None
     if _takes_buffers_as_they_are(executable, leaf_keys):
         return executable.execute, executable.handlers, None, aval, key
     if leaf_keys and _takes_one_numpy_array(executable, leaf_keys[0]):
@@ -54,6 +56,8 @@ def runner(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]
     """The function that runs `executable` on leaves whose keys are `leaf_keys`, and returns a tree of Arrays."""
     avals, keys = executable.out_avals, executable.out_keys
     run = _buffers_runner(executable, leaf_keys)
+    if any(aval.dtype == dtypes.float0 for aval in avals):
+        return lambda leaves: out_tree.unflatten(list(map(_result, run(leaves), avals, keys)))
     if out_tree is not LEAF:
         put_together = compile_put_together(out_tree)
         return lambda leaves: put_together(map(Array, run(leaves), avals, keys))
@@ -68,6 +72,11 @@ def runner(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]
         return Array(buffers[0], aval, key)
 
     return run_one
+
+
+def _result(buffer: runtime.Buffer, aval: ShapedArray, key: Any) -> Any:
+    """A result as users have it. Of the tangent of an integer nothing is known but its shape: it is numpy's."""
+    return np.zeros(aval.shape, aval.dtype) if aval.dtype == dtypes.float0 else Array(buffer, aval, key)
 
 
 def _takes_buffers_as_they_are(executable: Executable, leaf_keys: Sequence[Any]) -> bool:
@@ -85,7 +94,7 @@ def _takes_one_numpy_array(executable: Executable, key: Any) -> bool:
     return (
         isinstance(key, OnHost)
         and not key.aval.weak_type
-        and key.aval.dtype.kind != "b"  # Python's own are among these, and have no dtype
+        and key.aval.dtype.kind not in "bV"  # Python's own are among the bools, and have no dtype; float0 has no bytes
         and not executable.committed
         and executable.kept == [0]
         and not executable.consts
@@ -122,7 +131,7 @@ def _host_runner(executable: Executable, leaf_keys: Sequence[Any]) -> Callable[[
     """The function for leaves of which some are on the host."""
     execute, handlers, consts = executable.execute, executable.handlers, executable.consts
     dispatcher, has_one = executable.host_dispatcher(), len(executable.out_avals) == 1
-    plan = [(i, executable.arg_avals[i], isinstance(leaf_keys[i], OnHost)) for i in executable.kept]
+    plan = [(i, physical_aval(executable.arg_avals[i]), isinstance(leaf_keys[i], OnHost)) for i in executable.kept]
     taken = [(i, aval.dtype if on_host and not aval.weak_type else None) for i, aval, on_host in plan]
 
     def copy_and_run(leaves: Leaves) -> Buffers:
@@ -160,6 +169,8 @@ def _host_runner(executable: Executable, leaf_keys: Sequence[Any]) -> Callable[[
 
 def in_dtype(x: Any, dtype: np.dtype[Any]) -> Any:
     """A host value in the dtype of the program: nobody else checks what an executable is given."""
+    if getattr(x, "dtype", None) == dtypes.float0:
+        return np.zeros(np.shape(x), dtype)
     return np.asarray(x, dtype) if isinstance(x, np.ndarray) else dtype.type(x)
 
 

@@ -350,9 +350,9 @@ def register_clearable(cache: Any) -> None:
     _clearable.add(cache)
 
 
-def run_entry(entry: Entry, leaves: Sequence[Any]) -> Any:
+def run_entry(entry: Entry, leaves: Sequence[Any], warm: bool = False) -> Any:
     """Run an entry on leaves of all kinds; a failure is told in terms of the arguments."""
     try:
         return entry.run(leaves)
     except (RuntimeError, ValueError) as error:
-        raise explain_failure(error, [*leaves, *entry.executable.consts]) from None
+        raise explain_failure(error, leaves, entry.executable.consts, warm) from None

@@ -108,7 +108,7 @@ class Jitted(Traceable):
                                 else:
                                     out._buf = execute(x if x.dtype is dtype else in_dtype(x, dtype))
                             except (RuntimeError, ValueError) as error:
-                                raise explain_failure(error, args) from None
+                                raise explain_failure(error, args, warm=True) from None
                             return out
                     if options is None:
                         return under_trace(*args, **kwargs)
@@ -126,7 +126,7 @@ class Jitted(Traceable):
                     try:
                         return run(leaves)
                     except (RuntimeError, ValueError) as error:
-                        raise explain_failure(error, [*leaves, *entry.executable.consts]) from None
+                        raise explain_failure(error, leaves, entry.executable.consts, warm=True) from None
                 except (TypeError, OverflowError, FloatingPointError) as error:
                     better = self.better_error(error, args, kwargs)
                     if better is error:
@@ -184,6 +184,7 @@ class Jitted(Traceable):
         except Exception as error:
             values = [static.value for _, static in arguments.statics]
             raise argument_errors.incomparable_static(values, error) from None
+        is_warm = entry is not None
         if entry is None:
             entry = self.first_call(key, arguments, leaves, tree, keys)
         elif self.table.crowded:
@@ -194,7 +195,7 @@ class Jitted(Traceable):
             asked_for = (x.shape, x.dtype) if type(x) is _ndarray else keys[0] if keys else ()
             self.table.make_quick(key[0], asked_for, entry)
         self.learn(arguments.arity, tuple(kwargs), tree, is_flat)
-        return run_entry(entry, leaves)
+        return run_entry(entry, leaves, is_warm)
 
     def learn(self, arity: int, names: tuple[str, ...], tree: PyTreeDef, is_flat: bool) -> None:
         """Where two calls of a form had one structure, write the function that will find the entries of further ones."""

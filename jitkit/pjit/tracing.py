@@ -56,6 +56,7 @@ class Traceable:
         self.options = options
         self.name = api_util.name_of(fun)
         self.cache: FunctionCache = cache_of(fun)
+        self.cache.misses.note_making(fun)
         self.table: Table = self.cache.table(options)
         self.is_placed = options.in_shardings is not None or options.out_shardings is not None
 

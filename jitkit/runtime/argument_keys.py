@@ -36,9 +36,7 @@ def _first_key(x: Any) -> Any:
     """The key of a value of a type that is met for the first time."""
     t = type(x)
     if isinstance(x, Tracer):
-        if not x._trace.alive:
-            raise core.escaped_tracer_error(x)
-        raise TypeError(f"{x!r} is a traced value, and this computation is to run now")
+        raise core.escaped_tracer_error(x)
     if runtime.is_buffer(x):
         find: Callable[[Any], Any] = runtime.key_of_buffer
     elif type(x) is np.ndarray:

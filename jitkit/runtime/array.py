@@ -376,6 +376,8 @@ def device_put_leaf(x: Any, device: Any = None) -> Any:
         x = as_array(x)
     except TypeError:
         raise _not_for_a_device(x) from None
+    if x.dtype == dtypes.float0:
+        return np.zeros(x.shape, x.dtype)
     if device is None:
         return x
     if not hasattr(device, "device_set") and not hasattr(device, "client"):

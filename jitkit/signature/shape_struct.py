@@ -31,6 +31,18 @@ class ShapeDtypeStruct:
         self.sharding = sharding
         self.weak_type = weak_type
 
+    @classmethod
+    def like(cls, x: Any) -> ShapeDtypeStruct:
+        """What is known of an array, a number or a tracer without its values; its sharding, if it was put there on purpose."""
+        aval = aval_of_argument(x)
+        on_purpose = getattr(x, "committed", True)
+        return cls(
+            aval.shape,
+            aval.dtype,
+            sharding=getattr(x, "sharding", None) if on_purpose else None,
+            weak_type=aval.weak_type,
+        )
+
     @property
     def ndim(self) -> int:
         """The number of axes."""

@@ -48,10 +48,14 @@ class Loop(NamedTuple):
     trips: int | None
 
 
-class _Instruction(NamedTuple):
+class Instruction(NamedTuple):
+    """A line of a computation: `ROOT name = type opcode(rest`, where `rest` has operands and attributes."""
+
     name: str
+    type: str
     opcode: str
-    rest: str  # operands and attributes
+    rest: str
+    is_root: bool
 
 
 # What costs nothing, or is the end, or the beginning, of what another instruction does.
@@ -64,7 +68,7 @@ _WALKED = frozenset({"while", "conditional", "call", "async-start"})
 _CALLS = frozenset({"jit", "custom_jvp_call", "custom_vjp_call", "checkpoint"})
 
 _HEAD = re.compile(r"^(?P<entry>ENTRY )?%?(?P<name>[\w.<>-]+) \(.*\{$")
-_INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?(?P<name>[\w.<>-]+) = (?P<rest>.*)$")
+_INSTRUCTION = re.compile(r"^\s+(?P<root>ROOT )?%?(?P<name>[\w.<>-]+) = (?P<rest>.*)$")
 _OPCODE = re.compile(r"\s*(?P<opcode>[a-z][\w-]*)\((?P<rest>.*)$")
 _CALLED = re.compile(
     r"(?:calls|to_apply|body|condition|true_computation|false_computation)=%?([\w.<>-]+)"
@@ -77,45 +81,56 @@ _TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
 
 
 class Program:
-    """An optimised program, read from its HLO text."""
+    """An optimised program, read from its HLO text.
+
+    `computations` are all of them by name, `entry` is the name of the first one that runs; `kernels` and `loops` are what
+    is found by walking from there.
+    """
 
     def __init__(self, text: str) -> None:
-        self._computations: dict[str, list[_Instruction]] = {}
-        self._entry = ""
+        self.computations: dict[str, list[Instruction]] = {}
+        self.entry = ""
         self._read(text)
         self.kernels: list[Kernel] = []
         self.loops: list[Loop] = []
-        if self._entry:
-            self._walk(self._entry, set())
+        if self.entry:
+            self._walk(self.entry, set())
 
     def _read(self, text: str) -> None:
-        body: list[_Instruction] = []
+        body: list[Instruction] = []
         for line in text.splitlines():
             head = _HEAD.match(line)
             if head:
-                body = self._computations[head["name"]] = []
-                self._entry = head["name"] if head["entry"] else self._entry
+                body = self.computations[head["name"]] = []
+                self.entry = head["name"] if head["entry"] else self.entry
                 continue
             match = _INSTRUCTION.match(line)
-            found = _OPCODE.match(_after_type(match["rest"])) if match else None
-            if match and found:
-                body.append(_Instruction(match["name"], found["opcode"], found["rest"]))
+            if not match:
+                continue
+            right = match["rest"]
+            after_type = _after_type(right)
+            found = _OPCODE.match(after_type)
+            if found:
+                its_type = right[: len(right) - len(after_type)]
+                body.append(
+                    Instruction(match["name"], its_type, found["opcode"], found["rest"], bool(match["root"]))
+                )
 
     def _walk(self, computation: str, seen: set[str]) -> None:
         if computation in seen:
             return
         seen.add(computation)
-        for instruction in self._computations.get(computation, ()):
+        for instruction in self.computations.get(computation, ()):
             if instruction.opcode == "while":
                 trips = _TRIPS.search(instruction.rest)
                 self.loops.append(Loop(instruction.name, int(trips[1]) if trips else None))
             if instruction.opcode in _WALKED:
-                for called in _called(instruction):
-                    self._walk(called, seen)
+                for name in called(instruction):
+                    self._walk(name, seen)
             elif instruction.opcode not in _FREE and not instruction.opcode.endswith(("-update", "-done")):
                 self.kernels.append(self._kernel(instruction))
 
-    def _kernel(self, instruction: _Instruction) -> Kernel:
+    def _kernel(self, instruction: Instruction) -> Kernel:
         kind = _KIND.search(instruction.rest)
         operations: dict[str, None] = {}  # as ordered sets
         lines: dict[Line, None] = {}
@@ -132,17 +147,17 @@ class Program:
             tuple(sorted(lines)),
         )
 
-    def _inside(self, instruction: _Instruction, seen: set[str]) -> Iterator[_Instruction]:
+    def _inside(self, instruction: Instruction, seen: set[str]) -> Iterator[Instruction]:
         """An instruction, and all that it is made of."""
-        inner = [name for name in _called(instruction) if name not in seen]
+        inner = [name for name in called(instruction) if name not in seen]
         seen.update(inner)
         for name in inner:
-            for each in self._computations.get(name, ()):
+            for each in self.computations.get(name, ()):
                 yield from self._inside(each, seen)
         yield instruction
 
 
-def _operations(instruction: _Instruction) -> Iterator[str]:
+def _operations(instruction: Instruction) -> Iterator[str]:
     """The equations that an instruction came from: `jit(f)/jit(g)/mul` from a `mul`, and where XLA has merged several,
     their names stand one behind the other. What has the name of an argument, or one that the compiler made up, came
     from none.
@@ -154,7 +169,7 @@ def _operations(instruction: _Instruction) -> Iterator[str]:
             yield name
 
 
-def _called(instruction: _Instruction) -> list[str]:
+def called(instruction: Instruction) -> list[str]:
     """The computations that an instruction refers to."""
     found = []
     for one, several in _CALLED.findall(instruction.rest):

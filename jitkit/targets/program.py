@@ -130,6 +130,10 @@ class TargetProgram:
             raise TargetError("unavailable", f"a list of launches is {NOT_AVAILABLE} ({self.target.name})")
         return self._launches
 
+    def code(self) -> dict[str, str]:
+        """The last stage that can be read, whatever its language is: by kernel or module; empty where there is none."""
+        return self._code
+
     def _code_in(self, language: str) -> dict[str, str]:
         if language != self.target.code:
             raise TargetError(

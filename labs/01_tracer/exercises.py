@@ -15,7 +15,7 @@ from typing import Any
 from jitkit import core
 from jitkit.base import config, errors
 from jitkit.base.traceback_util import filter_traceback
-from jitkit.core import ShapedArray, Tracer, check_arrays, check_bool_conversion, check_integer_conversion, eager
+from jitkit.core import ShapedArray, check_arrays, check_integer_conversion, eager
 from jitkit.core.operators import _takes_part, takes_part
 from jitkit.core.promotion import Node, TypePromotionError, no_promotion_path, upper_bounds
 from jitkit.interpreters.partial_eval import check_lives, literal_form

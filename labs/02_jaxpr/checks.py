@@ -609,3 +609,118 @@ def all_that_lives(jk, rng):
         left, live = jk.jaxpr.language.live_equations(program.eqns, outputs)
         found.append(([e.primitive.name for e in left], [v in live for v in variables], len(live)))
     return found
+
+
+# --- 02.7 An operation arrives ------------------------------------------------------------------------------------
+
+
+@check(
+    "02.7",
+    "Each operation is an equation, and reads what the one before it made.",
+    against=["every operand comes from outside"],
+)
+def one_after_the_other(jk, rng):
+    return jk.make_jaxpr(lambda x, y: jk.numpy.sin(x - y) / (y - x))(vector(rng, 3), vector(rng, 3))
+
+
+@check(
+    "02.7",
+    "Numbers become literals, arrays from outside constants, one for each array.",
+    against=["an operand is a tracer"],
+)
+def from_outside(jk, rng):
+    table = vector(rng, 4)
+    return jk.make_jaxpr(lambda x: (x * 2.0 - table) / table)(vector(rng, 4))
+
+
+@check(
+    "02.7",
+    "A value of an outer trace is a constant of the inner program.",
+    against=["a tracer is a tracer"],
+)
+def of_outer_trace(jk, rng):
+    inner = []
+
+    def f(x):
+        y = jk.numpy.sin(x)
+        inner.append(jk.make_jaxpr(lambda z: z * y - x)(2.0))
+        return y
+
+    jk.make_jaxpr(f)(vector(rng, 3))
+    (program,) = inner
+    names = [eqn.primitive.name for eqn in program.eqns]
+    return names, [v.aval for v in program.constvars], len(program.invars)
+
+
+@check(
+    "02.7",
+    "The shape rule gets types and the parameters, in the order of the operands.",
+    against=["shape rules see values", "parameters are for running only"],
+)
+def asked(jk, rng):
+    seen = []
+    mine_p = jk.core.Primitive("mine")
+
+    def rule(*avals, **params):
+        seen.append(([type(aval).__name__ for aval in avals], [str(aval) for aval in avals], params))
+        return avals[0]
+
+    mine_p.def_abstract_eval(rule)
+    table, n = vector(rng, 3), int(rng.integers(9))
+    program = jk.make_jaxpr(lambda x: mine_p.bind(x, 2, table, n=n, name="m"))(1.0)
+    (eqn,) = program.eqns
+    return seen, eqn.params, [v.aval for v in eqn.outvars]
+
+
+@check("02.7", "What has several results gives a list.", against=["one operation, one result"])
+def lists_of_results(jk, rng):
+    return jk.make_jaxpr(lambda x: [y * 2 for y in jk.lax.sort([x, -x], num_keys=1)])(vector(rng))
+
+
+@check(
+    "02.7",
+    "What changes nothing leaves no equation, and what changes something does.",
+    against=["who has a rule is never recorded"],
+)
+def staged(jk, rng):
+    def f(x):
+        same = x.astype("float32")
+        return same is x, x.astype("int32"), same * 1.0
+
+    flags = []
+
+    def g(x):
+        flag, *rest = f(x)
+        flags.append(flag)
+        return rest
+
+    return jk.make_jaxpr(g)(vector(rng)), flags
+
+
+@check(
+    "02.7",
+    "A rule gets a tracer for each operand, and whatever it answers is the result, unless it is NotImplemented.",
+    against=["no answer and an empty one are the same", "a rule takes what comes", "every operation leaves an equation"],
+)
+def rules(jk, rng):
+    seen, answers = [], [NotImplemented, None, 0, []]
+    mine_p = jk.core.Primitive("mine")
+    mine_p.def_abstract_eval(lambda x, y, **_: x)
+    table = vector(rng, 2)
+
+    def rule(trace, operands, params):
+        seen.append(([type(x).__name__ for x in operands], [x.aval for x in operands], params))
+        return answers[params["i"]]
+
+    def f(x):
+        found = [mine_p.bind(x, table, i=i) for i in range(4)]
+        results.extend(isinstance(y, jk.core.Tracer) or y for y in found)
+        return x
+
+    results, staging_rules = [], importlib.import_module(f"{jk.__name__}.interpreters.partial_eval").staging_rules
+    staging_rules[mine_p] = rule
+    try:
+        program = jk.make_jaxpr(f)(vector(rng, 2))
+    finally:
+        del staging_rules[mine_p]
+    return results, seen, len(program.eqns)

@@ -15,7 +15,7 @@ from jitkit import core
 from jitkit.base import config, source_info
 from jitkit.core import Primitive
 from jitkit.core.effects import no_effects
-from jitkit.interpreters.partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, check_no_leaks, check_results, empty_name_stack
+from jitkit.interpreters.partial_eval import DynamicJaxprTracer, check_no_leaks, check_results, empty_name_stack, staging_rules
 from jitkit.jaxpr import Atom, DebugInfo, Jaxpr, JaxprEqn, Literal, Var, dce_rules, keep_or_drop, last_uses, literal_value
 from jitkit.jaxpr.check import Place, result_types, same_type
 from jitkit.jaxpr.printer import pp_aval
@@ -134,3 +134,24 @@ def live_equations(eqns: Sequence[JaxprEqn], outputs: Iterable[Var]) -> tuple[li
     list that says of each operand whether it is needed, and what is left of the equation, or None.
     """
     raise NotImplementedError("02.6")
+
+
+# --- 02.7 An operation arrives (2 points) -------------------------------------------------------------------
+# The lines that hold all together: `bind` (01.1) hands an operation over, `lift` (01.5), the shape rule
+# (01.2) and `emit` (02.1) do their parts. This is tracing.
+
+
+class DynamicJaxprTrace:
+    def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """What an operation does while a function is traced: every `Primitive.bind` ends here. The result is a tracer, or a list
+        of them.
+
+        An argument may be a tracer of this trace, whose `atom` stands for it; or anything else, a tracer of another trace
+        too, and then `lift` says what does. The primitive's shape rule, `abstract_eval`, is asked with the types of the
+        arguments and the parameters, and what `emit` returns is the result.
+
+        A few primitives leave no equation where they would change nothing. Such a one has a rule in `staging_rules`:
+        `rule(self, tracers, params)`, with a tracer for each argument (`to_tracer`), gives the result, or NotImplemented for an
+        application that is recorded like any other.
+        """
+        raise NotImplementedError("02.7")

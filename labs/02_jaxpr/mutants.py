@@ -386,6 +386,82 @@ def asks_no_rule(eqns, outputs):
             left.append(eqn)
     return left[::-1], live
 
+
+# --- 02.7 An operation arrives ------------------------------------------------------------------------------------
+
+edit(
+    "02.7",
+    "every operand comes from outside",
+    "Which operands are of this trace already? Where is their variable?",
+    "x.atom if type(x) is DynamicJaxprTracer and x._trace is self else self.lift(x)",
+    "self.lift(x)",
+)
+edit(
+    "02.7",
+    "an operand is a tracer",
+    "What is the `2.0` of `x * 2.0`? Has it an atom?",
+    "x.atom if type(x) is DynamicJaxprTracer and x._trace is self else self.lift(x)",
+    "x.atom",
+)
+edit(
+    "02.7",
+    "a tracer is a tracer",
+    "Of which trace is it? Whose variable would you write down?",
+    "if type(x) is DynamicJaxprTracer and x._trace is self else",
+    "if type(x) is DynamicJaxprTracer else",
+)
+edit(
+    "02.7",
+    "parameters are for running only",
+    "Can the shape of a sum be told without its axis?",
+    "primitive.abstract_eval(*avals, **params)",
+    "primitive.abstract_eval(*avals)",
+)
+edit(
+    "02.7",
+    "shape rules see values",
+    "What does a shape rule need to know of an operand, and where is it?",
+    "avals.append(atom.aval)",
+    "avals.append(x)",
+)
+edit(
+    "02.7",
+    "one operation, one result",
+    "What does `emit` return for a sort of two arrays?",
+    "return self.emit(primitive, atoms, params, primitive.abstract_eval(*avals, **params))",
+    "out = self.emit(primitive, atoms, params, primitive.abstract_eval(*avals, **params))\n"
+    "    return out[0] if isinstance(out, list) else out",
+)
+edit(
+    "02.7",
+    "every operation leaves an equation",
+    "Is there a rule for it? What is the answer to `x.astype(x.dtype)`?",
+    "if primitive in staging_rules:",
+    "if False:",
+)
+edit(
+    "02.7",
+    "who has a rule is never recorded",
+    "A rule may decline. What does it return then, and what do you do?",
+    "        if result is not NotImplemented:\n            return result",
+    "        return result",
+)
+edit(
+    "02.7",
+    "no answer and an empty one are the same",
+    "Is `None` or `0` an answer?",
+    "if result is not NotImplemented:",
+    "if result:",
+)
+edit(
+    "02.7",
+    "a rule takes what comes",
+    "A rule asks operands for their atoms. Has a numpy array one?",
+    "tracers = [self.to_tracer(x) for x in args]",
+    "tracers = list(args)",
+)
+
+
 # --- right answers in other words ---------------------------------------------------------------------------------
 
 
@@ -606,3 +682,30 @@ def reads_what_is_left(eqns, outputs):
         live |= {a for a, n in zip(eqn.invars, needed, strict=False) if n and isinstance(a, Var)}
     kept.reverse()
     return kept, live
+
+
+@also_right("02.7", "with to_tracer for all")
+def all_by_to_tracer(self, primitive, args, params):
+    rule = staging_rules.get(primitive)
+    if rule is not None:
+        result = rule(self, list(map(self.to_tracer, args)), params)
+        if result is not NotImplemented:
+            return result
+    tracers = [self.to_tracer(x) for x in args]
+    out = primitive.abstract_eval(*(t.aval for t in tracers), **params)
+    return self.emit(primitive, [t.atom for t in tracers], params, out)
+
+
+@also_right("02.7", "atoms first, and a loop")
+def atoms_first(self, primitive, args, params):
+    result = NotImplemented
+    if primitive in staging_rules:
+        result = staging_rules[primitive](self, [self.to_tracer(x) for x in args], params)
+    if result is NotImplemented:
+        atoms = []
+        for x in args:
+            ours = isinstance(x, DynamicJaxprTracer) and x._trace is self
+            atoms.append(x.atom if ours else self.lift(x))
+        types = [a.aval for a in atoms]
+        result = self.emit(primitive, atoms, params, primitive.abstract_eval(*types, **params))
+    return result

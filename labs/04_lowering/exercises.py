@@ -14,9 +14,9 @@ from typing import Any
 
 from jitkit.core import ShapedArray, dtypes
 from jitkit.core.effects import ordered_effects
-from jitkit.interpreters.mlir import LoweringContext, lower_function, lowering_rule, rank_polymorphic, with_shape, write_body
+from jitkit.interpreters.mlir import lowering_rule, rank_polymorphic, with_shape, write_body
 from jitkit.interpreters.mlir_module import Function, Module
-from jitkit.interpreters.mlir_text import DECIMAL, all_same, element_type, nested_text, scalar_text, type_of
+from jitkit.interpreters.mlir_text import DECIMAL, all_same, element_type, nested_text, type_of
 from jitkit.jaxpr import Jaxpr, JaxprEqn, Literal, Var
 from jitkit.lax import DotDimensionNumbers
 from jitkit.lax.dot_products import dtypes_computed_with

@@ -17,10 +17,10 @@ from jitkit.core import dtypes
 from jitkit.interpreters.mlir import LoweringContext
 from jitkit.jaxpr import Jaxpr, dce_jaxpr, forwarded_inputs, keep_outputs, move_inputs_to_front
 from jitkit.lax import add, convert_element_type
-from jitkit.lax.control_flow.agreement import carry_structure_error, carry_type_error, check_carry, promote_weak_inputs, same_type
+from jitkit.lax.control_flow.agreement import carry_structure_error, carry_type_error, same_type
 from jitkit.lax.control_flow.common import Body, Traced, avals_of
-from jitkit.lax.control_flow.derived import below_upper, count_by_scan, count_by_while, dtype_of_bounds, known_trips
-from jitkit.lax.control_flow.loops import bind_while, run_while, trace_both, write_while
+from jitkit.lax.control_flow.derived import below_upper, count_by_scan, dtype_of_bounds, known_trips
+from jitkit.lax.control_flow.loops import bind_while, trace_both, write_while
 from jitkit.tree_util import PyTreeDef, tree_flatten, tree_unflatten, treedef_tuple
 
 

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+import functools
 import importlib
+import itertools
+import sys
+import types
 
 import numpy as np
 
@@ -542,3 +548,313 @@ def all_or_nothing(jk, rng):
     mean, _ = updated(jk, rng.normal(size=(2, 3)).astype("float32"))
     error = raised(mean.update, np.ones(4, "float32"))
     return error, mean.mean, mean.count
+
+
+# --- 10.7 Which argument? -----------------------------------------------------------------------------------------
+
+
+def as_it_was(jk, x, rates, held):
+    """How many programs the program of `to_blame` compiles when each call gets these arguments as the first one had them."""
+
+    @jk.jit
+    def step(x, rate, log):
+        loss = jk.numpy.sum(x * x)
+        return x - rate * 2.0 * x, {**log, f"loss {len(log)}": loss}
+
+    def program():
+        now, first = x, {"x": x, "rate": rates[0], "log": {}}
+        log = {}
+        for rate in rates:
+            given = {"x": now, "rate": rate, "log": log}
+            now, log = step(**given | {name: first[name] for name in held & first.keys()})
+
+    return counted(jk, program)[2]
+
+
+@check(
+    "10.7",
+    "With the first argument that you name held fast, hardly anything is compiled after the first step.",
+    against=["what changes its value changes the key", "the first difference is the reason"],
+)
+def every_step(jk, rng):
+    x, rates = rng.normal(size=3).astype("float32"), [1, *rng.uniform(0.1, 0.5, size=5).tolist()]
+    always, _ = mended(jk).to_blame()
+    return {"held fast": always, "programs for 6 steps": as_it_was(jk, x, rates, {always})}
+
+
+@check(
+    "10.7",
+    "With both held fast, one program is left.",
+    against=["what changes its value changes the key", "the first difference is the reason", "the input is always to blame"],
+)
+def once(jk, rng):
+    x, rates = rng.normal(size=3).astype("float32"), [1, *rng.uniform(0.1, 0.5, size=5).tolist()]
+    named = mended(jk).to_blame()
+    return {"held fast": list(named), "programs for 6 steps": as_it_was(jk, x, rates, set(named))}
+
+
+@check("10.7", "All is there: the last x, and each loss under its name.", against=["a loss is that after the step"], tolerance=1e-5)
+def fitted(jk, rng):
+    x = rng.normal(size=(2, 3)).astype("float32")
+    rates = rng.uniform(0.1, 0.4, size=int(rng.integers(3, 6))).tolist()
+    return mended(jk).fit(x, rates), mended(jk).fit(x, [])[1]
+
+
+@check(
+    "10.7",
+    "One program is enough, for ints and floats and numpy's in one list.",
+    against=["1 and 1.0 are the same to jit", "the diary goes in and out", "a step is a function of its own"],
+)
+def programs_of_fit(jk, rng):
+    x = rng.normal(size=3).astype("float32")
+    rates = [1, float(rng.uniform()), np.float32(0.25), np.int32(1), np.float64(0.5)]
+    return at_most(1, counted(jk, lambda: mended(jk).fit(x, rates))[2], "compiled programs for 5 steps")
+
+
+@check("10.7", "No loss is waited for: nobody reads a number of it before `fit` is over.", against=["a float is as good"])
+def reads_nothing(jk, rng):
+    x = rng.normal(size=3).astype("float32")
+    with reading(jk) as notes:
+        _, log = mended(jk).fit(x, rng.uniform(0.1, 0.4, size=3).tolist())
+    return {"numbers read": notes, "losses": [isinstance(loss, jk.Array) for loss in log.values()]}
+
+
+# --- 10.8 and 10.9 Which of these compiles twice? -----------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def reading(jk, notes=None):
+    """Notes "read" each time that the numbers of an array are asked for."""
+    notes, kind = [] if notes is None else notes, jk.Array
+    names = [n for n in ("__float__", "__int__", "__bool__", "__array__", "item", "tolist", "block_until_ready") if hasattr(kind, n)]
+    before = {name: kind.__dict__.get(name) for name in names}
+
+    def noting(method):
+        @functools.wraps(method)
+        def read(*args, **kwargs):
+            notes.append("read")
+            return method(*args, **kwargs)
+
+        return read
+
+    try:
+        for name in names:
+            setattr(kind, name, noting(getattr(kind, name)))
+        yield notes
+    finally:
+        for name, method in before.items():
+            if method is None:
+                delattr(kind, name)
+            else:
+                setattr(kind, name, method)
+
+
+def proven(jk, rng, predict, program):
+    """What was predicted of a program, and what it is. `program` is the one in the docstring of `predict`."""
+    said = predict()
+    assert isinstance(said, int), f"`{predict.__name__}` should return a number"
+    said, x = int(said), rng.normal(size=3).astype("float32")
+    _, _, compiled = counted(jk, lambda: program(jk, x))
+    if said != compiled:
+        print(jk.explain())
+    return {"programs that are compiled": compiled, "programs that you predict": said}
+
+
+def quiz(jk):
+    """The module of the quiz."""
+    return importlib.import_module(f"{jk.__name__}.kata.quiz")
+
+
+@check("10.8", "Two dicts of one content.", against=["the order of keys is in the tree"])
+def dicts(jk, rng):
+    def program(jax, x):
+        difference = jax.jit(lambda pair: pair["a"] - pair["b"])
+        difference({"a": x, "b": 2.0})
+        difference({"b": 2.0, "a": x})
+
+    return proven(jk, rng, quiz(jk).in_another_order, program)
+
+
+@check("10.8", "A list, a tuple, and a list of other numbers.", against=["a list is as good as a tuple", "each call has its numbers"])
+def containers(jk, rng):
+    def program(jax, x):
+        difference = jax.jit(lambda pair: pair[0] - pair[1])
+        difference([x, 2.0])
+        difference((x, 2.0))
+        difference([2.0 * x, 3.0])
+
+    return proven(jk, rng, quiz(jk).list_or_tuple, program)
+
+
+@check("10.8", "An argument that is left out, that is an array, that is None.", against=["what is left out is None"])
+def optional(jk, rng):
+    def program(jax, x):
+        layer = jax.jit(lambda x, bias=None: 2.0 * x if bias is None else 2.0 * x + bias)
+        layer(x)
+        layer(x, x)
+        layer(x, None)
+
+    return proven(jk, rng, quiz(jk).with_a_bias, program)
+
+
+@check("10.8", "Python's numbers, three ints and a float.", against=["each call has its numbers", "an int is as good as a float"])
+def numbers(jk, rng):
+    def program(jax, x):
+        power = jax.jit(lambda x, n: x * n)
+        for n in range(3):
+            power(x, n)
+        power(x, 2.5)
+
+    return proven(jk, rng, quiz(jk).step_by_step, program)
+
+
+@check("10.8", "Tuples that are static, and a list that would be.", against=["a list is as good as a tuple"])
+def static_sizes(jk, rng):
+    def program(jax, x):
+        repeated = jax.jit(lambda x, shape: x + np.ones(shape, np.float32), static_argnums=1)
+        repeated(x, (2, 3))
+        repeated(x, (2, 3))
+        repeated(x, (1, 3))
+        with contextlib.suppress(ValueError):
+            repeated(x, [2, 3])
+
+    return proven(jk, rng, quiz(jk).sizes, program)
+
+
+@check("10.8", "Static objects of an ordinary class.", against=["objects that look alike are equal"])
+def static_objects(jk, rng):
+    def program(jax, x):
+        class Settings:
+            def __init__(self, scale):
+                self.scale = scale
+
+        scaled = jax.jit(lambda x, settings: x * settings.scale, static_argnums=1)
+        for _ in range(3):
+            scaled(x, Settings(2.0))
+
+    return proven(jk, rng, quiz(jk).settings, program)
+
+
+@check("10.8", "Static objects of a frozen dataclass.", against=["every object is itself only"])
+def static_dataclasses(jk, rng):
+    def program(jax, x):
+        @dataclasses.dataclass(frozen=True)
+        class Settings:
+            scale: float
+
+        scaled = jax.jit(lambda x, settings: x * settings.scale, static_argnums=1)
+        for _ in range(3):
+            scaled(x, Settings(2.0))
+
+    sys.modules.setdefault(__name__, types.ModuleType(__name__))  # where `dataclass` looks up the annotation
+    return proven(jk, rng, quiz(jk).frozen_settings, program)
+
+
+@check("10.9", "One function, jitted three times.", against=["each jit has a cache of its own"])
+def same_function(jk, rng):
+    def program(jax, x):
+        def double(x):
+            return x * 2.0
+
+        for _ in range(3):
+            jax.jit(double)(x)
+
+    return proven(jk, rng, quiz(jk).jitted_in_a_loop, program)
+
+
+@check("10.9", "Partials of one function.", against=["the code is the same, so it is one function"])
+def partials_of_one(jk, rng):
+    def program(jax, x):
+        def scaled(scale, x):
+            return x * scale
+
+        for _ in range(3):
+            jax.jit(functools.partial(scaled, 2.0))(x)
+
+    return proven(jk, rng, quiz(jk).partials, program)
+
+
+@check("10.9", "A method of one object.", against=["the code is the same, so it is one function"])
+def methods_of_one(jk, rng):
+    def program(jax, x):
+        class Model:
+            def apply(self, x):
+                return x * 2.0
+
+        model = Model()
+        for _ in range(3):
+            jax.jit(model.apply)(x)
+
+    return proven(jk, rng, quiz(jk).bound_methods, program)
+
+
+@check("10.9", "An `if` and a `for` that ask about the shape.", against=["an `if` in a traced function is an error"])
+def by_shape(jk, rng):
+    def program(jax, x):
+        @jax.jit
+        def folded(x):
+            if x.ndim > 1:
+                x = x[0]
+            for i in range(len(x)):
+                x = x + i
+            return x
+
+        folded(x)
+        folded(-x)
+        folded(np.stack([x, x]))
+
+    return proven(jk, rng, quiz(jk).pythons_if_and_for, program)
+
+
+@check("10.9", "A variable from outside that changes.", against=["a changed variable is seen"])
+def from_outside(jk, rng):
+    def program(jax, x):
+        scale = 2.0
+        scaled = jax.jit(lambda x: x * scale)
+        scaled(x)
+        scale = 3.0
+        scaled(x)
+
+    return proven(jk, rng, quiz(jk).closed_over, program)
+
+
+@check("10.9", "Losses that are made floats in the loop, and losses that are kept.", against=["float costs nothing"])
+def losses(jk, rng):
+    notes = []
+
+    def program(jax, x):
+        step = jax.jit(lambda x: (x * 0.5, (x * x).sum()))
+        losses = []
+        for _ in range(3):
+            x, loss = step(x)
+            losses.append(float(loss))
+        for _ in range(2):
+            x, loss = step(x)
+            losses.append(loss)
+
+    said = int(quiz(jk).waits())
+    with noting_calls(jk, notes), reading(jk, notes):
+        program(jk, rng.normal(size=3).astype("float32"))
+    waited = sum(before == "read" and now == "called" for before, now in itertools.pairwise(notes))
+    return {"calls that wait for the one before": waited, "calls that you predict": said}
+
+
+@contextlib.contextmanager
+def noting_calls(jk, notes):
+    """Notes "called" at each call of what is jitted within."""
+    jit = jk.jit
+
+    def noting(function):
+        jitted = jit(function)
+
+        def call(*args):
+            notes.append("called")
+            return jitted(*args)
+
+        return call
+
+    jk.jit = noting
+    try:
+        yield
+    finally:
+        jk.jit = jit

@@ -17,7 +17,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jitkit.core import Tracer
-from jitkit.kata.pitfalls import bucket_size, observed, probabilities, variance_of_first
 from jitkit.tree_util import keystr, tree_flatten_with_path
 
 
@@ -230,3 +229,263 @@ class RunningMean:
                 return x - self.mean
         """
         raise NotImplementedError("10.6")
+
+
+# --- 10.7 Which argument? (3 points) ------------------------------------------------------------------------
+# A slow program, and what `explain` says about it. Read it: which argument is to blame? (The checks run the
+# program with that argument held fast, and count.) Then mend the program.
+
+
+def to_blame() -> tuple[str, str]:
+    """The program below compiles at every step, ten thousand steps long. Which argument of `step` is to blame for that? And which
+    other one was to blame once, and would not be again?
+
+        @jax.jit
+        def step(x, rate, log):
+            loss = jnp.sum(x * x)
+            return x - rate * 2.0 * x, {**log, f"loss {len(log)}": loss}
+
+        log = {}
+        for rate in [1, 0.5, 0.25, 0.125, ...]:
+            x, log = step(x, rate, log)
+
+    What `explain(step)` tells, after four steps:
+
+        #1 fit.py:11:17 (fit): traced and compiled, 87.7 ms
+            The first call of step.
+
+        #2 fit.py:11:17 (fit): traced and compiled, 31.8 ms
+            A new signature. Against the closest in the cache, that of #1:
+              rate: int32[] of a Python int before, float32[] of a Python float now
+                Python's int and float have different types: write 1.0 for 1 in every call, to share one entry.
+              log['loss 0'] is new
+
+        #3 fit.py:11:17 (fit): traced and compiled, 35.6 ms
+            A new signature. Against the closest in the cache, that of #2:
+              log['loss 1'] is new
+
+        #4 fit.py:11:17 (fit): traced and compiled, 38.5 ms
+            A new signature. Against the closest in the cache, that of #3:
+              log['loss 2'] is new
+
+    Returns:
+      Their names: `("x", "rate")`, if it were these.
+    """
+    raise NotImplementedError("10.7")
+
+
+def fit(x: Any, rates: Sequence[float]) -> tuple[Any, dict[str, Any]]:
+    """The program of `to_blame`, mended: a call of `fit` compiles one program, however many rates there are and of whatever
+    type of number.
+
+    No step waits for the loss of the one before it: the losses in the log are arrays, and whoever wants to read them waits.
+
+    Args:
+      x: of float32, any shape.
+
+    Returns:
+      The last x, and the log: the loss before the first step as "loss 0", before the second as "loss 1", and so on.
+    """
+    raise NotImplementedError("10.7")
+
+
+# --- 10.8 Which of these compiles twice? (2 points) ---------------------------------------------------------
+# A quiz on what is in the key of a call. Each docstring has a program; say how many programs it compiles,
+# before you look. The checks run it and count. (`x` is a numpy array, float32[3].)
+
+
+def in_another_order() -> int:
+    """How many programs does this compile?
+
+        difference = jax.jit(lambda pair: pair["a"] - pair["b"])
+        difference({"a": x, "b": 2.0})
+        difference({"b": 2.0, "a": x})
+
+    x is a numpy array of float32, of shape (3,).
+    """
+    raise NotImplementedError("10.8")
+
+
+def list_or_tuple() -> int:
+    """How many programs does this compile?
+
+        difference = jax.jit(lambda pair: pair[0] - pair[1])
+        difference([x, 2.0])
+        difference((x, 2.0))
+        difference([2.0 * x, 3.0])
+
+    x is a numpy array of float32, of shape (3,).
+    """
+    raise NotImplementedError("10.8")
+
+
+def with_a_bias() -> int:
+    """How many programs does this compile?
+
+        layer = jax.jit(lambda x, bias=None: 2.0 * x if bias is None else 2.0 * x + bias)
+        layer(x)
+        layer(x, x)
+        layer(x, None)
+
+    x is a numpy array of float32, of shape (3,).
+    """
+    raise NotImplementedError("10.8")
+
+
+def step_by_step() -> int:
+    """How many programs does this compile?
+
+        power = jax.jit(lambda x, n: x * n)
+        for n in range(3):
+            power(x, n)
+        power(x, 2.5)
+
+    x is a numpy array of float32, of shape (3,).
+    """
+    raise NotImplementedError("10.8")
+
+
+def sizes() -> int:
+    """How many programs does this compile? (One of the calls raises an error.)
+
+        repeated = jax.jit(lambda x, shape: x + np.ones(shape, np.float32), static_argnums=1)
+        repeated(x, (2, 3))
+        repeated(x, (2, 3))
+        repeated(x, (1, 3))
+        with contextlib.suppress(ValueError):
+            repeated(x, [2, 3])
+
+    x is a numpy array of float32, of shape (3,).
+    """
+    raise NotImplementedError("10.8")
+
+
+def settings() -> int:
+    """How many programs does this compile?
+
+        class Settings:
+            def __init__(self, scale):
+                self.scale = scale
+
+        scaled = jax.jit(lambda x, settings: x * settings.scale, static_argnums=1)
+        for _ in range(3):
+            scaled(x, Settings(2.0))
+
+    x is a numpy array of float32, of shape (3,).
+    """
+    raise NotImplementedError("10.8")
+
+
+def frozen_settings() -> int:
+    """How many programs does this compile?
+
+        @dataclasses.dataclass(frozen=True)
+        class Settings:
+            scale: float
+
+        scaled = jax.jit(lambda x, settings: x * settings.scale, static_argnums=1)
+        for _ in range(3):
+            scaled(x, Settings(2.0))
+
+    x is a numpy array of float32, of shape (3,).
+    """
+    raise NotImplementedError("10.8")
+
+
+# --- 10.9 And which of these? (2 points) --------------------------------------------------------------------
+# The quiz goes on: which function it is, what Python does while it is traced, and what waits.
+
+
+def jitted_in_a_loop() -> int:
+    """How many programs does this compile?
+
+        def double(x):
+            return x * 2.0
+
+        for _ in range(3):
+            jax.jit(double)(x)
+
+    x is a numpy array of float32, of shape (3,).
+    """
+    raise NotImplementedError("10.9")
+
+
+def partials() -> int:
+    """How many programs does this compile?
+
+        def scaled(scale, x):
+            return x * scale
+
+        for _ in range(3):
+            jax.jit(functools.partial(scaled, 2.0))(x)
+
+    x is a numpy array of float32, of shape (3,).
+    """
+    raise NotImplementedError("10.9")
+
+
+def bound_methods() -> int:
+    """How many programs does this compile?
+
+        class Model:
+            def apply(self, x):
+                return x * 2.0
+
+        model = Model()
+        for _ in range(3):
+            jax.jit(model.apply)(x)
+
+    x is a numpy array of float32, of shape (3,).
+    """
+    raise NotImplementedError("10.9")
+
+
+def pythons_if_and_for() -> int:
+    """How many programs does this compile? (No call raises an error.)
+
+        @jax.jit
+        def folded(x):
+            if x.ndim > 1:
+                x = x[0]
+            for i in range(len(x)):
+                x = x + i
+            return x
+
+        folded(x)
+        folded(-x)
+        folded(np.stack([x, x]))
+
+    x is a numpy array of float32, of shape (3,).
+    """
+    raise NotImplementedError("10.9")
+
+
+def closed_over() -> int:
+    """How many programs does this compile?
+
+        scale = 2.0
+        scaled = jax.jit(lambda x: x * scale)
+        scaled(x)
+        scale = 3.0
+        scaled(x)
+
+    x is a numpy array of float32, of shape (3,).
+    """
+    raise NotImplementedError("10.9")
+
+
+def waits() -> int:
+    """How many of the five calls of `step` begin only when the result of the call before is there?
+
+        step = jax.jit(lambda x: (x * 0.5, (x * x).sum()))
+        losses = []
+        for _ in range(3):
+            x, loss = step(x)
+            losses.append(float(loss))
+        for _ in range(2):
+            x, loss = step(x)
+            losses.append(loss)
+
+    x is a numpy array of float32, of shape (3,).
+    """
+    raise NotImplementedError("10.9")

@@ -514,6 +514,132 @@ edit(
     target="probabilities",
 )
 
+# --- 10.7 Which argument? -----------------------------------------------------------------------------------------
+
+edit(
+    "10.7",
+    "what changes its value changes the key",
+    "Are values in the key? Which line of the explanation comes in every step?",
+    '"log", "rate"',
+    '"rate", "x"',
+    target="to_blame",
+)
+edit(
+    "10.7",
+    "the first difference is the reason",
+    "`rate` is named in #2. Is it named in #3 and #4?",
+    '"log", "rate"',
+    '"rate", "log"',
+    target="to_blame",
+)
+edit(
+    "10.7",
+    "the input is always to blame",
+    "Does the explanation say a word about x?",
+    '"log", "rate"',
+    '"log", "x"',
+    target="to_blame",
+)
+edit(
+    "10.7",
+    "a loss is that after the step",
+    "Is the loss that of the x that came in, or of the one that goes out?",
+    "return x - rate * 2.0 * x, jnp.sum(x * x)",
+    "x = x - rate * 2.0 * x\n        return x, jnp.sum(x * x)",
+    target="fit",
+)
+edit(
+    "10.7",
+    "1 and 1.0 are the same to jit",
+    "One rate is an int, the next a float. Have they one type?",
+    "step(x, float(rate))",
+    "step(x, rate)",
+    target="fit",
+)
+edit(
+    "10.7",
+    "a float is as good",
+    "Who has to wait when you write `float(loss)`?",
+    "    return x, log",
+    "    return x, {name: float(loss) for name, loss in log.items()}",
+    target="fit",
+)
+
+
+@mutant(
+    "10.7",
+    "the diary goes in and out",
+    "How many keys has the log in the third step? Are they in the key of the call?",
+    target="fit",
+)
+def fit_with_log_inside(x, rates):
+    @jax.jit
+    def step(x, rate, log):
+        return x - rate * 2.0 * x, {**log, f"loss {len(log)}": jnp.sum(x * x)}
+
+    log = {}
+    for rate in rates:
+        x, log = step(x, float(rate), log)
+    return x, log
+
+
+@mutant(
+    "10.7",
+    "a step is a function of its own",
+    "How many functions are there that are jitted?",
+    target="fit",
+)
+def fit_with_lambda(x, rates):
+    log = {}
+    for i, rate in enumerate(rates):
+        x, log[f"loss {i}"] = jax.jit(lambda x, rate: (x - rate * 2.0 * x, jnp.sum(x * x)))(x, float(rate))
+    return x, log
+
+
+# --- 10.8 and 10.9 Which of these compiles twice? -----------------------------------------------------------------
+
+
+def says(exercise, target, right, wrong, misconception, hint):
+    """A wrong prediction."""
+    edit(exercise, misconception, hint, f"return {right}", f"return {wrong}", target=target)
+
+
+says("10.8", "in_another_order", 1, 2, "the order of keys is in the tree", "How does `tree_flatten` order the leaves of a dict?")
+says("10.8", "list_or_tuple", 2, 1, "a list is as good as a tuple", "Could the function ask `isinstance(pair, list)`?")
+says("10.8", "list_or_tuple", 2, 3, "each call has its numbers", "Are the numbers in the key?")
+says("10.8", "with_a_bias", 3, 2, "what is left out is None", "Has `(x,)` the structure of `(x, None)`?")
+says(
+    "10.8", "step_by_step", 2, 4, "each call has its numbers",
+    "Nothing is static here. What is in the key of `power(x, 0)`, and of `power(x, 1)`?",
+)
+says("10.8", "step_by_step", 2, 1, "an int is as good as a float", "What dtype has an int of Python's, and a float of Python's?")
+says("10.8", "sizes", 2, 3, "a list is as good as a tuple", "Can a list be hashed? What happens before anything is traced?")
+says("10.8", "settings", 3, 1, "objects that look alike are equal", "Is `Settings(2.0) == Settings(2.0)`? Ask Python.")
+says(
+    "10.8", "frozen_settings", 1, 3, "every object is itself only",
+    "Is `Settings(2.0) == Settings(2.0)`, with a dataclass? Ask Python.",
+)
+says(
+    "10.9", "jitted_in_a_loop", 1, 3, "each jit has a cache of its own",
+    "Whose is the cache: the function's, or what `jit` returned?",
+)
+says(
+    "10.9", "partials", 3, 1, "the code is the same, so it is one function",
+    "Is `partial(f, 2.0) == partial(f, 2.0)`? Ask Python.",
+)
+says(
+    "10.9", "bound_methods", 3, 1, "the code is the same, so it is one function",
+    "How long does the object `model.apply` live, after the line in which it is written?",
+)
+says(
+    "10.9", "pythons_if_and_for", 2, 1, "an `if` in a traced function is an error",
+    "What does `x.ndim` ask: a value, or the type? And when is it asked?",
+)
+says("10.9", "pythons_if_and_for", 2, 3, "an `if` in a traced function is an error", "Have `x` and `-x` two keys?")
+says("10.9", "closed_over", 1, 2, "a changed variable is seen", "When does Python look up `scale`? Is it in the key?")
+says("10.9", "waits", 3, 0, "float costs nothing", "What does `float(loss)` need, and from whom?")
+says("10.9", "waits", 3, 4, "float costs nothing", "The last call comes after one whose loss nobody has read.")
+
 
 # --- right answers in other words ---------------------------------------------------------------------------------
 
@@ -688,3 +814,119 @@ def update_all_at_once(self, x):
     results = observed(self.mean, self.count, x)
     vars(self).update(mean=results[0], count=results[1])
     return results[2]
+
+
+@also_right("10.7", "the step by number", target="to_blame")
+def blamed_by_reading():
+    explained = {"x": 0, "rate": 1, "log": 3}  # how many of the misses name it
+    ranking = sorted(explained, key=explained.get, reverse=True)
+    return ranking[0], ranking[1]
+
+
+@also_right("10.7", "the step by number", target="fit")
+def fit_with_two_lists(x, rates):
+    step = jax.jit(lambda x, rate: (x * (1 - 2 * rate), (x**2).sum()))
+    losses = []
+    for rate in np.asarray(list(rates), np.float32):
+        x, loss = step(x, rate)
+        losses.append(loss)
+    return x, {f"loss {i}": loss for i, loss in enumerate(losses)}
+
+
+@also_right("10.7", "state in one tree", target="fit")
+def fit_with_a_tree(x, rates):
+    @jax.jit
+    def step(state, rate):
+        x = state["x"]
+        return {"x": jnp.subtract(x, jnp.multiply(2 * x, rate)), "loss": jnp.vdot(x, x)}
+
+    log, state = {}, {"x": x}
+    for rate in rates:
+        state = step({"x": state["x"]}, np.float32(rate))
+        log["loss %d" % len(log)] = state["loss"]
+    return state["x"], log
+
+
+@also_right("10.8", "by the number of keys", target="in_another_order")
+def equal_trees():
+    import jitkit as jax
+
+    keys = {jax.tree.structure({"a": 0, "b": 0}), jax.tree.structure({"b": 0, "a": 0})}
+    return len(keys)
+
+
+@also_right("10.8", "by the number of keys", target="list_or_tuple")
+def two_trees():
+    import jitkit as jax
+
+    return len({jax.tree.structure(pair) for pair in ([0, 0], (0, 0), [1, 1])})
+
+
+@also_right("10.8", "by the number of keys", target="with_a_bias")
+def three_trees():
+    import jitkit as jax
+
+    return len({jax.tree.structure(args) for args in ((0,), (0, 0), (0, None))})
+
+
+@also_right("10.8", "by running it", target="step_by_step")
+def types_of_numbers():
+    return len({type(n) for n in (*range(3), 2.5)})
+
+
+@also_right("10.8", "by running it", target="settings")
+def by_running_settings():
+    import jitkit as jax
+
+    class Settings:
+        def __init__(self, scale):
+            self.scale = scale
+
+    traced = []
+    scaled = jax.jit(lambda x, settings: (traced.append(None), x * settings.scale)[1], static_argnums=1)
+    for _ in range(3):
+        scaled(2.0, Settings(2.0))
+    return len(traced)
+
+
+@also_right("10.9", "by running it", target="partials")
+def by_running_partials():
+    import functools
+
+    import jitkit as jax
+
+    traced = []
+
+    def scaled(scale, x):
+        traced.append(None)
+        return x * scale
+
+    for _ in range(3):
+        jax.jit(functools.partial(scaled, 2.0))(1.0)
+    return len(traced)
+
+
+@also_right("10.9", "by running it", target="jitted_in_a_loop")
+def by_running_one_function():
+    import jitkit as jax
+
+    traced = []
+
+    def double(x):
+        traced.append(None)
+        return x * 2.0
+
+    for _ in range(3):
+        jax.jit(double)(1.0)
+    return len(traced)
+
+
+@also_right("10.9", "by reasoning", target="waits")
+def calls_after_a_float():
+    calls = ["float", "float", "float", "kept", "kept"]
+    return sum(before == "float" for before in calls[:-1])
+
+
+@also_right("10.9", "by reasoning", target="pythons_if_and_for")
+def shapes_that_come():
+    return len({(3,), (2, 3)})

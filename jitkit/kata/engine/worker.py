@@ -245,7 +245,9 @@ def _told(error: BaseException, splice: ModuleType, own: Any) -> dict[str, Any]:
     if isinstance(error, splice.SpliceError) and error.file:
         line = [error.file, error.line]
     else:
-        frames = [[frame.filename, frame.lineno] for frame in traceback.extract_tb(error.__traceback__)]
+        files = sorted(own)
+        found = traceback.extract_tb(error.__traceback__)
+        frames = [list(splice.original_position(frame.filename, frame.lineno or 0, files)) for frame in found]
         line = next((frame for frame in reversed(frames) if frame[0] in own), frames[-1] if frames else None)
     return {"class": type(error).__name__, "text": str(error), "line": line}
 

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterator
 
 from ..cli import OK, Problem, WrongUsage
-from ..engine.manifest import Exercise, Lab
+from ..engine.manifest import Exercise, Lab, nearest
+from ..engine.parts import methods_of, names_of_parts, parts_named, parts_of
 from ..engine.plain import Plain
 from ..engine.reference import reference_function
 from ..engine.verdicts import PASS, checks_of
@@ -15,13 +16,15 @@ from ..mutants import in_its_class
 from ..screens.display import MARKS, full_text, hanging, show_messages
 from ..screens.terminal import Screen
 from ..workspace.course import Course
-from ..workspace.workspace import Workspace
+from ..workspace.workspace import Workspace, labs_or_problem
 from .experiments import show_experiment
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Show what was asked for."""
     screen = Screen.of(sys.stdout)
+    if arguments.id is not None and not arguments.id[:1].isdigit():
+        return _part(screen, arguments.id)
     workspace = Workspace.find()
     if arguments.plot:
         return _plot(screen, workspace, arguments)
@@ -49,6 +52,41 @@ def _plot(screen: Screen, workspace: Workspace, arguments: argparse.Namespace) -
     return OK
 
 
+def _part(screen: Screen, name: str) -> int:
+    """What a helper is, with all that it says of itself. WrongUsage for a name that no stub imports."""
+    labs = labs_or_problem()
+    found = parts_named(name, labs)
+    if not found:
+        near = nearest(name, names_of_parts(labs))
+        raise WrongUsage(
+            f"no stub imports a {name}{f'; do you mean {near}?' if near else '.'} `jitkit show 02.3` has the parts of an exercise."
+        )
+    for part in found:
+        exercise = next((e for lab in labs for e in lab.exercises for t in e.targets if t.name == part.name), None)
+        screen.line()
+        hanging(screen, "", f"{part.name}{part.signature}", "bold")
+        screen.line(f"  {part.line}" + (f"; {exercise.id} asks you to write it" if exercise is not None else ""), "dim")
+        screen.line()
+        for line in (part.docstring or part.sentence).splitlines():
+            screen.line(f"  {line}")
+        methods = methods_of(part.value)
+        for method in methods:
+            screen.line()
+            hanging(screen, "  .", f"{method.name}{method.signature}")
+            screen.text(method.sentence, 6, "dim")
+    return OK
+
+
+def show_parts(screen: Screen, lab: Lab, exercise: Exercise) -> None:
+    """What an exercise may use, by name."""
+    parts = parts_of(exercise.targets, lab.names)
+    if parts:
+        screen.line("  You may use, among others (jitkit show NAME tells all of one):")
+    for part in parts:
+        hanging(screen, "    ", f"{part.name}{part.signature}")
+        screen.text(part.sentence, 8, "dim")
+
+
 def show_task(screen: Screen, workspace: Workspace, lab: Lab, exercise: Exercise) -> None:
     """What to write, where, and what is looked at."""
     look = workspace.look()
@@ -64,6 +102,7 @@ def show_task(screen: Screen, workspace: Workspace, lab: Lab, exercise: Exercise
     screen.line("  What is checked:")
     for check in checks_of(lab, exercise.id):
         hanging(screen, "    - ", check.sentence)
+    show_parts(screen, lab, exercise)
 
 
 def show_solution(screen: Screen, workspace: Workspace, exercise: Exercise, give_up: bool) -> None:

@@ -15,6 +15,7 @@ hands you a complete JIT with your functions in it.
 
 ## How it goes
 
+0. `jitkit tour`, once: one function through every stage, in less than a minute. That is what you are going to write.
 1. Read the lab's `README.md`. It takes ten minutes.
 2. Run `jitkit` in a terminal beside your editor. It watches.
 3. Write a function in the lab's `exercises.py`, and save. The verdict comes at once: what passes, and of what fails the first
@@ -35,10 +36,23 @@ which functions were yours.
 | `jitkit hint 02.3` | one hint further |
 | `jitkit show 02.3` | the task; `--jaxpr` and `--hlo` show the programs in its checks; `--plot` the lab's experiment |
 | `jitkit show 02.3 --solution` | the reference's function, why it is so, and where JAX does it: once yours passes, or with `--give-up` |
+| `jitkit show check_arrays` | what a helper is that a stub imports: its parameters, and what it does |
+| `jitkit run FILE` | runs a program of yours with the functions that you finished in place |
+| `jitkit python` | a Python prompt, the same |
 | `jitkit status` | where you are |
 | `jitkit reset 02.3` | the stub again; your version goes to `.jitkit/backups` |
 | `jitkit start` | after an upgrade: adds what is new, and leaves what is yours |
 | `jitkit export my-jit` | your own `jitkit`, complete |
+
+## Your own JIT, at your fingertips
+
+A function that passes is yours to use. `jitkit run FILE` runs any program of yours, `import jitkit as jax` and so on, with all
+functions that pass in the place of the reference's; `jitkit python` is a prompt with them. Both say first which are in place, and
+why one is not. Nothing has to be installed or exported for it.
+
+Each lab is a notebook, too: `lab.ipynb`, for Jupyter (`pip install "jitkit[notebook]"`, then `jupyter lab`). What passes there goes
+into `exercises.py` as long as there is only its stub, and what passes here is in place there. `from jitkit.kata import mine`, as the
+first line of any notebook in this folder, is what `jitkit run` is to a program.
 
 Prefer a debugger or an IDE's test explorer? `pytest` in this folder runs the same checks; `pytest 02_jaxpr` those of a lab.
 You may add helpers and imports to `exercises.py`; leave the parameters of the functions as they are.

@@ -20,7 +20,14 @@ import numpy as np
 from ... import core
 from ...base.util import merge_lists, partition_list, split_list
 from ...interpreters import ad
-from ...interpreters.ad_linearize import LinearizedJaxpr, PartialTrace, linearize_jaxpr, linearize_rules
+from ...interpreters.ad_linearize import (
+    LinearizedJaxpr,
+    PartialTrace,
+    linearize_jaxpr,
+    linearize_rules,
+    partial_eval_rules,
+    split_jaxpr,
+)
 from ...interpreters.ad_rules import (
     UndefinedPrimal,
     Zero,
@@ -94,18 +101,9 @@ def _linearize(
     nonzero: Sequence[bool], *primals: Any, jaxpr: Jaxpr, num_consts: int, num_carry: int, **params: Any
 ) -> tuple[list[Any], Callable[..., list[Any]]]:
     both, mask = _linearized_body(nonzero, primals, jaxpr, num_consts, num_carry)
-    count = len(jaxpr.outvars)
-    consts, rest = list(primals[:num_consts]), primals[num_consts:]
-    primal, consts, hoisted, hoisted_values = hoist(both.primal, consts, both.num_residuals)
-    outs = []
-    if primal.outvars or primal.effects:
-        arguments = params | {"jaxpr": primal, "num_consts": len(consts), "num_carry": num_carry}
-        outs = scan_p.bind(*consts, *rest, **arguments)
-    computed = merge_lists(hoisted, outs[count:], hoisted_values)
-    residuals = both.residuals([*jaxpr.consts, *primals], computed)
-    # Residuals with a row for each step stand behind the tangents of the elements, the others before all tangents.
-    first_x, in_loop = len(jaxpr.consts) + num_consts + num_carry, iter(hoisted)
-    has_rows = [not next(in_loop) if place is None else place >= first_x for place in both.forwarded]
+    outs, residuals, has_rows = _first_loop(
+        both, jaxpr.consts, primals[:num_consts], primals[num_consts:], num_carry, params
+    )
     num_tangents = len(both.tangent.invars) - len(residuals)
     tangent = move_inputs_to_front(both.tangent, (*(not r for r in has_rows), *[True] * num_tangents))
     shared, rows = partition_list(has_rows, residuals)
@@ -122,9 +120,9 @@ def _linearize(
                 "num_carry": sum(mask[num_consts : num_consts + num_carry]),
             },
         )
-        return ad.with_zeros(made, both.nonzero, [core.get_aval(x) for x in outs[:count]])
+        return ad.with_zeros(made, both.nonzero, [core.get_aval(x) for x in outs])
 
-    return outs[:count], linear
+    return outs, linear
 
 
 def _linearized_body(
@@ -132,10 +130,7 @@ def _linearized_body(
 ) -> tuple[LinearizedJaxpr, list[bool]]:
     """The body as two jaxprs, and which operands of the loop have a tangent in it."""
     const_nz, carry_nz, xs_nz = split_list(nonzero, [num_consts, num_carry])
-    last = num_consts + num_carry
-    forward = (True,) * len(jaxpr.consts) + tuple(
-        not num_consts <= i < last and not isinstance(x, np.ndarray) for i, x in enumerate(primals)
-    )
+    forward = (True,) * len(jaxpr.consts) + tuple(_may_be_residual(primals, num_consts, num_carry))
     while True:
         mask = [*const_nz, *carry_nz, *xs_nz]
         always = (*carry_nz, *[False] * (len(jaxpr.outvars) - num_carry))
@@ -143,6 +138,30 @@ def _linearized_body(
         if list(both.nonzero[:num_carry]) == carry_nz:
             return both, mask
         carry_nz = [before or now for before, now in zip(carry_nz, both.nonzero, strict=False)]
+
+
+def _first_loop(
+    both: LinearizedJaxpr,
+    closed_over: Sequence[Any],
+    consts: Sequence[Any],
+    rest: Sequence[Any],
+    num_carry: int,
+    params: dict[str, Any],
+) -> tuple[list[Any], list[Any], list[bool]]:
+    """Run the loop that computes, of the body `both.primal`. Its results, the residuals, and which of these have a row for
+    each step; `closed_over` are the consts of the body that was split.
+    """
+    count = len(both.primal.outvars) - both.num_residuals
+    primal, left, hoisted, values = hoist(both.primal, list(consts), both.num_residuals)
+    outs: list[Any] = []
+    if primal.outvars or primal.effects:
+        arguments = params | {"jaxpr": primal, "num_consts": len(left), "num_carry": num_carry}
+        outs = scan_p.bind(*left, *rest, **arguments)
+    computed = merge_lists(hoisted, outs[count:], values)
+    residuals = both.residuals([*closed_over, *consts, *rest], computed)
+    first_x, in_loop = len(closed_over) + len(consts) + num_carry, iter(hoisted)
+    has_rows = [not next(in_loop) if place is None else place >= first_x for place in both.forwarded]
+    return outs[:count], residuals, has_rows
 
 
 def hoist(
@@ -169,6 +188,50 @@ def hoist(
         rest.end()
     left, _ = dce_jaxpr(written, True, instantiate=True)
     return convert_constvars_jaxpr(left), list(left.consts), known, values
+
+
+# --- a loop of which some operands come later --------------------------------------------------------------------------
+
+
+def _partial_eval(
+    trace: PartialTrace, *operands: Any, jaxpr: Jaxpr, num_consts: int, num_carry: int, **params: Any
+) -> list[Any]:
+    """What does not depend on tangents is a loop that is run now, and what does is one for later, which goes over its
+    residuals. It is what becomes of a loop of pairs that has to be transposed.
+    """
+    sizes, num_ys = [num_consts, num_carry], len(jaxpr.outvars) - num_carry
+    const_later, carry_later, xs_later = split_list(list(map(trace.is_tangent, operands)), sizes)
+    may_be_residual = (True,) * len(jaxpr.consts) + tuple(_may_be_residual(operands, num_consts, num_carry))
+    while True:
+        later = (*const_later, *carry_later, *xs_later)
+        both = split_jaxpr(jaxpr, later, (*carry_later, *[False] * num_ys), may_be_residual)
+        if list(both.nonzero[:num_carry]) == carry_later:
+            break
+        carry_later = [before or now for before, now in zip(carry_later, both.nonzero, strict=False)]
+    known, waiting = partition_list(later, operands)
+    counts = [const_later.count(False), carry_later.count(False)]
+    with core.set_current_trace(trace.parent):
+        outs, residuals, has_rows = _first_loop(
+            both, jaxpr.consts, known[: counts[0]], known[counts[0] :], counts[1], params
+        )
+    second = move_inputs_to_front(both.tangent, (*(not r for r in has_rows), *[True] * len(waiting)))
+    shared, rows = partition_list(has_rows, residuals)
+    arguments = {
+        "jaxpr": second,
+        "num_consts": len(shared) + sum(const_later),
+        "num_carry": sum(carry_later),
+    }
+    with core.set_current_trace(trace.tangents):
+        made = scan_p.bind(*shared, *waiting, *rows, **params | arguments)
+    return merge_lists(both.nonzero, outs, made)
+
+
+def _may_be_residual(operands: Sequence[Any], num_consts: int, num_carry: int) -> list[bool]:
+    """Which operands are residuals as they are: no carry, which changes, and no array of numpy's, which is copied at each
+    use.
+    """
+    last = num_consts + num_carry
+    return [not num_consts <= i < last and not isinstance(x, np.ndarray) for i, x in enumerate(operands)]
 
 
 # --- transpose --------------------------------------------------------------------------------------------------------
@@ -269,4 +332,5 @@ def transposed_body(
 
 primitive_jvps[scan_p] = _jvp
 linearize_rules[scan_p] = _linearize
+partial_eval_rules[scan_p] = _partial_eval
 primitive_transposes[scan_p] = transpose_scan

@@ -11,8 +11,8 @@ edit(
 edit(
     '`2 - x` is `x - 2`',
     'Python calls `x.__rsub__(2)` for `2 - x`. What does yours compute?',
-    '(f"r{name}", lambda x, y: function(y, x))',
-    '(f"r{name}", lambda x, y: function(x, y))',
+    '    setattr(Value, f"__r{name}__", lambda x, y: function(y, x))',
+    '    setattr(Value, f"__r{name}__", lambda x, y: function(x, y))',
 )
 edit(
     'numpy takes the operator',
@@ -29,6 +29,6 @@ edit(
 edit(
     'an Array shares the memory of its maker',
     'The caller writes into the numpy array. What does your Array hold?',
-    'x = np.array(x, NARROW.get(x.dtype, x.dtype))  # a copy',
-    'x = np.asarray(x, NARROW.get(x.dtype, x.dtype))  # no copy',
+    '        data = np.array(x, narrow(',
+    '        data = np.asarray(x, narrow(',
 )

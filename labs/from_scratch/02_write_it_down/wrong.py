@@ -11,14 +11,14 @@ edit(
 edit(
     'the result is what was computed last',
     'The function returns (cos(y), x). What does your program return?',
-    '        outvars = [x.data if type(x) is Tracer and x.trace is trace else trace.constant(x) for x in outs]',
-    '        outvars = trace.eqns[-1].outvars * len(outs)',
+    '        outvars = [x.data if belongs(x, self) else self.constant(x) for x in outs]',
+    '        outvars = self.eqns[-1].outvars * len(outs)',
 )
 edit(
     'constants are forgotten',
     'The function closes over an array. Where is its value?',
-    '    return ClosedJaxpr(Jaxpr([v for v, _ in constants], trace.invars, trace.eqns, outvars), [x for _, x in constants])',
-    '    return ClosedJaxpr(Jaxpr([], trace.invars, trace.eqns, outvars), [])',
+    '        return Jaxpr(variables, self.invars, self.eqns, outvars, values)',
+    '        return Jaxpr([], self.invars, self.eqns, outvars, [])',
 )
 edit(
     'the operands are swapped',
@@ -29,12 +29,12 @@ edit(
 edit(
     'the printer leaves types out',
     'What stands after the colon of each variable?',
-    '        return " ".join([f"{atom(v)}:{type_(v.aval)}" for v in variables])',
+    '        return " ".join([f"{atom(v)}:{v.aval}" for v in variables])',
     '        return " ".join([atom(v) for v in variables])',
 )
 edit(
     'whoever writes never leaves the door',
     'The function raised. Who stands at the door now?',
-    '    def __exit__(self, *error):\n        current.trace = self.before',
-    '    def __exit__(self, *error):\n        current.trace = current.trace if error[0] else self.before',
+    '    try:\n        yield\n    finally:\n        current.trace = before',
+    '    yield\n    current.trace = before',
 )

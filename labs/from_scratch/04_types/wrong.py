@@ -5,38 +5,38 @@ from jitkit.kata.ladder.wrong import edit
 edit(
     'the result has the shape of the first operand',
     'f32[3] + f32[2,3]: which shape?',
-    '                shape = np.broadcast_shapes(*shapes)',
-    '                np.broadcast_shapes(*shapes)',
+    '        shape = np.broadcast_shapes(*[a.shape for a in avals])\n    except',
+    '        shape = avals[0].shape\n        np.broadcast_shapes(*[a.shape for a in avals])\n    except',
 )
 edit(
     "numpy's promotion is JAX's",
     'int32 and float32 meet. What does numpy make of them, and what does JAX?',
-    '    dtype = functools.reduce(np.promote_types, strong) if strong else top[0].dtype',
-    "    dtype = functools.reduce(np.promote_types, [a.dtype for a in avals]) if strong else top[0].dtype\n    NARROW.pop(np.dtype('float64'), None)",
+    '    return narrow(functools.reduce(np.promote_types, strong or [highest[0].dtype])), not strong',
+    '    NARROW.pop(np.dtype("float64"), None)\n    return functools.reduce(np.promote_types, [a.dtype for a in avals]), not strong',
 )
 edit(
     'weak types are ignored',
     "2 is a Python number. Does it give way to an array's dtype?",
-    '        return Array(np.asarray(x, dtype), typed((), dtype, dtype is not BOOL))',
-    '        return Array(np.asarray(x, dtype), typed((), dtype))',
+    'type(x) in (int, float)))',
+    'False))',
 )
 edit(
     'a comparison has the type of its operands',
     'Which dtype has `x < y`?',
-    'typed(shape, BOOL if is_question else dtypes[0], weak)',
-    'typed(shape, dtypes[0], weak)',
+    '        return [Aval(shape, BOOL)]',
+    '        return [Aval(shape, avals[0].dtype)]',
 )
 edit(
     'wrong shapes are found when the program runs',
     'f32[3] + f32[4]: when is it found out, and does the message name both?',
-    '            except ValueError:\n                raise TypeError(',
-    '            except ValueError:\n                continue\n                raise TypeError(',
+    '    except ValueError:\n        shapes = ',
+    '    except ValueError:\n        return avals\n        shapes = ',
 )
 edit(
     'a tracer is true',
     '`if x > 0` with a tracer: Python takes any object for true.',
-    'Tracer.__bool__ = refuse(',
-    'Tracer.never = refuse(',
+    'refuse("__bool__"',
+    'refuse("never"',
 )
 edit(
     'old tracers are as good as new ones',

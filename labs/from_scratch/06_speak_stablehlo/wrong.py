@@ -5,20 +5,20 @@ from jitkit.kata.ladder.wrong import edit
 edit(
     'division is multiplication',
     'Which word does XLA have for `/`?',
-    '"div": "divide"',
-    '"div": "multiply"',
+    '"mul": "multiply", "div": "divide", "max": "maximum", "min": "minimum",\n    "pow": "power", **{',
+    '"mul": "multiply", "div": "multiply", "max": "maximum", "min": "minimum",\n    "pow": "power", **{',
 )
 edit(
     '%f is enough for a float',
     '1e-30 as text with six digits: what is left of it?',
-    '            digits = f"0x{x.tobytes()[::-1].hex()}" if x.dtype.kind == "f" else str(int(x))',
-    '            digits = f"{float(x):f}" if x.dtype.kind == "f" else str(int(x))',
+    'f\'"0x{x.tobytes().hex()}"\' if x.size else ""',
+    'f"{float(x):f}" if x.shape == () else f\'"0x{x.tobytes().hex()}"\' if x.size else ""',
 )
 edit(
     'constants are zero in the text',
     'An array was closed over. Which numbers stand in the text?',
-    '        env = dict(zip(jaxpr.constvars, map(self.constant, closed.consts), strict=True))',
-    '        env = dict(zip(jaxpr.constvars, [self.constant(np.zeros(c.shape, c.dtype)) for c in closed.consts], strict=True))',
+    '        env = dict(zip(jaxpr.constvars, map(self.constant, jaxpr.consts), strict=True))',
+    '        zeros = [self.constant(np.zeros(x.shape, x.dtype)) for x in jaxpr.consts]\n        env = dict(zip(jaxpr.constvars, zeros, strict=True))',
 )
 edit(
     'XLA broadcasts',
@@ -29,12 +29,12 @@ edit(
 edit(
     'every comparison is LT',
     'Which direction has `>=`?',
-    'stablehlo.compare {direction}',
-    'stablehlo.compare LT',
+    'f"compare {name.upper()},"',
+    '"compare LT,"',
 )
 edit(
     'only equations have results',
     'The function returns its argument, or a number.',
-    '        last = f"return',
-    '        results = [r for r in results if not r.startswith(\'%arg\')]\n        last = f"return',
+    '        results = self.block(jaxpr, arguments)\n',
+    '        results = [name for name in self.block(jaxpr, arguments) if not name.startswith("%arg")]\n',
 )

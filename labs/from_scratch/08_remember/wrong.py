@@ -11,32 +11,32 @@ edit(
 edit(
     'the key is the shape',
     'float32[3] and int32[3] have one shape. One program?',
-    '        key = (spec, avals)\n',
-    '        key = (spec, tuple([a.shape for a in avals]))\n        self.fast.clear()\n',
+    '        key = tree, avals\n',
+    '        key = tree, tuple([a.shape for a in avals])\n        self.fast.clear()\n',
 )
 edit(
     'the key is the function',
     'Another shape needs another program.',
-    '        key = (spec, avals)\n',
-    '        key = spec\n        self.fast.clear()\n',
+    '        key = tree, avals\n',
+    '        key = tree\n        self.fast.clear()\n',
 )
 edit(
     'weak types are not in the key',
     '2.0 and np.float32(2.0): do they promote alike?',
-    '        key = (spec, avals)\n',
-    '        key = (spec, tuple([(a.shape, a.dtype) for a in avals]))\n        self.fast.clear()\n',
+    '        key = tree, avals\n',
+    '        key = tree, tuple([(a.shape, a.dtype) for a in avals])\n        self.fast.clear()\n',
 )
 edit(
     'only leaves are in the key',
     '[x] and (x,) have the same leaves.',
-    '        key = (spec, avals)\n',
+    '        key = tree, avals\n',
     '        key = avals\n        self.fast.clear()\n',
 )
 edit(
     'each `jit(f)` begins anew',
     '`jit(f)(x)` in a loop: is `f` another function each time?',
-    '            self.known = memories.setdefault(f, {})\n',
-    '            self.known = {}\n',
+    '        self.known, self.fast = memories.setdefault(f, {}), {}\n',
+    '        self.known, self.fast = {}, {}\n',
 )
 edit(
     'functions are kept for ever',

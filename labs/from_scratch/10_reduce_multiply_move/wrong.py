@@ -17,8 +17,8 @@ edit(
 edit(
     'the right matrix is transposed',
     '(a @ b)[i, k] sums over which axis of b?',
-    '(batch[len(batch) - y.ndim + 2 :] + "ac")',
-    '(batch[len(batch) - y.ndim + 2 :] + "ca")',
+    '(y, "kj"))',
+    '(y, "jk"))',
 )
 edit(
     '-1 is one',
@@ -29,8 +29,8 @@ edit(
 edit(
     'a transpose is a reshape',
     'Where does the number at [0, 1] go?',
-    '    return x if permutation == tuple(range(x.ndim)) else transpose_p(asarray(x), permutation=permutation)',
-    '    return reshape(x, [x.shape[i] for i in permutation])',
+    '    return x if axes == tuple(range(x.ndim)) else transpose_p(x, permutation=axes)',
+    '    return reshape(x, [x.shape[i] for i in axes])',
 )
 edit(
     '`where` takes the first when false',
@@ -41,12 +41,12 @@ edit(
 edit(
     '-1 is before the beginning',
     'x[-1] is the last one.',
-    '            starts.append(where(i < 0, i + n, i) if isinstance(i, Tracer) else int(i) % n)',
-    '            starts.append(i if isinstance(i, Tracer) else int(i))',
+    '    return where(i < 0, i + n, i) if isinstance(i, Tracer) else int(i) % n, 1',
+    '    return i if isinstance(i, Tracer) else int(i), 1',
 )
 edit(
     'a traced index is refused',
     'A corner may be data; only a size may not.',
-    '            i = asarray(i)\n',
-    '            i = asarray(i).__index__()\n',
+    '    i = asarray(i)\n',
+    '    i = asarray(i).__index__()\n',
 )

@@ -17,20 +17,20 @@ edit(
 edit(
     'only one branch is traced',
     'Both branches are part of the program.',
-    '    traced = [trace_tree(branch, tree, [x.aval for x in leaves]) for branch in branches]\n',
-    '    one = trace_tree(branches[0], tree, [x.aval for x in leaves])\n    traced = [one for branch in branches]\n',
+    '    jaxprs, out_trees = unzip([trace_tree(branch, tree, [x.aval for x in leaves]) for branch in branches])\n',
+    '    jaxprs, out_trees = unzip([trace_tree(branches[0], tree, [x.aval for x in leaves])] * len(branches))\n',
 )
 edit(
     'both branches run',
     'A `select` computes both sides first.',
     '    regions = ", ".join',
-    '    if len(branches) == 2:\n        no, yes = (text.block(b, xs) for b in branches)\n        p = text.op(f"stablehlo.convert {index} : (tensor<i32>) -> tensor<i1>")[0]\n        return [text.op(f"stablehlo.select {p}, {y}, {n} : tensor<i1>, {tensor(o)}")[0] for y, n, o in zip(yes, no, outs)]\n    regions = ", ".join',
+    '    if len(branches) == 2:\n        no, yes = (text.block(b, xs) for b in branches)\n        p = text.op(f"stablehlo.convert {index}", avals[:1], [Aval((), BOOL)])[0]\n        return [text.op(f"stablehlo.select {p}, {y}, {n}", [Aval((), BOOL), o, o], [o])[0] for y, n, o in zip(yes, no, outs)]\n    regions = ", ".join',
 )
 edit(
     'an index out of range takes the last',
     'switch(-5, ...): which is the nearest?',
-    '    index = text.op(f"stablehlo.maximum {index}, {text.constant(np.int32(0))} : tensor<i32>")[0]\n',
-    '',
+    '(("minimum", len(branches) - 1), ("maximum", 0))',
+    '(("minimum", len(branches) - 1),)',
 )
 edit(
     'an index out of range is an error',
@@ -41,12 +41,12 @@ edit(
 edit(
     'branches close over nothing',
     'Each branch uses what is traced around it.',
-    '    tracers, closeds = hoist(*[closed for closed, _ in traced])\n',
-    '    tracers, closeds = [], [ClosedJaxpr(c.jaxpr, [as_value(0.0) if isinstance(x, Tracer) else x for x in c.consts]) for c, _ in traced]\n',
+    '    tracers, jaxprs = hoist(*jaxprs)\n',
+    '    tracers = []\n    for jaxpr in jaxprs:\n        jaxpr.consts = [as_value(0.0) if type(x) is Tracer else x for x in jaxpr.consts]\n',
 )
 edit(
     'the first branch says what all return',
     'The second branch returns something else.',
-    '            if (a.shape, a.dtype) != (b.shape, b.dtype):\n                raise TypeError(f"branch',
-    '            if False:\n                raise TypeError(f"branch',
+    '        if types_ != returned[0]:\n',
+    '        if False:\n',
 )

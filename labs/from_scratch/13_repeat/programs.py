@@ -69,7 +69,7 @@ def fixed_point(jk, rng):
     against=["the carry has the type that it came with"],
 )
 def changing(jk, rng):
-    loops = [lambda x: x > 0, lambda x: (x, x), lambda x: jk.numpy.concatenate([x, x])]
+    loops = [lambda x: x > 0, lambda x: (x, x), lambda x: x[None]]
     return [
         raised(jk.make_jaxpr(lambda x, b=b: jk.lax.while_loop(lambda x: True, b, x)), floats(rng, 3))
         for b in loops

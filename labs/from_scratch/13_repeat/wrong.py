@@ -11,20 +11,20 @@ edit(
 edit(
     'the loop is unrolled while tracing',
     'The number of turns depends on data.',
-    '    carry, tree = flatten(init)\n    body, _, carry',
-    '    for _ in range(4):\n        trace_tree(body_fun, TreeDef(tuple, None, (flatten(init)[1],)), [as_value(x).aval for x in flatten(init)[0]])\n    carry, tree = flatten(init)\n    body, _, carry',
+    '    body, out_tree, carry = trace_body("body_fun"',
+    '    for _ in range(4):\n        trace_body("body_fun", lambda carry, _: (body_fun(carry), None), init)\n    body, out_tree, carry = trace_body("body_fun"',
 )
 edit(
     'loops close over nothing',
     'The body uses what is traced around it.',
     '    body_consts, [body] = hoist(body)\n',
-    '    body_consts, body = [], ClosedJaxpr(body.jaxpr, [as_value(0.0) if isinstance(x, Tracer) else x for x in body.consts])\n',
+    '    body_consts = []\n    body.consts = [as_value(0.0) if type(x) is Tracer else x for x in body.consts]\n',
 )
 edit(
     'the carry has the type that it came with',
     'The body returns an array of another shape. Where does it go round?',
-    '            if (x.aval.shape, x.aval.dtype) != (out.shape, out.dtype) and not (x.aval.weak_type and x.shape == out.shape):',
-    '            if False:',
+    '            if x.shape != out.shape or (x.dtype != out.dtype and not x.weak_type):\n',
+    '            if False:\n',
 )
 edit(
     'the test is whatever Python takes for true',

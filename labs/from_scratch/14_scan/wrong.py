@@ -5,32 +5,32 @@ from jitkit.kata.ladder.wrong import edit
 edit(
     'results are stacked in the wrong order',
     'Where does the result of the first row lie?',
-    '    columns = zip(*rows[:: -1 if reverse else 1], strict=True)',
-    '    columns = zip(*rows[::-1], strict=True)',
+    '[with_row(x, at, y) for x, y in',
+    '[with_row(x, length - 1 - at, y) for x, y in',
 )
 edit(
     'the carry is the first',
     'What is returned beside the rows: the carry that came in, or the last one?',
-    '        carry = outs[:num_carry]\n        rows.append',
-    '        rows.append',
+    '    return carry + stacks\n',
+    '    return list(args[num_consts : num_consts + num_carry]) + stacks\n',
 )
 edit(
     'reversed results lie in the order of computation',
     'The last row is computed first. Where does its result lie?',
-    '    columns = zip(*rows[:: -1 if reverse else 1], strict=True)',
-    '    columns = zip(*rows, strict=True)',
+    '[with_row(x, at, y) for x, y in',
+    '[with_row(x, i, y) for x, y in',
 )
 edit(
     'the loop is unrolled',
     'How many equations has a scan over a thousand rows?',
     '    consts, [body] = hoist(body)\n    outs = scan_p',
-    '    for _ in range(9):\n        f(unflatten(tree, carry), unflatten(xs_tree, [x[0] for x in rows]))\n    consts, [body] = hoist(body)\n    outs = scan_p',
+    '    for _ in range(9):\n        f(init, unflatten(tree, [x[0] for x in rows]))\n    consts, [body] = hoist(body)\n    outs = scan_p',
 )
 edit(
     'loops close over nothing',
     'The body uses what is traced around it.',
     '    consts, [body] = hoist(body)\n    outs = scan_p',
-    '    consts, body = [], ClosedJaxpr(body.jaxpr, [as_value(0.0) if isinstance(x, Tracer) else x for x in body.consts])\n    outs = scan_p',
+    '    consts = []\n    body.consts = [as_value(0.0) if type(x) is Tracer else x for x in body.consts]\n    outs = scan_p',
 )
 edit(
     'the shortest of the rows decides',
@@ -41,6 +41,6 @@ edit(
 edit(
     'fori_loop counts from one',
     'fori_loop(2, 6, ...): the first i is 2.',
-    '(numpy.int32(lower), init), length',
-    '(numpy.int32(lower + 1), init), length',
+    '(np.int32(lower), init), length',
+    '(np.int32(lower + 1), init), length',
 )

@@ -60,7 +60,6 @@ def movers(jk, rng):
     fs = [
         lambda x: jnp.sum(x * x, axis=0), lambda x: jnp.max(x, axis=1), lambda x: x @ w @ x.T, lambda x: x.reshape(-1) * 2.0,
         lambda x: jnp.transpose(x) * x, lambda x: jnp.where(x > 0.8, x * x, x), lambda x: x[1:, ::1] * x[0],
-        lambda x: jnp.concatenate([x, x * x]),
     ]  # fmt: skip
     return [moved(jk, f, floats(rng, 3, 3), floats(rng, 3, 3)) for f in fs]
 

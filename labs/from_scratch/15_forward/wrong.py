@@ -11,14 +11,14 @@ edit(
 edit(
     'only the first operand moves',
     'x * y: what if y moves?',
-    '    "mul": by_partials(lambda x, y, out, t: t * y, lambda x, y, out, t: x * t)',
-    '    "mul": by_partials(lambda x, y, out, t: t * y, lambda x, y, out, t: x * t * 0.0)',
+    'by_partials(P.mul, lambda x, y, out, t: t * y, lambda x, y, out, t: x * t)',
+    'by_partials(P.mul, lambda x, y, out, t: t * y, lambda x, y, out, t: x * t * 0.0)',
 )
 edit(
     'constants move',
     'What does not depend on the argument has a tangent of zeros.',
-    '    out_dots = [numpy.zeros_like(x) if t is None else t for x, t in zip(outs, out_dots, strict=True)]',
-    '    out_dots = [numpy.ones_like(x) if t is None else t for x, t in zip(outs, out_dots, strict=True)]',
+    'unflatten(flat.out_tree, list(map(zero_for_none, dots, outs)))',
+    'unflatten(flat.out_tree, [numpy.ones_like(x) if t is None else t for t, x in zip(dots, outs, strict=True)])',
 )
 edit(
     'a maximum moves as all of its operands do',
@@ -29,12 +29,12 @@ edit(
 edit(
     'tangents of two derivatives are mixed up',
     'Two derivatives, one in the other. Whose tangent is it?',
-    '        pairs = [x.data if type(x) is Tracer and x.trace is self else (x, None) for x in args]\n        primals, tangents = [p for p',
-    '        pairs = [x.data if type(x) is Tracer and isinstance(x.trace, JVPTrace) else (x, None) for x in args]\n        primals, tangents = [p for p',
+    '        return x.data if belongs(x, self) else (x, None)',
+    '        return x.data if type(x) is Tracer and isinstance(x.trace, JVPTrace) else (x, None)',
 )
 edit(
     "a loop's tangent is that of its first turn",
     'The tangent goes round with the carry.',
-    '        out = jvp_closed(body, consts + carry + list(rows))[1][: len(carry)]\n        more = [a or b for a, b in zip(carry, out, strict=True)]',
-    '        more = carry',
+    '        return outs, filled(moved, outs)',
+    '        return outs, state[1]',
 )

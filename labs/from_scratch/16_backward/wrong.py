@@ -11,44 +11,44 @@ edit(
 edit(
     "a division's cotangent is multiplied",
     'The derivative of x / y by x.',
-    'linear_in(P.div)([lambda ct, x, y: gather_up(ct / y, x.aval), None])',
-    'linear_in(P.div)([lambda ct, x, y: gather_up(ct * y, x.aval), None])',
+    'linear_in(P.div, lambda ct, x, y: gather_up(ct / y, x))',
+    'linear_in(P.div, lambda ct, x, y: gather_up(ct * y, x))',
 )
 edit(
     'a cotangent has the shape of the result',
     'x was broadcast to a larger shape. Which shape has its derivative?',
-    '    return reshape(numpy.sum(ct, axes) if axes else ct, aval.shape)',
+    '    return reshape(numpy.sum(ct, axes) if axes else ct, x.aval.shape)',
     '    return ct',
 )
 edit(
     'the transpose of `@` is `@`',
     'ct @ b, or ct @ b.T?',
-    '        return [contract(cts[0], out, y, ys, xs), None]',
-    '        return [contract(cts[0], out, y, ys[::-1], xs), None]',
+    '    return contract(ct, out, y, ys, xs) if type(x) is Linear',
+    '    return contract(ct, out, y, ys[::-1], xs) if type(x) is Linear',
 )
 edit(
     'what does not matter has no derivative',
     'An argument that is not used.',
-    '        return unflatten(tree, [zero_for_none(g, a) for g, a in zip(grads, avals, strict=True)])',
-    '        return unflatten(tree, grads)',
+    '    return [zero_for_none(cts.get(v), v.aval) if type(x) is Linear else None\n',
+    '    return [cts.get(v) if type(x) is Linear else None\n',
 )
 edit(
     'both sides have a derivative',
     'The derivative is that of the side that was taken.',
-    '    return [None, *at_linear(args, cond_p.bind(index, *known, *cts, branches=backwards))]',
-    '    return [None, *at_linear(args, cond_p.bind(0, *known, *cts, branches=backwards))]',
+    '    return [None, *switch(index, [transposed',
+    '    return [None, *switch(0, [transposed',
 )
 edit(
     'the backward loop runs forward',
     'The cotangent comes from the last turn.',
-    '        reverse=not reverse, num_consts=0',
-    '        reverse=reverse, num_consts=0',
+    '(rows, ct_ys), length, not reverse)',
+    '(rows, ct_ys), length, reverse)',
 )
 edit(
     'a while loop has the derivative zero',
     'How many turns would have to be remembered?',
-    'splits[eqn.primitive](eqn, flags)',
-    'splits[eqn.primitive](eqn, flags) if eqn.primitive is not while_p else (eqn, eqn, [False] * len(eqn.outvars))',
+    '    if primitive not in transposes:\n        raise ValueError(',
+    '    if primitive not in transposes:\n        return lambda cts, *xs, **params: [None] * len(xs)\n        raise ValueError(',
 )
 edit(
     'an array is summed by itself',

@@ -38,12 +38,14 @@ def large(jk, rng):
     return jk.nn.softmax(x), jk.nn.log_softmax(x, axis=0)
 
 
-@program("18", "Variance, deviation, stacks, grids.", against=["the variance divides by n - 1"])
+@program("18", "Variance, deviation, joints, stacks, grids.", against=["the variance divides by n - 1"])
 def words(jk, rng):
     jnp, x = jk.numpy, jk.numpy.asarray(floats(rng, 3, 4))
     return [
         jnp.var(x),
         jnp.std(x, axis=0),
+        jnp.concatenate([x, x * 2, x[:1]]),
+        jnp.concatenate([x, x], axis=-1),
         jnp.stack([x, x]),
         jnp.linspace(0.0, 1.0, 5),
         jnp.clip(x, -0.5, 0.5),

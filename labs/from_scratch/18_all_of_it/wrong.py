@@ -17,14 +17,14 @@ edit(
 edit(
     'the variance divides by n - 1',
     'By how many does JAX divide?',
-    '    return numpy.mean(numpy.square(x - numpy.mean(x, axis, keepdims=True)), axis)',
-    '    square = numpy.square(x - numpy.mean(x, axis, keepdims=True))\n    return numpy.sum(square, axis) / (square.size / numpy.sum(square, axis).size - 1)',
+    '    return mean(numpy.square(x - mean(x, axis, keepdims=True)), axis)',
+    '    square = numpy.square(x - mean(x, axis, keepdims=True))\n    return numpy.sum(square, axis) / (square.size / numpy.sum(square, axis).size - 1)',
 )
 edit(
     'each step is compiled anew',
     'Fifty steps with arrays of the same types.',
-    '            self.known[key] = closed, out_tree\n',
-    '            return closed, out_tree\n',
+    '            self.known[key] = jaxpr, out_tree\n',
+    '            return jaxpr, out_tree\n',
 )
 edit(
     'the hessian is the gradient squared',

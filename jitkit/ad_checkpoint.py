@@ -1,0 +1,11 @@
+"""The names that JAX keeps in `jax.ad_checkpoint`: what a gradient remembers. They are written in `derivatives`.
+
+JAX: jax/_src/ad_checkpoint.py:checkpoint_name
+"""
+
+from __future__ import annotations
+
+from .derivatives.policies import checkpoint_policies as checkpoint_policies
+from .derivatives.residuals import checkpoint_name as checkpoint_name
+from .derivatives.residuals import print_saved_residuals as print_saved_residuals
+from .derivatives.residuals import saved_residuals as saved_residuals

@@ -1,0 +1,30 @@
+"""function -> one page: its source, jaxpr, StableHLO, what each compiler made of it, and its calls, all linked
+
+    jitkit explore model.py:loss --shapes f32[8,16],f32[16]        writes loss.html
+    jitkit.explore(loss, x, w)                                     shows it in a notebook
+
+Comes in: a function, ours or JAX's, and arguments or their types. Goes out: an HTML file that opens from disk, and the plain
+data in it (`docs/explorer.md`). Equations get numbers, which lowering and XLA carry along; so links are known, not guessed.
+In the order of reading:
+
+    equations      jaxpr -> numbered equations: which of them are dead, constant, the same
+    subject        what is explored
+    ours           a function of jitkit's -> Subject
+    real_jax       a function of JAX's -> Subject, through JAX's public API
+    listing        lines of a text, each with its equations
+    source         equations -> the Python that they were written in
+    stablehlo      StableHLO with locations -> Listing
+    hlo            optimised HLO -> Listing: a tree of fusions and loops, with costs and links
+    machine        LLVM IR, PTX, bundles -> Listing
+    gone           why nothing is left of an equation
+    compiling      StableHLO -> answers of the compilers, at the same time, kept by content
+    calls          a run -> its calls: what each took, and why it missed
+    model          all of it -> plain data
+    bundle         plain data -> one HTML file, from what is in `page/`
+    api            `explore`
+"""
+
+from __future__ import annotations
+
+from .api import Exploration as Exploration
+from .api import explore as explore

@@ -1,0 +1,119 @@
+"""`explore`: function + arguments -> Exploration, which notebooks show and `save` writes
+
+JAX: jax/_src/api.py:make_jaxpr
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..base.rich_display import RichDisplay, escape
+from ..targets import TARGETS, find
+from . import bundle, calls, ours, real_jax
+from .compiling import compile_all, write_whole
+from .model import FORMAT, model
+from .subject import Subject
+
+_HEIGHT = 760  # pixels in a notebook
+
+
+class Exploration(RichDisplay):
+    """A page. `data` is what it shows, as `docs/explorer.md` describes it; `html` the page; `save` writes it."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.data = data
+
+    @property
+    def html(self) -> str:
+        """The page, one file."""
+        return bundle.page(self.data)
+
+    def save(self, path: str | os.PathLike[str] | None = None) -> pathlib.Path:
+        """Write the page, whole or not at all; the default is `NAME.html` in the current folder. Returns where it is.
+
+        FileExistsError for a file that is there and is not a page of the Explorer; OSError where nothing can be written.
+        """
+        where = pathlib.Path(path) if path is not None else pathlib.Path(f"{file_name(self.data['function'])}.html")
+        if where.is_file() and f'"format":"{FORMAT}"' not in where.read_text(encoding="utf-8", errors="replace"):
+            raise FileExistsError(f"{where} is there, and is not a page of the Explorer: it is not overwritten.")
+        write_whole(where, self.html.encode("utf-8"))
+        return where
+
+    def __repr__(self) -> str:
+        failure = self.data["failure"]
+        if failure is not None:
+            return f"<Exploration of {self.data['function']}: {failure['type']} while {failure['stage']}>"
+        there = [target["name"] for target in self.data["targets"] if "error" not in target]
+        return (
+            f"<Exploration of {self.data['signature']}: {len(self.data['equations'])} equations, compiled for "
+            f"{', '.join(there) or 'nothing'}; save() writes the page>"
+        )
+
+    def _repr_html_(self) -> str:
+        # In a frame of its own: neither the style of the notebook nor that of the page reaches the other, nor do scripts.
+        return (
+            f'<iframe srcdoc="{escape(self.html)}" sandbox="allow-scripts" title="{escape(self.data["function"])}" '
+            f'style="width:100%;height:{_HEIGHT}px;border:1px solid #8885;border-radius:8px"></iframe>'
+        )
+
+
+def explore(
+    function: Callable[..., Any],
+    *args: Any,
+    targets: Iterable[str] | None = None,
+    time_limit: float | None = None,
+    **kwargs: Any,
+) -> Exploration:
+    """See what jit did to a function: source, jaxpr, StableHLO, optimised HLO and code, linked line by line, and the calls
+    that were seen.
+
+    Args:
+      function: a function, jitted or not, of jitkit's or (made by `jax.jit`) of JAX's.
+      *args, **kwargs: its arguments, or `ShapeDtypeStruct`s in their place. Nothing is run.
+      targets: of "cpu", "gpu:h100", "tpu:v5e", "tpu:v6e"; without it, all. Those whose compiler is not installed say how
+        to get it.
+      time_limit: seconds for one compilation.
+
+    Returns:
+      An `Exploration`: notebooks show it, `save()` writes it. A function that cannot be traced has a page, too: it shows how
+      far it came, and the error.
+
+    Raises:
+      ValueError: a target that does not exist.
+    """
+    chosen = [find(name) for name in dict.fromkeys(TARGETS if targets is None else targets)]
+    subject = subject_of(function, args, kwargs)
+    seen = calls.seen_by(function) if subject.library == "jitkit" else None
+    return exploration(subject, [target.name for target in chosen], time_limit, seen)
+
+
+def subject_of(
+    function: Callable[..., Any], args: Iterable[Any], kwargs: dict[str, Any], of_jax: bool | None = None
+) -> Subject:
+    """A function that was traced for these arguments: by JAX where it made it, or `of_jax` says so."""
+    take = real_jax.subject if (real_jax.made_by_jax(function) if of_jax is None else of_jax) else ours.subject
+    return take(function, tuple(args), kwargs)
+
+
+def exploration(
+    subject: Subject,
+    targets: Iterable[str],
+    time_limit: float | None = None,
+    seen: dict[str, Any] | None = None,
+    keep: bool = True,
+) -> Exploration:
+    """The page of a subject, compiled for these targets. `keep=False` neither reads nor fills the folder of answers."""
+    chosen = [find(name) for name in targets]
+    if subject.stablehlo is None:
+        return Exploration(model(subject, [], {}, seen))
+    answers = compile_all(subject.name, subject.stablehlo, chosen, time_limit, keep)
+    return Exploration(model(subject, chosen, answers, seen))
+
+
+def file_name(function: str) -> str:
+    """A function's name as that of a file: `<lambda>` is `lambda`."""
+    plain = "".join(c if c.isalnum() or c in "-_" else "_" for c in function).strip("_")
+    return plain[:80] or "function"

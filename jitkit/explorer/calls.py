@@ -1,0 +1,222 @@
+"""a run -> its calls: how long each stage of each took, hit or miss, and for a miss why, beside the jaxpr that came of it
+
+What misses the cache leaves a story (`misses`); a hit leaves nothing, and must not: it is the fast path. So while a run is
+recorded, Python's own profiler hook tells when the dispatcher of `jit` is entered and left, in this thread. The call is then waited
+for, so that its time is that of the computation and not of handing it out.
+
+Without a recording, the calls that a function has missed are known from its cache.
+
+JAX: jax/_src/dispatch.py:log_elapsed_time
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+from ..base import config, report
+from ..misses.record import CallRecord
+from ..misses.sentences import Miss
+from ..pjit.compilation_cache import FunctionCache
+from ..pjit.jitted import Jitted
+from ..runtime.array import Array
+from ..tree_util import tree_leaves
+
+MOST_CALLS = 2000
+_MISS = re.compile(r"#(\d+)")
+_STAGES = {"tracing": "trace", "lowering": "lower", "compilation": "compile", "disk cache hit": "compile"}
+_DISPATCH = next(
+    each
+    for each in Jitted.make_dispatcher.__code__.co_consts
+    if isinstance(each, CodeType) and each.co_name == "dispatch"
+)
+
+
+class Call(NamedTuple):
+    """One call of a jitted function, from outside of any trace."""
+
+    jitted: Jitted
+    at: str
+    start: float
+    stages: list[tuple[str, float]]
+    miss: Miss | None
+    jaxpr: list[str] | None
+    arguments: tuple[tuple[Any, ...], dict[str, Any]] | None  # of a miss
+
+
+class Recording:
+    """The calls of a block, in order: `calls`, at most `MOST_CALLS`, and `more`, how many were left out."""
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+        self.more = 0
+
+    def of(self, name: str, file: str | None = None) -> list[Call]:
+        """Those of the functions of a name, in a file."""
+        return [
+            call
+            for call in self.calls
+            if call.jitted.name == name and (file is None or _file_of(call.jitted.fun) == file)
+        ]
+
+
+def _file_of(fun: Callable[..., Any]) -> str:
+    while isinstance(fun, functools.partial):
+        fun = fun.func
+    code = getattr(fun, "__code__", None)
+    return code.co_filename if code else ""
+
+
+@contextlib.contextmanager
+def recording() -> Iterator[Recording]:
+    """Record the calls of jitted functions that this thread makes in the block."""
+    found = Recording()
+    before = sys.getprofile()
+    open_: dict[int, tuple[float, int, int, str, Any]] = {}
+
+    with report.listen() as events:
+
+        def hook(frame: FrameType, event: str, result: Any) -> None:
+            if frame.f_code is not _DISPATCH:
+                return
+            if event == "call" and config.local.state.key is not None:
+                inside = frame.f_locals
+                jitted = inside["self"]
+                caller = frame.f_back
+                at = f"{caller.f_code.co_filename}:{caller.f_lineno}" if caller else ""
+                arguments = inside["args"], inside["kwargs"]
+                open_[id(frame)] = time.perf_counter(), len(events), jitted.cache.misses.misses()[0], at, arguments
+            elif event == "return" and id(frame) in open_:
+                start, first, count, at, arguments = open_.pop(id(frame))
+                if len(found.calls) >= MOST_CALLS:
+                    found.more += 1
+                    return
+                jitted = frame.f_locals["self"]
+                _wait(result)
+                seconds = time.perf_counter() - start
+                found.calls.append(_call(jitted, at, start, seconds, events[first:], count, arguments))
+
+        sys.setprofile(hook)
+        try:
+            yield found
+        finally:
+            sys.setprofile(before)
+
+
+def _wait(result: Any) -> None:
+    for leaf in tree_leaves(result) if result is not None else ():
+        if isinstance(leaf, Array):
+            with contextlib.suppress(Exception):  # an error of the program is the program's to meet
+                leaf.block_until_ready()
+
+
+def _call(
+    jitted: Jitted, at: str, start: float, seconds: float, events: list[report.Event], count: int, arguments: Any
+) -> Call:
+    now, misses = jitted.cache.misses.misses()
+    miss = next((each for each in reversed(misses) if each.number > count), None) if now > count else None
+    stages: dict[str, float] = {}
+    if miss is not None:
+        for event in events:
+            stage = _STAGES.get(event.stage)
+            if stage and (event.function == jitted.name or event.stage == "disk cache hit"):
+                stages[stage] = stages.get(stage, 0.0) + event.seconds
+    rest = max(seconds - sum(stages.values()), 0.0)
+    ordered = [(name, stages[name]) for name in ("trace", "lower", "compile") if name in stages]
+    return Call(
+        jitted, at, start, [*ordered, ("run", rest)], miss,
+        _jaxpr_of(jitted.cache, miss.number) if miss else None, arguments if miss else None,
+    )  # fmt: skip
+
+
+def _jaxpr_of(cache: FunctionCache, number: int) -> list[str] | None:
+    """What was traced for a miss, or what it found traced: as lines."""
+    for key, record in cache.records.items():
+        if record.number == number and key in cache.traces:
+            return str(cache.traces[key].jaxpr).splitlines()
+    alike = next((each for table in cache.tables.values() for each in table.records.values() if each.number == number), None)
+    if alike is not None:
+        for key, record in cache.records.items():
+            if _traced_alike(record, alike) and key in cache.traces:
+                return str(cache.traces[key].jaxpr).splitlines()
+    return None
+
+
+def _traced_alike(one: CallRecord, other: CallRecord) -> bool:
+    """Whether two signatures differ in nothing that is traced."""
+    from_one = [(a.name, a.tree, [getattr(k, "aval", k) for k in a.keys]) for a in one.arguments]
+    return from_one == [(a.name, a.tree, [getattr(k, "aval", k) for k in a.keys]) for a in other.arguments]
+
+
+# --- as data --------------------------------------------------------------------------------------------------
+
+
+def as_data(calls: list[Call], how: str) -> dict[str, Any]:
+    """Calls as plain data: `docs/explorer.md` says how."""
+    jaxprs: list[list[str]] = []
+    entries = []
+    at_miss: dict[tuple[int, int], int] = {}  # (cache, number of the miss) -> number of the call
+    last: int | None = None
+    begin = calls[0].start if calls else 0.0
+    for number, call in enumerate(calls, 1):
+        entry: dict[str, Any] = {
+            "number": number,
+            "at": call.at,
+            "start": call.start - begin,
+            "stages": [[name, seconds] for name, seconds in call.stages],
+            "hit": call.miss is None,
+        }
+        if call.miss is not None:
+            versus = at_miss.get((id(call.jitted.cache), call.miss.closest or 0), last)
+            numbers = {miss: at for (cache, miss), at in at_miss.items() if cache == id(call.jitted.cache)}
+            entry |= _of_miss(call.miss, call.jaxpr, jaxprs, versus, numbers)
+            at_miss[id(call.jitted.cache), call.miss.number] = number
+            last = number
+        entries.append(entry)
+    return {"how": how, "entries": entries, "jaxprs": jaxprs}
+
+
+def _of_miss(
+    miss: Miss, jaxpr: list[str] | None, jaxprs: list[list[str]], versus: int | None, numbers: dict[int, int]
+) -> dict[str, Any]:
+    """What is told of a miss. Its sentences number misses; here calls are numbered, and `numbers` has those of misses."""
+    index = None
+    if jaxpr is not None:
+        if jaxpr not in jaxprs:
+            jaxprs.append(jaxpr)
+        index = jaxprs.index(jaxpr)
+    return {
+        "what": miss.happened,
+        "reason": miss.reason,
+        "sentences": [
+            _MISS.sub(lambda m: f"call #{numbers[int(m[1])]}" if int(m[1]) in numbers else m[0], line)
+            for line in miss.lines()
+        ],
+        "jaxpr": index,
+        "versus": None if miss.reason == "first call" else versus,
+    }
+
+
+def seen_by(function: Callable[..., Any]) -> dict[str, Any] | None:
+    """The misses of a jitted function so far; None for one that was never called, or is not jitted."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    jitted: Jitted | None = getattr(function, "_jitted", None)
+    if jitted is None:
+        return None
+    _, misses = jitted.cache.misses.misses()
+    called = [miss for miss in misses if miss.compiled or not miss.traced]
+    found = [
+        Call(jitted, miss.call_site, 0.0, [("compile" if not miss.traced else "trace, lower, compile", miss.seconds)], miss,
+             _jaxpr_of(jitted.cache, miss.number), None)
+        for miss in called
+    ]  # fmt: skip
+    if not found:
+        return None
+    return as_data(found, "those that missed the cache; hits leave no trace")

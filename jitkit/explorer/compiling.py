@@ -1,0 +1,155 @@
+"""StableHLO -> what the compilers made of it: several at once, and kept by content
+
+A compiler runs in a process of its own (`targets.process`), so several run at the same time. What they answer depends on the
+text, the target and the packages alone, and is kept in the user's cache folder under a hash of these: plain JSON, never code
+that is run. A folder that cannot be written is no error; nothing is kept then.
+
+JAX: jax/_src/compilation_cache.py:put_executable_and_time
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from ..base.errors import JaxRuntimeError
+from ..targets import Compilers, Target, TargetError, TargetProgram, obstacle
+from ..targets.table import compiler_of
+
+_FORMAT = "2"  # of what is kept
+_MOST_BYTES = 256 << 20  # of all that is kept
+
+
+def compile_all(
+    name: str,
+    stablehlo: Callable[[str], str],
+    targets: Sequence[Target],
+    time_limit: float | None = None,
+    keep: bool = True,
+) -> dict[str, dict[str, Any]]:
+    """By target: an answer (`hlo`, `cost`, `memory`, `code`, ...), or `reason` and `error`."""
+    texts: dict[str, str | Exception] = {}
+    for target in targets:
+        if target.platform not in texts and obstacle(target) is None:
+            texts[target.platform] = _lowered(stablehlo, target.platform)
+
+    def one(target: Target) -> dict[str, Any]:
+        text = texts.get(target.platform)
+        try:
+            absent = obstacle(target)
+            if absent is not None:
+                raise absent
+            if isinstance(text, Exception) or text is None:
+                raise TargetError("refused", str(text))
+            path = _path(target, name, text)
+            known = _load(path) if keep else None
+            if known is None:
+                with Compilers(time_limit) as compilers:
+                    known = _answer(compilers.compile(name, text, target))
+                if keep:
+                    _store(path, known)
+        except TargetError as error:
+            known = {"reason": error.reason, "error": str(error)}
+        return known
+
+    with ThreadPoolExecutor(max_workers=max(1, len(targets))) as pool:
+        return dict(zip((target.name for target in targets), pool.map(one, targets), strict=True))
+
+
+def _lowered(stablehlo: Callable[[str], str], platform: str) -> str | Exception:
+    try:
+        return stablehlo(platform)
+    except (NotImplementedError, ValueError, TypeError, JaxRuntimeError) as error:  # a rule that this platform does not have
+        return error
+
+
+def _answer(program: TargetProgram) -> dict[str, Any]:
+    cost, memory, size = program.cost_analysis(), program.memory_analysis(), program.code_size()
+    return {
+        "hlo": program.as_text(),
+        "cost": {"numbers": dict(cost), "source": cost.source},
+        "memory": {"numbers": dict(memory), "source": memory.source},
+        "code": program.code(),
+        "size": {"size": size[0], "unit": size[1]} if size else None,
+        "launches": program.launches() if program.target.platform == "gpu" else [],
+        "seconds": program.seconds,
+        "compiler": program.compiler,
+    }
+
+
+# --- the folder -----------------------------------------------------------------------------------------------
+
+
+def folder() -> pathlib.Path:
+    """Where answers are kept: `explorer` in jitkit's folder of the user's caches."""
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or str(pathlib.Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = str(pathlib.Path.home() / "Library" / "Caches")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or str(pathlib.Path.home() / ".cache")
+    return pathlib.Path(base) / "jitkit" / "explorer"
+
+
+def _path(target: Target, name: str, text: str) -> pathlib.Path | None:
+    key = "\0".join([_FORMAT, target.name, compiler_of(target), name, text])
+    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+    try:
+        return folder() / f"{digest[:40]}.json.z"
+    except RuntimeError:  # there is no home
+        return None
+
+
+def _load(path: pathlib.Path | None) -> dict[str, Any] | None:
+    if path is None:
+        return None
+    try:
+        found: dict[str, Any] = json.loads(zlib.decompress(path.read_bytes()))
+        os.utime(path)
+    except (OSError, ValueError, zlib.error):  # not there, or damaged: it is made anew
+        return None
+    return found if found.keys() >= {"hlo", "cost", "memory", "code"} else None
+
+
+def _store(path: pathlib.Path | None, answer: dict[str, Any]) -> None:
+    if path is None:
+        return
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, zlib.compress(json.dumps(answer).encode(), 3))
+        _make_room(path.parent)
+
+
+def _make_room(where: pathlib.Path) -> None:
+    """What was not used for longest goes."""
+    files = sorted(where.glob("*.json.z"), key=lambda each: each.stat().st_mtime, reverse=True)
+    total = 0
+    for each in files:
+        total += each.stat().st_size
+        if total > _MOST_BYTES:
+            each.unlink(missing_ok=True)
+
+
+def write_whole(path: pathlib.Path, content: bytes) -> None:
+    """Write a file so that nobody ever sees half of it: beside its name, then renamed. OSError."""
+    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(beside, 0o666 & ~mask)
+        os.replace(beside, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(beside)
+        raise

@@ -1,0 +1,220 @@
+"""jaxpr -> numbered equations: the one thing that all later texts can be asked about
+
+An explorer that guessed from lines and names which operation came from which equation would be wrong as soon as two equations
+share a line. So each equation gets a number, and the number goes into its name stack as one more scope, `eqn~12`. Name stacks
+are what lowering writes into locations, and what XLA keeps as `op_name` of an instruction, through fusion, inlining and
+most rewriting: `jit(loss)/eqn~12/while/body/eqn~14/mul`. The last number in a name is the equation; where XLA has merged
+instructions, the names of all stand there, one behind the other.
+
+What can be known from the equations alone is found here, too: which of them no result depends on, which depend on no
+argument, and which compute what another one computes. It says why an operation is not there any more.
+
+A jaxpr is ours or JAX's: a `Dialect` tells the few things in which they differ.
+
+JAX: jax/_src/source_info_util.py:NameStack
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+_MARK = re.compile(r"eqn~(\d+)")
+_SCOPE = re.compile(r"eqn~\d+/")
+
+
+class Place(NamedTuple):
+    """A position in a Python file. `code` is the code object there, None where it is not known."""
+
+    file: str
+    line: int
+    function: str
+    code: Any = None
+
+
+class Dialect(Protocol):
+    """What is different between a jaxpr of ours and one of JAX's."""
+
+    def inside(self, value: Any) -> Any:
+        """The jaxpr with `eqns` that a parameter is, or None."""
+
+    def with_equations(self, value: Any, eqns: list[Any]) -> Any:
+        """The same parameter, whose jaxpr has these equations."""
+
+    def marked(self, eqn: Any, params: dict[str, Any], mark: str) -> Any:
+        """The same equation with these parameters, and one more scope around it."""
+
+    def place(self, eqn: Any) -> Place | None:
+        """Where the user wrote it."""
+
+    def is_literal(self, atom: Any) -> bool:
+        """Whether an operand is a scalar that is written into the program."""
+
+
+@dataclasses.dataclass
+class Equation:
+    """One equation. `parent` is the number of the equation whose jaxpr it stands in.
+
+    `live` is whether a result or an effect depends on it; `constant` whether it depends on no argument; `same_as` are the
+    numbers of the equations that compute the same.
+    """
+
+    eqn: Any
+    parent: int | None
+    place: Place | None
+    live: bool = False
+    constant: bool = False
+    same_as: tuple[int, ...] = ()
+
+    @property
+    def primitive(self) -> str:
+        """The name of its primitive."""
+        return str(self.eqn.primitive.name)
+
+    @property
+    def results(self) -> str:
+        """The types of its results: `f32[3] f32[]`."""
+        return " ".join(
+            var.aval.str_short(short_dtypes=True) if hasattr(var.aval, "str_short") else str(var.aval)
+            for var in self.eqn.outvars
+        )
+
+
+def numbers_in(name: str) -> list[int]:
+    """The equations that a location or an `op_name` names, each once. Of scopes inside of each other, the innermost."""
+    found = {}
+    for path in name.split(";"):
+        marks = _MARK.findall(path)
+        if marks:
+            found[int(marks[-1])] = True
+    return list(found)
+
+
+def without_marks(text: str) -> str:
+    """A text as it would be without the numbers."""
+    return _SCOPE.sub("", text)
+
+
+def numbered(jaxpr: Any, dialect: Dialect) -> tuple[Any, list[Equation]]:
+    """The same jaxpr with marked equations, and the equations by number. A jaxpr that is used twice stays one."""
+    equations: list[Equation] = []
+    known: dict[int, tuple[Any, Any]] = {}  # id -> the value, so that it lives, and what it became
+
+    def mark(value: Any, parent: int | None) -> Any:
+        if id(value) in known:
+            return known[id(value)][1]
+        inner = dialect.inside(value)
+        if inner is None:
+            return type(value)(mark(item, parent) for item in value) if type(value) in (tuple, list) else value
+        eqns = []
+        for eqn in inner.eqns:
+            number = len(equations)
+            equations.append(Equation(eqn, parent, dialect.place(eqn)))
+            params = {name: mark(param, number) for name, param in eqn.params.items()}
+            marked = equations[number].eqn = dialect.marked(eqn, params, f"eqn~{number}")
+            eqns.append(marked)
+        out = dialect.with_equations(value, eqns)
+        known[id(value)] = value, out
+        return out
+
+    marked = mark(jaxpr, None)
+    by_eqn = {id(equation.eqn): number for number, equation in enumerate(equations)}
+    _find_live(dialect.inside(marked), None, equations, by_eqn, dialect)
+    _find_same(dialect.inside(marked), equations, by_eqn, dialect, set())
+    return marked, equations
+
+
+def _jaxprs_of(eqn: Any, dialect: Dialect) -> Iterator[Any]:
+    for value in eqn.params.values():
+        for item in value if type(value) in (tuple, list) else (value,):
+            inner = dialect.inside(item)
+            if inner is not None:
+                yield inner
+
+
+def _find_live(
+    jaxpr: Any, used: Sequence[bool] | None, equations: list[Equation], by_eqn: dict[int, int], dialect: Dialect
+) -> None:
+    """Mark what results or effects depend on. `used` says which outputs are asked for; None is all of them."""
+    asked = used or [True] * len(jaxpr.outvars)
+    needed = {id(atom) for atom, is_used in zip(jaxpr.outvars, asked, strict=True) if is_used}
+    for eqn in reversed(jaxpr.eqns):
+        results = [id(var) in needed for var in eqn.outvars]
+        if not any(results) and not eqn.effects:
+            continue
+        equations[by_eqn[id(eqn)]].live = True
+        needed.update(map(id, eqn.invars))
+        for inner in _jaxprs_of(eqn, dialect):
+            one_to_one = len(inner.outvars) == len(results) and not eqn.effects
+            _find_live(inner, results if one_to_one else None, equations, by_eqn, dialect)
+
+
+def _find_same(
+    jaxpr: Any, equations: list[Equation], by_eqn: dict[int, int], dialect: Dialect, seen: set[int]
+) -> None:
+    """Number the values of a jaxpr, as compilers do: two equations that do the same with the same operands are one."""
+    if id(jaxpr) in seen:
+        return
+    seen.add(id(jaxpr))
+    value_of: dict[int, Any] = {}
+    constant: set[int] = set()
+    alike: dict[Any, list[int]] = {}
+
+    def value(atom: Any) -> Any:
+        if dialect.is_literal(atom):
+            return ("literal", str(atom.val), str(atom.aval))
+        return value_of.get(id(atom), id(atom))
+
+    for eqn in jaxpr.eqns:
+        number = by_eqn[id(eqn)]
+        equation = equations[number]
+        key: Any = (equation.primitive, _params_key(eqn.params), tuple(map(value, eqn.invars)))
+        if eqn.effects:
+            key = (number,)
+        equation.constant = not eqn.effects and all(
+            dialect.is_literal(atom) or id(atom) in constant for atom in eqn.invars
+        )
+        if equation.constant:
+            constant.update(map(id, eqn.outvars))
+        value_of.update({id(var): (key, i) for i, var in enumerate(eqn.outvars)})
+        alike.setdefault(key, []).append(number)
+        for inner in _jaxprs_of(eqn, dialect):
+            _find_same(inner, equations, by_eqn, dialect, seen)
+    for numbers in alike.values():
+        for number in numbers:
+            equations[number].same_as = tuple(other for other in numbers if other != number)
+
+
+def _params_key(params: dict[str, Any]) -> tuple[Any, ...]:
+    """Parameters, so that equal ones are equal. Functions and jaxprs by identity: two of them may differ and print alike."""
+    return tuple(
+        (name, value if isinstance(value, str | int | float | bool | None) else _text_or_identity(value))
+        for name, value in sorted(params.items())
+    )
+
+
+def _text_or_identity(value: Any) -> Any:
+    plain = (tuple, list, frozenset, dict)
+    return str(value) if isinstance(value, plain) and " at 0x" not in str(value) and len(str(value)) < 500 else id(value)
+
+
+def descendants(equations: Sequence[Equation]) -> dict[int, list[int]]:
+    """For each equation with jaxprs in it, all equations inside."""
+    found: dict[int, list[int]] = {}
+    for number, equation in enumerate(equations):
+        parent = equation.parent
+        while parent is not None:
+            found.setdefault(parent, []).append(number)
+            parent = equations[parent].parent
+    return found
+
+
+def first_lines(equations: Iterable[Equation]) -> dict[str, int]:
+    """The first line of each file that an equation was written on, in order of appearance."""
+    found: dict[str, int] = {}
+    for equation in equations:
+        if equation.place is not None:
+            found.setdefault(equation.place.file, equation.place.line)
+    return found

@@ -1,0 +1,296 @@
+"""optimised HLO -> Listing: the program as a tree, with what each fusion takes in, and what it costs
+
+HLO text is a flat set of computations that name each other. Here a computation stands, indented, below the first instruction
+that runs it, so that a fusion is a box that opens.
+
+An instruction carries the names of the equations that it came from. One without a name was put there by the compiler, or lost
+its name in a rewrite: a copy, a bitcast, a loop's counter. What it is part of is guessed from the data: it serves the
+equations of the instructions that read it, or that it reads. Guesses are kept apart.
+
+Bytes of a fusion are those of its operands and results, by their types. Flops are counted here, by the rules of XLA's own
+cost model for the common operations: one for each element of an elementwise result, two for each product of a dot. The body
+of a loop is counted once.
+
+JAX: jax/_src/stages.py:Compiled.as_text
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from ..targets.hlo import Instruction, Program, called
+from .equations import numbers_in, without_marks
+from .listing import Listing
+
+PLUMBING = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all"})
+_NOT_COUNTED = PLUMBING | {
+    "copy", "broadcast", "reshape", "transpose", "slice", "concatenate", "pad", "iota", "gather", "convert",
+    "dynamic-slice", "dynamic-update-slice", "copy-start", "copy-done", "reverse", "bitcast-convert", "custom-call",
+    "fusion", "while", "conditional", "call", "reduce", "dot", "convolution", "sort", "scatter", "async-start",
+    "async-done", "partition-id", "replica-id", "opt-barrier", "slice-start", "slice-done",
+}  # fmt: skip
+_OP_NAME = re.compile(r'op_name="((?:[^"\\]|\\.)*)"')
+_SHAPE = re.compile(r"([a-z]\w*)\[([\d,]*)\]")
+_LIST = re.compile(r"lhs_contracting_dims=\{([\d,]*)\}")
+_NAME = re.compile(r"%([\w.<>-]+)")
+_BITS = re.compile(r"\d+")
+_DETAILS = ("metadata=", "backend_config=", "frontend_attributes=", "calls=", "to_apply=", "body=", "condition=",
+            "branch_computations=", "called_computations=", "true_computation=", "false_computation=")  # fmt: skip
+
+
+class Linked(NamedTuple):
+    """How many operations of a program are linked to an equation: surely, by a guess, and how many there are."""
+
+    operations: int
+    exact: int
+    guessed: int
+
+
+class Fused(NamedTuple):
+    """A listing of a program, and what is known of its links."""
+
+    listing: Listing
+    linked: Linked
+    there: frozenset[int]  # the equations of which something is left, surely
+
+
+def read(text: str) -> Fused:
+    """A program as a tree of instructions."""
+    program = Program(text)
+    links = _Links(program)
+    found = Listing("hlo")
+    shown: set[str] = set()
+
+    def write(name: str, depth: int) -> None:
+        shown.add(name)
+        for instruction in program.computations.get(name, ()):
+            row = found.add(
+                f"{'  ' * depth}{_line(instruction)}", links.exact[name, instruction.name], _note(program, name, instruction)
+            )
+            guess = links.guesses.get((name, instruction.name))
+            if guess:
+                found.guesses[row] = guess
+            inner = [each for each in called(instruction) if each in program.computations]
+            for each in inner:
+                if each in shown:
+                    found.add(f"{'  ' * (depth + 1)}(the computation {each}, as above)", links.exact[name, instruction.name])
+                    continue
+                if len(inner) > 1:
+                    head = found.add(f"{'  ' * (depth + 1)}{_role(instruction, each)} {each}:", links.exact[name, instruction.name])
+                    if guess:
+                        found.guesses[head] = guess
+                write(each, depth + 1 + (len(inner) > 1))
+
+    if program.entry:
+        found.add(f"ENTRY {program.entry}")
+        write(program.entry, 1)
+    rows = [
+        (name, instruction)
+        for name in shown
+        for instruction in program.computations[name]
+        if instruction.opcode not in PLUMBING
+    ]
+    exact = sum(bool(links.exact[name, instruction.name]) for name, instruction in rows)
+    guessed = sum((name, instruction.name) in links.guesses for name, instruction in rows)
+    there = frozenset(number for numbers in links.exact.values() for number in numbers)
+    return Fused(found, Linked(len(rows), exact, guessed), there)
+
+
+class _Links:
+    """From an instruction, `(computation, name)`, to its equations."""
+
+    def __init__(self, program: Program) -> None:
+        self.exact: dict[tuple[str, str], list[int]] = {}
+        self.guesses: dict[tuple[str, str], list[int]] = {}
+        self._of_computation: dict[str, list[int]] = {}
+        self._program = program
+        for name, body in program.computations.items():
+            for instruction in body:
+                own = _OP_NAME.search(instruction.rest)
+                self.exact[name, instruction.name] = numbers_in(own[1]) if own else []
+        for name, body in program.computations.items():
+            for instruction in body:
+                if instruction.opcode in ("fusion", "call", "async-start", "reduce"):
+                    inner = [n for each in called(instruction) for n in self._inside(each)]
+                    at = self.exact[name, instruction.name]
+                    at += [n for n in dict.fromkeys(inner) if n not in at]
+        self._inherited: dict[str, list[int]] = {program.entry: []}
+        waiting = [program.entry] if program.entry else []
+        while waiting:  # callers first: what is inside of a guess is one, too
+            name = waiting.pop()
+            body = program.computations.get(name, [])
+            self._guess(name, body)
+            for instruction in body:
+                for each in called(instruction):
+                    if each not in self._inherited:
+                        caller = name, instruction.name
+                        self._inherited[each] = self.exact[caller] or self.guesses.get(caller, [])
+                        waiting.append(each)
+
+    def _inside(self, name: str) -> list[int]:
+        """The equations of a computation and of what it calls."""
+        if name not in self._of_computation:
+            self._of_computation[name] = []
+            found: dict[int, bool] = {}
+            for instruction in self._program.computations.get(name, ()):
+                numbers = self.exact[name, instruction.name]
+                found.update(dict.fromkeys(numbers, True))
+                for each in called(instruction):
+                    found.update(dict.fromkeys(self._inside(each), True))
+            self._of_computation[name] = list(found)
+        return self._of_computation[name]
+
+    def _guess(self, name: str, body: list[Instruction]) -> None:
+        """By the data: from those that read a value to the one that makes it, and then the other way."""
+        reads = {instruction.name: operands(instruction) for instruction in body}
+        readers: dict[str, list[str]] = {}
+        for reader, names in reads.items():
+            for each in names:
+                readers.setdefault(each, []).append(reader)
+
+        def near(names: list[str]) -> list[int]:
+            found: dict[int, bool] = {}
+            for each in names:
+                at = name, each
+                found.update(dict.fromkeys(self.exact.get(at) or self.guesses.get(at, []), True))
+            return list(found)[:8]
+
+        for instruction in reversed(body):
+            if instruction.opcode != "parameter" and not self.exact[name, instruction.name]:
+                guess = near(readers.get(instruction.name, []))
+                if guess:
+                    self.guesses[name, instruction.name] = guess
+        for instruction in body:
+            at = name, instruction.name
+            if instruction.opcode == "parameter" or self.exact[at] or at in self.guesses:
+                continue
+            guess = near(reads[instruction.name]) or self._inherited.get(name, [])[:8]
+            if guess:
+                self.guesses[at] = guess
+
+
+def operands(instruction: Instruction) -> list[str]:
+    """The names of the values that an instruction reads."""
+    return _NAME.findall(instruction.rest[: _end_of_operands(instruction.rest)]) or [
+        part.strip() for part in instruction.rest[: _end_of_operands(instruction.rest)].split(",") if part.strip()
+    ]
+
+
+def _end_of_operands(rest: str) -> int:
+    depth = 1
+    for i, character in enumerate(rest):
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if depth == 0:
+            return i
+    return len(rest)
+
+
+def _line(instruction: Instruction) -> str:
+    """An instruction without what the page says in another way."""
+    end = _end_of_operands(instruction.rest)
+    attributes = [each for each in _split(instruction.rest[end + 1 :]) if not each.startswith(_DETAILS)]
+    tail = "".join(f", {without_marks(each)}" for each in attributes)
+    root = "ROOT " if instruction.is_root else ""
+    text = f"{root}{instruction.name} = {instruction.type} {instruction.opcode}({instruction.rest[:end]}){tail}"
+    return text.replace("%", "")
+
+
+def _split(attributes: str) -> list[str]:
+    """`, a=1, b={2, 3}` at the commas that are outside of braces and quotes."""
+    parts, depth, quoted, start = [], 0, False, 0
+    previous = ""
+    for i, character in enumerate(attributes):
+        if character == '"' and previous != "\\":
+            quoted = not quoted
+        elif not quoted:
+            depth += {"{": 1, "(": 1, "[": 1, "}": -1, ")": -1, "]": -1}.get(character, 0)
+            if character == "," and depth == 0:
+                parts.append(attributes[start:i].strip())
+                start = i + 1
+        previous = character
+    parts.append(attributes[start:].strip())
+    return [part for part in parts if part]
+
+
+def _role(instruction: Instruction, name: str) -> str:
+    found = re.search(rf"(\w+)=%?{re.escape(name)}\b", instruction.rest)
+    return {"body": "body", "condition": "condition", "to_apply": "applies"}.get(found[1] if found else "", "branch")
+
+
+# --- what it costs --------------------------------------------------------------------------------------------
+
+
+def _note(program: Program, computation: str, instruction: Instruction) -> str:
+    """What stands beside a fusion, a product or a loop."""
+    if instruction.opcode == "while":
+        trips = re.search(r'"known_trip_count":\{"n":"(\d+)"', instruction.rest)
+        return f"runs {trips[1]} times" if trips else ""
+    if instruction.opcode not in ("fusion", "dot", "convolution", "custom-call"):
+        return ""
+    types = {each.name: each.type for each in program.computations[computation]}
+    moved = bytes_of(instruction.type) + sum(bytes_of(types.get(each, "")) for each in operands(instruction))
+    parts = []
+    if instruction.opcode == "fusion":
+        inner = [each for name in called(instruction) for each in program.computations.get(name, ())]
+        count = sum(each.opcode not in PLUMBING for each in inner)
+        parts.append(f"fusion of {count} operation{'s' * (count != 1)}")
+    flops = flops_of(program, computation, instruction)
+    parts += [f"{amount(flops)}flop"] if flops else []
+    parts.append(f"{amount(moved)}B moved")
+    return " · ".join(parts)
+
+
+def flops_of(program: Program, computation: str, instruction: Instruction) -> int:
+    """Arithmetic operations of an instruction, by the rules above."""
+    if instruction.opcode in ("fusion", "call"):
+        return sum(
+            flops_of(program, name, each) for name in called(instruction) for each in program.computations.get(name, ())
+        )
+    types = {each.name: each.type for each in program.computations[computation]}
+    if instruction.opcode == "dot":
+        contracted = _LIST.search(instruction.rest)
+        left = _SHAPE.search(types.get(operands(instruction)[0], ""))
+        if not contracted or not left:
+            return 0
+        sizes = [int(size) for size in left[2].split(",") if size]
+        product = 1
+        for axis in contracted[1].split(","):
+            product *= sizes[int(axis)] if axis else 1
+        return 2 * product * elements_of(instruction.type)
+    if instruction.opcode == "reduce":
+        return elements_of(types.get(operands(instruction)[0], ""))
+    return 0 if instruction.opcode in _NOT_COUNTED else elements_of(instruction.type)
+
+
+def elements_of(type_: str) -> int:
+    """Of all arrays in a type."""
+    total = 0
+    for _, sizes in _SHAPE.findall(type_):
+        count = 1
+        for size in sizes.split(","):
+            count *= int(size) if size else 1
+        total += count
+    return total
+
+
+def bytes_of(type_: str) -> int:
+    """Of all arrays in a type, without the padding of their layout."""
+    total = 0
+    for dtype, sizes in _SHAPE.findall(type_):
+        bits = _BITS.search(dtype)
+        width = 8 if not bits else int(bits[0])
+        count = 1
+        for size in sizes.split(","):
+            count *= int(size) if size else 1
+        total += (count * width + 7) // 8
+    return total
+
+
+def amount(value: float) -> str:
+    """Three digits and a prefix: `33.6 M`."""
+    for prefix, scale in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if value >= 0.9995 * scale:
+            scaled = value / scale
+            return f"{scaled:.{2 if scaled < 9.995 else 1 if scaled < 99.95 else 0}f} {prefix}"
+    return f"{value:.0f} "

@@ -1,0 +1,46 @@
+"""code of a target -> Listing: LLVM IR, PTX or bundles, linked to the kernels that they are of
+
+A kernel carries the name of its instruction, with an underscore for each dot. That is how it is linked.
+
+JAX: jax/_src/stages.py:Compiled.runtime_executable
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from .listing import Listing
+
+MOST_LINES = 3000  # of all the code of a target
+_DEFINED = re.compile(r'^define [^@]*@"?([\w.$-]+)"?\(|^\s*\.visible \.entry\s+([\w$]+)|^\.entry\s+([\w$]+)')
+_LANGUAGES = {"cpu": "llvm", "gpu": "ptx", "tpu": "bundles"}
+
+
+def listing(platform: str, code: Mapping[str, str], hlo: Listing) -> Listing:
+    """The code of all kernels, one below the other."""
+    of_kernel: dict[str, list[int]] = {}
+    for line, numbers in zip(hlo.lines, hlo.equations, strict=True):
+        name, equals, _ = line.strip().removeprefix("ROOT ").partition(" = ")
+        if equals and numbers:
+            of_kernel.setdefault(_plain(name), numbers)
+    found = Listing(_LANGUAGES[platform])
+    total = sum(text.count("\n") + 1 for text in code.values())
+    for name, text in code.items():
+        if len(found.lines) >= MOST_LINES:
+            break
+        current = of_kernel.get(_plain(name), [])
+        found.add(f"; {name}" if platform == "cpu" else f"// {name}", current)
+        for line in text.rstrip().expandtabs(4).splitlines()[: max(0, MOST_LINES - len(found.lines))]:
+            defined = _DEFINED.match(line)
+            if defined:
+                symbol = _plain(next(group for group in defined.groups() if group))
+                current = of_kernel.get(symbol) or of_kernel.get(symbol.removesuffix("_kernel"), current)
+            found.add(line, current if line.strip() else [])
+    if total > len(found.lines):
+        found.add(f"... {total - len(found.lines)} lines more are left out here")
+    return found
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"\W", "_", name)

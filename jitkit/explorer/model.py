@@ -1,0 +1,130 @@
+"""Subject + answers of compilers + calls -> plain data: what the page shows, as `docs/explorer.md` describes it
+
+Everything is linked through equations: a line of any listing has the numbers of those that it came from.
+
+JAX: jax/_src/stages.py:Lowered.as_text
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..targets import Target
+from . import equations as numbering
+from . import gone, hlo, machine, source, stablehlo
+from .listing import Listing
+from .subject import Subject
+
+FORMAT, VERSION = "jitkit.explorer", 1
+
+
+def model(
+    subject: Subject,
+    targets: Sequence[Target],
+    answers: Mapping[str, dict[str, Any]],
+    calls: dict[str, Any] | None = None,
+    sentences: Sequence[str] = (),
+) -> dict[str, Any]:
+    """The data of a page."""
+    equations = subject.equations
+    inside = numbering.descendants(equations)
+    failure = subject.failure
+    python = source.source(
+        subject.function, equations, [failure.place] if failure and failure.place else []
+    )
+    shown = Listing("stablehlo")
+    notes = [*sentences]
+    if subject.shown is not None:
+        try:
+            shown = stablehlo.listing(subject.shown(_platform(targets)))
+        except Exception as error:  # a rule of the user's, or one that is not there: the page says so
+            notes.append(f"Lowering ended with {type(error).__name__}: {error}")
+    lowered = frozenset(number for numbers in shown.equations for number in numbers)
+    if subject.constants:
+        listed = ", ".join(subject.constants[:6]) + (", ..." if len(subject.constants) > 6 else "")
+        notes.append(f"Arrays from outside of the function, whose elements are left out here: {listed}")
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "library": subject.library,
+        "function": subject.name,
+        "signature": subject.signature,
+        "made_with": versions(),
+        "notes": notes,
+        "failure": None
+        if failure is None
+        else {
+            "stage": failure.stage,
+            "type": failure.kind,
+            "text": failure.text,
+            "row": _row_of(python, failure.place),
+        },
+        "equations": [
+            {
+                "primitive": each.primitive,
+                "results": each.results,
+                "parent": each.parent,
+                "line": each.place.line if each.place else None,
+                "file": each.place.file if each.place else None,
+                "live": each.live,
+            }
+            for each in equations
+        ],
+        "python": python.as_data(),
+        "jaxpr": subject.jaxpr.as_data(),
+        "stablehlo": shown.as_data(),
+        "targets": [_target(each, answers[each.name], subject, lowered, inside) for each in targets],
+        "calls": calls,
+    }
+
+
+def _platform(targets: Sequence[Target]) -> str:
+    return targets[0].platform if targets else "cpu"
+
+
+def _row_of(python: source.Source, place: numbering.Place | None) -> int | None:
+    if place is None:
+        return None
+    rows = [row for row, number in enumerate(python.numbers) if number == place.line]
+    return rows[0] if rows else None
+
+
+def _target(
+    target: Target,
+    answer: dict[str, Any],
+    subject: Subject,
+    lowered: frozenset[int],
+    inside: dict[int, list[int]],
+) -> dict[str, Any]:
+    head = {"name": target.name, "chip": target.chip, "code": target.code}
+    if "error" in answer:
+        return head | {"reason": answer["reason"], "error": answer["error"]}
+    read = hlo.read(answer["hlo"])
+    missing = gone.gone(subject.equations, lowered, read.there, inside)
+    code = machine.listing(target.platform, answer["code"], read.listing)
+    return head | {
+        "compiler": answer["compiler"],
+        "seconds": answer["seconds"],
+        "cost": answer["cost"],
+        "memory": answer["memory"],
+        "size": answer["size"],
+        "launches": answer["launches"],
+        "linked": read.linked._asdict(),
+        "hlo": read.listing.as_data(),
+        "machine": code.as_data(),
+        "gone": missing,
+    }
+
+
+def versions() -> str:
+    """`jitkit 0.1.0, jaxlib 0.10.2, Python 3.11.7`."""
+    found = []
+    for name in ("jitkit", "jax", "jaxlib"):
+        try:
+            found.append(f"{name} {importlib.metadata.version(name)}")
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return ", ".join([*found, f"Python {platform.python_version()}"])

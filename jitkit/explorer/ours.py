@@ -1,0 +1,129 @@
+"""function + types -> Subject: a function of jitkit's, traced, with everything that the page needs of it
+
+JAX: jax/_src/stages.py:Traced
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..base import config, traceback_util
+from ..base.source_info import SourceInfo
+from ..compiler.program import lower_program
+from ..interpreters.partial_eval import DynamicJaxprTrace
+from ..jaxpr import Jaxpr, JaxprEqn, Literal
+from ..jaxpr.printer import JaxprPpSettings, pp_toplevel_jaxpr
+from ..pjit.jit import jit
+from . import equations
+from .equations import Equation, Place
+from .listing import Listing, owners
+from .subject import Failure, Subject
+
+
+class _OurDialect:
+    """How our jaxprs are taken apart and put together."""
+
+    def inside(self, value: Any) -> Any:
+        return value if isinstance(value, Jaxpr) else None
+
+    def with_equations(self, value: Any, eqns: list[Any]) -> Any:
+        return value.replace(eqns=eqns)
+
+    def marked(self, eqn: Any, params: dict[str, Any], mark: str) -> Any:
+        known: SourceInfo = eqn.source_info
+        source = SourceInfo(known.code, known.instruction, (*known.name_stack, mark))
+        return eqn.replace(params=params, source_info=source)
+
+    def place(self, eqn: Any) -> Place | None:
+        return _place(eqn.source_info)
+
+    def is_literal(self, atom: Any) -> bool:
+        return isinstance(atom, Literal)
+
+
+def _place(source: SourceInfo) -> Place | None:
+    position = source.position
+    if position is None:
+        return None
+    return Place(position.file, position.line, position.function, source.code)
+
+
+def jaxpr_listing(jaxpr: Jaxpr) -> Listing:
+    """What `print(jaxpr)` prints, each line with its equation."""
+    lines: list[str] = []
+    begun: list[int | None] = []
+    for line in pp_toplevel_jaxpr(jaxpr, JaxprPpSettings()).lines():
+        lines.append(" " * line.indent + "".join(words for words, _, _ in line.pieces))
+        found = [about for _, _, about in line.pieces if isinstance(about, JaxprEqn)]
+        marks = equations.numbers_in("/".join(found[0].source_info.name_stack)) if found else []
+        begun.append(marks[0] if marks else None)
+    listing = Listing("jaxpr")
+    for text, number in zip(lines, owners(lines, begun), strict=True):
+        listing.add(text, [] if number is None else [number])
+    return listing
+
+
+def subject(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> Subject:
+    """Trace `function`, jitted or not, for these arguments or types. What its code raises becomes a `Failure`, with the
+    equations that it had come to.
+    """
+    jitted: Any = function if hasattr(function, "trace") else jit(function)
+    plain = inspect.unwrap(function)
+    name = getattr(function, "__name__", "function")
+    try:
+        with config.override(traceback_filtering="off"):
+            traced = jitted.trace(*args, **(kwargs or {}))
+    except Exception as error:
+        return _failed(plain, name, error)
+    program = traced._program
+    marked, found = equations.numbered(program.jaxpr, _OurDialect())
+    program = program._replace(jaxpr=marked)
+    names = marked.debug_info.safe_arg_names(len(marked.invars))
+    arguments = [f"{n or f'argument {i}'}: {v.aval.str_short()}" for i, (n, v) in enumerate(zip(names, marked.invars, strict=True))]
+
+    def stablehlo(platform: str) -> str:
+        module, _ = lower_program(program, platform)
+        if module.host_callbacks:
+            raise NotImplementedError(
+                f"{name} calls back into this Python process while it runs (`debug.print`, `debug.callback`, ...): it is not "
+                "compiled for another process. What it is lowered to is shown."
+            )
+        return module.text(debug_info=True)
+
+    def shown(platform: str) -> str:
+        return lower_program(program, platform)[0].text(debug_info=True)
+
+    listing = jaxpr_listing(marked)
+    constants = [f"{v.aval.str_short()}" for v in marked.constvars]
+    return Subject("jitkit", name, plain, arguments, found, listing, stablehlo, shown, constants)
+
+
+def _failed(function: Callable[..., Any], name: str, error: Exception) -> Subject:
+    """How far it came: the equations of the outermost trace that was being written when the error was raised."""
+    trace: DynamicJaxprTrace | None = None
+    place: Place | None = None
+    link = error.__traceback__
+    while link is not None:
+        frame = link.tb_frame
+        found = frame.f_locals.get("trace")
+        if trace is None and isinstance(found, DynamicJaxprTrace):
+            trace = found
+        if not traceback_util.is_own_file(frame.f_code.co_filename):
+            place = Place(frame.f_code.co_filename, link.tb_lineno, frame.f_code.co_qualname, frame.f_code)
+        link = link.tb_next
+    numbered: list[Equation] = []
+    listing = Listing("jaxpr")
+    if trace is not None:
+        partial = Jaxpr(trace.consts, trace.invars, [], trace.eqns)
+        marked, numbered = equations.numbered(partial, _OurDialect())
+        for equation in numbered:
+            equation.live = True
+        listing = jaxpr_listing(marked)
+        if listing.lines:
+            last = listing.lines[-1]
+            listing.lines[-1] = last[: len(last) - len(last.lstrip())] + "... the error came here"
+            listing.equations[-1] = []
+    failure = Failure("tracing", type(error).__name__, str(error), place)
+    return Subject("jitkit", name, function, [], numbered, listing, None, None, [], failure)

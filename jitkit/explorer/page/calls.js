@@ -1,0 +1,193 @@
+// The calls of a run: bars for what each took, and for a miss the reason beside the difference that it made.
+import { element } from "./paint.js";
+
+const STAGES = [["trace", "trace"], ["lower", "lower"], ["compile", "compile"], ["run", "run"]];
+
+export function time(seconds) {
+  if (seconds >= 1) return `${seconds.toPrecision(3)} s`;
+  if (seconds >= 1e-3) return `${(seconds * 1e3).toPrecision(3)} ms`;
+  return `${Math.round(seconds * 1e6)} µs`;
+}
+
+export class Calls {
+  constructor(calls, command, chosen) {
+    this.calls = calls;
+    this.chosen = null;
+    this.onchoose = () => {};
+    this.body = element("div", { class: "body", tabindex: "0", role: "region", "aria-label": "Calls, one below the other" });
+    const legend = element("span", { class: "legend" }, ...STAGES.map(([name]) => element("span", {}, element("i", { class: `bar ${name}` }), name)));
+    this.root = element("section", { class: "pane calls wide", id: "pane-calls", "aria-label": "Calls" },
+      element("header", {}, element("h2", {}, "Calls"), calls ? legend : null, element("span", { class: "meta" }, calls?.how || "")), this.body);
+    if (!calls || !calls.entries.length) {
+      this.body.append(element("div", { class: "empty" }, element("p", {}, "No calls were seen. To see them, let the program run, and each call of the function is recorded:"), element("pre", {}, command)));
+      return;
+    }
+    const misses = calls.entries.filter((entry) => !entry.hit);
+    const again = misses.filter((entry) => entry.versus !== null && entry.versus !== undefined);
+    this.choose(chosen ?? (again.at(-1) || misses.at(-1))?.number ?? null, false);
+  }
+
+  choose(number, tell = true) {
+    this.chosen = number;
+    this.draw();
+    if (tell) this.onchoose();
+  }
+
+  draw() {
+    const { entries } = this.calls;
+    const total = (entry) => entry.stages.reduce((sum, [, seconds]) => sum + seconds, 0);
+    const most = Math.max(...entries.map(total), 1e-9);
+    const rows = [];
+    for (const group of grouped(entries)) {
+      if (group.length > 1) {
+        const times = group.map(total).sort((a, b) => a - b);
+        rows.push(element("tr", {}, element("td", {}, `#${group[0].number} to #${group.at(-1).number}`), element("td", { class: "where" }, `${group.length} calls`),
+          element("td", {}, element("span", { class: "hit-word" }, "hits")), this.bars(group[0], most), element("td", {}, `${time(times[times.length >> 1])} each (median)`)));
+        continue;
+      }
+      const [entry] = group;
+      const word = entry.hit ? element("span", { class: "hit-word" }, "hit")
+        : element("button", { type: "button", "aria-expanded": String(entry.number === this.chosen), onclick: () => this.choose(entry.number) }, `miss: ${entry.what}`);
+      rows.push(element("tr", { class: entry.number === this.chosen ? "chosen" : null }, element("td", {}, `#${entry.number}`),
+        element("td", { class: "where", title: entry.at }, short(entry.at)), element("td", {}, word), this.bars(entry, most), element("td", {}, time(total(entry)))));
+    }
+    const head = element("tr", {}, ...["call", "from", "cache", "time, all bars to one scale", "took"].map((name) => element("th", { scope: "col" }, name)));
+    this.body.replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
+    const chosen = entries.find((entry) => entry.number === this.chosen);
+    if (chosen) this.body.append(this.why(chosen));
+  }
+
+  bars(entry, most) {
+    const parts = entry.stages.map(([stage, seconds]) => element("span", { class: `bar ${stage}`, style: `width:${(100 * seconds / most).toFixed(2)}%`, title: `${stage}: ${time(seconds)}` }));
+    const text = entry.stages.map(([stage, seconds]) => `${stage} ${time(seconds)}`).join(", ");
+    return element("td", { class: "bars" }, element("div", { class: "track", role: "img", "aria-label": text }, ...parts));
+  }
+
+  why(entry) {
+    const left = element("div", {}, element("h3", {}, `Why call #${entry.number} missed`), element("div", { class: "sentence" }, entry.sentences.join("\n")));
+    const right = element("div", {});
+    const before = this.calls.entries.find((each) => each.number === entry.versus);
+    if (before && before.jaxpr !== null && entry.jaxpr !== null) {
+      right.append(element("h3", {}, `What became different: the jaxpr of #${before.number}, and that of #${entry.number}`));
+      right.append(difference(this.calls.jaxprs[before.jaxpr], this.calls.jaxprs[entry.jaxpr], before.number, entry.number));
+    } else if (entry.jaxpr !== null) {
+      right.append(element("h3", {}, "Nothing to compare it with. Its jaxpr"), element("div", { class: "diff", tabindex: "0", role: "region", "aria-label": "jaxpr" }, element("table", {}, ...this.calls.jaxprs[entry.jaxpr].map((line) => element("tr", {}, element("td", { class: "same" }, line))))));
+    }
+    return element("div", { class: "why" }, left, right);
+  }
+}
+
+// Hits in a row stand in one line.
+function grouped(entries) {
+  const groups = [];
+  for (const entry of entries) {
+    const last = groups.at(-1);
+    if (entry.hit && last?.[0].hit && last[0].at === entry.at) last.push(entry);
+    else groups.push([entry]);
+  }
+  return groups.flatMap((group) => (group.length > 2 ? [group] : group.map((entry) => [entry])));
+}
+
+const short = (at) => at.replace(/^.*[\\/]/, "");
+
+// Two texts side by side, what is equal folded, the first difference in view.
+export function difference(was, now, from, to) {
+  const steps = align(was, now, shape).map(([, a, b]) => [a !== null && b !== null && nameless(a) === nameless(b), a, b]);
+  const table = element("table", {}, element("thead", {}, element("tr", {}, element("th", { scope: "col" }, `#${from}`), element("th", { scope: "col" }, `#${to}`))));
+  const body = element("tbody");
+  table.append(body);
+  const box = element("div", { class: "diff", tabindex: "0", role: "region", "aria-label": "difference of two jaxprs" }, table);
+  if (steps.every(([same]) => same)) {
+    box.replaceChildren(element("p", { class: "empty" }, "Nothing. The two jaxprs are the same, line by line: the same program was compiled again."));
+    return box;
+  }
+  let first = true;
+  let at = 0;
+  while (at < steps.length) {
+    let end = at;
+    while (end < steps.length && steps[end][0]) end++;
+    if (end - at > 6) {
+      const keep = 2;
+      const lead = at === 0 ? 0 : keep;
+      const tail = end === steps.length ? 0 : keep;
+      steps.slice(at, at + lead).forEach((step) => body.append(pair(step)));
+      const hidden = steps.slice(at + lead, end - tail);
+      const skip = element("tr", {}, element("td", { class: "skip", colspan: "2" }, element("button", { type: "button", onclick: () => skip.replaceWith(...hidden.map(pair)) }, `${hidden.length} equal lines`)));
+      body.append(skip);
+      steps.slice(end - tail, end).forEach((step) => body.append(pair(step)));
+    } else steps.slice(at, end).forEach((step) => body.append(pair(step)));
+    while (end < steps.length && !steps[end][0]) {
+      const row = pair(steps[end++]);
+      if (first) row.classList.add("first-difference");
+      first = false;
+      body.append(row);
+    }
+    at = end;
+  }
+  return box;
+}
+
+function pair([same, was, now]) {
+  if (same) return element("tr", {}, element("td", { class: "same" }, was), element("td", { class: "same" }, now));
+  const [left, right] = was === null || now === null ? [[was ?? ""], [now ?? ""]] : wordsApart(was, now);
+  return element("tr", {}, element("td", { class: was === null ? "same" : "was" }, ...left), element("td", { class: now === null ? "same" : "is" }, ...right));
+}
+
+function wordsApart(was, now) {
+  const split = (line) => line.match(/[\w.]+|\s+|[^\w\s]/g) || [];
+  const left = [];
+  const right = [];
+  for (const [same, a, b] of align(split(was), split(now))) {
+    if (same) { left.push(a); right.push(b); continue; }
+    if (a !== null) left.push(VARIABLE.test(a) ? a : element("del", {}, a));
+    if (b !== null) right.push(VARIABLE.test(b) ? b : element("ins", {}, b));
+  }
+  return [left, right];
+}
+
+// Variables are named in order, so one equation more renames all that follow: names do not make a difference. Lines are paired
+// by what they do, whatever the types are.
+const VARIABLE = /^(?:[a-z]{1,3}|_)$/;
+const nameless = (line) => line.replace(/(?<![\w=.])(?:[a-z]{1,3}|_)(?=[:\s,)]|$)/g, (word) => (["let", "in"].includes(word) ? word : "·")).trimEnd();
+const shape = (line) => nameless(line).replace(/[a-z]+\d*\[[^\]]*\]|-?\d[\d.e+-]*/g, "#");
+
+// Longest common subsequence by a key, of what is left between the equal beginnings and ends: [same, was, now] by step.
+function align(was, now, key = (item) => item) {
+  const a = was.map(key);
+  const b = now.map(key);
+  let start = 0;
+  while (start < a.length && start < b.length && a[start] === b[start]) start++;
+  let enda = a.length;
+  let endb = b.length;
+  while (enda > start && endb > start && a[enda - 1] === b[endb - 1]) { enda--; endb--; }
+  const x = a.slice(start, enda);
+  const y = b.slice(start, endb);
+  const steps = was.slice(0, start).map((line, i) => [true, line, now[i]]);
+  if (x.length * y.length <= 4e6) {
+    const width = y.length + 1;
+    const table = new Uint16Array((x.length + 1) * width);
+    for (let i = x.length - 1; i >= 0; i--) {
+      for (let j = y.length - 1; j >= 0; j--) {
+        table[i * width + j] = x[i] === y[j] ? table[(i + 1) * width + j + 1] + 1 : Math.max(table[(i + 1) * width + j], table[i * width + j + 1]);
+      }
+    }
+    let i = 0;
+    let j = 0;
+    let out = [];
+    let into = [];
+    const flush = () => {
+      for (let k = 0; k < Math.max(out.length, into.length); k++) steps.push([false, out[k] ?? null, into[k] ?? null]);
+      out = [];
+      into = [];
+    };
+    while (i < x.length || j < y.length) {
+      if (i < x.length && j < y.length && x[i] === y[j]) { flush(); steps.push([true, was[start + i++], now[start + j++]]); }
+      else if (j >= y.length || (i < x.length && table[(i + 1) * width + j] >= table[i * width + j + 1])) out.push(was[start + i++]);
+      else into.push(now[start + j++]);
+    }
+    flush();
+  } else {
+    for (let k = 0; k < Math.max(x.length, y.length); k++) steps.push([x[k] === y[k], k < x.length ? was[start + k] : null, k < y.length ? now[start + k] : null]);
+  }
+  return steps.concat(was.slice(enda).map((line, i) => [true, line, now[endb + i]]));
+}

@@ -1,0 +1,321 @@
+// The page: panes side by side, one state, and that state in the address.
+import { element, typesOf } from "./paint.js";
+import { finish, model, prepare, targetNamed, withInside } from "./data.js";
+import { Pane } from "./pane.js";
+import { Calls } from "./calls.js";
+import { hint, story } from "./story.js";
+
+const narrow = matchMedia("(max-width: 899px)");
+const state = { show: null, target: null, beside: null, pin: null, call: null };
+let pinned = null; // { pane, row }
+let hovered = null;
+
+// --- listings ---
+
+for (const target of model.targets) {
+  if (target.error) continue;
+  target.listing = prepare(target.hlo);
+  const lost = Object.entries(target.gone);
+  if (lost.length) {
+    const add = (line, numbers, kind, indent, note = "") => {
+      const row = target.listing.lines.length;
+      target.listing.lines.push(line);
+      target.listing.indents.push(indent);
+      target.listing.equations.push(numbers);
+      target.listing.kinds[row] = kind;
+      if (note) target.listing.notes[row] = note;
+    };
+    add(`Gone: ${lost.length} of ${model.equations.length} equations have no instruction here`, [], "head", 0);
+    for (const [number, { why, sure, like }] of lost) {
+      const { primitive, results } = model.equations[number];
+      const same = like === undefined ? "" : ` (line ${model.equations[like].line})`;
+      add(`  ${primitive} ${results}`, [Number(number)], "gone", 2, `${why}${same}${sure ? "" : "; a guess"}`);
+    }
+  }
+  finish(target.listing);
+  target.machineListing = finish(prepare(target.machine));
+}
+const python = finish(prepare(model.python));
+python.numbers.forEach((number, row) => { if (number === null && python.lines[row]) python.kinds[row] = "head"; });
+if (model.failure && model.failure.row !== null) python.kinds[model.failure.row] = "error";
+const jaxpr = finish(prepare(model.jaxpr, { types: typesOf(model.jaxpr.lines) }));
+const stablehlo = finish(prepare(model.stablehlo));
+const none = finish(prepare({}));
+
+// --- panes ---
+
+const on = { hover, pin };
+const panes = {
+  python: new Pane("python", "Python", python, on),
+  jaxpr: new Pane("jaxpr", "jaxpr", jaxpr, on),
+  stablehlo: new Pane("stablehlo", "StableHLO", stablehlo, on),
+  hlo: new Pane("hlo", "Optimised HLO", none, on),
+  beside: new Pane("beside", "Beside it", none, on),
+  machine: new Pane("machine", "Machine", none, on),
+};
+panes.jaxpr.meta.textContent = `${model.equations.length} equation${model.equations.length === 1 ? "" : "s"}`;
+panes.stablehlo.meta.textContent = "as it is given to XLA";
+panes.python.meta.textContent = "lines in ink were traced";
+for (const [name, what] of [["python", "source"], ["jaxpr", "jaxpr"], ["stablehlo", "StableHLO"]]) {
+  const pane = panes[name];
+  if (!pane.listing.lines.length) pane.show(pane.listing, element("p", {}, model.failure ? `The function did not come as far as ${what}.` : `There is no ${what} to show.`));
+}
+const failed = model.failure !== null;
+const BUTTONS = [["python", "Python"], ["jaxpr", "jaxpr"], ["stablehlo", "StableHLO"], ["hlo", "Optimised HLO"], ["beside", "two targets"], ["machine", "machine"], ["calls", "calls"]];
+const command = `jitkit explore FILE.py:${model.function} --calls${model.library === "jax" ? " --jax" : ""}`;
+
+function tabs(pane, key) {
+  const list = element("div", { role: "tablist", "aria-label": `${pane.title}: target` });
+  pane.scroll.setAttribute("aria-label", pane.title);
+  list.append(...model.targets.map((target) => element("button", {
+    type: "button", role: "tab", class: target.error ? "absent" : null, "data-target": target.name, onclick: () => choose(key, target.name),
+    onkeydown: (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!step) return;
+      const names = model.targets.map((each) => each.name);
+      const next = names[(names.indexOf(target.name) + step + names.length) % names.length];
+      choose(key, next);
+      list.querySelector(`[data-target="${next}"]`).focus();
+    },
+  }, target.name)));
+  pane.heading.after(list);
+  return list;
+}
+const tabLists = [["target", tabs(panes.hlo, "target")], ["beside", tabs(panes.beside, "beside")]];
+
+function choose(key, name) {
+  state[key] = name;
+  drawTargets();
+  refresh();
+  remember();
+}
+
+function drawTargets() {
+  for (const [key, list] of tabLists) {
+    for (const tab of list.children) {
+      const chosen = tab.dataset.target === state[key];
+      tab.setAttribute("aria-selected", String(chosen));
+      tab.tabIndex = chosen ? 0 : -1;
+    }
+  }
+  showTarget(panes.hlo, targetNamed(state.target), "listing");
+  showTarget(panes.beside, targetNamed(state.beside), "listing");
+  showTarget(panes.machine, targetNamed(state.target), "machineListing");
+  const target = targetNamed(state.target);
+  panes.machine.meta.textContent = target && !target.error ? `${target.code} of ${target.name}` : "";
+  noteGone(target);
+}
+
+// What the chosen target has nothing of says so in the jaxpr.
+function noteGone(target) {
+  jaxpr.notes = { ...model.jaxpr.notes };
+  if (target && !target.error) {
+    for (const [number, { why }] of Object.entries(target.gone)) {
+      const [row] = jaxpr.rows.get(Number(number)) || [];
+      if (row !== undefined) jaxpr.notes[row] = `${target.name}: ${why.split(":")[0]}`;
+    }
+  }
+  panes.jaxpr.draw();
+}
+
+function showTarget(pane, target, part) {
+  if (!target) {
+    pane.show(none, element("p", {}, failed ? "The function did not come as far as a compiler." : "No target was asked for."));
+    return;
+  }
+  if (target.error) {
+    const [first, ...rest] = target.error.split("\n");
+    pane.show(none, element("div", {}, element("p", {}, first), rest.length ? element("pre", {}, rest.join("\n")) : null));
+    pane.meta.textContent = "";
+    return;
+  }
+  if (!target[part].lines.length) {
+    pane.show(none, element("p", {}, `The compiler for ${target.name} shows no ${part === "listing" ? "HLO" : target.code} for this program: all of it is left to library calls, or to constants.`));
+    return;
+  }
+  pane.show(target[part]);
+  if (part === "listing") {
+    const kernels = target.listing.lines.filter((line, row) => target.listing.notes[row]?.startsWith("fusion of")).length;
+    const { operations, exact, guessed } = target.linked;
+    pane.meta.textContent = `${kernels} fusion${kernels === 1 ? "" : "s"}${costs(target)} · ${operations} operations, ${exact} linked${guessed ? `, ${guessed} by a guess` : ""}`;
+    pane.meta.title = `${target.chip}; ${target.compiler}; compiled in ${target.seconds.toFixed(2)} s. Costs: ${target.cost.source}.`;
+  }
+}
+
+function costs(target) {
+  const { numbers } = target.cost;
+  const big = (value) => {
+    for (const [scale, prefix] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]]) if (value >= scale) return `${(value / scale).toPrecision(3)} ${prefix}`;
+    return `${Math.round(value)} `;
+  };
+  const parts = [];
+  if (numbers.flops > 0) parts.push(`${big(numbers.flops)}flop`);
+  if (numbers["bytes accessed"] > 0) parts.push(`${big(numbers["bytes accessed"])}B`);
+  return parts.length ? ` · ${parts.join(", ")}` : "";
+}
+
+const calls = new Calls(model.calls, command, null);
+
+// --- links ---
+
+function equationsOf(pane, row) {
+  const sure = pane.listing.equations[row] || [];
+  return sure.length ? { numbers: sure, guess: false } : { numbers: pane.listing.guesses[row] || [], guess: true };
+}
+
+function hover(pane, row, fromKeys = false) {
+  hovered = row === null ? null : { pane, row };
+  refresh(fromKeys);
+}
+
+function pin(pane, row) {
+  const again = pinned && pinned.pane === pane && pinned.row === row;
+  pinned = again || !equationsOf(pane, row).numbers.length ? null : { pane, row };
+  refresh(true);
+  remember();
+}
+
+let asked = 0;
+function refresh(scroll = false) {
+  const from = hovered && equationsOf(hovered.pane, hovered.row).numbers.length ? hovered : pinned;
+  const { numbers, guess } = from ? equationsOf(from.pane, from.row) : { numbers: [], guess: false };
+  const all = withInside(numbers);
+  for (const pane of Object.values(panes)) {
+    const hits = new Set();
+    const guesses = new Set();
+    for (const number of all) {
+      for (const row of pane.listing.rows.get(number) || []) (guess ? guesses : hits).add(row);
+      for (const row of pane.listing.guessRows.get(number) || []) guesses.add(row);
+    }
+    pane.mark(hits, guesses, pinned && pinned.pane === pane ? pinned.row : -1);
+    if (scroll && from && pane !== from.pane && !pane.root.hidden) {
+      const first = [...(hits.size ? hits : guesses)].sort((a, b) => a - b)[0];
+      if (first !== undefined) pane.reveal(first);
+    }
+  }
+  cancelAnimationFrame(asked);
+  asked = requestAnimationFrame(() => {
+    document.getElementById("story").replaceChildren(numbers.length ? story(numbers, panes, go, guess) : hint());
+  });
+}
+
+// From the story: to the rows of a stage.
+function go(stage, target) {
+  if (target && state.target !== target && state.beside !== target) { state.target = target; drawTargets(); }
+  const name = stage === "hlo" && target && state.beside === target && state.target !== target ? "beside" : stage;
+  if (narrow.matches || !state.show.includes(name)) {
+    state.show = narrow.matches ? [name] : [...state.show, name];
+    drawPanes();
+  }
+  refresh();
+  const pane = panes[name];
+  const [row] = [...(pane.hits.size ? pane.hits : pane.guesses)].sort((a, b) => a - b);
+  if (row !== undefined) { pane.cursor = row; pane.reveal(row, true); }
+  pane.scroll.focus();
+  remember();
+}
+
+// --- the head ---
+
+function drawTop() {
+  const top = document.getElementById("top");
+  const nav = element("nav", { "aria-label": "What is shown" });
+  for (const [name, title] of BUTTONS) {
+    if (name === "beside" && model.targets.filter((target) => !target.error).length < 2) continue;
+    nav.append(element("button", { type: "button", "data-pane": name, onclick: () => toggle(name) }, title));
+  }
+  nav.append(element("span", { class: "made" }, `${model.library === "jax" ? "a function of JAX's" : "a function of jitkit's"} · ${model.made_with}`));
+  const notes = [...model.notes, ...model.python.sentences];
+  top.append(element("h1", {}, model.function), element("span", { class: "signature", tabindex: "0", role: "note", "aria-label": "signature" }, model.signature.slice(model.function.length)));
+  if (failed) {
+    top.append(element("div", { class: "failure", role: "alert" }, element("strong", {}, `${model.failure.type} while ${model.failure.stage}. `), `${model.equations.length} equation${model.equations.length === 1 ? " was" : "s were"} written before it.`, element("pre", { tabindex: "0" }, model.failure.text)));
+  }
+  if (notes.length) top.append(element("ul", { class: "notes" }, ...notes.map((note) => element("li", {}, note))));
+  top.append(nav);
+}
+
+function toggle(name) {
+  if (narrow.matches) state.show = [name];
+  else if (state.show.includes(name)) state.show = state.show.filter((each) => each !== name);
+  else state.show = [...state.show, name];
+  if (!state.show.length) state.show = [name];
+  drawPanes();
+  remember();
+}
+
+function drawPanes() {
+  const shown = BUTTONS.map(([name]) => name).filter((name) => state.show.includes(name));
+  const visible = narrow.matches ? shown.slice(0, 1) : shown;
+  for (const [name] of BUTTONS) {
+    const root = name === "calls" ? calls.root : panes[name].root;
+    root.hidden = !visible.includes(name);
+    root.style.display = root.hidden ? "none" : "";
+    document.querySelector(`nav [data-pane="${name}"]`)?.setAttribute("aria-pressed", String(visible.includes(name)));
+  }
+  const texts = visible.filter((name) => name !== "calls").length;
+  const grid = document.getElementById("panes");
+  grid.style.setProperty("--columns", String(texts <= 1 ? 1 : texts === 3 || texts > 4 ? 3 : 2));
+  const holes = { 5: 1 }[texts] || 0;
+  for (const name of Object.keys(panes)) panes[name].root.classList.toggle("wide", false);
+  if (holes) grid.style.setProperty("--columns", "3");
+  for (const pane of Object.values(panes)) if (!pane.root.hidden) pane.draw();
+}
+
+// --- the address ---
+
+function remember() {
+  const words = new URLSearchParams();
+  if (pinned) words.set("pin", `${pinned.pane.id}.${pinned.row}`);
+  if (state.target && state.target !== model.targets[0]?.name) words.set("target", state.target);
+  if (state.show.includes("beside") && state.beside) words.set("beside", state.beside);
+  if (state.show.join() !== usual().join()) words.set("show", state.show.join());
+  if (calls.chosen !== null && state.call !== null) words.set("call", calls.chosen);
+  if (theme) words.set("theme", theme);
+  const text = decodeURIComponent(words.toString());
+  try { history.replaceState(null, "", text ? `#${text}` : "#"); } catch { /* a frame without an address */ }
+}
+
+function usual() {
+  if (narrow.matches) return [model.calls?.entries?.length ? "calls" : "python"];
+  return model.calls?.entries?.length ? ["python", "hlo", "calls"] : ["python", "jaxpr", "stablehlo", "hlo"];
+}
+
+let theme = null;
+function recall() {
+  const words = new URLSearchParams(location.hash.slice(1));
+  theme = ["light", "dark"].includes(words.get("theme")) ? words.get("theme") : null;
+  if (theme) document.documentElement.dataset.theme = theme;
+  else delete document.documentElement.dataset.theme;
+  const there = (name) => Boolean(targetNamed(name));
+  const able = model.targets.filter((target) => !target.error).map((target) => target.name);
+  state.target = there(words.get("target")) ? words.get("target") : able[0] || model.targets[0]?.name || null;
+  state.beside = there(words.get("beside")) ? words.get("beside") : able.find((name) => name !== state.target) || state.target;
+  const asked = (words.get("show") || "").split(",").filter((name) => BUTTONS.some(([each]) => each === name));
+  state.show = asked.length ? asked : usual();
+  if (words.get("beside") && there(words.get("beside")) && !state.show.includes("beside") && !asked.length) state.show.push("beside");
+  if (words.get("call") && model.calls) { state.call = Number(words.get("call")); calls.choose(state.call, false); }
+  drawTargets();
+  drawPanes();
+  const [id, row] = (words.get("pin") || "").split(".");
+  pinned = panes[id] && Number(row) >= 0 && Number(row) < panes[id].listing.lines.length ? { pane: panes[id], row: Number(row) } : null;
+  hovered = null;
+  if (pinned) { pinned.pane.cursor = pinned.row; pinned.pane.reveal(pinned.row); }
+  refresh(true);
+}
+
+calls.onchoose = () => { state.call = calls.chosen; remember(); };
+drawTop();
+document.getElementById("panes").append(...BUTTONS.map(([name]) => (name === "calls" ? calls.root : panes[name].root)));
+recall();
+addEventListener("hashchange", recall);
+narrow.addEventListener("change", () => { state.show = usual(); drawPanes(); });
+addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && pinned) { pinned = null; hovered = null; refresh(); remember(); }
+});
+const printing = (is) => { for (const pane of Object.values(panes)) if (!pane.root.hidden) pane.print(is); };
+addEventListener("beforeprint", () => printing(true));
+addEventListener("afterprint", () => printing(false));
+matchMedia("print").addEventListener("change", (event) => printing(event.matches));
+const start = panes[state.show.find((name) => panes[name]) || "python"];
+if (window === window.top) start.scroll.focus({ preventScroll: true }); // the keys work at once; a frame does not take them
+document.documentElement.dataset.ready = "yes";

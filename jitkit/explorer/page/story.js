@@ -1,0 +1,61 @@
+// What a line is linked to, in words: the chain from Python to each target, whose links go there.
+import { element } from "./paint.js";
+import { model, shortFile, withInside } from "./data.js";
+
+const few = (items, most = 4) => items.slice(0, most).join(", ") + (items.length > most ? `, and ${items.length - most} more` : "");
+const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
+
+export function hint() {
+  return element("p", { class: "hint" },
+    "Point at a line: what it came from and what became of it lights up. A click pins it. ",
+    element("kbd", {}, "↑"), " ", element("kbd", {}, "↓"), " lines, ", element("kbd", {}, "Tab"), " panes, ",
+    element("kbd", {}, "Enter"), " pins, ", element("kbd", {}, "←"), " ", element("kbd", {}, "→"), " folds, ", element("kbd", {}, "Esc"),
+    " lets go. ● surely linked, ○ a guess, ◆ pinned.");
+}
+
+// `numbers` are the equations, `go(stage, target)` shows their rows.
+export function story(numbers, panes, go, isGuess) {
+  const own = [...numbers];
+  const all = withInside(own);
+  const chain = element("dl", { class: "chain" });
+  let targets = 0;
+  const add = (name, ...content) => chain.append(element("div", { class: model.targets.some((each) => each.name === name) && targets++ ? "link also" : "link" }, element("div", {}, element("dt", {}, name), element("dd", {}, ...content))));
+  const button = (text, stage, target) => element("button", { type: "button", onclick: () => go(stage, target) }, text);
+  const places = [...new Set(own.map((number) => model.equations[number]).filter((each) => each.line !== null).map((each) => `${shortFile(each.file)}:${each.line}`))];
+  add("Python", places.length ? button(few(places), "python") : "no line of yours");
+  const names = [...new Set(own.map((number) => model.equations[number].primitive))];
+  add(`jaxpr: ${count(own.length, "equation")}${isGuess ? ", by a guess" : ""}`, button(few(names), "jaxpr"));
+  const written = rowsOf(panes.stablehlo.listing, all);
+  add("StableHLO", written.length ? button(`${count(written.length, "line")}`, "stablehlo") : "writes nothing");
+  for (const target of model.targets) {
+    if (target.error) continue;
+    const { listing } = target;
+    const rows = rowsOf(listing, all).filter((row) => listing.kinds[row] !== "gone");
+    const boxes = new Set();
+    for (const row of rows) {
+      let top = row;
+      for (let above = row; above >= 0; above--) if (listing.ends[above] > row && listing.notes[above]?.startsWith("fusion of")) { top = above; break; }
+      boxes.add(listing.lines[top].trim().replace(/^ROOT /, "").split(" = ")[0]);
+    }
+    const lost = own.filter((number) => target.gone[number]);
+    const content = [];
+    if (rows.length) content.push(button(`in ${few([...boxes])}`, "hlo", target.name));
+    const said = new Map();
+    for (const number of lost) {
+      const { why, sure, like } = target.gone[number];
+      const key = like === undefined ? why : `${why} (line ${model.equations[like].line})`;
+      said.set(key, { sure, names: [...(said.get(key)?.names || []), model.equations[number].primitive] });
+    }
+    for (const [why, { sure, names: of }] of said) {
+      content.push(element("span", { class: sure ? "gone" : "gone unsure" }, `${few([...new Set(of)])}: ${why}`));
+    }
+    add(target.name, ...(content.length ? content : ["nothing is left of it"]));
+  }
+  return chain;
+}
+
+function rowsOf(listing, numbers) {
+  const rows = new Set();
+  for (const number of numbers) for (const row of listing.rows.get(number) || []) rows.add(row);
+  return [...rows].sort((a, b) => a - b);
+}

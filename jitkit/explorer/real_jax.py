@@ -1,0 +1,163 @@
+"""JAX's function + types -> Subject, through JAX's public API
+
+The same is done to a jaxpr of JAX's as to one of ours: each equation gets a scope with its number. The marked jaxpr is then a function
+(`jax.extend.core.jaxpr_as_fun`), which `jax.jit` traces and lowers as it does any other; JAX evaluates each equation in the
+scopes that it came with. So what XLA compiles is the user's program, and knows its equations.
+
+Large constants become arguments on the way, so that they are not written into the text.
+
+This module is the only one of jitkit, beside the runtime, that knows of JAX; it explores JAX's functions, and nothing of ours goes
+through it.
+
+JAX: jax/_src/stages.py:Traced
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import re
+import sys
+import sysconfig
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..base import traceback_util
+from . import equations
+from .equations import Place
+from .listing import Listing, owners
+from .subject import Failure, Subject
+
+_PLATFORMS = {"gpu": "cuda"}
+_HOISTED_BYTES = 1 << 14
+_ANNOTATION = re.compile(r"\s+# \[([^\]]*)\]\s*$")
+
+
+def made_by_jax(function: Callable[..., Any]) -> bool:
+    """Whether `jax.jit` made it, or JAX defines it."""
+    return hasattr(function, "lower") and (type(function).__module__ or "").partition(".")[0] in ("jax", "jaxlib")
+
+
+class _JaxDialect:
+    """How JAX's jaxprs are taken apart and put together."""
+
+    def __init__(self, core: Any) -> None:
+        self.core = core
+
+    def inside(self, value: Any) -> Any:
+        if isinstance(value, self.core.ClosedJaxpr):
+            return value.jaxpr
+        return value if isinstance(value, self.core.Jaxpr) else None
+
+    def with_equations(self, value: Any, eqns: list[Any]) -> Any:
+        if isinstance(value, self.core.ClosedJaxpr) and value.jaxpr is not value:
+            return value.replace(jaxpr=value.jaxpr.replace(eqns=eqns))
+        return value.replace(eqns=eqns)
+
+    def marked(self, eqn: Any, params: dict[str, Any], mark: str) -> Any:
+        source = eqn.source_info
+        return eqn.replace(params=params, source_info=source.replace(name_stack=source.name_stack.extend(mark)))
+
+    def place(self, eqn: Any) -> Place | None:
+        return _place(eqn.source_info.traceback)
+
+    def is_literal(self, atom: Any) -> bool:
+        return isinstance(atom, self.core.Literal)
+
+
+def _place(traceback: Any) -> Place | None:
+    """The innermost line of the user's: what is installed is a library's, and is passed over where there is another one."""
+    if traceback is None:
+        return None
+    library: Place | None = None
+    for frame in traceback.frames:
+        if _is_jax(frame.file_name):
+            continue
+        place = Place(frame.file_name, frame.line_num, frame.function_name)
+        if not _is_installed(frame.file_name):
+            return place
+        library = library or place
+    return library
+
+
+def _is_jax(file: str) -> bool:
+    folders = [os.path.dirname(sys.modules[name].__file__ or "") for name in ("jax", "jaxlib")]
+    return file.startswith("<frozen") or any(file.startswith(folder + os.sep) for folder in folders)
+
+
+def _is_installed(file: str) -> bool:
+    folders = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    return any(file.startswith(folder + os.sep) for folder in folders) or traceback_util.is_own_file(file)
+
+
+def jaxpr_listing(jaxpr: Any) -> Listing:
+    """What JAX prints, each line with its equation: its number is in the name stack, which JAX prints when asked."""
+    lines: list[str] = []
+    begun: list[int | None] = []
+    for line in jaxpr.pretty_print(use_color=False, name_stack=True).splitlines():
+        found = _ANNOTATION.search(line)
+        marks = equations.numbers_in(found[1]) if found else []
+        lines.append(line[: found.start()] if found else line)
+        begun.append(marks[0] if marks else None)
+    listing = Listing("jaxpr")
+    for text, number in zip(lines, owners(lines, begun), strict=True):
+        listing.add(text, [] if number is None else [number])
+    return listing
+
+
+def subject(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> Subject:
+    """Trace `function`, jitted or not, with JAX. What its code raises becomes a `Failure`."""
+    jax, core = importlib.import_module("jax"), importlib.import_module("jax.extend.core")
+    plain = inspect.unwrap(function)
+    name = getattr(function, "__name__", type(function).__name__)
+    args, kwargs = [_spec(jax, arg) for arg in args], kwargs or {}
+    jitted: Any = function if made_by_jax(function) else jax.jit(function)
+    try:
+        traced = jitted.trace(*args, **kwargs)
+    except Exception as error:
+        failure = Failure("tracing", type(error).__name__, str(error), _place_of_error(error))
+        return Subject("jax", name, plain, [], [], Listing("jaxpr"), None, None, [], failure)
+    closed, found = equations.numbered(traced.jaxpr, _JaxDialect(core))
+    large = [i for i, const in enumerate(closed.consts) if getattr(const, "nbytes", 0) > _HOISTED_BYTES]
+    consts = list(closed.consts)
+
+    def with_marks(*values: Any) -> Any:
+        own = list(consts)
+        for i, value in zip(large, values, strict=False):
+            own[i] = value
+        return core.jaxpr_as_fun(closed.replace(consts=own))(*values[len(large) :])
+
+    with_marks.__name__ = with_marks.__qualname__ = name
+    types = [jax.ShapeDtypeStruct(consts[i].shape, consts[i].dtype) for i in large]
+    types += [jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type) for aval in closed.in_avals]
+
+    def stablehlo(platform: str) -> str:
+        lowered = jax.jit(with_marks).trace(*types).lower(lowering_platforms=(_PLATFORMS.get(platform, platform),))
+        text: str = lowered.as_text(debug_info=True)
+        return text
+
+    names = getattr(closed.jaxpr.debug_info, "arg_names", None) or ()
+    if len(names) != len(closed.in_avals):
+        names = [f"argument {i}" for i in range(len(closed.in_avals))]
+    arguments = [f"{n}: {aval.str_short()}" for n, aval in zip(names, closed.in_avals, strict=True)]
+    constants = [aval.str_short() for aval in (var.aval for var in closed.jaxpr.constvars)]
+    return Subject("jax", name, plain, arguments, found, jaxpr_listing(closed.jaxpr), stablehlo, stablehlo, constants)
+
+
+def _spec(jax: Any, value: Any) -> Any:
+    """A type of ours as one of JAX's."""
+    if type(value).__name__ == "ShapeDtypeStruct" and not isinstance(value, jax.ShapeDtypeStruct):
+        return jax.ShapeDtypeStruct(value.shape, value.dtype)
+    return value
+
+
+def _place_of_error(error: Exception) -> Place | None:
+    found = None
+    link = error.__traceback__
+    while link is not None:
+        code = link.tb_frame.f_code
+        if not _is_jax(code.co_filename) and not _is_installed(code.co_filename):
+            found = Place(code.co_filename, link.tb_lineno, code.co_qualname, code)
+        link = link.tb_next
+    return found

@@ -1,0 +1,175 @@
+"""equations -> Listing: the Python that they were written in
+
+Shown are the functions of the user's in which equations were written, each whole, the explored one first. Where there is no
+source (a prompt, `exec`), the numbers of the lines stand there, so that the links hold. A file that is not any more what the code
+was compiled from says so: its lines may be others.
+
+JAX: jax/_src/source_info_util.py:user_frames
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import importlib
+import inspect
+import linecache
+import os
+from collections.abc import Callable, Iterator, Sequence
+from types import CodeType
+from typing import Any
+
+from ..base.source_info import cell
+from .equations import Equation, Place
+from .listing import MOST_COLUMNS, Listing
+
+_lexers = importlib.import_module("pygments.lexers.python")  # it brings no types for mypy
+Token = importlib.import_module("pygments.token").Token
+
+# What a token is painted as, by Pygments' types; the first that fits.
+_PAINT = (
+    (Token.Comment, "comment"), (Token.Literal.String, "text"), (Token.Literal.Number, "number"),
+    (Token.Keyword, "keyword"), (Token.Operator.Word, "keyword"), (Token.Name.Function, "operation"),
+    (Token.Name.Class, "operation"), (Token.Name.Decorator, "parameter"), (Token.Name.Builtin, "type"),
+)  # fmt: skip
+
+
+@dataclasses.dataclass
+class Source:
+    """The Python pane: a listing whose `numbers` are those of the lines (None for a heading), `colours` pairs of a length and a
+    kind of token by line, and `sentences` what has to be said of it. `files` are the files' full names, by row of heading.
+    """
+
+    listing: Listing
+    numbers: list[int | None] = dataclasses.field(default_factory=list)
+    colours: list[list[tuple[int, str]]] = dataclasses.field(default_factory=list)
+    sentences: list[str] = dataclasses.field(default_factory=list)
+
+    def as_data(self) -> dict[str, Any]:
+        """Plain data, as `docs/explorer.md` describes it."""
+        return self.listing.as_data() | {"numbers": self.numbers, "colours": self.colours, "sentences": self.sentences}
+
+    def row(self, line: str, number: int | None, numbers: Sequence[int], colours: list[tuple[int, str]]) -> None:
+        """One more line."""
+        self.listing.add(line, numbers)
+        self.numbers.append(number)
+        self.colours.append(colours)
+
+
+def source(function: Callable[..., Any], equations: Sequence[Equation], more: Sequence[Place] = ()) -> Source:
+    """The source of a function, and of those in which its equations, and `more` places, are."""
+    at: dict[str, dict[int, list[int]]] = {}
+    codes: dict[str, list[CodeType]] = {}
+    own = _place_of(function)
+    places: list[tuple[int | None, Place]] = [(None, own)] if own else []
+    places += [(number, each.place) for number, each in enumerate(equations) if each.place]
+    for number, place in [*places, *((None, place) for place in more)]:
+        numbers = at.setdefault(place.file, {}).setdefault(place.line, [])
+        numbers += [] if number is None else [number]
+        if isinstance(place.code, CodeType):
+            codes.setdefault(place.file, []).append(place.code)
+    found = Source(Listing("python"))
+    for file, by_line in at.items():
+        linecache.checkcache(file)
+        lines = [line.rstrip("\n") for line in linecache.getlines(file)]
+        heading = cell(file) or file
+        if not lines:
+            found.row(f"{heading}: its source is not to be had", None, [], [])
+            found.sentences.append(_no_source(heading))
+            for line, numbers in sorted(by_line.items()):
+                found.row(f"line {line}", line, numbers, [])
+            continue
+        changed = _changed("\n".join(lines) + "\n", file, codes.get(file, []))
+        if changed:
+            found.sentences.append(f"{heading} has changed since it was imported: its lines may not be those that ran.")
+        short = heading if heading != file else os.path.basename(file)
+        found.row(short, None, [], [])
+        for first, last in _blocks(lines, sorted(by_line)):
+            found.row("", None, [], [])
+            painted = _painted("\n".join(lines[first - 1 : last]))
+            for line, colours in zip(range(first, last + 1), painted, strict=False):
+                found.row(lines[line - 1], line, by_line.get(line, []), colours)
+    return found
+
+
+def _no_source(heading: str) -> str:
+    return (
+        f"{heading}: Python keeps no source of what is typed at its prompt or passed to exec. Write the function to a file, or "
+        "into a notebook, to see it here."
+    )
+
+
+def _place_of(function: Callable[..., Any]) -> Place | None:
+    plain: Any = inspect.unwrap(function)
+    code = getattr(plain, "__code__", None) or getattr(getattr(plain, "func", None), "__code__", None)
+    if code is None:  # an object that can be called, such as a module of equinox's
+        code = getattr(vars(type(plain)).get("__call__"), "__code__", None)
+    return Place(code.co_filename, code.co_firstlineno, code.co_qualname, code) if isinstance(code, CodeType) else None
+
+
+def _blocks(lines: Sequence[str], wanted: Sequence[int]) -> list[tuple[int, int]]:
+    """The parts of a file that hold these lines, from the first to the last line of each: the functions around them."""
+    try:
+        tree: ast.Module | None = ast.parse("\n".join(lines))
+    except (SyntaxError, ValueError):
+        tree = None
+    parts = []
+    for line in wanted:
+        around = _around(tree, line) if tree else None
+        parts.append(around or (max(1, line - 3), min(len(lines), line + 3)))
+    merged: list[tuple[int, int]] = []
+    for first, last in sorted(set(parts)):
+        if merged and first <= merged[-1][1] + 1:
+            merged[-1] = merged[-1][0], max(merged[-1][1], last)
+        elif first <= len(lines):
+            merged.append((first, min(last, len(lines))))
+    return merged
+
+
+def _around(tree: ast.Module, line: int) -> tuple[int, int] | None:
+    """The function that a line is in, with its decorators; where there is none, the statement."""
+    found: tuple[int, int] | None = None
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.stmt):
+            continue
+        decorators = getattr(node, "decorator_list", [])
+        first = min([node.lineno, *(each.lineno for each in decorators)])
+        last = node.end_lineno or node.lineno
+        if first <= line <= last:
+            is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            if is_function or (found is None and not isinstance(node, ast.ClassDef)):
+                found = first, last
+    return found
+
+
+def _painted(text: str) -> list[list[tuple[int, str]]]:
+    """The tokens of each line: their lengths, and what they are."""
+    rows: list[list[tuple[int, str]]] = [[]]
+    for kind, words in _lexers.PythonLexer(stripnl=False, ensurenl=False).get_tokens(text):
+        paint = next((name for token, name in _PAINT if kind in token), "")
+        for i, part in enumerate(words.split("\n")):
+            if i:
+                rows.append([])
+            if part and rows[-1] and rows[-1][-1][1] == paint:
+                rows[-1][-1] = rows[-1][-1][0] + len(part), paint
+            elif part:
+                rows[-1].append((min(len(part), MOST_COLUMNS), paint))
+    return rows
+
+
+def _changed(text: str, file: str, codes: Sequence[CodeType]) -> bool:
+    """Whether a source is another one than these were compiled from."""
+    if not codes:
+        return False
+    try:
+        there = set(_codes(compile(text, file, "exec", dont_inherit=True)))
+    except (SyntaxError, ValueError):
+        return True
+    return any(code not in there for code in codes)
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)

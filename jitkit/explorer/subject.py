@@ -1,0 +1,48 @@
+"""What is explored: a function that was traced, ours or JAX's
+
+JAX: jax/_src/stages.py:Traced
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from .equations import Equation, Place
+from .listing import Listing
+
+
+@dataclasses.dataclass
+class Failure:
+    """An error of the function, and where in it: the page shows how far it came."""
+
+    stage: str
+    kind: str
+    text: str
+    place: Place | None = None
+
+
+@dataclasses.dataclass
+class Subject:
+    """A traced function.
+
+    `stablehlo(platform)` is its StableHLO with locations, to be compiled; `shown(platform)` the same to be read, where it cannot
+    be compiled elsewhere. Both are None when tracing failed. `constants` are the types of the arrays that it closes over.
+    """
+
+    library: str
+    name: str
+    function: Callable[..., Any]
+    arguments: list[str]
+    equations: list[Equation]
+    jaxpr: Listing
+    stablehlo: Callable[[str], str] | None
+    shown: Callable[[str], str] | None
+    constants: list[str]
+    failure: Failure | None = None
+
+    @property
+    def signature(self) -> str:
+        """`loss(w: float32[8], x: float32[8])`."""
+        return f"{self.name}({', '.join(self.arguments)})"

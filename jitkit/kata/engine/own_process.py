@@ -1,0 +1,109 @@
+"""request + program -> the program, run with a learner's functions in place
+
+`jitkit run FILE` and `jitkit python` start this as a script, by its path, so that jitkit is not imported before the functions
+are in place: `python own_process.py REQUEST [FILE ARGUMENTS...]`. REQUEST is a file of JSON, which is read and removed:
+
+    {"files": {path: {"source": ..., "exercises": [...]}}, "targets": {target: path}}
+
+Without a FILE it is what `python -i` begins with, and leaves no name behind but `jitkit` and `jnp`; where nobody types, the
+program is what stands in the input.
+"""
+
+import importlib
+import json
+import os
+import pathlib
+import signal
+import sys
+from types import ModuleType
+from typing import Any
+
+_PACKAGE = pathlib.Path(__file__).resolve().parents[2]
+_BESIDE = "_jitkit_engine"
+CANNOT = 3  # the status when jitkit cannot be imported with the functions in it; the sentence is printed
+
+
+def main(request: str, *arguments: str) -> int:
+    """Put the functions in place, and run the program."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # who started us ignores it, and handed that on
+    splice = _load_beside("splice")
+    path = pathlib.Path(request)
+    data = json.loads(path.read_text(encoding="utf-8"))
+    path.unlink()
+    if not sys.flags.safe_path:
+        sys.path[0] = os.path.dirname(os.path.abspath(arguments[0])) if arguments else ""
+    sys.path.insert(1, str(_PACKAGE.parent))
+    try:
+        put_in_place(data, splice)
+    except Exception as error:
+        print(f"jitkit: {sentence_of(error, splice, data['files'])}", file=sys.stderr)
+        return CANNOT
+    sys.argv = list(arguments) or [""]
+    if arguments:
+        return _run(pathlib.Path(arguments[0]).read_bytes(), arguments[0])
+    return 0 if sys.flags.interactive else _run(sys.stdin.read(), "<stdin>")
+
+
+def put_in_place(request: dict[str, Any], splice: ModuleType) -> ModuleType:
+    """Import jitkit with the functions of a request in it. SpliceError, or whatever they raise while they are imported."""
+    files = {
+        path: splice.LearnerFile.parse(item["source"], path, item["exercises"])
+        for path, item in request["files"].items()
+    }
+    functions = {splice.Target.parse(target): files[path] for target, path in request["targets"].items()}
+    submission = splice.Submission(functions)
+    splice.install(submission)
+    jitkit = importlib.import_module("jitkit")
+    for module in sorted(submission.modules):
+        importlib.import_module(module)  # so that what they raise is told here, and not in the middle of a program
+    for path in files:  # equations name the line of the program, not the learner's
+        sys.modules["jitkit.base.source_info"].__dict__["_own_file"][path] = True
+    return jitkit
+
+
+def sentence_of(error: Exception, splice: ModuleType, own: Any) -> str:
+    """Why the functions could not be put in place, and where."""
+    trace, place = error.__traceback__, ""
+    while trace is not None:
+        path, line = splice.original_position(trace.tb_frame.f_code.co_filename, trace.tb_lineno, sorted(own))
+        if path in own:
+            place = f"{path}:{line}"
+        trace = trace.tb_next
+    if isinstance(error, splice.SpliceError):
+        return f"{f'{error.file}:{error.line}: ' if error.file else ''}{error}"
+    raised = f"{type(error).__name__}: {error}"
+    return f"jitkit cannot be imported with your functions in it{f', {place}' if place else ''}: {raised}"
+
+
+def _run(source: str | bytes, path: str) -> int:
+    """Run a program as `python FILE` does: as `__main__`, and with a traceback that begins in it."""
+    program = sys.modules["__main__"] = ModuleType("__main__")
+    program.__file__ = path
+    try:
+        exec(compile(source, path, "exec"), program.__dict__)
+    except SystemExit:
+        raise
+    except BaseException as error:
+        trace = error.__traceback__.tb_next if error.__traceback__ is not None else None
+        sys.excepthook(type(error), error.with_traceback(trace), trace)
+        return 130 if isinstance(error, KeyboardInterrupt) else 1
+    return 0
+
+
+def _load_beside(name: str) -> ModuleType:
+    """A module of this folder, and those of it that it imports, in a package of another name: their own would import jitkit."""
+    package = sys.modules.setdefault(_BESIDE, ModuleType(_BESIDE))
+    package.__path__ = [str(pathlib.Path(__file__).parent)]
+    return importlib.import_module(f"{_BESIDE}.{name}")
+
+
+if __name__ == "__main__":
+    _status = main(*sys.argv[1:])
+    if not sys.flags.interactive:
+        sys.exit(_status)
+    if _status:
+        os._exit(_status)
+    jitkit, jnp = sys.modules["jitkit"], importlib.import_module("jitkit.numpy")
+    for _name in [name for name in globals() if name not in ("jitkit", "jnp") and not name.startswith("__")]:
+        del globals()[_name]
+    del _name

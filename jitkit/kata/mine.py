@@ -1,0 +1,71 @@
+"""`from jitkit.kata import mine`: the functions that you finished take their places in the jitkit of this process
+
+In a notebook, or in any program that is started in a workspace. It says which functions are in place. What the program has
+imported from jitkit is replaced by what is imported anew; arrays, and functions that were jitted before, are still the
+reference's, so this line is best the first one. A function that is changed later comes with the next start of the kernel.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import Any
+
+from .cli import Problem
+from .engine import own_process, splice
+from .verbs.own import request_of
+from .workspace.own import Own, own_functions
+from .workspace.workspace import Workspace
+
+__all__ = ["functions", "left_out"]
+
+
+def _put_in_place(own: Own) -> None:
+    """Import jitkit again, with the functions in it. ImportError, and everything as it was, where that fails."""
+    targets = {binding.target.module for binding in own.bindings}
+    before = {name: module for name, module in sys.modules.items() if _is_replaced(name, targets)}
+    for name in before:
+        del sys.modules[name]
+    request = request_of(own)
+    finders = list(sys.meta_path)
+    try:
+        jitkit = own_process.put_in_place(request, splice)
+    except Exception as error:
+        sys.meta_path[:] = finders
+        for name in [name for name in sys.modules if _is_replaced(name, targets)]:
+            del sys.modules[name]
+        sys.modules.update(before)
+        sentence = own_process.sentence_of(error, splice, request["files"])
+        raise ImportError(f"{sentence}. `jitkit check` tells more; the reference is in place.") from None
+    vars(jitkit)["kata"] = sys.modules["jitkit.kata"]
+    program = sys.modules["__main__"].__dict__
+    program.update({name: new for name, old in list(program.items()) if (new := _renewed(old)) is not old})
+
+
+def _is_replaced(name: str, targets: set[str]) -> bool:
+    return name in targets or name == "jitkit" or (name.startswith("jitkit.") and not name.startswith("jitkit.kata"))
+
+
+def _renewed(value: Any) -> Any:
+    """A module, class or function of jitkit as it is now; anything else as it is."""
+    if isinstance(value, ModuleType):
+        name = value.__name__
+        return importlib.import_module(name) if _is_replaced(name, set()) else value
+    module, path = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    if not isinstance(module, str) or not isinstance(path, str) or not _is_replaced(module, set()):
+        return value
+    found: Any = importlib.import_module(module)
+    for part in path.split("."):
+        found = getattr(found, part, value)
+    return found
+
+
+try:
+    _own = own_functions(Workspace.find())
+except Problem as problem:
+    raise ImportError(str(problem)) from None
+_put_in_place(_own)
+functions: tuple[str, ...] = tuple(str(binding.target) for binding in _own.bindings)
+left_out: tuple[str, ...] = _own.left_out
+print(_own)

@@ -1,0 +1,133 @@
+"""`jitkit explore`: one function, and a page on which all that jit made of it is linked."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import runpy
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from jitkit import runtime
+from jitkit.explorer import calls
+from jitkit.explorer.api import Exploration, exploration, subject_of
+from jitkit.explorer.real_jax import made_by_jax
+from jitkit.targets import TARGETS
+
+from ..cli import FAILED, OK, Problem, WrongUsage
+from ..screens.terminal import Screen, duration
+from . import of_jax
+from .sample_call import load_function, parse_shapes
+from .targets import choose
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Trace, compile, write the page. Returns 1 when the function cannot be traced, or a compiler refused it."""
+    start = time.perf_counter()
+    chosen = choose(arguments.target or TARGETS)
+    file, _, name = arguments.function.rpartition(":")
+    args: tuple[Any, ...] = tuple(parse_shapes(",".join(arguments.shapes))) if arguments.shapes else ()
+    kwargs: dict[str, Any] = {}
+    seen: dict[str, Any] | None = None
+    if arguments.calls is not None:
+        if arguments.jax:
+            raise WrongUsage("--calls records calls of jitkit's jit; leave out --jax")
+        function, found = watch(arguments.function, arguments.calls or file)
+        seen = calls.as_data(found, f"of {arguments.calls or file}, which was run")
+        if not args:
+            args, kwargs = last_arguments(found, name)
+    else:
+        function = load_function(arguments.function)
+    is_jax = arguments.jax or made_by_jax(function)
+    if not is_jax and of_jax.names_of_jax(function) and not hasattr(function, "_jitted"):
+        raise WrongUsage(f"{of_jax.sentence(function, file)} Or explore it as JAX's own, with --jax.")
+    if is_jax:
+        runtime.gate()
+    with Screen.of(sys.stderr).progress(f"compiling {name} for {', '.join(each.name for each in chosen)}"):
+        subject = subject_of(function, args, kwargs, is_jax)
+        page = exploration(subject, [each.name for each in chosen], arguments.time_limit, seen)
+    if arguments.json:
+        print(json.dumps(page.data))
+    else:
+        write(page, arguments.output, time.perf_counter() - start)
+    refused = [each for each in page.data["targets"] if each.get("reason", "missing") != "missing"]
+    return FAILED if page.data["failure"] or refused else OK
+
+
+def write(page: Exploration, output: Path | None, seconds: float) -> None:
+    """Write the page, and say where it is and what is on it. Problem where it cannot be written."""
+    try:
+        where = page.save(output)
+    except FileExistsError as error:
+        raise Problem(f"{error} Name another file: --output FILE.html") from None
+    except OSError as error:
+        raise Problem(
+            f"the page cannot be written ({error.strerror or error}). Name a folder that can be: --output FOLDER/FILE.html"
+        ) from None
+    screen = Screen.of(sys.stdout)
+    failure = page.data["failure"]
+    if failure:
+        first, *_ = failure["text"].splitlines() or [""]
+        screen.text(f"{page.data['function']} could not be traced. {failure['type']}: {first}", 0, "red")
+    there = [each["name"] for each in page.data["targets"] if "error" not in each]
+    absent = [each["name"] for each in page.data["targets"] if each.get("reason") == "missing"]
+    screen.line(f"{where}  ({where.stat().st_size / 1e6:.2f} MB, {duration(seconds)})", "bold")
+    if there:
+        screen.text(f"compiled for {', '.join(there)}", 2)
+    if absent:
+        screen.text(f"not installed: {', '.join(absent)}; their tabs say how to get them", 2, "dim")
+    for each in page.data["targets"]:
+        if each.get("reason", "missing") != "missing":
+            screen.text(f"{each['name']}: {each['error'].splitlines()[0]}", 2, "red")
+
+
+def watch(where: str, script: str) -> tuple[Callable[..., Any], list[calls.Call]]:
+    """Run a script, and record the calls of the function. Problem when the script ends with an error before any call."""
+    file, colon, name = where.rpartition(":")
+    if not colon or not name.isidentifier():
+        raise WrongUsage(f"{where!r} does not name a function. Write the file, a colon and the function: model.py:loss")
+    for each in (file, script):
+        if not Path(each).is_file():
+            raise Problem(f"there is no file {each!r}")
+    before, path = sys.argv, sys.path[:]
+    sys.argv = [script]
+    sys.path.insert(0, str(Path(script).resolve().parent))
+    names: dict[str, Any] = {}
+    stopped: BaseException | None = None
+    try:
+        with calls.recording() as found:
+            try:
+                names = runpy.run_path(script, run_name="__main__")
+            except (Exception, SystemExit) as error:
+                stopped = error
+    finally:
+        sys.argv = before
+        sys.path[:] = path
+    of_it = [call for call in found.calls if call.jitted.name == name]
+    own = [call for call in of_it if Path(call.jitted.fun.__code__.co_filename).resolve() == Path(file).resolve()]
+    if not own:
+        said = f" It ended with {type(stopped).__name__}: {stopped}" if stopped and not _is_fine(stopped) else ""
+        others = sorted({call.jitted.name for call in found.calls if call.jitted.name.isidentifier()})
+        there = f" Jitted functions that it called: {', '.join(others)}." if others else ""
+        raise Problem(f"{script} was run, and did not call a jitted {name} of {file}.{said}{there}")
+    if stopped and not _is_fine(stopped):
+        print(f"jitkit: {script} ended with {type(stopped).__name__}: {stopped}", file=sys.stderr)
+    function: Any = names.get(name)
+    if not hasattr(function, "_jitted"):
+        function = own[-1].jitted.make_dispatcher()
+    return function, own
+
+
+def _is_fine(error: BaseException) -> bool:
+    return isinstance(error, SystemExit) and not error.code
+
+
+def last_arguments(found: list[calls.Call], name: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Those of the latest call that was traced."""
+    known = [call.arguments for call in found if call.arguments is not None]
+    if not known:
+        raise Problem(f"no call of {name} was traced in this run. Give its types: --shapes")
+    return known[-1]

@@ -1,0 +1,97 @@
+"""`jitkit run FILE` and `jitkit python`: a program, or a prompt, with the learner's finished functions in place"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+
+from ..cli import Problem, WrongUsage
+from ..engine import own_process
+from ..screens.terminal import Screen
+from ..workspace.own import Own, own_functions
+from ..workspace.workspace import Workspace
+
+_PROMPT = "Python with these. `jitkit` and `jnp`, which is `jitkit.numpy`, are imported; Ctrl-D ends it."
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run a file, and return its exit status."""
+    path: pathlib.Path = arguments.file
+    if path.is_dir():
+        raise WrongUsage(f"{path} is a folder. Name a file of Python.")
+    if not path.is_file():
+        raise WrongUsage(f"there is no file {path}.")
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise WrongUsage(f"{path} cannot be read: {error.strerror}.") from None
+    return _start(arguments, [str(path), *arguments.arguments])
+
+
+def python(arguments: argparse.Namespace) -> int:
+    """A prompt; or, where nobody types, a program from the standard input."""
+    return _start(arguments, [])
+
+
+def _start(arguments: argparse.Namespace, program: Sequence[str]) -> int:
+    screen = Screen.of(sys.stderr)
+    workspace = _workspace(program)
+    with screen.progress("checking what you have written since"):
+        own = own_functions(workspace)
+    say(screen, own)
+    prompts = not program and sys.stdin is not None and sys.stdin.isatty()
+    if prompts:
+        screen.text(_PROMPT, 0, "dim")
+    status = start(["-i"] if prompts else [], own, program)
+    if status == own_process.CANNOT:
+        raise Problem("each of them passed by itself. Change one of them, or `jitkit check` them all again.")
+    return status
+
+
+def _workspace(program: Sequence[str]) -> Workspace:
+    """The one that we are in, or the one that the program is in."""
+    try:
+        return Workspace.find()
+    except Problem:
+        if not program:
+            raise
+        return Workspace.find(pathlib.Path(program[0]).absolute().parent)
+
+
+def say(screen: Screen, own: Own) -> None:
+    """Whose functions run."""
+    screen.text(f"jitkit: {own.summary}", 0, "dim")
+    for sentence in own.left_out:
+        screen.text(f"not in place: {sentence}", 2, "yellow")
+
+
+def start(options: Sequence[str], own: Own, program: Sequence[str]) -> int:
+    """Start the process, wait, and return its status. An interrupt at the keyboard is for the program."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json", delete=False, encoding="utf-8") as file:
+        json.dump(request_of(own), file)
+    command = [sys.executable, *options, str(pathlib.Path(own_process.__file__)), file.name, *program]
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        code = subprocess.call(command)
+    finally:
+        signal.signal(signal.SIGINT, before)
+        with contextlib.suppress(OSError):
+            os.unlink(file.name)
+    return code if code >= 0 else 128 - code
+
+
+def request_of(own: Own) -> dict[str, object]:
+    """What `own_process` is asked for."""
+    files = {binding.source.path: binding.source for binding in own.bindings}
+    return {
+        "files": {f.path: {"source": f.source, "exercises": sorted(f.exercises)} for f in files.values()},
+        "targets": {str(binding.target): binding.source.path for binding in own.bindings},
+    }

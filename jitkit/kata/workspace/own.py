@@ -1,0 +1,85 @@
+"""a workspace -> which of the learner's functions are in place where they run their own programs, and which are not
+
+Those that pass are. What was written since the last check is checked first, so that a function counts as soon as it is
+saved. For each exercise that was written and is not in place there is a reason, in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..cli import Problem
+from ..engine.manifest import Exercise
+from ..engine.running import LearnerSource
+from ..engine.submission import LearnerFile, SpliceError, is_stub
+from ..engine.verdicts import FAIL, PASS, Verdict, find_problem
+from .course import Binding, Course, bindings
+from .workspace import NEW, STALE, Look, Workspace, parsed
+
+
+class Own(NamedTuple):
+    """The functions in place, and a sentence for each file or exercise that is not."""
+
+    bindings: tuple[Binding, ...]
+    left_out: tuple[str, ...]
+
+    @property
+    def ids(self) -> list[str]:
+        """The exercises whose functions are in place."""
+        return list(dict.fromkeys(binding.exercise.id for binding in self.bindings))
+
+    @property
+    def summary(self) -> str:
+        """`yours: 02.1 02.2; reference: the rest`."""
+        return f"yours: {' '.join(self.ids) or 'none'}; reference: the rest"
+
+    def __str__(self) -> str:
+        return "\n".join([f"jitkit: {self.summary}", *(f"  not in place: {sentence}" for sentence in self.left_out)])
+
+
+def own_functions(workspace: Workspace) -> Own:
+    """The functions of a workspace that pass. Problem on the ladder, where a package of the learner's is run as it is."""
+    if (workspace.kept / "ladder").is_file():
+        raise Problem("on the ladder the package is yours, and is imported by its name: run your file with `python`.")
+    look, course = workspace.look(), Course(workspace)
+    for lab, exercise in look.exercises():
+        if look.standing(exercise) in (NEW, STALE):
+            course.check(lab, exercise)
+    look = workspace.look()
+    return Own(tuple(bindings(look)), tuple(_left_out(workspace, look)))
+
+
+def _left_out(workspace: Workspace, look: Look) -> Iterator[str]:
+    for lab in look.labs:
+        if lab.number not in look.sources:
+            continue
+        source = look.sources[lab.number]
+        if isinstance(source, Verdict):
+            yield f"all of {lab.name}. {source.sentence}"
+            continue
+        try:
+            file = parsed(source)
+        except SpliceError as error:
+            yield f"all of {lab.name}. {workspace.place(error.file, error.line)}: {error}"
+            continue
+        for exercise in lab.exercises:
+            sentence = _why_not(look, exercise, source, file)
+            if sentence:
+                yield f"{exercise.id} {sentence}"
+
+
+def _why_not(look: Look, exercise: Exercise, source: LearnerSource, file: LearnerFile) -> str:
+    """Why functions of an exercise are not in place, though one at least was written; "" where they are, or none was."""
+    standing = look.standing(exercise)
+    if standing == FAIL:
+        return f"does not pass: jitkit check {exercise.id}"
+    if standing == PASS:
+        return look.suspicion(exercise)
+    if standing in (NEW, STALE):
+        return f"could not be checked: jitkit check {exercise.id}"
+    found = [file.functions.get(target.name) for target in exercise.targets]
+    if all(function is None or is_stub(function) for function in found):
+        return ""
+    problem = find_problem(exercise, source)
+    return f"is not complete. {problem.sentence}" if problem is not None else ""

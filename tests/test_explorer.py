@@ -1,0 +1,491 @@
+"""The Explorer's data: every link is asked of programs whose equations we know, and bad input gets a page, too."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+import jitkit
+import jitkit.numpy as jnp
+from jitkit import lax
+from jitkit.explorer import bundle, calls, compiling, equations, hlo, stablehlo
+from jitkit.explorer.api import exploration, explore, subject_of
+from jitkit.explorer.listing import owners
+
+HERE = pathlib.Path(__file__).name
+
+
+def spec(*shape, dtype="float32"):
+    return jitkit.ShapeDtypeStruct(shape, dtype)
+
+
+@pytest.fixture(autouse=True)
+def a_cache_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(compiling, "folder", lambda: tmp_path / "cache" / "explorer")
+
+
+def layer(x, w):
+    return jnp.maximum(x @ w, 0.0)
+
+
+def network(x, w):
+    hidden = layer(x, w)
+    jnp.sin(x)  # nothing reads it
+    fixed = jnp.ones(4) * 2.0
+    twice = jnp.exp(hidden) + jnp.exp(hidden)
+    return twice.sum() + fixed.sum()
+
+
+def summing(xs):
+    def body(carry, x):
+        return carry + jnp.sin(x), carry * 2.0
+
+    return lax.scan(body, jnp.float32(0.0), xs)
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory):
+    """`network`, compiled for the CPU."""
+    subject = subject_of(network, (spec(8, 4), spec(4, 4)), {})
+    return exploration(subject, ["cpu"], keep=False).data
+
+
+def primitives(data, numbers):
+    return [data["equations"][n]["primitive"] for n in numbers]
+
+
+def rows_with(listing, word):
+    return [row for row, line in enumerate(listing["lines"]) if word in line]
+
+
+# --- links ----------------------------------------------------------------------------------------------------
+
+
+def test_each_line_of_python_that_was_traced_has_its_equations(seen):
+    python = seen["python"]
+    [row] = rows_with(python, "twice = jnp.exp")
+    assert primitives(seen, python["equations"][row]) == ["exp", "exp", "add"]
+    [row] = rows_with(python, "jnp.maximum(x @ w")
+    assert primitives(seen, python["equations"][row]) == ["dot_general", "max"]
+    lit = {number for numbers in python["equations"] for number in numbers}
+    assert lit == set(range(len(seen["equations"])))
+
+
+def test_each_equation_has_its_line_in_the_jaxpr_and_the_printed_text_is_jitkits(seen):
+    assert seen["jaxpr"]["lines"] == str(jitkit.make_jaxpr(network)(spec(8, 4), spec(4, 4))).splitlines()
+    for number, equation in enumerate(seen["equations"]):
+        [first, *_] = [r for r, numbers in enumerate(seen["jaxpr"]["equations"]) if number in numbers]
+        assert equation["primitive"] in seen["jaxpr"]["lines"][first]
+
+
+def test_each_equation_that_writes_something_has_its_lines_of_stablehlo(seen):
+    listing = seen["stablehlo"]
+    [row] = rows_with(listing, "stablehlo.maximum")
+    assert primitives(seen, listing["equations"][row]) == ["max"]
+    assert not any("eqn~" in line or "loc(" in line for line in listing["lines"])
+    written = {number for numbers in listing["equations"] for number in numbers}
+    dead = {number for number, each in enumerate(seen["equations"]) if not each["live"]}
+    assert written == set(range(len(seen["equations"]))) - dead
+    assert primitives(seen, dead) == ["sin"]
+
+
+def test_nearly_all_operations_of_the_optimised_program_are_linked(seen):
+    [cpu] = seen["targets"]
+    assert cpu["linked"]["operations"] > 5
+    assert cpu["linked"]["exact"] >= 0.95 * cpu["linked"]["operations"]
+    [row] = rows_with(cpu["hlo"], " exponential(")
+    assert primitives(seen, cpu["hlo"]["equations"][row]) == ["exp"]
+
+
+def test_a_fusion_stands_for_all_that_is_in_it(seen):
+    [cpu] = seen["targets"]
+    listing = cpu["hlo"]
+    fusions = [row for row, note in listing["notes"].items() if note.startswith("fusion of")]
+    assert fusions
+    for row in map(int, fusions):
+        depth = len(listing["lines"][row]) - len(listing["lines"][row].lstrip())
+        inner = set()
+        for below in range(row + 1, len(listing["lines"])):
+            line = listing["lines"][below]
+            if len(line) - len(line.lstrip()) <= depth:
+                break
+            inner.update(listing["equations"][below])
+        assert inner <= set(listing["equations"][row])
+
+
+def test_what_is_gone_says_why(seen):
+    [cpu] = seen["targets"]
+    why = {(seen["equations"][int(n)]["primitive"], n): reason for n, reason in cpu["gone"].items()}
+    by_name = {name: reason for (name, _), reason in why.items()}
+    assert by_name["sin"] == {"why": "dead: no result depends on it", "sure": True}
+    assert by_name["exp"]["why"].startswith("common")
+    assert seen["equations"][by_name["exp"]["like"]]["primitive"] == "exp"
+    assert by_name["mul"]["why"].startswith("constant folded")
+    assert not by_name["mul"]["sure"]
+
+
+def test_a_loop_s_equations_are_linked_through_its_regions():
+    subject = subject_of(summing, (spec(5),), {})
+    data = exploration(subject, ["cpu"], keep=False).data
+    scan = next(n for n, each in enumerate(data["equations"]) if each["primitive"] == "scan")
+    sine = next(n for n, each in enumerate(data["equations"]) if each["primitive"] == "sin")
+    assert data["equations"][sine]["parent"] == scan
+    [row] = rows_with(data["stablehlo"], "stablehlo.sine")
+    assert data["stablehlo"]["equations"][row] == [sine]
+    heads = rows_with(data["stablehlo"], "stablehlo.while")
+    assert any(scan in data["stablehlo"]["equations"][head] for head in heads)
+    linked = data["targets"][0]["linked"]
+    assert linked["exact"] + linked["guessed"] >= 0.95 * linked["operations"]
+
+
+def test_a_function_that_is_called_twice_is_one_jaxpr_with_one_set_of_numbers():
+    inner = jitkit.jit(lambda x: jnp.sin(x) + 1.0)
+    subject = subject_of(lambda x: inner(x) * inner(x), (spec(3),), {})
+    assert [each.primitive for each in subject.equations] == ["jit", "sin", "add", "jit", "mul"]
+
+
+def test_numbers_survive_what_xla_writes():
+    assert equations.numbers_in("jit(f)/eqn~12/while/body/eqn~14/mul") == [14]
+    assert equations.numbers_in("jit(f)/eqn~1/add;jit(f)/eqn~2/mul") == [1, 2]
+    assert equations.numbers_in("jit(f)/while/cond") == []
+    assert equations.without_marks('op_name="jit(f)/eqn~3/mul"') == 'op_name="jit(f)/mul"'
+
+
+def test_lines_of_parameters_belong_to_their_equation():
+    lines = ["{ lambda ; a. let", "    b = scan[", "      jaxpr={ lambda ; c. let", "          d = sin c", "        in (d,) }",
+             "    ] a", "    e = cos b", "  in (e,) }"]  # fmt: skip
+    assert owners(lines, [None, 0, None, 1, None, None, 2, None]) == [None, 0, 0, 1, 0, 0, 2, None]
+
+
+# --- reading HLO ----------------------------------------------------------------------------------------------
+
+HLO = """\
+HloModule jit_f, entry_computation_layout={(f32[8,4]{1,0})->f32[8,4]{1,0}}
+
+%fused (p.1: f32[8,4]) -> f32[8,4] {
+  %p.1 = f32[8,4]{1,0} parameter(0)
+  %e.1 = f32[8,4]{1,0} exponential(%p.1), metadata={op_name="jit(f)/eqn~0/exp" source_line=3}
+  ROOT %m.1 = f32[8,4]{1,0} multiply(%e.1, %e.1), metadata={op_name="jit(f)/eqn~1/mul}odd" source_line=4}
+}
+
+ENTRY %main (x: f32[8,4]) -> f32[8,4] {
+  %x = f32[8,4]{1,0} parameter(0), metadata={op_name="x"}
+  %f = f32[8,4]{1,0} fusion(%x), kind=kLoop, calls=%fused, backend_config={"a":{"b":"c"}}
+  ROOT %copy.1 = f32[8,4]{0,1} copy(%f)
+}
+"""
+
+
+def test_a_program_becomes_a_tree_with_costs_and_guesses():
+    read = hlo.read(HLO)
+    assert read.listing.lines == [
+        "ENTRY main",
+        "  x = f32[8,4]{1,0} parameter(0)",
+        "  f = f32[8,4]{1,0} fusion(x), kind=kLoop",
+        "    p.1 = f32[8,4]{1,0} parameter(0)",
+        "    e.1 = f32[8,4]{1,0} exponential(p.1)",
+        "    ROOT m.1 = f32[8,4]{1,0} multiply(e.1, e.1)",
+        "  ROOT copy.1 = f32[8,4]{0,1} copy(f)",
+    ]
+    assert read.listing.equations[2] == [0, 1]
+    assert read.listing.notes[2] == "fusion of 2 operations · 64 flop · 256 B moved"
+    assert read.listing.equations[6] == []
+    assert read.listing.guesses[6] == [0, 1]
+    assert read.linked == (4, 3, 1)
+    assert read.there == {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("type_", "elements", "size"),
+    [("f32[8,4]{1,0}", 32, 128), ("(f32[2], bf16[3]{0:T(8)})", 5, 14), ("pred[]", 1, 1), ("c64[2]", 2, 16), ("s4[3]", 3, 2)],
+)
+def test_sizes_of_types(type_, elements, size):
+    assert (hlo.elements_of(type_), hlo.bytes_of(type_)) == (elements, size)
+
+
+def test_a_product_costs_two_flops_for_each_product():
+    text = HLO.replace("exponential(%p.1)", "dot(%p.1, %p.1), lhs_contracting_dims={1}, rhs_contracting_dims={0}")
+    assert "288 flop" in hlo.read(text).listing.notes[2]  # 2 * 4 * 32 + 32
+
+
+def test_locations_of_both_libraries_are_read_and_taken_out():
+    text = """\
+#loc = loc(unknown)
+module @jit_f {
+  func.func public @main(%arg0: tensor<f32> loc("x")) -> (tensor<f32>) {
+    %0 = stablehlo.sine %arg0 : tensor<f32> loc(#loc2)
+    %1 = stablehlo.cosine %0 : tensor<f32> loc(#loc3)
+    return %1 : tensor<f32> loc(#loc)
+  } loc(#loc)
+} loc(#loc)
+#loc1 = loc("/a.py":1:0)
+#loc2 = loc("jit(f)/eqn~0/sin"(#loc1))
+#loc3 = loc(fused["jit(f)/eqn~1/cos", "/a.py":2:4])
+"""
+    listing = stablehlo.listing(text)
+    assert listing.lines[1:4] == [
+        "  func.func public @main(%arg0: tensor<f32>) -> (tensor<f32>) {",
+        "    %0 = stablehlo.sine %arg0 : tensor<f32>",
+        "    %1 = stablehlo.cosine %0 : tensor<f32>",
+    ]
+    assert listing.equations == [[], [], [0], [1], [], [], []]
+
+
+# --- calls ----------------------------------------------------------------------------------------------------
+
+
+def test_a_recording_tells_hits_from_misses_and_what_became_different():
+    @jitkit.jit
+    def step(w, lr):
+        return w - lr * w.sum()
+
+    with calls.recording() as found:
+        step(jnp.ones(3), 0.1)
+        step(jnp.ones(3), 0.2)
+        step(jnp.ones(4), 0.1)
+    data = calls.as_data(found.of("step"), "here")
+    first, second, third = data["entries"]
+    assert [entry["hit"] for entry in data["entries"]] == [False, True, False]
+    assert [name for name, _ in first["stages"]] == ["trace", "lower", "compile", "run"]
+    assert [name for name, _ in second["stages"]] == ["run"]
+    assert first["versus"] is None
+    assert third["versus"] == 1
+    assert any("float32[4]" in line and "float32[3]" in line for line in third["sentences"])
+    assert "call #1" in third["sentences"][0]
+    was, now = (data["jaxprs"][entry["jaxpr"]] for entry in (first, third))
+    assert "f32[3]" in was[0]
+    assert "f32[4]" in now[0]
+    assert third["at"].startswith(str(pathlib.Path(__file__)))
+
+
+def test_a_call_inside_of_another_trace_is_no_call_of_the_run():
+    inner = jitkit.jit(lambda x: x + 1.0)
+    outer = jitkit.jit(lambda x: inner(x) * 2.0)
+    with calls.recording() as found:
+        outer(jnp.ones(2))
+    assert [call.jitted.fun for call in found.calls if call.jitted.fun in (inner.__wrapped__, outer.__wrapped__)] == [
+        outer.__wrapped__
+    ]
+
+
+def test_the_misses_of_a_function_that_was_called_are_on_its_page():
+    @jitkit.jit
+    def f(x):
+        return x * 2.0
+
+    f(jnp.ones(2))
+    f(jnp.ones(3))
+    f(jnp.ones(3))
+    data = explore(f, spec(3), targets=["cpu"]).data["calls"]
+    assert [entry["hit"] for entry in data["entries"]] == [False, False]
+    assert data["entries"][1]["versus"] == 1
+    assert explore(lambda x: x, spec(3), targets=[]).data["calls"] is None
+
+
+# --- bad input ------------------------------------------------------------------------------------------------
+
+
+def test_a_function_that_cannot_be_traced_shows_how_far_it_came():
+    def f(x):
+        y = jnp.sin(x)
+        if y.sum() > 0:
+            return y
+        return -y
+
+    data = explore(f, spec(3)).data
+    assert data["failure"]["type"] == "TracerBoolConversionError"
+    assert data["failure"]["stage"] == "tracing"
+    assert [each["primitive"] for each in data["equations"]] == ["sin", "reduce_sum", "gt"]
+    assert "if y.sum() > 0" in data["python"]["lines"][data["failure"]["row"]]
+    assert data["targets"] == []
+    assert "f32[3] = sin" in "\n".join(data["jaxpr"]["lines"])
+
+
+def test_a_function_without_source_keeps_its_links():
+    names = {"jnp": jnp}
+    exec("def f(x):\n    y = jnp.sin(x)\n    return y * 2.0", names)
+    data = explore(names["f"], spec(3), targets=[]).data
+    assert data["python"]["numbers"][1:] == [1, 2, 3]
+    assert data["python"]["equations"][2:] == [[0], [1]]
+    assert "keeps no source" in data["python"]["sentences"][0]
+
+
+def test_a_lambda_is_shown_with_its_line():
+    data = explore(lambda x: jnp.cos(x) + 1.0, spec(3), targets=[]).data
+    lit = [line for line, numbers in zip(data["python"]["lines"], data["python"]["equations"], strict=True) if numbers]
+    assert len(lit) == 1
+    assert "jnp.cos" in lit[0]
+
+
+def test_a_source_that_has_changed_since_is_said_to_have(tmp_path):
+    file = tmp_path / "changing.py"
+    file.write_text("import jitkit.numpy as jnp\ndef f(x):\n    return jnp.sin(x)\n")
+    names = {"__name__": "changing"}
+    exec(compile(file.read_text(), str(file), "exec", dont_inherit=True), names)
+    assert explore(names["f"], spec(3), targets=[]).data["python"]["sentences"] == []
+    file.write_text("import jitkit.numpy as jnp\n\ndef f(x):\n    return jnp.cos(x)\n")
+    [sentence] = explore(names["f"], spec(3), targets=[]).data["python"]["sentences"]
+    assert "has changed since it was imported" in sentence
+
+
+def test_large_constants_are_not_on_the_page():
+    table = jnp.arange(1_000_000.0)
+    small = jnp.arange(300.0)
+    page = explore(lambda x: x + table[:3] + small[:3], spec(3), targets=["cpu"])
+    assert len(page.html) < 300_000
+    assert "float32[1000000]" in page.data["notes"][0]
+    assert "1200 bytes" in "\n".join(page.data["stablehlo"]["lines"])
+
+
+def test_names_of_the_program_are_data_and_never_markup():
+    names = {"jnp": jnp}
+    exec(compile("def f(x):\n    return jnp.sin(x)", "</script><img src=x onerror=alert(1)>.py", "exec"), names)
+    f = names["f"]
+    f.__name__ = f.__qualname__ = "<script>alert(1)</script>"
+    page = explore(f, spec(3), targets=["cpu"])
+    assert page.html.count("<script") == 2  # the data, and ours
+    assert "<img" not in page.html
+    inside = page.html.split('id="model">')[1].split("</script>")[0]
+    assert json.loads(inside) == page.data
+
+
+def test_a_compiler_that_is_not_there_says_how_to_get_it(monkeypatch):
+    missing = compiling.TargetError("missing", "The compiler for tpu:v5e is not installed")
+    monkeypatch.setattr(compiling, "obstacle", lambda target: missing if target.platform == "tpu" else None)
+    data = explore(network, spec(8, 4), spec(4, 4), targets=["cpu", "tpu:v5e"]).data
+    assert data["targets"][1] == {
+        "name": "tpu:v5e", "chip": "one TPU v5e", "code": "VLIW bundles", "reason": "missing",
+        "error": "The compiler for tpu:v5e is not installed",
+    }  # fmt: skip
+    assert "hlo" in data["targets"][0]
+
+
+def test_a_program_that_calls_python_is_shown_as_far_as_stablehlo():
+    def f(x):
+        jitkit.debug.print("x {}", x)
+        return x + 1.0
+
+    data = explore(f, spec(3), targets=["cpu"]).data
+    assert data["targets"][0]["reason"] == "refused"
+    assert "calls back into this Python process" in data["targets"][0]["error"]
+    assert data["stablehlo"]["lines"]
+
+
+# --- files ----------------------------------------------------------------------------------------------------
+
+
+def test_a_page_is_written_whole_and_nothing_foreign_is_overwritten(tmp_path, monkeypatch):
+    page = explore(lambda x: x * 2.0, spec(3), targets=[])
+    where = page.save(tmp_path / "f.html")
+    assert where.read_text(encoding="utf-8") == page.html
+    assert page.save(where) == where  # a page of ours may be replaced
+    (tmp_path / "mine.html").write_text("mine")
+    with pytest.raises(FileExistsError, match="not a page of the Explorer"):
+        page.save(tmp_path / "mine.html")
+
+    def interrupted(*paths):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(compiling.os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        page.save(tmp_path / "half.html")
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["f.html", "mine.html"]
+
+
+def test_an_answer_is_kept_by_content_and_a_damaged_one_is_made_anew(monkeypatch):
+    asked = []
+    compile_ = compiling.Compilers.compile
+    monkeypatch.setattr(
+        compiling.Compilers, "compile", lambda self, *args: asked.append(1) or compile_(self, *args)
+    )
+    first = explore(layer, spec(2, 3), spec(3, 4), targets=["cpu"]).data
+    again = explore(layer, spec(2, 3), spec(3, 4), targets=["cpu"]).data
+    assert len(asked) == 1
+    assert again == first
+    explore(layer, spec(2, 3), spec(3, 5), targets=["cpu"])
+    assert len(asked) == 2
+    for path in compiling.folder().iterdir():
+        path.write_bytes(b"damaged")
+    explore(layer, spec(2, 3), spec(3, 4), targets=["cpu"])
+    assert len(asked) == 3
+
+
+def test_a_notebook_gets_the_page_in_a_frame_that_reaches_nothing():
+    page = explore(lambda x: x * 2.0, spec(3), targets=[])
+    shown = page._repr_html_()
+    assert shown.startswith('<iframe srcdoc="')
+    assert 'sandbox="allow-scripts"' in shown
+    assert "<script" not in shown
+
+
+def test_the_page_s_modules_have_no_name_in_common():
+    """They are written one after the other into one, where a second name would be an error."""
+    names = []
+    for path in bundle.PAGE.glob("*.js"):
+        text = path.read_text(encoding="utf-8")
+        names += re.findall(r"^(?:export )?(?:const|let|class|function) (\w+)", text, re.MULTILINE)
+        names += [name for group in re.findall(r"^(?:export )?const \{([^}]*)\}", text, re.MULTILINE) for name in group.split(",")]
+    assert len(names) == len(set(names))
+    assert "import " not in bundle.script().split("//")[0]
+    assert "\nexport " not in bundle.script()
+
+
+def test_importing_jitkit_does_not_import_the_explorer():
+    program = "import sys, jitkit; print([m for m in sys.modules if 'explorer' in m or m.startswith('pygments')])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+# --- the command ----------------------------------------------------------------------------------------------
+
+PROGRAM = """\
+import jitkit as jax, jitkit.numpy as jnp
+
+@jax.jit
+def step(w, lr):
+    return w - lr * w.sum()
+
+if __name__ == "__main__":
+    step(jnp.ones(3), 0.1)
+    step(jnp.ones(3), 0.1)
+    step(jnp.ones(4), 0.1)
+"""
+
+
+def command(tmp_path, *arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "jitkit.kata", "explore", *arguments], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+
+
+def test_the_command_writes_a_page_of_a_run(tmp_path):
+    (tmp_path / "model.py").write_text(PROGRAM)
+    done = command(tmp_path, "model.py:step", "--calls", "--target", "cpu")
+    assert done.returncode == 0, done.stderr
+    assert "step.html" in done.stdout
+    text = (tmp_path / "step.html").read_text(encoding="utf-8")
+    data = json.loads(text.split('id="model">')[1].split("</script>")[0])
+    assert [entry["hit"] for entry in data["calls"]["entries"]] == [False, True, False]
+    assert data["signature"] == "step(w: float32[4], lr: float32[])"
+
+
+def test_the_command_says_what_is_wrong(tmp_path):
+    (tmp_path / "model.py").write_text(PROGRAM)
+    for arguments, status, words in [
+        (("model.py:step", "--shapes", "f32[3]", "--target", "cpu"), 1, "could not be traced"),
+        (("model.py:other", "--shapes", "f32[3]"), 1, "has no function 'other'"),
+        (("model.py:other", "--calls"), 1, "did not call a jitted other"),
+        (("model.py", "--shapes", "f32[3]"), 2, "does not name a function"),
+        (("model.py:step", "--calls", "--target", "cpu", "-o", "no/where.html"), 1, "cannot be written"),
+        (("model.py:step", "--calls", "--target", "cpu", "-o", "model.py"), 1, "not a page of the Explorer"),
+    ]:
+        done = command(tmp_path, *arguments)
+        assert done.returncode == status, (arguments, done.stderr)
+        assert words in done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
