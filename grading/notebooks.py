@@ -17,7 +17,11 @@ BUILD, USE, PREDICT = "What to build", "What you may use", "Predict"
 _HOW = """\
 This is lab {number} as a notebook. Write each function in the cell that has its stub, run the cell, and then the one below it:
 `check` runs the same programs as `jitkit check {first}`, with your function in a `jitkit` of its own. Helpers and imports may stand
-in any cell. What you have not written yet comes from the reference.
+in any cell. What you have not written yet comes from the reference. `hint("{first}")` helps, one step further each time.
+
+In a workspace of `jitkit start`, what passes here goes into `exercises.py`, where there is only the stub, and what passes there is in
+place here. Run `from jitkit.kata import mine` in a kernel that has just been started, and its jitkit has all of your functions.
+Missing Jupyter? `pip install "jitkit[notebook]"`.
 """
 
 
@@ -57,7 +61,7 @@ def lab_notebook(lab: Lab, imports: str, stubs: dict[str, str], readme: str = ""
     """
     text = Text.of(lab, readme)
     setup = "\n\n".join(
-        part for part in (imports, "from jitkit.kata.notebook import check, experiment") if part
+        part for part in (imports, "from jitkit.kata.notebook import check, experiment, hint") if part
     )
     cells = [
         *(markdown(f"text-{i}", section) for i, section in enumerate(text.before, 1)),

@@ -25,9 +25,12 @@ from jitkit.kata.ladder.climbing import Climber, Package, RungVerdict
 from jitkit.kata.ladder.rungs import Rung, all_rungs, machine_file, prefix, solution_file
 from jitkit.kata.ladder.wrong import Wrong, wrong_versions
 
+from .generate import ROOT
 from .verify import Finding
 
+HIDDEN = ROOT / "grading" / "hidden" / "from_scratch.py"
 _FEWEST_PROGRAMS = 6
+_FEWEST_HIDDEN = 2
 _FEWEST_WRONG = 4
 _EMPTY = '"""A package with nothing in it."""\n'
 
@@ -50,10 +53,18 @@ def verify_ladder(
         ]
 
 
+def hidden_programs() -> tuple[tuple[str, str], ...]:
+    """The programs that are used in grading only: path and text."""
+    return ((str(HIDDEN), HIDDEN.read_text(encoding="utf-8")),)
+
+
 def shortages(rung: Rung) -> list[Finding]:
     """Too few programs or wrong versions; labels that have no partner."""
-    programs, wrong = Climber().checks([rung]), wrong_versions(rung)
+    checks, wrong = Climber(hidden=hidden_programs()).checks([rung]), wrong_versions(rung)
+    programs = [check for check in checks if not check.hidden]
     found = []
+    if len(checks) - len(programs) < _FEWEST_HIDDEN:
+        found.append(Finding(rung.number, "programs", f"there should be {_FEWEST_HIDDEN} or more hidden ones"))
     if len(programs) < _FEWEST_PROGRAMS:
         found.append(
             Finding(
@@ -86,7 +97,7 @@ class Prover:
     def __init__(self, folder: pathlib.Path, kept: pathlib.Path | None) -> None:
         self.folder = folder
         self.text = solution_file().read_text(encoding="utf-8")
-        self.climber = Climber(kept)
+        self.climber = Climber(kept, hidden_programs())
 
     def package(self, text: str) -> Package:
         """A package with this text."""

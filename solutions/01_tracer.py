@@ -260,7 +260,8 @@ class Tracer:
     def __bool__(self) -> bool:
         """Refuse: Python asks which way to go, in `if x:` or `not x`, and nobody knows yet.
 
-        ValueError for what has not exactly one element, as with arrays; TracerBoolConversionError otherwise.
+        What would be wrong with an array as well is said as it is of an array: of a f32[3] or a f32[0], ValueError, also while
+        tracing. What only tracing forbids, as with f32[] or f32[1], is a TracerBoolConversionError.
         """
         check_bool_conversion(self)
         raise errors.TracerBoolConversionError(self)
@@ -268,18 +269,22 @@ class Tracer:
     def __index__(self) -> int:
         """Refuse: Python asks for an int, in `range(x)` or `items[x]`.
 
-        TypeError for what is no integer scalar, as with arrays; TracerIntegerConversionError otherwise.
+        As with `__bool__`: a f32[] or an i32[3] would be no index as an array either, which is a TypeError; of an i32[]
+        only the value is missing, which is a TracerIntegerConversionError.
         """
         check_integer_conversion(self)
         raise errors.TracerIntegerConversionError(self)
 
 
 def concrete_or_error(force: Callable[[Any], Any], x: Any, context: str = "") -> Any:
-    """`force(x)` for a concrete x, where `force` is `int`, `bool`, `operator.index` or any other function that
-    needs the value.
+    """`force(x)`, where `force` needs the value of x: `int`, `bool`, `operator.index` or any other function.
 
-    For a tracer x: TracerIntegerConversionError when `force` is `operator.index`, and otherwise a
-    ConcretizationTypeError with `context`, which says what the value is needed for.
+        concrete_or_error(int, np.float32(2.5))                 2
+        concrete_or_error(operator.index, t)                    TracerIntegerConversionError, for a tracer t
+        concrete_or_error(int, t, "It is the size of a stack.")    ConcretizationTypeError, which says so
+        concrete_or_error(bool, t)                              ConcretizationTypeError, too: nobody has written an `if`
+
+    A tracer is refused before `force` sees it, whatever `force` is. What `force` raises for a value passes.
     """
     if isinstance(x, Tracer):
         if force is operator.index:

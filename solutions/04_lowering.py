@@ -6,6 +6,11 @@ import numpy as np
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jitkit import runtime
+from jitkit.compiler import disk_cache
+from jitkit.compiler.compiler import CompilerOptions, Executable
+from jitkit.compiler.placement import Placement
+from jitkit.compiler.program import Program, build_executable, lower_program
 from jitkit.core import ShapedArray, dtypes
 from jitkit.core.effects import ordered_effects
 from jitkit.interpreters.mlir import lowering_rule, rank_polymorphic, with_shape, write_body
@@ -349,3 +354,43 @@ class LoweringContext:
         consts = [self.function.take_hoisted(key, kind) for key, (_, kind) in hoisted]
         names = self.emit_call(function, [*tokens, *consts, *args], jaxpr.in_avals)
         return self.take_tokens(function.ordered, names)
+
+
+# --- 04.7 Compile -------------------------------------------------------------------------------------------
+# That is all there is to compiling, seen from Python: text in, and out comes something that can be called on
+# buffers. What XLA does in between takes a hundred times as long as all of tracing and lowering. That is why
+# everything in the next lab is about doing it once.
+#
+# Usual mistakes:
+#   - Looking it up by the text with lines: then an empty line at the top of a file compiles everything anew.
+#   - Storing what was just loaded: it is there.
+#   - Giving XLA the text without lines: its errors then point nowhere.
+#
+# In JAX: jax/_src/compiler.py:compile_or_get_cached
+
+
+def compile_program(program: Program, placement: Placement) -> Executable:
+    """A traced program made an executable: lowered (`lower_program`) for the platform of its placement, and compiled for the
+    placement's devices with the program's own options (`build_executable`).
+
+    A program of which no argument is committed to a device says nothing about devices: it is lowered without a placement.
+    """
+    module, kept = lower_program(program, placement.platform, placement if placement.committed else None)
+    return build_executable(program, module, kept, placement, program.options)
+
+
+def load_or_compile(module: Module, owners: Sequence[runtime.Device], options: CompilerOptions) -> Any:
+    """StableHLO text in, machine code out: what the disk cache has for it, or else what `runtime.compile_text` makes of it.
+
+    While the cache is `enabled`, it is asked first (`load`, which gives None for what it has not), and given what had to be
+    compiled (`store`). It knows a program by `module.text()`, which is the same wherever the function stands in its file.
+    XLA compiles `module.text(debug_info=True)`, where each line has its line of Python. When the cache is not enabled,
+    the text without these is not needed, and not made.
+    """
+    known_by = module.text() if disk_cache.enabled() else ""
+    loaded = disk_cache.load(known_by, owners, options) if known_by else None
+    if loaded is None:
+        loaded = runtime.compile_text(module.text(debug_info=True), owners, options)
+        if known_by:
+            disk_cache.store(known_by, owners, options, loaded)
+    return loaded

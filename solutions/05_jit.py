@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import jitkit as jax
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 from jitkit.base import config, late_rooms
 from jitkit.compiler.compiler import Executable
-from jitkit.compiler.placement import Placement
+from jitkit.compiler.placement import Placement, default_placement
 from jitkit.compiler.program import Program, compile_program
 from jitkit.core import Tracer
 from jitkit.jaxpr import convert_constvars_jaxpr
 from jitkit.misses.record import CallRecord, Change, TRACES, aval_of, changes, kinds_of_types, latest_first, sharding_of
+from jitkit.pjit.calling import LEAF, Leaves, buffers_runner
 from jitkit.pjit.compilation_cache import EXACT_LRU_SIZE, Entry, FunctionCache, TracedCall, _caches, _caches_lock
 from jitkit.pjit.jit_call import Inline, jit_p
 from jitkit.pjit.jitted import flat_tree
 from jitkit.pjit.tracing import avals_of
 from jitkit.runtime import OnHost, Placed
+from jitkit.runtime.array import Array
 from jitkit.signature import api_util
 from jitkit.signature.api_util import Arguments
-from jitkit.tree_util import PyTreeDef, tree_unflatten
+from jitkit.tree_util import PyTreeDef, tree_structure, tree_unflatten
+from jitkit.tree_util.compiled import compile_put_together
 
 
 # --- 05.1 The key -------------------------------------------------------------------------------------------
@@ -40,8 +44,17 @@ class Traceable:
     def trace_key(self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any]) -> tuple[Any, ...]:
         """What decides how the function is traced, as a tuple that can be hashed: two calls with one key share a jaxpr.
 
-        That are the options of this thread, `config.local.state.options`; the tree of the arguments; the static ones
-        (`api_util.static_key(arguments.statics)`); and the avals of the leaves.
+        Whatever may lead Python another way, or to other types, is in it, and nothing else:
+
+            f(1.0), f(2.0)                             one key: numbers are not seen while tracing
+            f(x), f(x) with x on another device        one key: the same program may run there
+            f(1.0), f(1)                               two
+            f((x, y)), f([x, y])                       two
+            power(x, 2), power(x, 3), n being static   two
+            f(x), and f(x) under another `default_matmul_precision`    two: options are read while tracing
+
+        The options of this thread are `config.local.state.options`; the static arguments, as a part of a key, are
+        `api_util.static_key(arguments.statics)`.
         """
         return (config.local.state.options, tree, api_util.static_key(arguments.statics), *avals)
 
@@ -344,3 +357,108 @@ class NestedCall:
         if self.inline is Inline.JAX_EARLY:
             return tree_unflatten(self.out_tree, self.bind_inline(leaves))
         return tree_unflatten(self.out_tree, jit_p.bind(*self.outer, *leaves, **self.params))
+
+
+# --- 05.7 The warm path -------------------------------------------------------------------------------------
+# That is the whole of a warm call after its look-up: three steps, and no question about types. It does not
+# wait for numbers either: `execute` hands the work over and returns buffers that will be filled. A call of 5
+# us can begin a computation of a second, and whoever reads the result waits (lab 10).
+#
+# Usual mistakes:
+#   - Flattening, looking up types or making functions at each call.
+#   - Returning a tuple of one for a single result.
+#   - Taking as many arguments as leaves for a sign that they are the same: with a constant before them and
+#     one left out, the numbers agree.
+#
+# In JAX: jax/_src/interpreters/pxla.py:ExecuteReplicated
+
+
+def runner(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]) -> Callable[[Leaves], Any]:
+    """The function that runs `executable` on the leaves of a call whose keys are `leaf_keys`, and returns the results in
+    their tree.
+
+    It is made once for a signature and called at every hit, so that what the keys decide is decided here: `buffers_runner` gives
+    the function from leaves to the buffers of the results. Of each of these an `Array` is made, with its aval and key
+    (`out_avals`, `out_keys`); `compile_put_together(out_tree)` gives a function that makes the tree of them. The tree of a
+    single result is `LEAF`.
+    """
+    avals, keys = executable.out_avals, executable.out_keys
+    run = buffers_runner(executable, leaf_keys)
+    if out_tree is not LEAF:
+        put_together = compile_put_together(out_tree)
+        return lambda leaves: put_together(map(Array, run(leaves), avals, keys))
+    (aval,), (key,) = avals, keys
+    if len(leaf_keys) != 1 or not takes_buffers_as_they_are(executable, leaf_keys):
+        return lambda leaves: Array(run(leaves)[0], aval, key)
+    execute, handlers = executable.execute, executable.handlers
+
+    def run_one(leaves: Leaves) -> Any:  # shorter by a function and a list
+        x = leaves[0]
+        buffers = execute([x._buf if type(x) is Array else x]).consume_with_handlers(handlers)
+        return Array(buffers[0], aval, key)
+
+    return run_one
+
+
+def takes_buffers_as_they_are(executable: Executable, leaf_keys: Sequence[Any]) -> bool:
+    """Whether the buffers of the leaves, in their order, are what `executable.execute` takes: the shortest way there is.
+
+    They are not where a leaf is `OnHost` and has no buffer yet, nor where the program takes some of the leaves only (`kept` are
+    the positions of those that it takes), or constants before them (`consts`); nor where it is `committed` to devices, to which
+    leaves may have to be moved, or `has_effects`, whose tokens go in beside the leaves.
+    """
+    return (
+        not executable.committed
+        and not executable.has_effects
+        and not executable.consts
+        and executable.kept == list(range(len(leaf_keys)))
+        and not any(isinstance(key, OnHost) for key in leaf_keys)
+    )
+
+
+# --- 05.8 A key that forgets --------------------------------------------------------------------------------
+# A program that was found is run, and its result has the type that was compiled: the array that you passed
+# has nothing to say any more. In a real `jit` the key is all that stands between a call and such a result.
+# That is why it has the dtype in it, and the weak type, and the tree, and every option that a rule reads.
+#
+# Usual mistakes:
+#   - Tracing at each call, to find out whether the program fits: then nothing is gained by keeping it.
+#   - Using `key(x)` of the numpy array that came: a list or a number has no dtype; make it an Array first.
+#
+# In JAX: jax/_src/pjit.py:_cpp_pjit
+
+
+def jit_by(key: Callable[[Any], Hashable], fun: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """`fun`, a function from one array to one array, jitted: calls with one `key(x)` run one program, and that is compiled for the
+    first of them. Nobody asks whether the others fit.
+
+    With a good key this is `jit`. With one that forgets the dtype, the bytes of an int32 array are taken for floats:
+
+        >>> double = jit_by(lambda x: x.shape, lambda x: x + x)
+        >>> double(np.float32([1.5, 2.5]))
+        Array([3., 5.], dtype=float32)
+        >>> double(np.int32([1069547520, 1078530011]))
+        Array([3.       , 6.2831855], dtype=float32)
+
+    The bytes of these two numbers are those of the floats 1.5 and pi. There is no error, since an executable looks at
+    the number of bytes and at nothing else: where that is another, XLA refuses.
+
+    The stages: `jax.make_jaxpr(fun)(x)` traces. A `Program` is the name, the jaxpr, the tree of the arguments,
+    `tree_structure(((0,), {}))`, and that of the result, `tree_structure(0)`; with `keep_unused=True` it takes its argument even if
+    nothing reads it. `compile_program` compiles it for a `default_placement()`. The executable that it gives has `run`, from
+    buffers to buffers, a list of each, those of its `consts` before the argument's; and `wrap`, from buffers to Arrays.
+    `jax.device_put(x)` is an Array, and its buffer is its `_buf`.
+    """
+    programs: dict[Hashable, Executable] = {}
+
+    def call(x: Any) -> Any:
+        x = jax.device_put(x)
+        found = key(x)
+        if found not in programs:
+            jaxpr = jax.make_jaxpr(fun)(x)
+            program = Program("small", jaxpr, tree_structure(((0,), {})), tree_structure(0), keep_unused=True)
+            programs[found] = compile_program(program, default_placement())
+        executable = programs[found]
+        return executable.wrap(executable.run([*executable.consts, x._buf]))[0]
+
+    return call

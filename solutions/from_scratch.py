@@ -649,10 +649,13 @@ def one_line(op, attributes=lambda *avals, **params: ""):
 
 def elementwise_line(op):
     """The rule of an elementwise operation: operands have the shape of the result."""
+    line = one_line(op)
 
     def rule(text, avals, outs, *xs):
-        xs = [text.spread(x, a, outs[0].shape) for x, a in zip(xs, avals, strict=True)]
-        return one_line(op)(text, [resized(a, outs[0].shape) for a in avals], outs, *xs)
+        if any([a.shape != outs[0].shape for a in avals]):
+            xs = [text.spread(x, a, outs[0].shape) for x, a in zip(xs, avals, strict=True)]
+            avals = [resized(a, outs[0].shape) for a in avals]
+        return line(text, avals, outs, *xs)
 
     return rule
 

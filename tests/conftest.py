@@ -5,6 +5,7 @@ skips.
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import os
 
@@ -136,6 +137,7 @@ def every_traced_jaxpr_is_checked(monkeypatch):
     """Run `check_jaxpr` on whatever is traced, in every test, by every thread."""
     trace_to_jaxpr = partial_eval.trace_to_jaxpr
 
+    @functools.wraps(trace_to_jaxpr)  # generated tables show its signature
     def trace_and_check(*args, **kwargs):
         jaxpr = trace_to_jaxpr(*args, **kwargs)
         check_jaxpr(jaxpr)

@@ -19,6 +19,7 @@ from jitkit.bench.libraries import OURS, THEIRS
 from jitkit.bench.machine import in_words, machine
 from jitkit.bench.peers import OTHERS, Peers, Result
 from jitkit.bench.peers_derivatives import DERIVATIVE_ROWS
+from jitkit.bench.peers_ladder import LADDER_ROWS
 from jitkit.bench.peers_rows import ROWS, Effort, Row
 from jitkit.bench.plotting import DARK, LIGHT
 from jitkit.bench.timing import Spread
@@ -57,8 +58,8 @@ def test_every_row_gives_times_of_both_and_warm_calls_do_not_compile_by_the_cloc
         assert n.compiles <= 12  # one for the row, and those of its eager operations, before the clock starts
 
 
-@pytest.mark.parametrize("row", one_in(3, DERIVATIVE_ROWS), ids=lambda row: row.name)
-def test_rows_of_derivatives_give_times_of_both(row):
+@pytest.mark.parametrize("row", [*one_in(3, DERIVATIVE_ROWS), *LADDER_ROWS], ids=lambda row: row.name)
+def test_rows_of_derivatives_and_of_the_ladder_give_times_of_both(row):
     measured = row.measure(LEAST)
     assert measured.keys() == {"jitkit", "jax"}
     assert all(len(seconds) == 1 and 0 < seconds[0] < 60 for seconds in measured.values())

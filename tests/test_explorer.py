@@ -13,9 +13,9 @@ import pytest
 import jitkit
 import jitkit.numpy as jnp
 from jitkit import lax
-from jitkit.explorer import bundle, calls, compiling, equations, hlo, stablehlo
+from jitkit.explorer import bundle, calls, compiling, equations, hlo, machine, stablehlo
 from jitkit.explorer.api import exploration, explore, subject_of
-from jitkit.explorer.listing import owners
+from jitkit.explorer.listing import Listing, owners
 
 HERE = pathlib.Path(__file__).name
 
@@ -489,3 +489,20 @@ def test_the_command_says_what_is_wrong(tmp_path):
         assert done.returncode == status, (arguments, done.stderr)
         assert words in done.stdout + done.stderr
         assert "Traceback" not in done.stderr
+
+
+def test_machine_code_is_linked_by_kernel(seen):
+    [cpu] = seen["targets"]
+    machine, fusions = cpu["machine"], cpu["hlo"]
+    heads = [row for row, line in enumerate(machine["lines"]) if line.startswith("; ") and machine["equations"][row]]
+    assert heads
+    for head in heads:
+        assert machine["lines"][head + 1].startswith("  ")
+        assert any(set(machine["equations"][head]) <= set(numbers) for numbers in fusions["equations"])
+
+
+def test_a_kernel_of_many_equations_has_them_once():
+    listing = Listing("hlo")
+    listing.add("  fusion.1 = f32[] fusion()", range(1000))
+    found = machine.listing("gpu", {"fusion_1": ".version 8\n.visible .entry fusion_1(\nret;\n"}, listing)
+    assert [len(numbers) for numbers in found.equations] == [1000, 0, 0, 0]

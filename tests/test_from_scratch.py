@@ -95,6 +95,43 @@ def test_a_package_that_never_returns_is_stopped_and_what_it_printed_is_kept(tmp
     assert {r.status for r in verdict.results} == {"time"}
 
 
+BAD_IN_A_RUNG = {
+    "it never returns": ("def bad(*args):\n    while True:\n        pass\n", "time", "still running"),
+    "it ends the process": ("def bad(*args):\n    import os\n    os._exit(5)\n", "crash", "exit code 5"),
+    "it kills the process": ("def bad(*args):\n    import os\n    os.kill(os.getpid(), 9)\n", "crash", "SIGKILL"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_IN_A_RUNG)
+def test_where_one_rung_hangs_or_dies_the_others_are_still_checked(name, tmp_path, kept):
+    text, status, said = BAD_IN_A_RUNG[name]
+    bad = package(tmp_path, f"{prefix(SOLUTION, '04')}\n\n{text}\n\ncore.eval_jaxpr = bad\n")
+    verdicts = Climber(kept, seconds=3).climb(bad, [RUNGS["01"], RUNGS["03"], RUNGS["04"]])
+    assert [v.passed for v in verdicts] == [True, False, True]
+    assert verdicts[1].first_failure.status == status
+    assert said in verdicts[1].first_failure.sentence
+
+
+def test_objects_where_arrays_are_due_are_named(tmp_path, kept):
+    text = f"{prefix(SOLUTION, '01')}\n\nclass Own:\n    pass\n\n\nnumpy.sin = lambda x: Own()\n"
+    [verdict] = Climber(kept).climb(package(tmp_path, text), [RUNGS["01"]])
+    assert verdict.first_failure.sentence == "An array is expected, and a myjax.Own came."
+
+
+def test_what_is_no_program_leads_to_the_line_of_make_jaxpr(tmp_path, kept):
+    text = f"{prefix(SOLUTION, '01')}\n\ndef make_jaxpr(f):\n    return lambda *args: 'three'\n"
+    [verdict] = Climber(kept).climb(package(tmp_path, text), [RUNGS["02"]])
+    line = text.splitlines().index("def make_jaxpr(f):") + 1
+    assert verdict.first_failure.line == (str(tmp_path / "myjax.py"), line)
+    assert "'str' object has no attribute 'invars'" in verdict.first_failure.difference.actual
+
+
+def test_a_package_that_prints_is_judged_by_what_it_computes(tmp_path, kept):
+    text = "import sys\nprint('hi')\nsys.stdout.write('there')\n" + prefix(SOLUTION, "01")
+    [verdict] = Climber(kept).climb(package(tmp_path, text), [RUNGS["01"]])
+    assert verdict.passed
+
+
 def test_a_file_of_several_that_is_no_python_is_named(tmp_path, kept):
     (tmp_path / "myjax").mkdir()
     (tmp_path / "myjax" / "__init__.py").write_text("from . import core\n")
@@ -107,6 +144,11 @@ def test_a_folder_of_the_ladder_is_made_checked_and_remembered(tmp_path, monkeyp
     folder = tmp_path / "my-jax"
     assert main(["start", "--from-scratch", str(folder)]) == 0
     monkeypatch.chdir(folder)
+    assert main(["check"]) == 1
+    assert main(["status"]) == 0
+    said = capsys.readouterr().out
+    assert "to do  01 One door: 0 of 9 programs" in said
+    assert "fail" not in said
     (folder / "myjax.py").write_text("import jax\n")
     assert main(["check", "1"]) == 1
     assert "your package imports jax" in capsys.readouterr().out

@@ -185,11 +185,23 @@ def test_an_error_shows_the_learners_own_line(learner):
     assert "      90_lists/exercises.py:20\n        return x / 0" in shown
 
 
+def test_a_verdict_shows_the_call_and_points_at_the_function_that_was_called(learner):
+    learner.write(partition_list=PARTITION, split_list=SPLIT.replace("*parts, rest", "rest, *parts"))
+    shown = learner("check", "90.2", status=1)
+    assert "call      split_list([" in shown
+    line = learner.lists.read_text(encoding="utf-8").splitlines().index("def split_list(items, sizes):") + 1
+    assert f"90_lists/exercises.py:{line}" in shown
+    learner.write(split_list=SPLIT, partition_list=PARTITION.replace("if not m]", "if m]"))
+    shown = learner("check", "90.2", status=1)
+    assert "call      partition_list([" in shown
+    assert learner.report("90.2").verdict.first_failure.call.startswith("partition_list([")
+
+
 def test_a_jaxpr_that_differs_is_shown_with_its_equation_and_with_numbers(learner):
     learner.write_sign(SIGN.replace("+ 1", "- 1"))
     shown = learner("check", "91", status=1)
     assert "There is `sub` where `add` should be." in shown
-    assert "expected  c:float32[3] = add b 1.0:float32[]" in shown
+    assert "expected  c:f32[3] = add b 1.0:f32[]" in shown
     assert "For float32[3] [2., 3., 4.] it should compute float32[3] [0.6666667, 0.75" in shown
 
 
@@ -333,7 +345,7 @@ def test_show_tells_the_task_and_the_programs_of_its_checks(learner):
     learner.write_sign(SIGN.replace("+ 1", "- 1"))
     shown = learner("show", "91.1", "--jaxpr")
     assert "expected:\n    { lambda" in shown
-    assert "= sub b 1.0:float32[]" in shown
+    assert "= sub b 1.0:f32[]" in shown
     assert "no check of 91.1 returns StableHLO" in learner("show", "91.1", "--hlo", status=2)
 
 

@@ -110,7 +110,8 @@ def test_an_error_while_jitkit_is_imported_names_the_learners_line(learner):
     assert "jitkit could not be imported with your functions in it: ZeroDivisionError" in " ".join(
         shown.split()
     )
-    assert f"90_lists/exercises.py:{text.splitlines().index('ONE = 1 / 0') + 1}" in shown
+    line = learner.lists.read_text(encoding="utf-8").splitlines().index("ONE = 1 / 0") + 1
+    assert f"90_lists/exercises.py:{line}" in shown
 
 
 # --- files ------------------------------------------------------------------------------------------------------

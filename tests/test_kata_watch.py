@@ -257,6 +257,7 @@ def cells(monkeypatch):
     """Run cells: `cells("def f(): ...", ...)`."""
     monkeypatch.setenv("JITKIT_LABS", str(LABS))
     monkeypatch.setattr(notebook, "_passed", {})
+    monkeypatch.setattr(notebook, "_hints", {})
 
     def show(*texts):
         shell = Shell(*texts)
@@ -296,6 +297,47 @@ def test_the_last_definition_counts_and_what_passed_runs_with_the_rest(cells):
     assert "yours: 90.1 90.2; reference: the rest" in repr(shown)
     cells(*texts, PARTITION, SPLIT, SWAPPED)
     assert "yours: 90.2; reference: the rest" in repr(notebook.check("90.2"))
+
+
+def test_before_its_cell_was_run_an_exercise_asks_for_that(cells):
+    cells("import math")
+    shown = repr(notebook.check("90.1"))
+    assert "Run the cell above first: `merge_lists` is to be defined in it." in shown
+    assert "line 0" not in shown
+
+
+def test_hints_in_a_notebook_go_one_step_further_and_look_at_its_cells(cells):
+    cells(SWAPPED)
+    assert "hint 1 of 4, a question" in repr(notebook.hint("90.1"))
+    notebook.hint("90.1")
+    assert "hint 3 of 4, what yours does" in repr(notebook.hint("90.1"))
+    assert "who believes that" in repr(notebook.hint("90.1", step=3))
+    assert 'next: hint("90.1")' in repr(notebook.check("90.1"))
+    with pytest.raises(LookupError, match="there are 4 hints"):
+        notebook.hint("90.1", step=5)
+
+
+def test_a_notebook_in_a_workspace_shares_what_passes_with_it(cells, learner):
+    learner.write(partition_list=PARTITION, split_list=SPLIT)
+    assert "PASS" in learner("check", "90.2")
+    helped = "def merge_lists(mask, unchosen, chosen):\n    return helper(mask, unchosen, chosen)\n"
+    cells(helped, MERGE.replace("merge_lists", "helper"))
+    shown = repr(notebook.check("90.1"))
+    assert "yours: 90.1 90.2; reference: the rest" in shown
+    assert "It is in 90_lists/exercises.py, too, and counts as passed." in shown
+    assert "why: The mask has one entry" in shown
+    assert "def helper(mask, unchosen, chosen):" in learner.lists.read_text(encoding="utf-8")
+    assert learner.state.of("90.1").passed == learner.workspace.look().fingerprint(manifest_exercise(learner))
+    assert "PASS" in learner("check", "90.1")
+    cells(MERGE)
+    assert "has another version of 90.1, which stays as it is" in repr(notebook.check("90.1"))
+    assert "def helper(" in learner.lists.read_text(encoding="utf-8")
+    notebook.hint("90.1")
+    assert learner.state.of("90.1").hints == 1
+
+
+def manifest_exercise(learner):
+    return learner.workspace.exercise("90.1")[1]
 
 
 def test_an_experiment_asks_first_and_is_shown_inline(cells):

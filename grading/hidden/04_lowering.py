@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import tempfile
+
 import numpy as np
 
 from jitkit.kata.checking import Stablehlo, check
@@ -105,3 +108,28 @@ def calls(jk, rng):
     x = floats(rng, 60)
     module = module_of(jk, f, x)
     return Stablehlo(module.text(), [*module.hoisted.values(), x]), len(module.functions)
+
+
+@check("04.7", "From a folder, by another jit of the same lines.", hidden=True, tolerance=1e-5)
+def by_the_folder(jk, rng):
+    compiler = importlib.import_module(f"{jk.__name__}.compiler.compiler")
+    compile_text, texts = compiler.runtime.compile_text, []
+
+    def noting(text, owners, options=()):
+        texts.append("loc(" in text)
+        return compile_text(text, owners, options)
+
+    x, factor = rng.normal(size=3).astype("float32"), float(rng.normal())
+    with tempfile.TemporaryDirectory() as folder:
+        before = jk.base.config.value("compilation_cache_dir")
+        jk.config.update("compilation_cache_dir", folder)
+        compiler.runtime.compile_text = noting
+        try:
+            results = [
+                jk.jit(lambda x: jk.numpy.cos(x) * factor)(x),
+                jk.jit(lambda x: jk.numpy.cos(x) * factor)(x),
+            ]
+        finally:
+            compiler.runtime.compile_text = compile_text
+            jk.config.update("compilation_cache_dir", before)
+    return results, texts

@@ -134,3 +134,28 @@ def nested(jk, rng):
         return middle(twice(x), y), middle(y, x)
 
     return jk.make_jaxpr(outer)(table, floats(rng, 3))
+
+
+@check("05.7", "A step with parameters in a tree, some of them donated, and a constant.", hidden=True, tolerance=1e-5)
+def steps_of_training(jk, rng):
+    table = rng.normal(size=6000).astype("float32")
+    params = {"w": rng.normal(size=4).astype("float32"), "b": [jk.numpy.ones(4), 2.0]}
+
+    def step(params, unread, rate):
+        new = jk.tree.map(lambda p: p - rate * 0.1 * p, params)
+        return new, (new["w"] * table[:4]).sum()
+
+    jitted, losses = jk.jit(step, donate_argnums=0), []
+    for rate in rng.uniform(size=5).tolist():
+        params, loss = jitted(params, np.ones(3), rate)
+        losses.append(loss)
+    return params, losses
+
+
+@check("05.8", "Two of them know nothing of each other; keys may be anything that can be hashed.", hidden=True)
+def two_small_jits(jk, rng):
+    jit_by = importlib.import_module(f"{jk.__name__}.kata.small_jit").jit_by
+    x = rng.normal(size=4).astype("float32")
+    twice = jit_by(lambda x: ("twice", x.dtype.name), lambda x: x * 2)
+    half = jit_by(lambda x: frozenset([x.shape]), lambda x: x / 2)
+    return [f(y) for y in (x, x.view("int32")) for f in (twice, half)]

@@ -16,6 +16,7 @@ from .benchmark import Appendix, Benchmark, Step
 from .libraries import OURS, THEIRS
 from .numba_programs import BLAS, MISSING
 from .peers_derivatives import DERIVATIVE_ROWS
+from .peers_ladder import LADDER_ROWS
 from .peers_rows import FULL, QUICK, ROWS, Effort, Row
 from .tables import Column, Line
 from .timing import Spread
@@ -82,7 +83,7 @@ class Peers(Benchmark):
         """One step a row."""
         return [
             Step(f"{row.group}: {row.name}", functools.partial(measure_row, row, self._effort))
-            for row in (*ROWS, *DERIVATIVE_ROWS)
+            for row in (*ROWS, *DERIVATIVE_ROWS, *LADDER_ROWS)
         ]
 
     @property

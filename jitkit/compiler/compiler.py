@@ -20,7 +20,7 @@ from .. import core, runtime
 from ..base import config, report
 from ..core import ShapedArray
 from ..core.effects import Effect
-from ..interpreters.mlir import Module
+from ..interpreters.mlir_module import Module
 from ..runtime import tokens
 from ..runtime.array import Array, as_array
 from . import disk_cache
@@ -41,18 +41,25 @@ def compile_module(
         text = module.text(debug_info=True)
         loaded = runtime.compile_with_callbacks(text, owners, options, module.host_callbacks)
     else:
-        loaded = _compile_text(module, owners, options)
+        loaded = load_or_compile(module, owners, options)
     report.log_stage("compilation", name, time.perf_counter() - start)
     return loaded
 
 
-def _compile_text(module: Module, owners: Sequence[runtime.Device], options: CompilerOptions) -> Any:
-    text = module.text() if disk_cache.enabled() else ""
-    loaded = disk_cache.load(text, owners, options) if text else None
+def load_or_compile(module: Module, owners: Sequence[runtime.Device], options: CompilerOptions) -> Any:
+    """StableHLO text in, machine code out: what the disk cache has for it, or else what `runtime.compile_text` makes of it.
+
+    While the cache is `enabled`, it is asked first (`load`, which gives None for what it has not), and given what had to be
+    compiled (`store`). It knows a program by `module.text()`, which is the same wherever the function stands in its file.
+    XLA compiles `module.text(debug_info=True)`, where each line has its line of Python. When the cache is not enabled,
+    the text without these is not needed, and not made.
+    """
+    known_by = module.text() if disk_cache.enabled() else ""
+    loaded = disk_cache.load(known_by, owners, options) if known_by else None
     if loaded is None:
         loaded = runtime.compile_text(module.text(debug_info=True), owners, options)
-        if text:
-            disk_cache.store(text, owners, options, loaded)
+        if known_by:
+            disk_cache.store(known_by, owners, options, loaded)
     return loaded
 
 

@@ -160,6 +160,10 @@ def build_executable(
 
 
 def compile_program(program: Program, placement: Placement) -> Executable:
-    """Lower and compile."""
+    """A traced program made an executable: lowered (`lower_program`) for the platform of its placement, and compiled for the
+    placement's devices with the program's own options (`build_executable`).
+
+    A program of which no argument is committed to a device says nothing about devices: it is lowered without a placement.
+    """
     module, kept = lower_program(program, placement.platform, placement if placement.committed else None)
     return build_executable(program, module, kept, placement, program.options)

@@ -111,7 +111,8 @@ def numbered(jaxpr: Any, dialect: Dialect) -> tuple[Any, list[Equation]]:
         eqns = []
         for eqn in inner.eqns:
             number = len(equations)
-            equations.append(Equation(eqn, parent, dialect.place(eqn)))
+            around = equations[parent].place if parent is not None else None  # of what JAX keeps traced, inside
+            equations.append(Equation(eqn, parent, dialect.place(eqn) or around))
             params = {name: mark(param, number) for name, param in eqn.params.items()}
             marked = equations[number].eqn = dialect.marked(eqn, params, f"eqn~{number}")
             eqns.append(marked)
@@ -178,8 +179,9 @@ def _find_same(
         )
         if equation.constant:
             constant.update(map(id, eqn.outvars))
-        value_of.update({id(var): (key, i) for i, var in enumerate(eqn.outvars)})
-        alike.setdefault(key, []).append(number)
+        known = alike.setdefault(key, [])
+        known.append(number)
+        value_of.update({id(var): (known[0], i) for i, var in enumerate(eqn.outvars)})
         for inner in _jaxprs_of(eqn, dialect):
             _find_same(inner, equations, by_eqn, dialect, seen)
     for numbers in alike.values():

@@ -31,6 +31,7 @@ _NOT_COUNTED = PLUMBING | {
     "async-done", "partition-id", "replica-id", "opt-barrier", "slice-start", "slice-done",
 }  # fmt: skip
 _OP_NAME = re.compile(r'op_name="((?:[^"\\]|\\.)*)"')
+_METADATA = re.compile(r', metadata=\{(?:[^{}"]|"(?:[^"\\]|\\.)*")*\}')
 _SHAPE = re.compile(r"([a-z]\w*)\[([\d,]*)\]")
 _LIST = re.compile(r"lhs_contracting_dims=\{([\d,]*)\}")
 _NAME = re.compile(r"%([\w.<>-]+)")
@@ -59,6 +60,7 @@ def read(text: str) -> Fused:
     """A program as a tree of instructions."""
     program = Program(text)
     links = _Links(program)
+    costs = _Costs(program)
     found = Listing("hlo")
     shown: set[str] = set()
 
@@ -66,7 +68,7 @@ def read(text: str) -> Fused:
         shown.add(name)
         for instruction in program.computations.get(name, ()):
             row = found.add(
-                f"{'  ' * depth}{_line(instruction)}", links.exact[name, instruction.name], _note(program, name, instruction)
+                f"{'  ' * depth}{_line(instruction)}", links.exact[name, instruction.name], _note(program, costs, name, instruction)
             )
             guess = links.guesses.get((name, instruction.name))
             if guess:
@@ -116,16 +118,23 @@ class _Links:
                     at = self.exact[name, instruction.name]
                     at += [n for n in dict.fromkeys(inner) if n not in at]
         self._inherited: dict[str, list[int]] = {program.entry: []}
+        self._contained: dict[str, list[int]] = {}  # what is run by an instruction of one equation is part of that one
         waiting = [program.entry] if program.entry else []
         while waiting:  # callers first: what is inside of a guess is one, too
             name = waiting.pop()
             body = program.computations.get(name, [])
+            if name in self._contained:
+                for instruction in body:
+                    if instruction.opcode != "parameter" and not self.exact[name, instruction.name]:
+                        self.exact[name, instruction.name] = self._contained[name]
             self._guess(name, body)
             for instruction in body:
                 for each in called(instruction):
                     if each not in self._inherited:
                         caller = name, instruction.name
                         self._inherited[each] = self.exact[caller] or self.guesses.get(caller, [])
+                        if len(self.exact[caller]) == 1:
+                            self._contained[each] = self.exact[caller]
                         waiting.append(each)
 
     def _inside(self, name: str) -> list[int]:
@@ -189,7 +198,7 @@ def _end_of_operands(rest: str) -> int:
 def _line(instruction: Instruction) -> str:
     """An instruction without what the page says in another way."""
     end = _end_of_operands(instruction.rest)
-    attributes = [each for each in _split(instruction.rest[end + 1 :]) if not each.startswith(_DETAILS)]
+    attributes = [each for each in _split(_METADATA.sub("", instruction.rest[end + 1 :])) if not each.startswith(_DETAILS)]
     tail = "".join(f", {without_marks(each)}" for each in attributes)
     root = "ROOT " if instruction.is_root else ""
     text = f"{root}{instruction.name} = {instruction.type} {instruction.opcode}({instruction.rest[:end]}){tail}"
@@ -221,46 +230,66 @@ def _role(instruction: Instruction, name: str) -> str:
 # --- what it costs --------------------------------------------------------------------------------------------
 
 
-def _note(program: Program, computation: str, instruction: Instruction) -> str:
+def _note(program: Program, costs: _Costs, computation: str, instruction: Instruction) -> str:
     """What stands beside a fusion, a product or a loop."""
     if instruction.opcode == "while":
         trips = re.search(r'"known_trip_count":\{"n":"(\d+)"', instruction.rest)
         return f"runs {trips[1]} times" if trips else ""
     if instruction.opcode not in ("fusion", "dot", "convolution", "custom-call"):
         return ""
-    types = {each.name: each.type for each in program.computations[computation]}
+    types = costs.types(computation)
     moved = bytes_of(instruction.type) + sum(bytes_of(types.get(each, "")) for each in operands(instruction))
     parts = []
     if instruction.opcode == "fusion":
         inner = [each for name in called(instruction) for each in program.computations.get(name, ())]
         count = sum(each.opcode not in PLUMBING for each in inner)
         parts.append(f"fusion of {count} operation{'s' * (count != 1)}")
-    flops = flops_of(program, computation, instruction)
+    flops = costs.flops(computation, instruction)
     parts += [f"{amount(flops)}flop"] if flops else []
     parts.append(f"{amount(moved)}B moved")
     return " · ".join(parts)
 
 
-def flops_of(program: Program, computation: str, instruction: Instruction) -> int:
-    """Arithmetic operations of an instruction, by the rules above."""
-    if instruction.opcode in ("fusion", "call"):
-        return sum(
-            flops_of(program, name, each) for name in called(instruction) for each in program.computations.get(name, ())
-        )
-    types = {each.name: each.type for each in program.computations[computation]}
-    if instruction.opcode == "dot":
-        contracted = _LIST.search(instruction.rest)
-        left = _SHAPE.search(types.get(operands(instruction)[0], ""))
-        if not contracted or not left:
-            return 0
-        sizes = [int(size) for size in left[2].split(",") if size]
-        product = 1
-        for axis in contracted[1].split(","):
-            product *= sizes[int(axis)] if axis else 1
-        return 2 * product * elements_of(instruction.type)
-    if instruction.opcode == "reduce":
-        return elements_of(types.get(operands(instruction)[0], ""))
-    return 0 if instruction.opcode in _NOT_COUNTED else elements_of(instruction.type)
+class _Costs:
+    """Counts of a program, each made once."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._types: dict[str, dict[str, str]] = {}
+        self._flops: dict[str, int] = {}
+
+    def types(self, computation: str) -> dict[str, str]:
+        """The types of the values of a computation, by name."""
+        if computation not in self._types:
+            body = self._program.computations.get(computation, ())
+            self._types[computation] = {each.name: each.type for each in body}
+        return self._types[computation]
+
+    def flops(self, computation: str, instruction: Instruction) -> int:
+        """Arithmetic operations of an instruction, by the rules above."""
+        if instruction.opcode in ("fusion", "call"):
+            return sum(map(self._flops_in, called(instruction)))
+        if instruction.opcode in ("dot", "reduce"):
+            first = self.types(computation).get(next(iter(operands(instruction)), ""), "")
+            return elements_of(first) if instruction.opcode == "reduce" else _flops_of_dot(instruction, first)
+        return 0 if instruction.opcode in _NOT_COUNTED else elements_of(instruction.type)
+
+    def _flops_in(self, computation: str) -> int:
+        if computation not in self._flops:
+            body = self._program.computations.get(computation, ())
+            self._flops[computation] = sum(self.flops(computation, each) for each in body)
+        return self._flops[computation]
+
+
+def _flops_of_dot(instruction: Instruction, left: str) -> int:
+    contracted, shape = _LIST.search(instruction.rest), _SHAPE.search(left)
+    if not contracted or not shape:
+        return 0
+    sizes = [int(size) for size in shape[2].split(",") if size]
+    product = 1
+    for axis in contracted[1].split(","):
+        product *= sizes[int(axis)] if axis else 1
+    return 2 * product * elements_of(instruction.type)
 
 
 def elements_of(type_: str) -> int:

@@ -92,10 +92,12 @@ def _is_installed(file: str) -> bool:
 
 
 def jaxpr_listing(jaxpr: Any) -> Listing:
-    """What JAX prints, each line with its equation: its number is in the name stack, which JAX prints when asked."""
+    """What JAX prints, each line with its equation: its number is in the name stack, which JAX prints when asked. (Then it breaks
+    a short jaxpr into lines.)
+    """
     lines: list[str] = []
     begun: list[int | None] = []
-    for line in jaxpr.pretty_print(use_color=False, name_stack=True).splitlines():
+    for line in jaxpr.pretty_print(use_color=False, name_stack=True).rstrip().splitlines():
         found = _ANNOTATION.search(line)
         marks = equations.numbers_in(found[1]) if found else []
         lines.append(line[: found.start()] if found else line)

@@ -17,11 +17,15 @@ dicts of them, and
     Stablehlo(text, arguments)       a program, which is compared by running it
     run_by_numpy(jaxpr, *args)       what a program computes, without compiling it
     Unordered(values)                values in any order
+
+`modules_of_jax(program)` runs a program and says which modules of the real JAX it used on the way: none, where it should be the
+learner's work.
 """
 
 from __future__ import annotations
 
 import inspect
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -29,7 +33,7 @@ from typing import Any, NamedTuple
 from .engine.numpy_jaxpr import run_by_numpy
 from .engine.plain import Stablehlo, Unordered, raised
 
-__all__ = ["Check", "Stablehlo", "Unordered", "check", "load_checks", "raised", "run_by_numpy"]
+__all__ = ["Check", "Stablehlo", "Unordered", "check", "load_checks", "modules_of_jax", "raised", "run_by_numpy"]
 
 Program = Callable[[Any, Any], Any]
 
@@ -77,6 +81,24 @@ def check(
         return program
 
     return collect
+
+
+def modules_of_jax(program: Callable[[], Any]) -> list[str]:
+    """The modules of the real JAX of which functions are called while `program` runs, in this thread."""
+    found: set[str] = set()
+
+    def notice(frame: Any, event: str, called: Any) -> None:
+        name = frame.f_globals.get("__name__") if event == "call" else getattr(called, "__module__", None)
+        if isinstance(name, str) and name.partition(".")[0] in ("jax", "jaxlib"):
+            found.add(name)
+
+    before = sys.getprofile()
+    sys.setprofile(notice)
+    try:
+        program()
+    finally:
+        sys.setprofile(before)
+    return sorted(found)
 
 
 def load_checks(source: str, path: str) -> list[Check]:

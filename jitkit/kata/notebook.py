@@ -1,10 +1,13 @@
 """a notebook's cells -> verdict: `check("02.3")` checks the functions that were defined above
 
-    from jitkit.kata.notebook import check, experiment
+    from jitkit.kata.notebook import check, experiment, hint
     check("02.3")
 
 A notebook is taken as one file: all cells that were run, in the order in which they were. Later definitions take the place of
 earlier ones, and helpers and imports come along from any cell. Outside of a notebook, the file that calls is what is checked.
+
+In a workspace a notebook and the lab's `exercises.py` are two doors to one thing: what passes here is put there, as long as there is
+only the stub, and counts as passed; what passes there is in place here, and hints are counted together.
 """
 
 from __future__ import annotations
@@ -21,20 +24,24 @@ import pathlib
 import re
 import sys
 import tempfile
+import textwrap
 from collections.abc import Iterator
 from typing import Any
 
 from jitkit.base import rich_display
 
+from .cli import Problem
 from .engine.manifest import Exercise, Experiment, Lab, all_labs, nearest
 from .engine.running import LearnerSource
-from .engine.submission import Target
-from .engine.verdicts import PASS, Assessor
-from .screens.display import show_report
+from .engine.submission import SpliceError, Target, is_stub
+from .engine.verdicts import BROKEN, PASS, Assessor
+from .screens.display import hanging, show_report
 from .screens.terminal import Screen
 from .verbs.experiments import draw, measure
-from .workspace.course import Report
-from .workspace.workspace import fingerprint
+from .verbs.export import splice_text
+from .verbs.hints import STEPS, Checker, hint_text
+from .workspace.course import Report, bindings
+from .workspace.workspace import Workspace, fingerprint, parsed
 
 # In the middle between light and dark pages: more than 4.2 times the luminance of the one, and of the other.
 _STYLE_OF_CODE = {
@@ -42,7 +49,9 @@ _STYLE_OF_CODE = {
     "34": "color:#007ec7", "36": "color:#00869b",
 }  # fmt: skip
 
+_CELLS = "<notebook>"  # the path of the file that the cells are
 _passed: dict[str, str] = {}  # the exercises that passed in this kernel, as what was written then
+_hints: dict[str, int] = {}  # how many were shown in this kernel, where there is no workspace
 _assessor: list[Assessor] = []
 
 
@@ -69,6 +78,10 @@ class Notebook:
         """A path as it is shown."""
         return str(path)
 
+    def hint(self, id: str) -> str:
+        """What asks for the next hint."""
+        return f'hint("{id}")'
+
     def place(self, path: str, line: int) -> str:
         """`In[3], line 2`."""
         if path != self.path:
@@ -92,9 +105,10 @@ class Shown:
       fraction: the part of the checks that do, from 0 to 1.
     """
 
-    def __init__(self, report: Report, notebook: Notebook) -> None:
+    def __init__(self, report: Report, notebook: Notebook, note: str = "") -> None:
         self.report = report
         self.notebook = notebook
+        self.note = note  # on what became of it in the workspace
         self.passed = report.passed
         results = report.verdict.results
         self.fraction = report.verdict.passed / len(results) if results else float(report.passed)
@@ -110,6 +124,12 @@ class Shown:
         stream = io.StringIO()
         screen = Screen(stream, width=100, interactive=False, color=color, unicode=True)
         show_report(screen, self.report, self.notebook)
+        if self.passed:
+            screen.line()
+            hanging(screen, "  why: ", self.report.exercise.why)
+        if self.note:
+            screen.line()
+            screen.text(self.note, 2)
         return stream.getvalue().strip("\n")
 
     def require(self, check: str | None = None) -> None:
@@ -165,18 +185,124 @@ def check(id: str, checks: str | None = None) -> Shown:
     notebook = _notebook(frame.f_back.f_globals if frame is not None and frame.f_back is not None else {})
     lab, exercise = _find(id)
     source = LearnerSource(notebook.path, notebook.source, lab.names)
+    workspace = _workspace() if checks is None and notebook.path == _CELLS else None
+    report = _report(lab, exercise, source, workspace, checks)
+    note = ""
+    if report.passed and checks is None:
+        _passed[id] = fingerprint(source, exercise)
+        note = _share(workspace, lab, exercise, source) if workspace is not None else ""
+    return Shown(report, notebook, note)
+
+
+def hint(id: str, step: int | None = None) -> Hint:
+    """The next hint on an exercise: one step further each time; the third looks at what is defined in this notebook. LookupError where
+    there is no such exercise.
+
+    Args:
+      step: one of the four, counted from 1, to be read again.
+    """
+    frame = inspect.currentframe()
+    notebook = _notebook(frame.f_back.f_globals if frame is not None and frame.f_back is not None else {})
+    lab, exercise = _find(id)
+    if step is not None and step not in range(1, len(STEPS) + 1):
+        raise LookupError(f"there are {len(STEPS)} hints: step=1 is the first")
+    workspace = _workspace() if notebook.path == _CELLS else None
+    shown = workspace.state.read().of(id).hints if workspace is not None else _hints.get(id, 0)
+    place = step - 1 if step is not None else shown if shown < len(STEPS) else STEPS.index("what yours does")
+    source = LearnerSource(notebook.path, notebook.source, lab.names)
+    text = hint_text(Checker(_the_assessor(), lambda: _report(lab, exercise, source, workspace)), lab, exercise, place)
+    _hints[id] = max(shown, place + 1)
+    if workspace is not None:
+        with workspace.state.edit() as state:
+            state.of(id).hints = _hints[id]
+    return Hint(f"{id} {exercise.title}: hint {place + 1} of {len(STEPS)}, {STEPS[place]}", text)
+
+
+class Hint:
+    """A hint that a notebook shows."""
+
+    def __init__(self, title: str, text: str) -> None:
+        self.title = title
+        self.text = text
+
+    def __repr__(self) -> str:
+        """Title and text."""
+        lines = [textwrap.fill(line, 96) for line in self.text.strip("\n").splitlines()]
+        return "\n".join([self.title, "", *lines])
+
+
+def _report(
+    lab: Lab, exercise: Exercise, source: LearnerSource, workspace: Workspace | None, checks: str | None = None
+) -> Report:
+    """The verdict on what is defined in a notebook, with what else is the learner's."""
     others = _passed_functions(lab, source, exercise)
-    if not _assessor:
-        _assessor.append(Assessor(seconds=20.0))
+    elsewhere = bindings(workspace.look(), exercise) if workspace is not None else ()
+    here = {target for _, target in others}
+    theirs = [(binding.source, binding.target) for binding in elsewhere if binding.target not in here]
     with tempfile.TemporaryDirectory() as folder:  # what is used in grading is nowhere afterwards
         checks_file = None if checks is None else pathlib.Path(folder) / "checks.py"
         if checks_file is not None and checks is not None:
             checks_file.write_text(checks, encoding="utf-8")
-        verdict = _assessor[0].assess(lab, exercise, source, others, checks_file=checks_file)
-    if verdict.status == PASS and checks is None:
-        _passed[id] = fingerprint(source, exercise)
-    ids = {e.id for e in lab.exercises if any(target in e.targets for _, target in others)} | {id}
-    return Shown(Report(lab, verdict, tuple(sorted(ids))), notebook)
+        verdict = _the_assessor().assess(lab, exercise, source, [*others, *theirs], checks_file=checks_file)
+    if verdict.status == BROKEN and source.path == _CELLS and _is_missing(source, exercise):
+        names = ", ".join(f"`{target.name}`" for target in exercise.targets)
+        verdict = verdict._replace(sentence=f"Run the cell above first: {names} is to be defined in it.", line=None)
+    targets = {target for _, target in [*others, *theirs]}
+    ids = {e.id for known in all_labs() for e in known.exercises if targets.intersection(e.targets)} | {exercise.id}
+    return Report(lab, verdict, tuple(sorted(ids)))
+
+
+def _the_assessor() -> Assessor:
+    if not _assessor:
+        _assessor.append(Assessor(seconds=20.0))
+    return _assessor[0]
+
+
+def _is_missing(source: LearnerSource, exercise: Exercise) -> bool:
+    """Whether none of an exercise's functions was defined yet."""
+    try:
+        functions = parsed(source).functions
+    except SpliceError:
+        return False
+    return not any(target.name in functions for target in exercise.targets)
+
+
+def _workspace() -> Workspace | None:
+    """The workspace that the notebook is in, if it is in one of labs."""
+    try:
+        found = Workspace.find()
+    except Problem:
+        return None
+    return None if (found.kept / "ladder").is_file() else found
+
+
+def _share(workspace: Workspace, lab: Lab, exercise: Exercise, source: LearnerSource) -> str:
+    """Put what passes into the lab's `exercises.py`, where nothing but the stub is there; a sentence on what became of it."""
+    path = workspace.file_of(lab)
+    name = workspace.relative(path)
+    known = workspace.source(lab)
+    try:
+        if not isinstance(known, LearnerSource):
+            return f"{name} cannot be read, and stays as it is: what passes here counts in this notebook."
+        file = parsed(known)
+        theirs = [file.find(target) for target in exercise.targets]
+        if fingerprint(known, exercise) != fingerprint(source, exercise):
+            if not all(map(is_stub, theirs)):
+                return f"{name} has another version of {exercise.id}, which stays as it is: that one counts in the workspace."
+            text = splice_text(known.source, known.source, parsed(source), list(exercise.targets))
+            workspace.backup(path)
+            path.write_text(text, encoding="utf-8")
+    except (SpliceError, Problem, OSError) as error:
+        return f"It could not be put into {name}, and counts in this notebook: {error}"
+    look = workspace.look()
+    now = look.fingerprint(exercise)
+    if not now:
+        return f"It could not be put into {name}, and counts in this notebook."
+    with workspace.state.edit() as state:
+        progress = state.of(exercise.id)
+        progress.passed, progress.failed, progress.passes = now, "", progress.passes + 1
+        state.current = exercise.id
+    return f"It is in {name}, too, and counts as passed."
 
 
 def experiment(number: str, guess: int | None = None, quick: bool = False) -> Plot | Question:
@@ -224,7 +350,7 @@ def _notebook(names: dict[str, Any]) -> Notebook:
     module = sys.modules.get("IPython")
     shell = module.get_ipython() if module is not None else None
     if shell is not None:
-        return Notebook(list(_cells(shell)), "<notebook>")
+        return Notebook(list(_cells(shell)), _CELLS)
     file = names.get("__file__")
     if file is None:
         raise LookupError("there is no notebook here, and no file, whose functions could be checked")

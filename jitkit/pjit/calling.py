@@ -45,24 +45,46 @@ def direct(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]
     (aval,), (key,) = executable.out_avals, executable.out_keys
     if aval.dtype == dtypes.float0:
         return None
-    if _takes_buffers_as_they_are(executable, leaf_keys):
+    if takes_buffers_as_they_are(executable, leaf_keys):
         return executable.execute, executable.handlers, None, aval, key
     if leaf_keys and _takes_one_numpy_array(executable, leaf_keys[0]):
         return executable.host_dispatcher(), (), executable.arg_avals[0].dtype, aval, key
     return None
 
 
-def runner(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]) -> Callable[[Leaves], Any]:
-    """The function that runs `executable` on leaves whose keys are `leaf_keys`, and returns a tree of Arrays."""
+def runner_of_all(
+    executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]
+) -> Callable[[Leaves], Any]:
+    """The `runner` of an executable, also of one with results that are no Arrays: of the tangent of an integer (float0) nothing
+    is known but its shape, and users have it as an array of numpy's.
+    """
     avals, keys = executable.out_avals, executable.out_keys
-    run = _buffers_runner(executable, leaf_keys)
-    if any(aval.dtype == dtypes.float0 for aval in avals):
-        return lambda leaves: out_tree.unflatten(list(map(_result, run(leaves), avals, keys)))
+    if all(aval.dtype != dtypes.float0 for aval in avals):
+        return runner(executable, out_tree, leaf_keys)
+    run = buffers_runner(executable, leaf_keys)
+    return lambda leaves: out_tree.unflatten(list(map(_result, run(leaves), avals, keys)))
+
+
+def _result(buffer: runtime.Buffer, aval: ShapedArray, key: Any) -> Any:
+    return np.zeros(aval.shape, aval.dtype) if aval.dtype == dtypes.float0 else Array(buffer, aval, key)
+
+
+def runner(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]) -> Callable[[Leaves], Any]:
+    """The function that runs `executable` on the leaves of a call whose keys are `leaf_keys`, and returns the results in
+    their tree.
+
+    It is made once for a signature and called at every hit, so that what the keys decide is decided here: `buffers_runner` gives
+    the function from leaves to the buffers of the results. Of each of these an `Array` is made, with its aval and key
+    (`out_avals`, `out_keys`); `compile_put_together(out_tree)` gives a function that makes the tree of them. The tree of a
+    single result is `LEAF`.
+    """
+    avals, keys = executable.out_avals, executable.out_keys
+    run = buffers_runner(executable, leaf_keys)
     if out_tree is not LEAF:
         put_together = compile_put_together(out_tree)
         return lambda leaves: put_together(map(Array, run(leaves), avals, keys))
     (aval,), (key,) = avals, keys
-    if len(leaf_keys) != 1 or not _takes_buffers_as_they_are(executable, leaf_keys):
+    if len(leaf_keys) != 1 or not takes_buffers_as_they_are(executable, leaf_keys):
         return lambda leaves: Array(run(leaves)[0], aval, key)
     execute, handlers = executable.execute, executable.handlers
 
@@ -74,13 +96,13 @@ def runner(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]
     return run_one
 
 
-def _result(buffer: runtime.Buffer, aval: ShapedArray, key: Any) -> Any:
-    """A result as users have it. Of the tangent of an integer nothing is known but its shape: it is numpy's."""
-    return np.zeros(aval.shape, aval.dtype) if aval.dtype == dtypes.float0 else Array(buffer, aval, key)
+def takes_buffers_as_they_are(executable: Executable, leaf_keys: Sequence[Any]) -> bool:
+    """Whether the buffers of the leaves, in their order, are what `executable.execute` takes: the shortest way there is.
 
-
-def _takes_buffers_as_they_are(executable: Executable, leaf_keys: Sequence[Any]) -> bool:
-    """Whether every leaf is on the device, and the program takes them all and nothing else."""
+    They are not where a leaf is `OnHost` and has no buffer yet, nor where the program takes some of the leaves only (`kept` are
+    the positions of those that it takes), or constants before them (`consts`); nor where it is `committed` to devices, to which
+    leaves may have to be moved, or `has_effects`, whose tokens go in beside the leaves.
+    """
     return (
         not executable.committed
         and not executable.has_effects
@@ -102,10 +124,10 @@ def _takes_one_numpy_array(executable: Executable, key: Any) -> bool:
     )
 
 
-def _buffers_runner(executable: Executable, leaf_keys: Sequence[Any]) -> Callable[[Leaves], Buffers]:
+def buffers_runner(executable: Executable, leaf_keys: Sequence[Any]) -> Callable[[Leaves], Buffers]:
     """The function that runs `executable` on leaves, and returns the buffers of the results."""
     execute, handlers = executable.execute, executable.handlers
-    if _takes_buffers_as_they_are(executable, leaf_keys):
+    if takes_buffers_as_they_are(executable, leaf_keys):
         return lambda leaves: execute(
             [x._buf if type(x) is Array else x for x in leaves]
         ).consume_with_handlers(handlers)

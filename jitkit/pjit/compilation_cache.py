@@ -37,7 +37,7 @@ from ..misses import origin as function_origin
 from ..misses.record import SEARCHED, CallRecord
 from ..misses.sentences import MissLog
 from ..tree_util import PyTreeDef, tree_leaves
-from .calling import Direct, direct, runner
+from .calling import Direct, direct, runner_of_all
 
 EXACT_LRU_SIZE = 64  # a table this small orders its entries at every hit; a larger one from half its size on
 
@@ -67,7 +67,7 @@ class Entry:
 
     def __init__(self, executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]) -> None:
         self.executable = executable
-        run = runner(executable, out_tree, leaf_keys)
+        run = runner_of_all(executable, out_tree, leaf_keys)
         options = config.local.state.options  # which are part of the entry's key
         if options.no_execution:
             run = _refused(executable.name)

@@ -175,8 +175,17 @@ class Traceable:
     def trace_key(self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any]) -> tuple[Any, ...]:
         """What decides how the function is traced, as a tuple that can be hashed: two calls with one key share a jaxpr.
 
-        That are the options of this thread, `config.local.state.options`; the tree of the arguments; the static ones
-        (`api_util.static_key(arguments.statics)`); and the avals of the leaves.
+        Whatever may lead Python another way, or to other types, is in it, and nothing else:
+
+            f(1.0), f(2.0)                             one key: numbers are not seen while tracing
+            f(x), f(x) with x on another device        one key: the same program may run there
+            f(1.0), f(1)                               two
+            f((x, y)), f([x, y])                       two
+            power(x, 2), power(x, 3), n being static   two
+            f(x), and f(x) under another `default_matmul_precision`    two: options are read while tracing
+
+        The options of this thread are `config.local.state.options`; the static arguments, as a part of a key, are
+        `api_util.static_key(arguments.statics)`.
         """
         return (config.local.state.options, tree, api_util.static_key(arguments.statics), *avals)
 

@@ -8,7 +8,7 @@ import operator
 
 import numpy as np
 
-from jitkit.kata.checking import check, raised
+from jitkit.kata.checking import check, modules_of_jax, raised
 
 # --- 01.1 Bind a primitive ----------------------------------------------------------------------------------------
 
@@ -310,6 +310,13 @@ def no_bound(jk, rng):
     floats = [np.dtype(getattr(jk.numpy, n)) for n in rng.permutation(["float8_e4m3fn", "float8_e5m2"])]
     unknown = raised(bound, False, np.dtype("int32"), str), raised(bound, False, str, np.dtype("int32"))
     return raised(bound, False, *floats, parts=["float8"]), unknown
+
+
+@check("01.3", "Nobody else is asked: the bound is found here.", against=["JAX may do it"])
+def without_jax(jk, rng):
+    bound, types = jk.core.dtypes.least_upper_bound, rng.permutation(["int8", "uint16", "float16", "bfloat16"])
+    pair = [np.dtype(getattr(jk.numpy, str(t))) for t in types[:2]]
+    return modules_of_jax(lambda: bound(False, *pair))
 
 
 # --- 01.4 2 - x ---------------------------------------------------------------------------------------------------

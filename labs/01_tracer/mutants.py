@@ -338,6 +338,14 @@ edit(
     target="concrete_or_error",
 )
 
+
+@mutant("01.3", "JAX may do it", "What would be left of the lab, if JAX did it? The lattice is in `upper_bounds(x64)`.")
+def asks_jax(x64, *nodes):
+    from jax._src import dtypes
+
+    return dtypes._least_upper_bound("standard", x64, *nodes)
+
+
 # --- right answers in other words ---------------------------------------------------------------------------------
 
 

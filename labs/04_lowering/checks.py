@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import itertools
 import re
 
 import ml_dtypes
 import numpy as np
 
-from jitkit.kata.checking import Stablehlo, check, raised
+from jitkit.kata.checking import Stablehlo, Unordered, check, raised
 
 
 def lowered(jk, f, *arguments):
@@ -538,3 +540,137 @@ def tokens(jk, rng):
     calls = re.findall(r"(%\w+)(?::\d+)? = call @\w+\((%\w+)(?:#0)?, .*? : \(!stablehlo.token, ", text)
     follows = [taken == before for (before, _), (_, taken) in itertools.pairwise(calls)]
     return follows, len(calls)
+
+
+# --- 04.7 Compile -------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def replaced(module, **values):
+    """Names of a module that mean something else in the block."""
+    before = {name: getattr(module, name) for name in values}
+    vars(module).update(values)
+    try:
+        yield
+    finally:
+        vars(module).update(before)
+
+
+def compiled_by(jk, log, *programs, cache=True, known=()):
+    """What `load_or_compile` returns for some programs, one after the other; what it asks for is written to the log."""
+    stored = dict(known)
+
+    def load(text, owners, options):
+        log.append(("load", "loc(" in text, options))
+        return stored.get(text)
+
+    def store(text, owners, options, loaded):
+        log.append(("store", "loc(" in text, options))
+        stored[text] = loaded
+
+    def compile_text(text, owners, options=()):
+        log.append(("compile", "loc(" in text, options))
+        return len(log)
+
+    compiler = importlib.import_module(f"{jk.__name__}.compiler.compiler")
+    with (
+        replaced(compiler.disk_cache, enabled=lambda: cache, load=load, store=store),
+        replaced(compiler.runtime, compile_text=compile_text),
+    ):
+        return [compiler.load_or_compile(program, [], (("some_option", 1),)) for program in programs]
+
+
+def two_places(jk, rng):
+    """The modules of one function that stands in two lines."""
+    x, factor = floats(rng, 3), float(rng.normal())
+    functions = [
+        lambda x: jk.numpy.sin(x) * factor,
+        lambda x: jk.numpy.sin(x) * factor,
+    ]
+    return [module_of(jk, f, x) for f in functions]
+
+
+@check(
+    "04.7",
+    "Without a disk cache, XLA compiles the text with its lines, each time.",
+    against=["lines are for people", "there is always a cache"],
+)
+def without_cache(jk, rng):
+    log = []
+    return compiled_by(jk, log, *two_places(jk, rng), cache=False), log
+
+
+@check("04.7", "What nobody needs is not written: without a cache, the text without lines.")
+def texts_made(jk, rng):
+    found = []
+    for cache in (True, False):
+        module, asked, log = two_places(jk, rng)[0], [], []
+        text = type(module).text
+
+        def noting(self, debug_info=False, asked=asked, text=text):
+            asked.append(debug_info)
+            return text(self, debug_info)
+
+        with replaced_method(type(module), "text", noting):
+            compiled_by(jk, log, module, cache=cache)
+        found.append(Unordered(asked))
+    return found
+
+
+@contextlib.contextmanager
+def replaced_method(kind, name, method):
+    """A method that is another one in the block."""
+    before = getattr(kind, name)
+    setattr(kind, name, method)
+    try:
+        yield
+    finally:
+        setattr(kind, name, before)
+
+
+@check(
+    "04.7",
+    "What was compiled is stored, and found again, also when the function has moved to another line.",
+    against=["another line is another program", "what is found is compiled all the same", "others may store it"],
+)
+def with_cache(jk, rng):
+    log = []
+    return compiled_by(jk, log, *two_places(jk, rng)), log
+
+
+@check("04.7", "What an earlier process has left is taken.", against=["what is found is compiled all the same"])
+def from_an_earlier_process(jk, rng):
+    log, modules = [], two_places(jk, rng)
+    return compiled_by(jk, log, *modules, known={modules[0].text(): "machine code"}), log
+
+
+@check(
+    "04.7",
+    "A traced program is lowered and compiled: it can be run.",
+)
+def compiled_and_run(jk, rng):
+    x, y = floats(rng, 2, 3)
+    return jk.jit(lambda x, y: {"sum": x + y, "twice": 2 * x})(x, y), jk.jit(lambda x, unread: x * 3.0)(x, y)
+
+
+@check(
+    "04.7",
+    "It is lowered for the platform of its place; of the place itself only a program hears that is committed to it.",
+    against=["every program is bound to a place", "a program is for the processor"],
+)
+def places(jk, rng):
+    found = []
+    program = importlib.import_module(f"{jk.__name__}.compiler.program")
+    default = importlib.import_module(f"{jk.__name__}.compiler.placement").default_placement()
+
+    def lower_program(traced, platform=None, placement=None):
+        found.append((traced, platform or default.platform, placement and placement.committed))
+        return "the module", [1, 2]
+
+    def build_executable(traced, module, kept, placement, options=()):
+        return traced, module, kept, placement.committed, options
+
+    some = program.Program("f", None, None, None, options=(("some_option", int(rng.integers(9))),))
+    with replaced(program, lower_program=lower_program, build_executable=build_executable):
+        found += [program.compile_program(some, default._replace(committed=c)) for c in (False, True)]
+    return [[x if type(x) in (str, bool, list, tuple) else None for x in parts] for parts in found]

@@ -12,6 +12,11 @@ import numpy as np
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jitkit import runtime
+from jitkit.compiler import disk_cache
+from jitkit.compiler.compiler import CompilerOptions, Executable
+from jitkit.compiler.placement import Placement
+from jitkit.compiler.program import Program, build_executable, lower_program
 from jitkit.core import ShapedArray, dtypes
 from jitkit.core.effects import ordered_effects
 from jitkit.interpreters.mlir import lowering_rule, rank_polymorphic, with_shape, write_body
@@ -206,3 +211,28 @@ class LoweringContext:
         results begin with new tokens, which `take_tokens` takes.
         """
         raise NotImplementedError("04.6")
+
+
+# --- 04.7 Compile (2 points) --------------------------------------------------------------------------------
+# The arrow behind this one: StableHLO becomes an executable. XLA does it, and it takes long; so see first
+# whether it was done before, perhaps by another process.
+
+
+def compile_program(program: Program, placement: Placement) -> Executable:
+    """A traced program made an executable: lowered (`lower_program`) for the platform of its placement, and compiled for the
+    placement's devices with the program's own options (`build_executable`).
+
+    A program of which no argument is committed to a device says nothing about devices: it is lowered without a placement.
+    """
+    raise NotImplementedError("04.7")
+
+
+def load_or_compile(module: Module, owners: Sequence[runtime.Device], options: CompilerOptions) -> Any:
+    """StableHLO text in, machine code out: what the disk cache has for it, or else what `runtime.compile_text` makes of it.
+
+    While the cache is `enabled`, it is asked first (`load`, which gives None for what it has not), and given what had to be
+    compiled (`store`). It knows a program by `module.text()`, which is the same wherever the function stands in its file.
+    XLA compiles `module.text(debug_info=True)`, where each line has its line of Python. When the cache is not enabled,
+    the text without these is not needed, and not made.
+    """
+    raise NotImplementedError("04.7")

@@ -266,6 +266,67 @@ edit(
     target="LoweringContext.call_jaxpr",
 )  # fmt: skip
 
+
+# --- 04.7 Compile -------------------------------------------------------------------------------------------------
+
+edit(
+    "04.7",
+    "lines are for people",
+    "XLA writes errors and profiles. With which text can these name a line of Python?",
+    "runtime.compile_text(module.text(debug_info=True)",
+    "runtime.compile_text(module.text()",
+    target="load_or_compile",
+)
+edit(
+    "04.7",
+    "there is always a cache",
+    "What does the folder say when there is none?",
+    'module.text() if disk_cache.enabled() else ""',
+    "module.text()",
+    target="load_or_compile",
+)
+edit(
+    "04.7",
+    "another line is another program",
+    "Is a function that was moved down by a line another program?",
+    'module.text() if disk_cache.enabled() else ""',
+    'module.text(debug_info=True) if disk_cache.enabled() else ""',
+    target="load_or_compile",
+)
+edit(
+    "04.7",
+    "what is found is compiled all the same",
+    "Something was loaded. What is left to do?",
+    "if loaded is None:",
+    "if True:",
+    target="load_or_compile",
+)
+edit(
+    "04.7",
+    "others may store it",
+    "Who puts something into the cache?",
+    "disk_cache.store(known_by, owners, options, loaded)",
+    "pass",
+    target="load_or_compile",
+)
+edit(
+    "04.7",
+    "every program is bound to a place",
+    "No argument is committed. May its text name devices?",
+    "placement if placement.committed else None",
+    "placement",
+    target="compile_program",
+)
+edit(
+    "04.7",
+    "a program is for the processor",
+    "Rules may write other lines for another platform. For which one is this program?",
+    "placement.platform,",
+    '"gpu",',
+    target="compile_program",
+)
+
+
 # --- right answers in other words ---------------------------------------------------------------------------------
 
 
@@ -516,3 +577,24 @@ def call_tries_first(self, name, jaxpr, args):
     tokens = [self.tokens[effect] for effect in function.ordered]
     results = self.emit_call(function, tokens + large + list(args), jaxpr.in_avals)
     return self.take_tokens(function.ordered, results)
+
+
+@also_right("04.7", "two ways apart", target="load_or_compile")
+def two_ways(module, owners, options):
+    if not disk_cache.enabled():
+        return runtime.compile_text(module.text(debug_info=True), owners, options)
+    known_by = module.text()
+    found = disk_cache.load(known_by, owners, options)
+    if found is None:
+        found = runtime.compile_text(module.text(True), owners, options)
+        disk_cache.store(known_by, owners, options, found)
+    return found
+
+
+@also_right("04.7", "by keywords", target="compile_program")
+def compile_by_keywords(program, placement):
+    committed_to = None
+    if placement.committed:
+        committed_to = placement
+    lowered = lower_program(program, platform=placement.platform, placement=committed_to)
+    return build_executable(program, *lowered, placement, options=program.options)

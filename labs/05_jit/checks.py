@@ -746,3 +746,146 @@ def static_arguments(jk, rng):
     n = int(rng.integers(2, 5))
     power = jk.jit(lambda x, n: x**n, static_argnums=1)
     return jk.make_jaxpr(lambda x: power(x, n) + power(x, n + 1))(floats(rng, 3))
+
+
+# --- 05.7 The warm path -------------------------------------------------------------------------------------------
+
+
+def calls_of(jk, f, *calls):
+    """What a jitted function returns for some calls, of which each comes three times: missed, known, known."""
+    jitted = jk.jit(f)
+    return [[jitted(*args) for _ in range(3)] for args in calls]
+
+
+@check("05.7", "A single result is an array, and no list of one.", against=["results are a list"], tolerance=1e-6)
+def single_result(jk, rng):
+    x, y = jk.device_put(floats(rng, 2, 3))
+    return calls_of(jk, lambda x, y: x - 2 * y, (x, y), (y, x))
+
+
+@check("05.7", "Several results come in their tree, each with its type.", against=["results are a list", "all results are alike"])
+def tree_of_results(jk, rng):
+    x = jk.device_put(floats(rng, 3))
+    found = calls_of(jk, lambda x: {"sum": (x.sum(), [x > 0]), "none": None, "half": x.astype("float16")}, (x,))
+    avals = [leaf.aval for leaf in jk.tree.leaves(found[0][2])]
+    return found, avals, calls_of(jk, lambda x: (x,), (x,)), calls_of(jk, lambda x: [], (x,))
+
+
+@check(
+    "05.7",
+    "A result is good for the next call: it has the key of its type.",
+    against=["a key is found when it is asked for"],
+)
+def results_go_on(jk, rng):
+    x = jk.device_put(floats(rng, 3))
+    jitted = jk.jit(lambda x: (x * 2, x.sum()))
+    for _ in range(3):
+        x, total = jitted(x)
+    placed = jk.jit(lambda x: (x * 2, x.sum()))(jk.device_put(floats(rng, 3), jk.devices()[0]))
+    one = jk.jit(lambda x: -x)(placed[0])
+    kinds = [(type(y.aval).__name__, type(y._key).__name__, y.committed) for y in (*placed, one, x, total)]
+    return jitted._cache_size(), kinds
+
+
+@check(
+    "05.7",
+    "Leaves that are on the host, constants, and arguments that nobody reads make another way.",
+    against=["leaves are what a program takes", "as many arguments as leaves are the same arguments", "every leaf has a buffer"],
+    tolerance=1e-6,
+)
+def other_ways(jk, rng):
+    x, y = floats(rng, 2, 4)
+    table = floats(rng, 5000)
+    found = calls_of(jk, lambda x, y: x * 2 - y, (x, jk.device_put(y)), (3.0, 1))
+    found += calls_of(jk, lambda x: x * 2, (x,), (2.5,), (jk.device_put(x)._buf,), (jk.device_put(x),))
+    found += calls_of(jk, lambda x: x + jk.numpy.max(table), (x,), (jk.device_put(x),))
+    unread = jk.device_put(x), jk.device_put(y)
+    return found, calls_of(jk, lambda x, y: y + jk.numpy.max(table), unread), calls_of(jk, lambda x, y: y, unread)
+
+
+class OfPaper:
+    """An executable that is asked about itself, and never runs."""
+
+    def __init__(self, kept, consts=(), committed=False, has_effects=False):
+        self.kept, self.consts = list(kept), list(consts)
+        self.committed, self.has_effects = committed, has_effects
+
+
+@check(
+    "05.7",
+    "The shortest way is open only where the leaves' buffers, in order, are all that the program takes.",
+    against=["leaves are what a program takes", "as many arguments as leaves are the same arguments", "every leaf has a buffer"],
+)
+def shortest_way(jk, rng):
+    runtime = module(jk, "runtime")
+    aval = jk.core.ShapedArray((int(rng.integers(1, 9)),), np.dtype("float32"))
+    on_host = module(jk, "runtime.array").key_of(floats(rng, *aval.shape))
+    takes = module(jk, "pjit.calling").takes_buffers_as_they_are
+    executables = [
+        OfPaper([0, 1]), OfPaper([1]), OfPaper([0]), OfPaper([1], consts=["a constant"]), OfPaper([0, 1], consts=["a constant"]),
+        OfPaper([0, 1], committed=True), OfPaper([0, 1], has_effects=True), OfPaper([]),
+    ]  # fmt: skip
+    found = [[bool(takes(e, keys)) for e in executables] for keys in ([aval, aval], [aval, on_host], [on_host, aval])]
+    return isinstance(on_host, runtime.OnHost), found, bool(takes(OfPaper([]), []))
+
+
+# --- 05.8 A key that forgets --------------------------------------------------------------------------------------
+
+
+def jit_by(jk, key, fun):
+    return module(jk, "kata.small_jit").jit_by(key, fun)
+
+
+@check("05.8", "With a good key it computes what the function computes.", against=["one program is enough"], tolerance=1e-6)
+def good_key(jk, rng):
+    jitted = jit_by(jk, lambda x: x.aval, lambda x: jk.numpy.sin(x) * 2)
+    return [jitted(x) for x in (floats(rng, 3), floats(rng, 2, 2), floats(rng, 3), 2, np.float16(1.5), floats(rng, 3))]
+
+
+@check("05.8", "It is compiled once for each key.", against=["it is traced to be sure", "one program is enough"])
+def compiled_for_each_key(jk, rng):
+    found = []
+    jitted = jit_by(jk, lambda x: x.ndim, lambda x: x * 2)
+    for x in (floats(rng, 3), floats(rng, 3), floats(rng, 2, 2), floats(rng, 2, 2)):
+        with jk.base.report.listen() as events:
+            jitted(x)
+        found.append(sum(event.stage == "compilation" for event in events))
+    return found
+
+
+@check(
+    "05.8",
+    "With a key that forgets the dtype, the bytes are taken for what the first array was.",
+    against=["it is traced to be sure", "the result has the type of the argument", "numbers are converted"],
+)
+def forgets_dtype(jk, rng):
+    double = jit_by(jk, lambda x: x.shape, lambda x: x + x)
+    numbers = floats(rng, 3)
+    return double(floats(rng, 3)), double(numbers.view("int32")), double(numbers.view("uint32"))
+
+
+@check("05.8", "With one that forgets the value, nothing is wrong.", against=["the values are in the key"])
+def forgets_everything(jk, rng):
+    f = jit_by(jk, lambda x: None, lambda x: x * x)
+    with jk.base.report.listen() as events:
+        found = [f(float(x)) for x in rng.normal(size=3)]
+    return found, sum(event.stage == "compilation" for event in events)
+
+
+@check(
+    "05.8",
+    "Constants go in before the argument, also when nothing reads that.",
+    against=["a program has its constants in it"],
+    tolerance=1e-5,
+)
+def with_constants(jk, rng):
+    table = floats(rng, 5000)
+    reads = jit_by(jk, lambda x: x.aval, lambda x: x + jk.numpy.max(table))
+    return reads(floats(rng, 3)), jit_by(jk, lambda x: x.aval, lambda x: jk.numpy.max(table))(floats(rng, 3))
+
+
+@check("05.8", "The key is asked about an Array, whatever came.", against=["what comes is an array"])
+def asked_about(jk, rng):
+    asked = {}  # once or twice for each call
+    f = jit_by(jk, lambda x: asked.setdefault((type(x).__name__, str(x.aval)), x.aval), lambda x: -x)
+    return [f(x) for x in (1.5, floats(rng, 2), jk.device_put(floats(rng, 3)))], asked

@@ -8,24 +8,28 @@ the others are the reference's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import jitkit as jax
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 from jitkit.base import config, late_rooms
 from jitkit.compiler.compiler import Executable
-from jitkit.compiler.placement import Placement
+from jitkit.compiler.placement import Placement, default_placement
 from jitkit.compiler.program import Program, compile_program
 from jitkit.core import Tracer
 from jitkit.jaxpr import convert_constvars_jaxpr
 from jitkit.misses.record import CallRecord, Change, TRACES, aval_of, changes, kinds_of_types, latest_first, sharding_of
+from jitkit.pjit.calling import LEAF, Leaves, buffers_runner
 from jitkit.pjit.compilation_cache import EXACT_LRU_SIZE, Entry, FunctionCache, TracedCall, _caches, _caches_lock
 from jitkit.pjit.jit_call import Inline, jit_p
 from jitkit.pjit.jitted import flat_tree
 from jitkit.pjit.tracing import avals_of
 from jitkit.runtime import OnHost, Placed
+from jitkit.runtime.array import Array
 from jitkit.signature import api_util
 from jitkit.signature.api_util import Arguments
-from jitkit.tree_util import PyTreeDef, tree_unflatten
+from jitkit.tree_util import PyTreeDef, tree_structure, tree_unflatten
+from jitkit.tree_util.compiled import compile_put_together
 
 
 # --- 05.1 The key (2 points) --------------------------------------------------------------------------------
@@ -37,8 +41,17 @@ class Traceable:
     def trace_key(self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any]) -> tuple[Any, ...]:
         """What decides how the function is traced, as a tuple that can be hashed: two calls with one key share a jaxpr.
 
-        That are the options of this thread, `config.local.state.options`; the tree of the arguments; the static ones
-        (`api_util.static_key(arguments.statics)`); and the avals of the leaves.
+        Whatever may lead Python another way, or to other types, is in it, and nothing else:
+
+            f(1.0), f(2.0)                             one key: numbers are not seen while tracing
+            f(x), f(x) with x on another device        one key: the same program may run there
+            f(1.0), f(1)                               two
+            f((x, y)), f([x, y])                       two
+            power(x, 2), power(x, 3), n being static   two
+            f(x), and f(x) under another `default_matmul_precision`    two: options are read while tracing
+
+        The options of this thread are `config.local.state.options`; the static arguments, as a part of a key, are
+        `api_util.static_key(arguments.statics)`.
         """
         raise NotImplementedError("05.1")
 
@@ -201,3 +214,60 @@ class NestedCall:
     def bind(self, leaves: Sequence[Any]) -> Any:
         """Record the call on these arguments, or what the function does; return the tree of its results."""
         raise NotImplementedError("05.6")
+
+
+# --- 05.7 The warm path (2 points) --------------------------------------------------------------------------
+# What a call does whose key is known. It takes a few microseconds, so whatever can be known from the keys is
+# worked out before, once: write what is made at the miss and runs at every hit.
+
+
+def runner(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]) -> Callable[[Leaves], Any]:
+    """The function that runs `executable` on the leaves of a call whose keys are `leaf_keys`, and returns the results in
+    their tree.
+
+    It is made once for a signature and called at every hit, so that what the keys decide is decided here: `buffers_runner` gives
+    the function from leaves to the buffers of the results. Of each of these an `Array` is made, with its aval and key
+    (`out_avals`, `out_keys`); `compile_put_together(out_tree)` gives a function that makes the tree of them. The tree of a
+    single result is `LEAF`.
+    """
+    raise NotImplementedError("05.7")
+
+
+def takes_buffers_as_they_are(executable: Executable, leaf_keys: Sequence[Any]) -> bool:
+    """Whether the buffers of the leaves, in their order, are what `executable.execute` takes: the shortest way there is.
+
+    They are not where a leaf is `OnHost` and has no buffer yet, nor where the program takes some of the leaves only (`kept` are
+    the positions of those that it takes), or constants before them (`consts`); nor where it is `committed` to devices, to which
+    leaves may have to be moved, or `has_effects`, whose tokens go in beside the leaves.
+    """
+    raise NotImplementedError("05.7")
+
+
+# --- 05.8 A key that forgets (3 points) ---------------------------------------------------------------------
+# All stages in a few lines, with a key that is handed to you, good or bad. Then give it a bad one, and look
+# at what comes out. (It is a sandbox: an executable looks at the number of bytes, so nothing is read that is
+# not the array's.)
+
+
+def jit_by(key: Callable[[Any], Hashable], fun: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """`fun`, a function from one array to one array, jitted: calls with one `key(x)` run one program, and that is compiled for the
+    first of them. Nobody asks whether the others fit.
+
+    With a good key this is `jit`. With one that forgets the dtype, the bytes of an int32 array are taken for floats:
+
+        >>> double = jit_by(lambda x: x.shape, lambda x: x + x)
+        >>> double(np.float32([1.5, 2.5]))
+        Array([3., 5.], dtype=float32)
+        >>> double(np.int32([1069547520, 1078530011]))
+        Array([3.       , 6.2831855], dtype=float32)
+
+    The bytes of these two numbers are those of the floats 1.5 and pi. There is no error, since an executable looks at
+    the number of bytes and at nothing else: where that is another, XLA refuses.
+
+    The stages: `jax.make_jaxpr(fun)(x)` traces. A `Program` is the name, the jaxpr, the tree of the arguments,
+    `tree_structure(((0,), {}))`, and that of the result, `tree_structure(0)`; with `keep_unused=True` it takes its argument even if
+    nothing reads it. `compile_program` compiles it for a `default_placement()`. The executable that it gives has `run`, from
+    buffers to buffers, a list of each, those of its `consts` before the argument's; and `wrap`, from buffers to Arrays.
+    `jax.device_put(x)` is an Array, and its buffer is its `_buf`.
+    """
+    raise NotImplementedError("05.8")

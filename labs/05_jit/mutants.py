@@ -314,6 +314,111 @@ edit(
     "return jit_p.bind(*self.outer, *leaves, **self.params)", target="NestedCall.bind",
 )  # fmt: skip
 
+
+# --- 05.7 The warm path -------------------------------------------------------------------------------------------
+
+edit(
+    "05.7",
+    "results are a list",
+    "A function may return one array. What comes back then?",
+    "if out_tree is not LEAF:",
+    "if True:\n        return lambda leaves: list(map(Array, run(leaves), avals, keys))\n    if out_tree is not LEAF:",
+    target="runner",
+)
+edit(
+    "05.7",
+    "all results are alike",
+    "Has the second result the type of the first?",
+    "map(Array, run(leaves), avals, keys)",
+    "(Array(b, avals[0], keys[0]) for b in run(leaves))",
+    target="runner",
+)
+edit(
+    "05.7",
+    "a key is found when it is asked for",
+    "Who looks for the key of this result when it is an argument of the next call?",
+    "avals, keys = executable.out_avals, executable.out_keys",
+    "avals, keys = executable.out_avals, [None] * len(executable.out_avals)",
+    target="runner",
+)
+edit(
+    "05.7",
+    "leaves are what a program takes",
+    "Does the program take constants? And all of the leaves?",
+    "        and not executable.consts\n        and executable.kept == list(range(len(leaf_keys)))\n",
+    "",
+    target="takes_buffers_as_they_are",
+)
+edit(
+    "05.7",
+    "as many arguments as leaves are the same arguments",
+    "Two leaves come in, and two arguments are taken: a constant and one of the leaves. Are they the same two?",
+    "        and not executable.consts\n        and executable.kept == list(range(len(leaf_keys)))\n",
+    "        and len(executable.consts) + len(executable.kept) == len(leaf_keys)\n",
+    target="takes_buffers_as_they_are",
+)
+edit(
+    "05.7",
+    "every leaf has a buffer",
+    "A numpy array is in the memory of Python. Who brings it to the device?",
+    "        and not any(isinstance(key, OnHost) for key in leaf_keys)\n",
+    "",
+    target="takes_buffers_as_they_are",
+)
+
+# --- 05.8 A key that forgets --------------------------------------------------------------------------------------
+
+edit(
+    "05.8",
+    "one program is enough",
+    "By what did you look it up?",
+    "found = key(x)",
+    "found = None",
+)
+edit(
+    "05.8",
+    "it is traced to be sure",
+    "Who looks whether the program fits, in a jit?",
+    "if found not in programs:",
+    "if found not in programs or jax.make_jaxpr(fun)(x).in_avals != programs[found].arg_avals:",
+)
+edit(
+    "05.8",
+    "the result has the type of the argument",
+    "Who decided on the type of the result: this call, or the one that was compiled?",
+    "return executable.wrap(executable.run([*executable.consts, x._buf]))[0]",
+    "return executable.wrap(executable.run([*executable.consts, x._buf]))[0].astype(x.dtype)",
+)
+edit(
+    "05.8",
+    "numbers are converted",
+    "Who would convert them? What does an executable look at?",
+    "x = jax.device_put(x)\n        found = key(x)\n",
+    "x = jax.device_put(x)\n        found = key(x)\n        x = x.astype(programs[found].arg_avals[0].dtype) if found in programs else x\n",
+)
+edit(
+    "05.8",
+    "the values are in the key",
+    "Does the program depend on the numbers?",
+    "found = key(x)",
+    "found = (key(x), str(x))",
+)
+edit(
+    "05.8",
+    "a program has its constants in it",
+    "A large constant is hoisted out of the text. Who passes it?",
+    "[*executable.consts, x._buf]",
+    "[x._buf]",
+)
+edit(
+    "05.8",
+    "what comes is an array",
+    "Has the number 1.5 a dtype?",
+    "x = jax.device_put(x)\n        found = key(x)\n",
+    "found = key(x)\n        x = jax.device_put(x)\n",
+)
+
+
 # --- right answers in other words ---------------------------------------------------------------------------------
 
 
@@ -556,3 +661,74 @@ def bind_in_an_expression(self, leaves):
         self.out_tree,
         self.bind_inline(leaves) if early else jit_p.bind(*(*self.outer, *leaves), **self.params),
     )
+
+
+@also_right("05.7", "one way for all", target="runner")
+def run_and_unflatten(executable, out_tree, leaf_keys):
+    gather = buffers_runner(executable, leaf_keys)
+    types = list(zip(executable.out_avals, executable.out_keys, strict=True))
+
+    def call(leaves):
+        buffers = gather(leaves)
+        arrays = [Array(buffer, aval, key) for buffer, (aval, key) in zip(buffers, types, strict=True)]
+        return arrays[0] if out_tree is LEAF else compile_put_together(out_tree)(arrays)
+
+    return call
+
+
+@also_right("05.7", "one way for all", target="takes_buffers_as_they_are")
+def takes_in_order(executable, leaf_keys):
+    if executable.committed or executable.has_effects or len(executable.consts) > 0:
+        return False
+    if len(executable.kept) != len(leaf_keys):
+        return False
+    return all(i == k and not isinstance(key, OnHost) for i, (k, key) in enumerate(zip(executable.kept, leaf_keys, strict=True)))
+
+
+@also_right("05.7", "by the tree's own means", target="runner")
+def run_by_tree(executable, out_tree, leaf_keys):
+    from jitkit.tree_util import tree_unflatten
+
+    run = buffers_runner(executable, leaf_keys)
+    return lambda leaves: tree_unflatten(out_tree, list(map(Array, run(leaves), executable.out_avals, executable.out_keys)))
+
+
+@also_right("05.8", "with get")
+def small_with_get(key, fun):
+    kept = {}
+
+    def call(x):
+        array = jax.device_put(x)
+        executable = kept.get(key(array))
+        if executable is None:
+            traced = jax.make_jaxpr(fun)(array)
+            of_arguments, of_result = tree_structure(((array,), {})), tree_structure(array)
+            executable = kept[key(array)] = compile_program(
+                Program("anything", traced, of_arguments, of_result, (), True), default_placement()
+            )
+        buffers = list(executable.consts)
+        buffers.append(array._buf)
+        (result,) = executable.wrap(executable.run(buffers))
+        return result
+
+    return call
+
+
+@also_right("05.8", "in two functions")
+def small_in_two(key, fun):
+    def compiled(x):
+        program = Program("f", jax.make_jaxpr(fun)(x), tree_structure(((0,), {})), tree_structure(0), keep_unused=True)
+        return compile_program(program, default_placement())
+
+    memory = {}
+
+    def call(x):
+        x = jax.device_put(x)
+        k = key(x)
+        try:
+            executable = memory[k]
+        except KeyError:
+            executable = memory.setdefault(k, compiled(x))
+        return executable.wrap(executable.run(executable.consts + [x._buf]))[0]
+
+    return call

@@ -6,7 +6,7 @@ import inspect
 
 import numpy as np
 
-from jitkit.kata.checking import Unordered, check, raised
+from jitkit.kata.checking import Unordered, check, modules_of_jax, raised
 
 
 def plain(x, y, n, m=1):
@@ -86,6 +86,12 @@ def both_given(jk, rng):
 def kinds_of_parameters(jk, rng):
     nums, names = some(rng, 4, 3), tuple("cdef"[i] for i in some(rng, 4, 3))
     return inferred(jk, every_kind, nums, None), inferred(jk, every_kind, None, names)
+
+
+@check("06.1", "Nobody else is asked: numbers and names are worked out here.", against=["JAX may do it"])
+def without_jax(jk, rng):
+    nums, names = some(rng, 4, 2), tuple("xynm"[i] for i in some(rng, 4, 2))
+    return modules_of_jax(lambda: [inferred(jk, plain, nums, None), inferred(jk, plain, None, names)])
 
 
 @check(

@@ -336,6 +336,14 @@ def needs_a_signature(signature, count):
     collector = next((p.name for p in parameters if p.kind is inspect.Parameter.VAR_POSITIONAL), "args")
     return names + [f"{collector}[{i}]" for i in range(count - len(names))]
 
+
+@mutant("06.1", "JAX may do it", "JAX has this function, too. What will you do when it is not there?")
+def asks_jax(signature, nums, names):
+    from jax._src import api_util
+
+    return api_util.infer_argnums_and_argnames(signature, nums, names)
+
+
 # --- right answers in other words ---------------------------------------------------------------------------------
 
 

@@ -38,8 +38,21 @@ def cond(
 ) -> Any:
     """`true_fun(*operands)` if `pred` else `false_fun(*operands)`, where only one of the two runs.
 
-    Both functions are traced (`choose`), and the predicate is the index of one: 0 or 1, as int32. Where jit is
-    disabled and the predicate is concrete, Python chooses: the function is called, and the other one is not.
+    Both functions are traced, whatever `pred` is, also where it is concrete, and the program decides when it runs:
+
+        >>> jax.make_jaxpr(lambda x: cond(x > 0, jnp.sin, jnp.cos, x))(1.0)
+        { lambda ; a:f32[]. let
+            b:bool[] = gt a 0.0:f32[]
+            c:i32[] = convert_element_type[new_dtype=int32 weak_type=False] b
+            d:f32[] = cond[
+              branches=(
+                { lambda ; e:f32[]. let f:f32[] = cos e in (f,) }
+                { lambda ; g:f32[]. let h:f32[] = sin g in (h,) }
+              )
+            ] c a
+          in (d,) }
+
+    Only where jit is disabled and the predicate has a value does Python choose; then the other function is not even called.
 
     Args:
       pred: a scalar; a number stands for whether it is not 0 (`truth_of`).
@@ -63,9 +76,13 @@ def switch(
 ) -> Any:
     """`branches[index](*operands)`, with the nearest branch where the index is out of bounds.
 
-    All branches are traced (`choose`, where the i-th is called `branch i`), one runs. The index goes into the
-    equation as int32, and clamped to the numbers that there are. A single branch is called, without an equation.
-    Where jit is disabled and the index is concrete, Python chooses.
+    All branches are traced (`choose`, where messages call the i-th `branch i`), and one runs. A device cannot raise an error in
+    the middle of a program, so whatever the index is, it becomes one of the numbers that there are:
+
+        [switch(i, [f, g, h], x) for i in (-5, 0, 1, 2, 9)]       f(x), f(x), g(x), h(x), h(x)
+
+    That has to be in the program: an index that Python clamps has to be known while tracing. Between branches of which
+    there is one, nothing is to be chosen, and no equation is written. Where jit is disabled and the index has a value, Python chooses.
 
     Args:
       index: an integer scalar (`check_index` raises for all else).
@@ -74,7 +91,7 @@ def switch(
       operand: a single operand, by keyword (`all_operands`).
 
     Raises:
-      TypeError: `index` is not an integer scalar, or the branches are no functions, or return different
+      TypeError: `index` is not an integer scalar, or a branch is not callable, or they return different
         structures or types.
       ValueError: there are no branches.
     """
@@ -110,10 +127,14 @@ def choose(what: str, index: Any, functions: dict[str, Callable[..., Any]], oper
 
 def check_branches(what: str, names: Sequence[str], bodies: Sequence[Body], traced: Sequence[Traced]) -> None:
     """TypeError unless every branch returns what the first one does: a tree of the same structure, with leaves of
-    the same types (`same_type`).
+    the same types (`same_type`, which leaves weakness out).
 
-    The branches are compared with the first, in their order, and of two branches the structures first: leaves
-    of different trees do not belong together. `structure_error(what, i, names, bodies, traced)` and `type_error`,
+        (f32[2], i32[])   and   (f32[2], i32[])     agree
+        (f32[2], i32[])   and   [f32[2], i32[]]     differ in structure, though not in a single leaf
+        (f32[2], i32[])   and   (f32[2], f32[])     differ in type
+        (f32[2], i32[])   and   (f32[3],)           differ in structure: that is what is said, and no word about types
+
+    The error is about the first branch that differs. `structure_error(what, i, names, bodies, traced)` and `type_error`,
     with the same parameters, make the error for the i-th branch.
     """
     raise NotImplementedError("07.4")

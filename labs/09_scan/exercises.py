@@ -64,19 +64,26 @@ def stack_elements(ys: Sequence[Any], reverse: bool = False) -> Any:
 
 
 def scan_length(xs: Sequence[Any], length: Any) -> int:
-    """The number of steps of a scan over the leading axes of `xs`: their size, which is also `length`, if that is given.
+    """The number of steps of a scan over the leading axes of `xs`, an int. It is known from the arrays, from `length`, or from both:
+
+        xs                      length
+        f32[3], i32[3, 2]       None        3
+        f32[3]                  3           3
+        nothing                 5           5
+        f32[0]                  None        0
+        nothing                 None        ValueError: nobody says it
+        f32[3]                  0           ValueError: 0 is a length, and another one
+        f32[3], f32[4]          None        ValueError: they do not agree
+        f32[3], f32[4]          4           ValueError, about `length`: it differs from a size
+        f32[3], 1.0             3           ValueError: a number of Python has no axes at all, and no `shape` (`no_leading_axis(xs)`)
+        f32[3], f32[]           4           IndexError: an array without axes; it is Python's own, of `shape[0]`
+        f32[3]                  a tracer    ConcretizationTypeError (`traced_length(length)`)
+
+    Where several things are wrong, leaves that have no axis come first; a traced length comes before any comparison.
 
     Args:
       xs: the leaves, arrays or what else was passed; there may be none.
       length: None, or what converts to an int.
-
-    Raises, in this order:
-      ValueError: a leaf is a number of Python, without a `shape` (`no_leading_axis(xs)` is the error).
-      IndexError: an array has no axes; it is Python's own, of `shape[0]`.
-      ConcretizationTypeError: `length` is a tracer (`traced_length(length)`).
-      ValueError: `length` is given, and differs from a size.
-      ValueError: there are neither leaves nor `length`.
-      ValueError: the sizes differ.
     """
     raise NotImplementedError("09.2")
 
@@ -185,10 +192,19 @@ def needed_carry(jaxpr: Jaxpr, num_consts: int, carry: list[bool], ys: list[bool
     """Which parts of a scan's carry are needed, when of its results these parts of the last carry and these outputs
     are used.
 
-    A part is needed when the last one of it is used, or when a step needs it for anything that is needed: for an
-    output, or for a part of the carry that a later step needs. What one step needs for some outputs of its jaxpr
-    says `dce_jaxpr(jaxpr, used outputs)[1]`, a truth value for each input: the constants, of which there are
-    `num_consts`, the carry, the elements. As one answer raises the next question, it is asked again, until nothing
-    is new.
+    What is used after the last step is needed; so is what some step reads for anything that is needed, be it an output or a
+    part of the carry that a later step reads. For a carry of three, and a step that does `a, b, c = a + x, b + a, c * 2.0`
+    and has no output:
+
+        used of the last carry       needed
+        a                            a
+        b                            a, b           the last b is made of an a
+        c                            c              a step reads its own c
+
+    One look at the step is not enough. If it does `a, b, c = b, c, c * x`, the last a is the b of the step before,
+    which is the c of the one before that.
+
+    What one step reads for some outputs of its jaxpr says `dce_jaxpr(jaxpr, used outputs)[1]`, a truth value for each
+    input: the constants, of which there are `num_consts`, the carry, the elements.
     """
     raise NotImplementedError("09.6")

@@ -641,6 +641,15 @@ says("10.9", "waits", 3, 0, "float costs nothing", "What does `float(loss)` need
 says("10.9", "waits", 3, 4, "float costs nothing", "The last call comes after one whose loss nobody has read.")
 
 
+@mutant("10.2", "numpy may do the rest", "Where is the subtraction computed? Who has to wait for the gradient then, in each step?")
+def gradient_jitted_the_rest_in_numpy(gradient, x, rates):
+    compiled = jax.jit(gradient)
+    x = np.asarray(x, np.float32)
+    for rate in rates:
+        x = x - np.float32(rate) * np.asarray(compiled(x))
+    return jax.device_put(x)
+
+
 # --- right answers in other words ---------------------------------------------------------------------------------
 
 

@@ -159,6 +159,7 @@ const calls = new Calls(model.calls, command, null);
 // --- links ---
 
 function equationsOf(pane, row) {
+  if (pane === panes.machine) while (row > 0 && !pane.listing.equations[row].length && pane.listing.indents[row] > 0) row--; // its kernel's
   const sure = pane.listing.equations[row] || [];
   return sure.length ? { numbers: sure, guess: false } : { numbers: pane.listing.guesses[row] || [], guess: true };
 }

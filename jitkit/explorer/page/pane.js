@@ -2,7 +2,7 @@
 import { element, words, wordsOfColours } from "./paint.js";
 import { hue, model } from "./data.js";
 
-const OVERSCAN = 12;
+const OVERSCAN = 30;
 const MOST_PRINTED = 2000;
 
 export class Pane {
@@ -16,6 +16,7 @@ export class Pane {
     this.guesses = new Set();
     this.pinned = -1;
     this.printing = false;
+    this.range = [0, 0];
     this.heading = element("h2", {}, title);
     this.meta = element("span", { class: "meta" });
     this.far = element("span", { class: "far" });
@@ -25,13 +26,14 @@ export class Pane {
     this.scroll = element("div", { class: "scroll", role: "tree", tabindex: "0", "aria-label": title, id: `scroll-${id}` }, this.sizer);
     this.empty = element("div", { class: "empty", tabindex: "0" });
     this.root = element("section", { class: "pane", id: `pane-${id}`, "aria-label": title }, this.head, this.scroll, this.empty);
-    this.scroll.addEventListener("scroll", () => this.draw(), { passive: true });
+    this.scroll.addEventListener("scroll", () => this.scrolled(), { passive: true });
     this.scroll.addEventListener("keydown", (event) => this.key(event));
     this.window.addEventListener("mouseover", (event) => {
       const row = this.rowOf(event.target);
-      if (row !== null) this.on.hover(this, row);
+      if (row !== null && row !== this.over) this.on.hover(this, (this.over = row));
     });
-    this.scroll.addEventListener("mouseleave", () => this.on.hover(this, null));
+    this.over = null;
+    this.scroll.addEventListener("mouseleave", () => { this.over = null; this.on.hover(this, null); });
     this.window.addEventListener("click", (event) => {
       const row = this.rowOf(event.target);
       if (row === null) return;
@@ -40,6 +42,7 @@ export class Pane {
       else this.on.pin(this, row);
     });
     this.scroll.addEventListener("focus", () => this.draw());
+    this.scroll.addEventListener("blur", () => this.draw());
     new ResizeObserver(() => this.draw()).observe(this.scroll);
     this.show(listing);
   }
@@ -72,7 +75,17 @@ export class Pane {
   }
 
   rowHeight() {
-    return parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--row")) || 20;
+    this.height ||= parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--row")) || 20;
+    return this.height;
+  }
+
+  // Most steps of a scroll stay within the rows that are there.
+  scrolled() {
+    const top = this.scroll.scrollTop / this.rowHeight();
+    const bottom = top + this.scroll.clientHeight / this.rowHeight();
+    const [first, end] = this.range;
+    if (!this.drawn || (top < first && first > 0) || (bottom > end && end < this.visible.length)) this.draw();
+    else if (this.hits.size || this.guesses.size) this.count();
   }
 
   draw() {
@@ -81,8 +94,25 @@ export class Pane {
     const first = this.printing ? 0 : Math.max(0, Math.floor(this.scroll.scrollTop / height) - OVERSCAN);
     const count = this.printing ? MOST_PRINTED : Math.ceil(this.scroll.clientHeight / height) + 2 * OVERSCAN;
     const rows = this.visible.slice(first, first + count);
+    this.range = [first, first + rows.length];
     this.window.style.transform = `translateY(${first * height}px)`;
-    this.window.replaceChildren(...rows.map((row) => this.draw_row(row)));
+    // Rows that stay are left where they are: one that is replaced under the pointer would not be clicked, but entered again.
+    const known = this.drawn || new Map();
+    const wanted = new Set(rows);
+    for (const [row, made] of known) if (!wanted.has(row)) { made.remove(); known.delete(row); }
+    if (!this.drawn) this.window.replaceChildren();
+    let next = this.window.firstChild;
+    for (const row of rows) {
+      let made = known.get(row);
+      if (made && made === next) next = next.nextSibling;
+      else {
+        if (!made) known.set(row, (made = this.draw_row(row)));
+        this.window.insertBefore(made, next);
+      }
+      this.paint(row, made);
+    }
+    while (next) { const after = next.nextSibling; next.remove(); next = after; }
+    this.drawn = known;
     if (this.printing && this.visible.length > MOST_PRINTED) {
       this.window.append(element("div", { class: "row", role: "treeitem" }, `... ${this.visible.length - MOST_PRINTED} rows more are not printed`));
     }
@@ -98,7 +128,6 @@ export class Pane {
     const numbers = listing.equations[row];
     const end = listing.ends[row];
     const folds = end > row + 1;
-    const guessed = listing.guesses[row];
     const kind = listing.kinds[row];
     const shade = numbers.length ? hue(numbers[0]) : null;
     const classes = ["row"];
@@ -106,27 +135,39 @@ export class Pane {
     if (kind) classes.push(kind);
     if (listing.language === "python" && listing.numbers[row] !== null && !numbers.length) classes.push("unlit");
     if (listing.notes[row]?.startsWith("fusion of")) classes.push("box");
-    if (this.hits.has(row)) classes.push("hit");
-    else if (this.guesses.has(row)) classes.push("guess");
-    if (row === this.cursor && document.activeElement === this.scroll) classes.push("cursor");
-    if (row === this.pinned) classes.push("pinned");
-    const mark = row === this.pinned ? "◆" : this.hits.has(row) ? "●" : this.guesses.has(row) ? "○" : "";
     const made = element("div", {
       class: classes.join(" "), role: "treeitem", id: `${this.id}-${row}`, "data-row": row,
-      "aria-level": Math.floor(listing.indents[row] / 2) + 1, "aria-selected": row === this.pinned ? "true" : "false",
+      "aria-level": Math.floor(listing.indents[row] / 2) + 1, "aria-label": line.trim() ? null : `${this.gutter(row)} an empty line`.trim(),
       "aria-expanded": folds ? String(!this.folded.has(row)) : null,
       "aria-setsize": listing.lines.length, "aria-posinset": row + 1,
       style: shade !== null ? `--hue:${shade}` : null,
     });
     made.append(
       element("span", { class: "gutter", title: this.gutterTitle(row) }, this.gutter(row)),
-      element("span", { class: "mark" }, mark),
+      element("span", { class: "mark" }),
       element("span", { class: "fold", title: folds ? "fold or open" : null }, folds ? (this.folded.has(row) ? "▸" : "▾") : " "),
       this.code(row, line),
     );
-    const note = this.noteOf(row, guessed);
-    if (note) made.append(element("span", { class: "note" }, note));
     return made;
+  }
+
+  // What changes while the pointer moves.
+  paint(row, made) {
+    const { classList } = made;
+    const hit = this.hits.has(row);
+    const guess = !hit && this.guesses.has(row);
+    classList.toggle("hit", hit);
+    classList.toggle("guess", guess);
+    classList.toggle("cursor", row === this.cursor && document.activeElement === this.scroll);
+    classList.toggle("pinned", row === this.pinned);
+    made.setAttribute("aria-selected", String(row === this.pinned));
+    const mark = row === this.pinned ? "◆" : hit ? "●" : guess ? "○" : "";
+    if (made.children[1].textContent !== mark) made.children[1].textContent = mark;
+    const note = this.noteOf(row, this.listing.guesses[row]);
+    let place = made.children[4];
+    if (!note && place) place.remove();
+    else if (note && !place) made.append((place = element("span", { class: "note" })));
+    if (note && place.textContent !== note) place.textContent = note;
   }
 
   noteOf(row, guessed) {
@@ -187,7 +228,9 @@ export class Pane {
     if (above.length) made.push(element("button", { type: "button", onclick: () => this.center(above.at(-1)) }, `▲ ${above.length}`));
     if (below.length) made.push(element("button", { type: "button", onclick: () => this.center(below[0]) }, `▼ ${below.length}`));
     made.forEach((button, i) => button.setAttribute("aria-label", `${this.title}: linked rows ${i || !above.length ? "below" : "above"}`));
-    if (this.printing || this.far.childElementCount + made.length) this.far.replaceChildren(...made);
+    const said = made.map((button) => button.textContent).join();
+    if (said !== this.said) this.far.replaceChildren(...made);
+    this.said = said;
   }
 
   placeOf(row) {
@@ -252,6 +295,8 @@ export class Pane {
 
   print(is) {
     this.printing = is;
+    this.drawn = null;
+    this.height = 0; // another one on paper
     this.draw();
   }
 }

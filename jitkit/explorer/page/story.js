@@ -19,7 +19,7 @@ export function story(numbers, panes, go, isGuess) {
   const all = withInside(own);
   const chain = element("dl", { class: "chain" });
   let targets = 0;
-  const add = (name, ...content) => chain.append(element("div", { class: model.targets.some((each) => each.name === name) && targets++ ? "link also" : "link" }, element("div", {}, element("dt", {}, name), element("dd", {}, ...content))));
+  const add = (name, ...content) => chain.append(element("div", { class: model.targets.some((each) => each.name === name) && targets++ ? "link also" : "link" }, element("dt", {}, name), element("dd", {}, ...content)));
   const button = (text, stage, target) => element("button", { type: "button", onclick: () => go(stage, target) }, text);
   const places = [...new Set(own.map((number) => model.equations[number]).filter((each) => each.line !== null).map((each) => `${shortFile(each.file)}:${each.line}`))];
   add("Python", places.length ? button(few(places), "python") : "no line of yours");

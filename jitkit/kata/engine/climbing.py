@@ -16,6 +16,7 @@ import dataclasses
 import importlib
 import importlib.abc
 import importlib.util
+import inspect
 import pathlib
 import sys
 import traceback
@@ -104,6 +105,10 @@ def jaxpr(closed: Any) -> Jaxpr:
     return Jaxpr(closed)
 
 
+class NotAProgramError(TypeError):
+    """What should be a program is something else."""
+
+
 @dataclasses.dataclass
 class Text:
     """StableHLO, and the arguments that it is run on."""
@@ -146,7 +151,10 @@ def to_plain(value: Any, plain: ModuleType, run: Callable[[str, Sequence[Any]], 
     if isinstance(value, Text):
         return dict(plain.to_plain(plain.Stablehlo(str(value.text), value.arguments), run))
     if isinstance(value, Jaxpr):
-        return JaxprReader(plain).read(value.closed)
+        try:
+            return JaxprReader(plain).read(value.closed)
+        except (AttributeError, TypeError) as error:
+            raise NotAProgramError(f"what `make_jaxpr` returned cannot be read as a program: {error}") from None
     if type(value) in (list, tuple):
         return {"is": type(value).__name__, "items": [to_plain(x, plain, run) for x in value]}
     if type(value) is dict:
@@ -294,6 +302,12 @@ def told(error: BaseException, folder: str) -> dict[str, Any]:
         "text": str(error) or type(error).__name__,
         "line": frames[-1] if frames else None,
     }
+
+
+def maker_of(error: BaseException, package: Any) -> list[list[Any]]:
+    """The learner's line where an error has none of its own: for what is no program, where `make_jaxpr` is written."""
+    code = getattr(inspect.unwrap(getattr(package, "make_jaxpr", None)), "__code__", None)
+    return [[code.co_filename, code.co_firstlineno]] if isinstance(error, NotAProgramError) and code else []
 
 
 def _frames(error: BaseException, inside: str) -> Iterator[list[Any]]:

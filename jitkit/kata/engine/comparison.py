@@ -28,6 +28,9 @@ _TOLERANCE = {
 }
 
 
+_MOST_NUMBERS = 30  # of an array that is shown whole
+
+
 class Difference(NamedTuple):
     """Where two results differ, and how. `line` is the learner's, when it is known."""
 
@@ -150,6 +153,9 @@ class _Comparer:
         sentence = f"{count} of {close.size} numbers differ; the first is {one[index]!s} in the expected array, {other[index]!s} here."
         if not index:
             sentence = "The numbers differ."
+        if close.size > _MOST_NUMBERS:  # a dump of two arrays hides the difference
+            ours, theirs = (f"{_type(x)}, in which {at} is {a[index]!s}" for x, a in ((expected, one), (actual, other)))
+            return Difference(f"{where}{at}", sentence, ours, theirs)
         return Difference(f"{where}{at}", sentence, describe(expected), describe(actual))
 
     def errors(self, expected: Plain, actual: Plain, where: str) -> Difference | None:
@@ -260,6 +266,10 @@ def _of_recursion(error: Plain) -> str:
     if error["class"] != "RecursionError":
         return ""
     return " While a check runs, the library's function of this name is yours: one that imports and calls it calls itself."
+
+
+def _type(data: Plain) -> str:
+    return f"{data['dtype']}{'*' if data['weak'] else ''}[{','.join(map(str, data['shape']))}]"
 
 
 def _short(array: np.ndarray[Any, Any], weak: bool = False) -> str:

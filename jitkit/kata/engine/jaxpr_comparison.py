@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -19,6 +20,11 @@ from typing import Any, NamedTuple
 from .plain import Plain, array_of
 
 Numbers = dict[Any, int]
+
+_SHORT = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
+_KIND = re.compile(r"^(bfloat|float|uint|int|complex)(\d.*)")
+_DTYPE = re.compile(r"\bdtype\('?([\w.]+)'?\)")  # as numpy prints one
+_UNSAID = [["sharding", "None"], ["out_sharding", "None"]]  # parameters that say nothing, on most equations
 
 
 class JaxprDifference(NamedTuple):
@@ -123,7 +129,7 @@ class _Comparison:
         for i, (one, other) in enumerate(zip(ours, theirs, strict=True)):
             if one["type"] != other["type"]:
                 sentence = (
-                    f"Input {i} should be {one['type']}, and is {other['type']}{_weakness(one, other)}."
+                    f"Input {i} should be {short_type(one['type'])}, and is {short_type(other['type'])}{_weakness(one, other)}."
                 )
                 return JaxprDifference(sentence, *head, None)
         return None
@@ -147,13 +153,14 @@ class _Comparison:
             return self.between_equations(maker, other_maker)
         if "literal" in one and "literal" in other:
             if _literal(one["literal"]) == _literal(other["literal"]):
-                how = f"has the type {other['type']}, and should have {one['type']}{_weakness(one, other)}"
+                how = f"has the type {short_type(other['type'])}, and should have {short_type(one['type'])}{_weakness(one, other)}"
             else:
                 how = f"is {_literal(other['literal'])}, and should be {_literal(one['literal'])}"
         elif other.get("var") == -1 and "literal" not in other:
             how = "is a variable that nothing defines"
         elif self.kind(1, other) == self.kind(0, one):
-            how = f"is another constant than it should be, or one without its value ({other['type']} for {one['type']})"
+            types = f"{short_type(other['type'])} for {short_type(one['type'])}"
+            how = f"is another constant than it should be, or one without its value ({types})"
         else:
             how = f"is {self.kind(1, other)}, and should be {self.kind(0, one)}"
         return self.report(f"{what} {how}.", eqn, other_eqn)
@@ -183,7 +190,8 @@ class _Comparison:
                 return found
         for one, two in zip(eqn["results"], other["results"], strict=False):
             if one["type"] != two["type"]:
-                sentence = f"The result of `{eqn['primitive']}` should be {one['type']}, and is {two['type']}{_weakness(one, two)}."
+                types = f"{short_type(one['type'])}, and is {short_type(two['type'])}{_weakness(one, two)}"
+                sentence = f"The result of `{eqn['primitive']}` should be {types}."
                 return self.report(sentence, eqn, other)
         if eqn["effects"] != other["effects"]:
             sides = [", ".join(side["effects"]) or "none" for side in (eqn, other)]
@@ -232,16 +240,22 @@ class _Comparison:
 
     def report(self, sentence: str, eqn: Plain | None, other: Plain | None) -> JaxprDifference:
         line = other.get("line") if other is not None else None
-        return JaxprDifference(
-            sentence,
-            _equation(eqn, self.names[0]) if eqn is not None else self.tail(0),
-            _equation(other, self.names[1]) if other is not None else self.tail(1),
-            (line[0], line[1]) if line else None,
-        )
+        if eqn is not None and other is not None and len(eqn["results"]) == len(other["results"]):
+            for one, two in zip(eqn["results"], other["results"], strict=True):  # what stands in one place has one name
+                self.names[1][two["var"]] = self.names[0][one["var"]]
+        yours = self.tail(1) if other is None else "\n".join([*self.makers(other), _equation(other, self.names[1])])
+        sides = _equation(eqn, self.names[0]) if eqn is not None else self.tail(0), yours
+        plain = sides[0].replace("~", ""), sides[1].replace("~", "")
+        return JaxprDifference(sentence, *(plain if plain[0] != plain[1] else sides), (line[0], line[1]) if line else None)
+
+    def makers(self, eqn: Plain) -> Iterator[str]:
+        """The learner's equations that compute the operands of one in another way than the reference does."""
+        makers = (self.actual.maker(atom) for atom in eqn["operands"] if self.names[1].get(atom.get("var", -1), "")[-1:] == "'")
+        yield from dict.fromkeys(_equation(maker, self.names[1]) for maker in makers if maker is not None and maker is not eqn)
 
     def tail(self, side: int) -> str:
         program = (self.expected, self.actual)[side]
-        return f"in ({', '.join(_atom(x, self.names[side]) for x in program.jaxpr['outputs'])})"
+        return f"in {_outputs(program.jaxpr, self.names[side])}"
 
     def kind(self, side: int, atom: Plain) -> str:
         """What an atom is, in words."""
@@ -259,11 +273,17 @@ class _Comparison:
 
 
 def program_text(jaxpr: Plain, names: dict[int, str] | None = None) -> str:
-    """A jaxpr as text, one equation a line: the full dump."""
+    """A jaxpr as text, one equation a line, as jitkit prints it: the full dump."""
     names = names if names is not None else _fresh_names(jaxpr)
-    lines = [f"{{ lambda {_binders(jaxpr['constants'], names)} ; {_binders(jaxpr['inputs'], names)}. let"]
+    constants, inputs = _binders(jaxpr["constants"], names), _binders(jaxpr["inputs"], names)
+    lines = [f"{{ lambda {constants}{' ' * bool(constants)}; {inputs}. let"]
     lines += [f"    {_equation(eqn, names)}" for eqn in jaxpr["equations"]]
-    return "\n".join([*lines, f"  in ({', '.join(_atom(x, names) for x in jaxpr['outputs'])}) }}"])
+    return "\n".join([*lines, f"  in {_outputs(jaxpr, names)} }}"]).replace("~", "")
+
+
+def _outputs(jaxpr: Plain, names: dict[int, str]) -> str:
+    outputs = [_atom(x, names) for x in jaxpr["outputs"]]
+    return f"({', '.join(outputs)}{',' * (len(outputs) == 1)})"
 
 
 def _names(expected: _Program, actual: _Program) -> tuple[dict[int, str], dict[int, str]]:
@@ -291,15 +311,16 @@ def _letters(n: int) -> str:
 
 def _head(program: _Program, names: dict[int, str]) -> str:
     jaxpr = program.jaxpr
-    return f"lambda {_binders(jaxpr['constants'], names)} ; {_binders(jaxpr['inputs'], names)}."
+    constants, inputs = _binders(jaxpr["constants"], names), _binders(jaxpr["inputs"], names)
+    return f"lambda {constants}{' ' * bool(constants)}; {inputs}."
 
 
 def _binders(binders: list[Plain], names: dict[int, str]) -> str:
-    return " ".join(f"{names[b['var']]}:{b['type']}" for b in binders)
+    return " ".join(f"{names[b['var']]}:{short_type(b['type'])}" for b in binders)
 
 
 def _equation(eqn: Plain, names: dict[int, str]) -> str:
-    params = " ".join(f"{name}={_param(value, names)}" for name, value in eqn["params"])
+    params = " ".join(f"{name}={_param(value, names)}" for name, value in eqn["params"] if [name, value] not in _UNSAID)
     operands = " ".join(_atom(x, names) for x in eqn["operands"])
     left = f"{_binders(eqn['results'], names)} = " if eqn["results"] else ""
     return f"{left}{eqn['primitive']}{f'[{params}]' if params else ''} {operands}".rstrip()
@@ -310,12 +331,19 @@ def _param(value: Any, names: dict[int, str]) -> str:
         return program_text(value).replace("\n   ", "").replace("\n ", "")
     if isinstance(value, list):
         return f"({', '.join(_param(x, names) for x in value)})"
-    return str(value)
+    return _DTYPE.sub(r"\1", str(value))
+
+
+def short_type(type: str) -> str:
+    """`f32[3]` for `float32[3]`, as jaxprs have it; `~f32[]` for a weak one, which has a star in plain data."""
+    name, bracket, shape = type.partition("[")
+    short = _KIND.sub(lambda match: _SHORT[match[1]] + match[2], name.rstrip("*"))
+    return f"{'~' if name.endswith('*') else ''}{short}{bracket}{shape}"
 
 
 def _atom(atom: Plain, names: dict[int, str]) -> str:
     if "literal" in atom:
-        return f"{_literal(atom['literal'])}:{atom['type']}"
+        return f"{_literal(atom['literal'])}:{short_type(atom['type'])}"
     return names.get(atom["var"], "?")
 
 
@@ -337,7 +365,7 @@ def _count(n: int, noun: str) -> str:
 
 
 def _weakness(one: Plain, other: Plain) -> str:
-    """A remark for types that differ in nothing but the star."""
+    """A remark for types that differ in nothing but weakness."""
     if one["type"].replace("*", "") != other["type"].replace("*", ""):
         return ""
-    return " (the star marks a weak type: one that came from a Python number and gives way in promotion)"
+    return " (`~` marks a weak type: one that came from a Python number and gives way in promotion)"

@@ -89,6 +89,8 @@ def _parts(item: Import, function: ReferenceFunction) -> Iterator[Part]:
         if not hasattr(value, item.attribute):
             importlib.import_module(f"{item.module}.{item.attribute}")
         value = getattr(value, item.attribute)
+    if isinstance(value, typing.TypeVar):
+        return
     if not isinstance(value, ModuleType) or value.__name__ in _VOCABULARY:
         yield part(item.name, item.line, value)
         return

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .plain import Plain
@@ -32,6 +32,7 @@ _PRELOAD_WITH_XLA = (*_PRELOAD, "jax.devices")
 _PRELOAD_TO_FORK = (*_PRELOAD, "jax")
 _NOT_TRIED = "It was not tried: a check before it did not end."
 _START_SECONDS = 60.0
+_LONGEST_REPLAYED = 4.0  # seconds of a check that is run again
 
 # An interrupt at the keyboard is for the one who talks to the learner, and it ends the others.
 _IN_A_GROUP_OF_ITS_OWN: dict[str, Any] = (
@@ -82,6 +83,24 @@ class Outcome(NamedTuple):
     line: tuple[str, int] | None = None
     output: str = ""
     seconds: float = 0.0
+    calls: tuple[Call, ...] = ()  # of the learner's functions, where it was run again to see them
+    misses: str = ""  # what `explain` says of them
+
+
+class Call(NamedTuple):
+    """A call of a function of the learner's, as text; the line where the function begins; and what it returned."""
+
+    text: str
+    line: int
+    result: Plain | None = None
+
+
+class Replay(NamedTuple):
+    """Which check to run again: `failing` says so of the outcomes so far, or None; and whose calls are wanted."""
+
+    failing: Callable[[list[Outcome]], str | None]
+    file: str
+    names: tuple[str, ...]
 
 
 class Stopped(Exception):
@@ -103,9 +122,11 @@ class Stop:
             process.kill()
 
 
-def run(job: Job, spare: Spare | None = None, stop: Stop | None = None) -> list[Outcome]:
+def run(
+    job: Job, spare: Spare | None = None, stop: Stop | None = None, replay: Replay | None = None
+) -> list[Outcome]:
     """An outcome for each wanted check, in order. It never raises for what the learner's functions do; Stopped when `stop` is
-    set."""
+    set. With `replay`, the first check that fails has the calls of the learner's functions with it."""
     outcomes: list[Outcome] = []
     rest = list(job.wanted)
     stop = stop or Stop()
@@ -115,7 +136,9 @@ def run(job: Job, spare: Spare | None = None, stop: Stop | None = None) -> list[
         process = process or Process(job.uses_xla, machine, optimised=job.is_experiment)
         with contextlib.closing(process):
             stop.process = process
-            found = [] if stop.is_set else list(_converse(process, job, rest))
+            found = [] if stop.is_set else list(_converse(process, job, rest, replay is not None))
+            if replay is not None and found and not found[-1].trouble:
+                found = _with_calls(process, job, outcomes + found, replay)[len(outcomes) :]
             stop.process = None
         if stop.is_set:
             raise Stopped
@@ -123,9 +146,16 @@ def run(job: Job, spare: Spare | None = None, stop: Stop | None = None) -> list[
         rest = rest[len(found) :]
         if found[-1].trouble == "import":  # it would fail again
             return outcomes + [found[-1]._replace(check=name) for name in rest]
-        if found[-1].trouble == "time":  # a learner has waited long enough
-            return outcomes + [Outcome(name, None, "time", _NOT_TRIED) for name in rest]
+        if found[-1].trouble == "time":  # a learner has waited long enough, for all checks or for those of a rung
+            left = [name for name in rest if process.imported and _rung(job, name) != _rung(job, found[-1].check)]
+            outcomes += [Outcome(name, None, "time", _NOT_TRIED) for name in rest if name not in left]
+            rest = left
     return outcomes
+
+
+def _rung(job: Job, check: str) -> str:
+    """What a check belongs to, of those that are run together: on the ladder its rung."""
+    return check.partition("_")[0] if job.climb is not None else ""
 
 
 class Process:
@@ -138,6 +168,7 @@ class Process:
     """
 
     forks = False  # whether a copy of it answers
+    imported = False  # whether what is to be checked could be
 
     def __init__(self, uses_xla: bool, machine: str = "", optimised: bool = False) -> None:
         preload = _PRELOAD_TO_FORK if self.forks else _PRELOAD
@@ -292,9 +323,27 @@ class Forks(Spare):
             Process.close(self.idle.pop())
 
 
-def _converse(process: Process, job: Job, wanted: Sequence[str]) -> Iterator[Outcome]:
-    """The outcomes up to the end of the process."""
-    process.send(_request(job, wanted))
+def _with_calls(process: Process, job: Job, outcomes: list[Outcome], replay: Replay) -> list[Outcome]:
+    """The outcomes, of which the one that fails first has its calls, if the process still tells them."""
+    name = replay.failing(outcomes)
+    place = next((i for i, outcome in enumerate(outcomes) if outcome.check == name), None)
+    if place is None or outcomes[place].trouble or outcomes[place].seconds > _LONGEST_REPLAYED:
+        return outcomes
+    process.send({"do": "replay", "check": name, "file": replay.file, "names": list(replay.names)})
+    try:
+        frame = process.next_frame(job.seconds)
+    except TimeoutError:
+        return outcomes
+    if frame is None or frame["is"] != "calls":
+        return outcomes
+    calls = tuple(Call(item["call"], item["line"], item.get("result")) for item in frame["calls"])
+    outcomes[place] = outcomes[place]._replace(calls=calls, misses=frame["misses"])
+    return outcomes
+
+
+def _converse(process: Process, job: Job, wanted: Sequence[str], stays: bool = False) -> Iterator[Outcome]:
+    """The outcomes up to the end of the process; with `stays`, it waits for one more request then."""
+    process.send(_request(job, wanted) | ({"stays": True} if stays else {}))
     current = wanted[0]
     began = time.monotonic()
     limit = began + _START_SECONDS + job.seconds
@@ -310,7 +359,7 @@ def _converse(process: Process, job: Job, wanted: Sequence[str]) -> Iterator[Out
             case {"is": "ready"}:
                 limit = time.monotonic() + job.seconds
             case {"is": "imported"}:
-                pass
+                process.imported = True
             case {"is": "import failed", "error": error, "output": output}:
                 sentence = _told(error) if job.climb is None else _told_of_package(error)
                 yield Outcome(current, None, "import", sentence, _line(error["line"]), output)

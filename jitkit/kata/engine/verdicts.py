@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -42,6 +43,9 @@ class CheckResult(NamedTuple):
     seconds: float = 0.0
     value: Plain | None = None
     expected: Plain | None = None
+    call: str = ""  # of the learner's function, with which it went wrong
+    called: int = 0  # the line where that function begins
+    misses: str = ""  # where a count is wrong, what `explain` says of the calls
 
 
 class Verdict(NamedTuple):
@@ -124,14 +128,27 @@ class Assessor:
         if not checks:
             return Verdict(exercise, PASS)
         job = self.job(exercise, file, others, (str(path), source), checks, seed)
+        own = frozenset(f.path for f in job.files)
+        judged: dict[str, CheckResult] = {}
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             expected = pool.submit(self.reference, job, spare if isinstance(spare, running.Forks) else None)
-            outcomes = running.run(job, spare, stop)
-            own = frozenset(f.path for f in job.files)
+
+            def failing(outcomes: list[Outcome]) -> str | None:
+                """The first check that fails, if it came to an end."""
+                for triple in zip(checks, expected.result(), outcomes, strict=False):
+                    result = judged[triple[0].name] = judged.get(triple[0].name) or self.judge(*triple, own)
+                    if result.status != PASS:
+                        return result.check.name if result.value is not None else None
+                return None
+
+            replay = running.Replay(failing, file.path, tuple(target.name for target in exercise.targets))
+            outcomes = running.run(job, spare, stop, None if isinstance(spare, running.Forks) else replay)
             triples = zip(checks, expected.result(), outcomes, strict=True)
-            results = tuple(self.judge(*triple, own) for triple in triples)
+            results = tuple(judged.get(triple[0].name) or self.judge(*triple, own) for triple in triples)
+        results = tuple(with_call(result, outcome) for result, outcome in zip(results, outcomes, strict=True))
         status = PASS if all(r.status == PASS for r in results) else FAIL
-        return Verdict(exercise, status, results, "", _place(exercise, file), file.path)
+        called = next(((file.path, result.called) for result in results if result.called), None)
+        return Verdict(exercise, status, results, "", called or _place(exercise, file), file.path)
 
     def job(
         self,
@@ -221,6 +238,47 @@ class Assessor:
         return CheckResult(
             check, status, difference.sentence, difference, line, actual.output, actual.seconds, value, right
         )
+
+
+def with_call(result: CheckResult, outcome: Outcome) -> CheckResult:
+    """A result with the call that it comes from: of as many calls as values, the one at its place; else the last one that returned
+    what came; else the last one."""
+    difference, value = result.difference, result.value
+    if difference is None or value is None:
+        return result
+    is_count = bool(_COUNT.search(difference.expected)) and bool(_COUNT.search(difference.actual))
+    result = result._replace(misses=outcome.misses if is_count else "")
+    if not outcome.calls:
+        return result
+    place, count, wrong = _leaf_at(value, difference.where)
+    call = outcome.calls[-1]
+    if count == len(outcome.calls):
+        call = outcome.calls[place]
+    elif wrong is not None and result.expected is not None and result.expected["is"] != "jaxpr":
+        call = next((c for c in reversed(outcome.calls) if c.result == wrong), call)
+    return result._replace(call=call.text, called=call.line)
+
+
+_COUNT = re.compile(r"^-?\d+$|: (1|1 to \d+|\d+)'?$")  # a whole number, or what a check of lab 10 says of one
+
+
+def _leaf_at(value: Plain, where: str) -> tuple[int, int, Plain | None]:
+    """Which leaf of a result is at a place such as `result[0][3]`, how many there are, and what it is; None where there is no such
+    place."""
+    leaves = list(_leaves(value, "result"))
+    place = next((i for i, (path, _) in enumerate(leaves) if path == where), None)
+    return (0, -1, None) if place is None else (place, len(leaves), leaves[place][1])
+
+
+def _leaves(value: Plain, where: str) -> Iterator[tuple[str, Plain]]:
+    if value["is"] in ("list", "tuple"):
+        for i, item in enumerate(value["items"]):
+            yield from _leaves(item, f"{where}[{i}]")
+    elif value["is"] == "dict":
+        for key, item in value["items"]:
+            yield from _leaves(item, f"{where}[{describe(key)}]")
+    else:
+        yield where, value
 
 
 def find_problem(exercise: Exercise, file: LearnerSource) -> Verdict | None:

@@ -15,7 +15,9 @@ A frame is one line of JSON, too, on a stream that nobody else can write to by a
 
     {"is": "ready"} | {"is": "imported"} | {"is": "import failed", "error": ..., "output": ...}
     {"is": "begin", "check": name} | {"is": "result", "check": name, "value": ..., "output": ..., "seconds": ...} | {"is": "done"}
-    {"is": "ended", "code": ...}
+    {"is": "ended", "code": ...} | {"is": "calls", "calls": [...], "misses": ...}
+
+With `stays` the process waits after `done` for one more request: a check is run again, to see how functions are called (`replay`).
 
 An experiment is run in the same way: `{"do": "measure", ...}` calls its `measure` in the place of checks. So is a rung of the ladder:
 `{"do": "climb", ...}` imports a package instead (`climbing`).
@@ -49,6 +51,7 @@ _BESIDE = "_jitkit_engine"
 _OF_EVERY_PROGRAM = ("pjit.api", "pjit.dispatch", "runtime.foreign_nodes")
 _LONGEST_OUTPUT = 10_000  # characters of a check's output that are shown
 _MOST_OUTPUT = 50_000_000  # bytes that may be written to a file
+_MOST_REPLAYED = 200  # calls of a check that is run again
 _MEMORY = 6 << 30  # bytes of address space, of which XLA takes two without using them
 
 
@@ -126,6 +129,8 @@ class _Session:
         if self.imports():
             self.run()
         _send(self.frames, {"is": "done"})
+        if self.request.get("stays"):
+            self.replay()
 
     def imports(self) -> bool:
         """Put the functions in place and import jitkit; False, with a frame, where that fails."""
@@ -176,13 +181,31 @@ class _Session:
                 }
                 _send(self.frames, result)
 
+    def replay(self) -> None:
+        """One more request may come, `{"do": "replay", "check": ..., "file": ..., "names": [...]}`: how these functions were called."""
+        line = sys.stdin.readline()
+        if not line:
+            return
+        request = json.loads(line)
+        replay = importlib.import_module("jitkit.kata.engine.replay")
+        recorder, misses = replay.replayed(
+            self.jitkit, lambda: self.run_program(request["check"]), request["file"], request["names"]
+        )
+        calls = recorder.calls
+        for call, result in zip(calls[:_MOST_REPLAYED], recorder.results, strict=False):
+            call["result"] = self.plain.to_plain(result)
+        told = "\n".join(line for miss in misses for line in (f"{miss.function}: {miss.happened}", *miss.lines()))
+        _send(self.frames, {"is": "calls", "calls": calls[:_MOST_REPLAYED] + calls[_MOST_REPLAYED:][-1:], "misses": told})
+
+    def run_program(self, name: str) -> Any:
+        """What a check's program returns, on its own numbers."""
+        seed = [self.request["seed"], zlib.crc32(name.encode())]
+        return self.programs[name](self.jitkit, importlib.import_module("numpy").random.default_rng(seed))
+
     def value(self, name: str) -> Any:
         """The plain data of what a check's program returns, or of what it ends in."""
-        rng = importlib.import_module("numpy").random.default_rng(
-            [self.request["seed"], zlib.crc32(name.encode())]
-        )
         try:
-            return self.plain.to_plain(self.programs[name](self.jitkit, rng), _run_stablehlo)
+            return self.plain.to_plain(self.run_program(name), _run_stablehlo)
         except BaseException as error:
             return self.plain.to_plain(self.plain.Raised(error)) | {"uncaught": True}
 
@@ -216,7 +239,8 @@ class _Climb(_Session):
         try:
             return self.climbing.to_plain(self.programs[name](self.jitkit, rng), self.plain, run)
         except BaseException as error:
-            return self.plain.to_plain(self.plain.Raised(error)) | {"uncaught": True}
+            found = self.plain.to_plain(self.plain.Raised(error))
+            return found | {"uncaught": True, "lines": [*found["lines"], *self.climbing.maker_of(error, self.jitkit)]}
 
 
 def _run_on_machine(text: str, arguments: Any) -> Any:

@@ -6,6 +6,7 @@ compared as those of the labs are. A file that is not ours cannot be reached fro
 
 from __future__ import annotations
 
+import ast
 import concurrent.futures
 import hashlib
 import json
@@ -38,6 +39,19 @@ class Package(NamedTuple):
         return (
             sorted(many.rglob("*.py")) if (many / "__init__.py").is_file() else [one] if one.is_file() else []
         )
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether nothing is written yet: one file, with nothing but a docstring and comments."""
+        if len(self.files) != 1:
+            return False
+        try:
+            return all(
+                isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+                for node in ast.parse(self.files[0].read_bytes()).body
+            )
+        except (SyntaxError, ValueError, OSError):
+            return False
 
     def fingerprint(self) -> str:
         """A hash of all of its files."""

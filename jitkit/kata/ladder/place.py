@@ -98,7 +98,7 @@ class Place:
                             f"Rung {number} {verdict.rung.title} fell: it passed at {since}, and a save since then broke "
                             f'"{failure.check.sentence}"'
                         )
-                    known.passed, known.failed = "", fingerprint
+                    known.passed, known.failed = "", "" if self.package.is_untouched else fingerprint
         return fallen
 
     # --- names for people -----------------------------------------------------------------------------------------

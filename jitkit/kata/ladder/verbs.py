@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from ..cli import FAILED, OK, Problem, WrongUsage
 from ..engine.running import Spare
-from ..engine.verdicts import FAIL, PASS
+from ..engine.verdicts import FAIL, PASS, TODO
 from ..screens.display import MARKS, hanging, show_failure, show_line, show_output
 from ..screens.keys import ENTER, keys_of
 from ..screens.terminal import Screen
@@ -131,17 +131,21 @@ def show_verdicts(
     for sentence in fallen:
         screen.text(sentence, 0, "red")
     failed = next((v for v in verdicts if not v.passed), None)
+    red = _red(place)
     for verdict in verdicts:
-        glyph, word, color = MARKS[PASS if verdict.passed else "fail"]
+        glyph, word, color = MARKS[PASS if verdict.passed else red]
         good = sum(r.status == PASS for r in verdict.results)
         screen.line(
             f"{glyph} {word}  {verdict.rung.number} {verdict.rung.title}: {good} of {len(verdict.results)} programs",
             color,
         )
-        if verdict is failed:
+        if verdict is failed and red != TODO:
             show_rung(screen, place, verdict)
     screen.line()
-    if failed is None:
+    if failed is not None and red == TODO:
+        page = f"ladder/{failed.rung.folder.name}.md"
+        screen.text(f"Nothing is written yet in {place.relative(place.package.files[0])}. Begin with {page}.", 2)
+    elif failed is None:
         done = verdicts[-1].rung
         above = next((r for r in all_rungs() if r.number > done.number), None)
         if above is not None:
@@ -157,6 +161,11 @@ def show_verdicts(
             )
     else:
         screen.text(f"next: jitkit hint {failed.rung.number}", 2)
+
+
+def _red(place: Place) -> str:
+    """What a rung is that does not pass: failed, or, where nothing is written yet, to do."""
+    return TODO if place.package.is_untouched else FAIL
 
 
 def show_rung(screen: Screen, place: Place, verdict: RungVerdict) -> None:
@@ -184,13 +193,13 @@ def _data(place: Place, verdicts: Sequence[RungVerdict], fallen: Sequence[str]) 
     return {
         "workspace": str(place.root),
         "package": place.name,
-        "status": "pass" if all(v.passed for v in verdicts) else "fail",
+        "status": PASS if all(v.passed for v in verdicts) else _red(place),
         "messages": [*place.messages(), *fallen, *place.state.messages],
         "rungs": [
             {
                 "rung": v.rung.number,
                 "title": v.rung.title,
-                "status": "pass" if v.passed else "fail",
+                "status": PASS if v.passed else _red(place),
                 "programs": [
                     {
                         "name": r.check.name,

@@ -56,7 +56,14 @@ class Places(Protocol):
         """A line of a file as it is shown."""
 
 
-def show_report(screen: Screen, report: Report, places: Places) -> None:
+class Desk(Places, Protocol):
+    """Places where there are hints to be asked for."""
+
+    def hint(self, id: str) -> str:
+        """What asks for the next hint."""
+
+
+def show_report(screen: Screen, report: Report, places: Desk) -> None:
     """The verdict on one exercise."""
     verdict = report.verdict
     failure = verdict.first_failure
@@ -87,7 +94,7 @@ def show_report(screen: Screen, report: Report, places: Places) -> None:
         dump = write_dump(report, places.kept / "last")
         where = f"; all of it: {places.relative(dump)}" if dump is not None else ""
         screen.line()
-        screen.line(f"  next: jitkit hint {verdict.exercise.id}{where}")
+        screen.line(f"  next: {places.hint(verdict.exercise.id)}{where}")
 
 
 def whose(report: Report) -> str:
@@ -118,6 +125,8 @@ def show_failure(screen: Screen, result: CheckResult, places: Places) -> None:
         if difference.where != "result":
             screen.text(f"in {difference.where}", 6, "dim")
         screen.line()
+        if result.call:
+            show_side(screen, "call", [result.call], "bold")
         expected, actual = both_sides(difference.expected, difference.actual)
         show_side(screen, "expected", expected, "green")
         show_side(screen, "yours", actual, "red")
@@ -125,6 +134,15 @@ def show_failure(screen: Screen, result: CheckResult, places: Places) -> None:
         if numbers:
             screen.line()
             screen.text(numbers, 6)
+    if result.misses:
+        screen.line()
+        screen.line("      what `explain` says of these calls:", "dim")
+        lines = result.misses.splitlines()
+        for line in lines[:_MOST_OUTPUT]:
+            for piece in _pieces(line, max(screen.width - 9, 20)):
+                screen.line(f"        {piece}")
+        if len(lines) > _MOST_OUTPUT:
+            screen.line(f"        ({len(lines) - _MOST_OUTPUT} more lines)", "dim")
     show_line(screen, result.line, places)
 
 
@@ -278,6 +296,7 @@ def dump_lines(verdict: Verdict) -> Iterable[str]:
         if result.status == PASS:
             continue
         yield result.sentence
+        yield from filter(None, (result.call and f"call: {result.call}", result.misses))
         for name, value in (("expected", result.expected), ("yours", result.value)):
             if value is not None:
                 yield f"--- {name}"
@@ -320,6 +339,7 @@ def as_data(report: Report, places: Places) -> Mapping[str, object]:
                 "status": result.status,
                 "check": result.check.sentence,
                 "sentence": result.sentence,
+                "call": result.call,
                 "where": result.difference.where if result.difference is not None else "",
                 "expected": result.difference.expected if result.difference is not None else "",
                 "actual": result.difference.actual if result.difference is not None else "",

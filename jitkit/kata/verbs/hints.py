@@ -8,30 +8,44 @@ from __future__ import annotations
 
 import ast
 import concurrent.futures
+from collections.abc import Callable
+from typing import NamedTuple
 
 from ..engine.comparison import first_difference
 from ..engine.manifest import Exercise, Lab
 from ..engine.plain import Plain
 from ..engine.reference import reference_function
 from ..engine.running import LearnerSource, Outcome
-from ..engine.verdicts import BROKEN, FAIL, PASS, TODO, CheckResult, checks_of
+from ..engine.verdicts import BROKEN, FAIL, PASS, TODO, Assessor, CheckResult, checks_of
 from ..mutants import Mutant, in_its_class, load_mutants, mutant_source
 from ..workspace.course import Course, Report
 
 STEPS = ("a question", "the idea", "what yours does", "a skeleton")
 
 
+class Checker(NamedTuple):
+    """What the third step asks: the verdict on today's code, and what mutants compute."""
+
+    assessor: Assessor
+    report: Callable[[], Report]
+
+
 def hint(course: Course, lab: Lab, exercise: Exercise, step: int) -> str:
     """The text of a step, counted from 0."""
+    return hint_text(Checker(course.assessor, lambda: course.check(lab, exercise)), lab, exercise, step)
+
+
+def hint_text(course: Checker, lab: Lab, exercise: Exercise, step: int) -> str:
+    """The same, whoever checks."""
     question, concept, skeleton = exercise.hints
     if step == 2:
         return own_bug(course, lab, exercise)
     return (question, concept, "", skeleton)[step]
 
 
-def own_bug(course: Course, lab: Lab, exercise: Exercise) -> str:
+def own_bug(course: Checker, lab: Lab, exercise: Exercise) -> str:
     """What the learner's functions do wrong, as far as that is known."""
-    report = course.check(lab, exercise)
+    report = course.report()
     verdict = report.verdict
     if verdict.status == TODO:
         return (
@@ -62,7 +76,7 @@ def own_bug(course: Course, lab: Lab, exercise: Exercise) -> str:
     return f"Mend this first: {failure.check.sentence} {failure.sentence}{also}{well}"
 
 
-def behaves_like(course: Course, lab: Lab, exercise: Exercise, report: Report) -> tuple[Mutant | None, bool]:
+def behaves_like(course: Checker, lab: Lab, exercise: Exercise, report: Report) -> tuple[Mutant | None, bool]:
     """The mutant whose results are the learner's, or which has the wrong result of the first check that fails; and True. Else
     one that ends alike in each check, if there is one, and False.
     """
@@ -95,7 +109,7 @@ def behaves_like(course: Course, lab: Lab, exercise: Exercise, report: Report) -
     return None, False
 
 
-def results_of(course: Course, lab: Lab, exercise: Exercise, mutant: Mutant, seed: int = 0) -> list[Outcome]:
+def results_of(course: Checker, lab: Lab, exercise: Exercise, mutant: Mutant, seed: int = 0) -> list[Outcome]:
     """What a mutant computes in the checks of its exercise; run once, and remembered. Nothing where it cannot be made."""
     target = next((t for t in exercise.targets if mutant.target in ("", t.name)), exercise.targets[0])
     try:

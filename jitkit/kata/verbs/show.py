@@ -22,6 +22,11 @@ from .experiments import show_experiment
 
 def run(arguments: argparse.Namespace) -> int:
     """Show what was asked for."""
+    if arguments.report:
+        raise WrongUsage(
+            "--report is about a package of the ladder (`jitkit start --from-scratch`), and here are labs: "
+            "`jitkit show --plot` measures what you wrote, and `jitkit status` says how far you are."
+        )
     screen = Screen.of(sys.stdout)
     if arguments.id is not None and not arguments.id[:1].isdigit():
         return _part(screen, arguments.id)
@@ -81,7 +86,7 @@ def show_parts(screen: Screen, lab: Lab, exercise: Exercise) -> None:
     """What an exercise may use, by name."""
     parts = parts_of(exercise.targets, lab.names)
     if parts:
-        screen.line("  You may use, among others (jitkit show NAME tells all of one):")
+        screen.line("  You may use, among others (all of it: jitkit show NAME):")
     for part in parts:
         hanging(screen, "    ", f"{part.name}{part.signature}")
         screen.text(part.sentence, 8, "dim")

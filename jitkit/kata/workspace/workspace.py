@@ -79,6 +79,10 @@ class Workspace:
         """A line of a file as it is shown: `02_jaxpr/exercises.py:31`."""
         return f"{self.relative(path)}:{line}"
 
+    def hint(self, id: str) -> str:
+        """What asks for the next hint."""
+        return f"jitkit hint {id}"
+
     def source(self, lab: Lab) -> LearnerSource | Verdict:
         """The learner's file; or why it cannot be read, as a verdict on the lab's first exercise."""
         path = self.file_of(lab)

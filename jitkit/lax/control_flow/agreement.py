@@ -192,10 +192,14 @@ _LEAF = _ShownAsLeaf("Leaf", (), {})()
 
 def check_branches(what: str, names: Sequence[str], bodies: Sequence[Body], traced: Sequence[Traced]) -> None:
     """TypeError unless every branch returns what the first one does: a tree of the same structure, with leaves of
-    the same types (`same_type`).
+    the same types (`same_type`, which leaves weakness out).
 
-    The branches are compared with the first, in their order, and of two branches the structures first: leaves
-    of different trees do not belong together. `structure_error(what, i, names, bodies, traced)` and `type_error`,
+        (f32[2], i32[])   and   (f32[2], i32[])     agree
+        (f32[2], i32[])   and   [f32[2], i32[]]     differ in structure, though not in a single leaf
+        (f32[2], i32[])   and   (f32[2], f32[])     differ in type
+        (f32[2], i32[])   and   (f32[3],)           differ in structure: that is what is said, and no word about types
+
+    The error is about the first branch that differs. `structure_error(what, i, names, bodies, traced)` and `type_error`,
     with the same parameters, make the error for the i-th branch.
     """
     first = traced[0]

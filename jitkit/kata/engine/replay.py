@@ -1,0 +1,154 @@
+"""a check that fails, run again -> how the learner's functions were called in it
+
+A verdict shows the call: which function, with what. Nobody watches while a check runs to be judged; the first one that fails is
+run once more, on the same numbers, with a profile function in place, in the process that has everything imported already.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import inspect
+import re
+import reprlib
+import sys
+import time
+from collections.abc import Callable, Collection, Iterator
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+
+_MOST_CALLS = 2000
+_MOST_SECONDS = 1.0  # of writing arguments down
+_LONGEST_ARGUMENT = 160
+_LONGEST_CALL = 500
+
+
+def replayed(jitkit: Any, program: Callable[[], Any], file: str, names: Collection[str]) -> tuple[Recorder, list[Any]]:
+    """Run a program from empty caches, as what is remembered is not called again. Returns the calls, and the misses of the cache. Of
+    functions that are called by nobody but a `jit`, the calls are those without it: with the values, and not with tracers.
+    """
+    _forget(jitkit)
+    recorder, known = Recorder(file, names), {id(miss): miss for miss in jitkit.explain().misses}
+    with contextlib.suppress(BaseException), recorder.listening():
+        program()
+    misses = [miss for miss in jitkit.explain().misses if id(miss) not in known]
+    if recorder.calls and "JitTracer(" in recorder.calls[-1]["call"]:
+        _forget(jitkit)
+        other = Recorder(file, names)
+        with contextlib.suppress(BaseException), jitkit.disable_jit(), other.listening():
+            program()
+        if other.calls and "JitTracer(" not in other.calls[-1]["call"]:
+            return other, misses
+    return recorder, misses
+
+
+def _forget(jitkit: Any) -> None:
+    importlib.import_module("jitkit.pjit.compilation_cache").forget_history()
+    for thing in gc.get_objects():
+        if type(thing) is jitkit.core.Primitive:
+            thing._memo.clear()  # the results of its shape rule
+
+
+class Recorder:
+    """The calls of functions of one file that come from outside of them: not what they call of each other.
+
+    Args:
+      file: the learner's.
+      names: the dotted names of the functions.
+    """
+
+    def __init__(self, file: str, names: Collection[str]) -> None:
+        self.file = file
+        self.names = frozenset(names)
+        self.calls: list[dict[str, Any]] = []
+        self.inside: list[FrameType] = []
+        self.results: list[Any] = []
+        self.spent = 0.0
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        """Within the block, calls are written down."""
+        sys.setprofile(self)
+        try:
+            yield
+        finally:
+            sys.setprofile(None)
+
+    def __call__(self, frame: FrameType, event: str, value: Any) -> None:
+        """What the interpreter says of every call and every return."""
+        code = frame.f_code
+        if code.co_filename != self.file or code.co_qualname not in self.names:
+            return
+        if event == "call":
+            if not self.inside and len(self.calls) < _MOST_CALLS:
+                start = time.perf_counter()
+                shown = call_text(code, frame.f_locals) if self.spent < _MOST_SECONDS else f"{code.co_name}(...)"
+                self.calls.append({"call": shown, "line": code.co_firstlineno})
+                self.results.append(None)
+                self.spent += time.perf_counter() - start
+            self.inside.append(frame)
+        elif event == "return" and self.inside and self.inside[-1] is frame:
+            self.inside.pop()
+            if not self.inside and self.results:
+                self.results[-1] = value
+
+
+def call_text(code: CodeType, values: dict[str, Any]) -> str:
+    """`bucket_size(n=17)`, as a call begins."""
+    count = code.co_argcount + code.co_kwonlyargcount
+    names = list(code.co_varnames[:count])
+    shown = [text(values[name]) if i < code.co_argcount else f"{name}={text(values[name])}" for i, name in enumerate(names)]
+    name = code.co_qualname
+    if "." in name and names and names[0] in ("self", "cls"):
+        shown = shown[1:]
+    rest = code.co_varnames[count : count + 2]
+    if code.co_flags & inspect.CO_VARARGS:
+        shown[code.co_argcount - ("." in name) : 0] = [text(x) for x in values[rest[0]]]
+        rest = rest[1:]
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        shown += [f"{key}={text(x)}" for key, x in values[rest[0]].items()]
+    written = f"{name}({', '.join(shown)})"
+    return written if len(written) <= _LONGEST_CALL else f"{written[:_LONGEST_CALL]} ...)"
+
+
+class _Short(reprlib.Repr):
+    """Values as a learner writes them, none of them long."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxother, self.maxstring = 4, _LONGEST_ARGUMENT, 80
+        self.maxlist = self.maxtuple = self.maxdict = self.maxset = 8
+
+    def repr_instance(self, x: Any, level: int) -> str:
+        """What has no text of its own is told by its type."""
+        if isinstance(x, type) or inspect.isfunction(x) or inspect.ismethod(x) or inspect.isbuiltin(x):
+            return "a lambda" if x.__name__ == "<lambda>" else str(x.__name__)
+        if isinstance(x, np.ndarray) or type(x).__module__.startswith("jitkit.runtime.array"):
+            return _array_text(np.asarray(x), bool(getattr(getattr(x, "aval", None), "weak_type", False)))
+        shown = " ".join(super().repr_instance(x, level).split())
+        return f"<{type(x).__name__}>" if " at 0x" in shown else re.sub(r"\bVar\(id=\d+\):", "Var:", shown)
+
+
+_short = _Short()
+
+
+def _array_text(array: Any, weak: bool) -> str:
+    """`float32[16] [0.52, -1.3, ..., nan, nan]`: an array in one line, with its ends."""
+    numbers = np.array2string(array, threshold=6, edgeitems=2, precision=4, separator=", ")
+    shape = ",".join(map(str, array.shape))
+    return f"{array.dtype.name}{'*' if weak else ''}[{shape}] {' '.join(numbers.split())}"
+
+
+def text(value: Any) -> str:
+    """A value, in one line. It may be of a class whose `repr` is what the learner is writing."""
+    profile: Callable[..., Any] | None = sys.getprofile()
+    sys.setprofile(None)
+    try:
+        return _short.repr(value)
+    except Exception:
+        return f"<{type(value).__name__}>"
+    finally:
+        sys.setprofile(profile)

@@ -1,0 +1,395 @@
+"""The Explorer's page in a real Chromium: links both ways, the address, the keyboard, print, small and dark, and what axe-core says."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import re
+import shutil
+
+import pytest
+
+import jitkit
+import jitkit.numpy as jnp
+from jitkit import lax
+from jitkit.explorer import bundle, calls
+from jitkit.explorer.api import exploration, subject_of
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="needs a browser: pip install -e '.[browser]'")
+CHROMIUM = os.environ.get("CHROMIUM") or next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: Chromium on the PATH, or CHROMIUM=/its/path"),
+    # playwright leaves its loop's sockets to the garbage collector
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+def spec(*shape):
+    return jitkit.ShapeDtypeStruct(shape, "float32")
+
+
+@jitkit.jit
+def step(w, x):
+    hidden = jnp.tanh(x @ w)
+    jnp.sin(x)  # nothing reads it
+    twice = jnp.exp(hidden) + jnp.exp(hidden)
+
+    def body(carry, row):
+        return carry + row, carry * 2.0
+
+    total, _ = lax.scan(body, jnp.zeros(4), twice)
+    return total.sum()
+
+
+def other(data, name):
+    """The same target under another name, as if there were two compilers here."""
+    return data | {"targets": [*data["targets"], data["targets"][0] | {"name": name}]}
+
+
+@pytest.fixture(scope="module")
+def data():
+    with calls.recording() as found:
+        step(jnp.ones((8, 4)), jnp.ones((3, 8)))
+        for _ in range(4):
+            step(jnp.ones((8, 4)), jnp.ones((3, 8)))
+        step(jnp.ones((8, 4)), jnp.ones((5, 8)))
+    subject = subject_of(step, (spec(8, 4), spec(5, 8)), {})
+    missing = {"name": "tpu:v9", "chip": "none", "code": "none", "reason": "missing", "error": "not installed:\n    pip install it"}
+    made = exploration(subject, ["cpu"], seen=calls.as_data(found.of("step"), "of a test"), keep=False).data
+    made = other(made, "cpu:again")
+    return made | {"targets": [*made["targets"], missing]}
+
+
+@pytest.fixture(scope="module")
+def file(data, tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "step.html"
+    path.write_text(bundle.page(data), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def opened(browser):
+    """Opens a page, and at the end asks that nothing was complained about, or asked from a network."""
+    complaints = []
+    contexts = []
+
+    def opening(path, address="", width=1400, height=900, **options):
+        context = browser.new_context(viewport={"width": width, "height": height}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: None if request.url.startswith(("file:", "data:")) else complaints.append(request.url))
+        page.goto(f"{path.as_uri()}{address}")
+        page.wait_for_selector("html[data-ready]")
+        return page
+
+    yield opening
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+ALL = "#show=python,jaxpr,stablehlo,hlo,beside,machine,calls"
+
+
+def settle(page):
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def marked(page, pane, kind="hit"):
+    """The rows of a pane that are marked, of those that are drawn."""
+    return {int(row) for row in page.eval_on_selector_all(f"#pane-{pane} .row.{kind}", "rows => rows.map(row => row.dataset.row)")}
+
+
+def expected(listing, numbers):
+    return {row for row, own in enumerate(listing["equations"]) if set(own) & numbers}
+
+
+def inside(data, numbers):
+    found = set(numbers)
+    for number, each in enumerate(data["equations"]):
+        parent = each["parent"]
+        while parent is not None:
+            if parent in numbers:
+                found.add(number)
+            parent = data["equations"][parent]["parent"]
+    return found
+
+
+# --- links ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("start", ["python", "jaxpr", "stablehlo", "hlo"])
+def test_each_line_of_each_pane_lights_up_what_it_is_linked_to(opened, file, data, start):
+    page = opened(file, "#show=python,jaxpr,stablehlo,hlo", height=3000)
+    listings = {name: data[name] for name in ("python", "jaxpr", "stablehlo")} | {"hlo": data["targets"][0]["hlo"]}
+    asked = 0
+    for row, numbers in enumerate(listings[start]["equations"]):
+        if not numbers:
+            continue
+        page.dispatch_event(f"#{start}-{row} code", "mouseover")
+        settle(page)
+        whole = inside(data, set(numbers))
+        for name, listing in listings.items():
+            drawn = page.eval_on_selector_all(f"#pane-{name} .row", "rows => rows.map(row => Number(row.dataset.row))")
+            there = {each for each in marked(page, name) if each < len(listing["lines"])}
+            assert there == expected(listing, whole) & set(drawn), (start, row, name)
+        asked += 1
+    assert asked >= 6
+
+
+def test_a_guess_looks_like_one(opened, file, data):
+    page = opened(file, "#show=python,hlo", height=3000)
+    guesses = {int(row): set(numbers) for row, numbers in data["targets"][0]["hlo"]["guesses"].items()}
+    row, numbers = next(iter(guesses.items()))
+    number = min(numbers)
+    line = next(i for i, own in enumerate(data["python"]["equations"]) if number in own)
+    page.dispatch_event(f"#python-{line} code", "mouseover")
+    settle(page)
+    assert row in marked(page, "hlo", "guess")
+    assert row not in marked(page, "hlo")
+    assert page.inner_text(f"#hlo-{row} .mark") == "○"
+    assert "guess" in page.inner_text(f"#hlo-{row} .note")
+
+
+def test_what_is_gone_is_listed_linked_and_said(opened, file, data):
+    page = opened(file, "#show=python,jaxpr,hlo", height=3000)
+    sine = next(n for n, each in enumerate(data["equations"]) if each["primitive"] == "sin")
+    line = next(i for i, own in enumerate(data["python"]["equations"]) if own == [sine])
+    page.click(f"#python-{line} code")
+    settle(page)
+    row = page.locator("#pane-hlo .row.gone.hit")
+    assert "dead: no result depends on it" in row.inner_text()
+    assert "cpu: dead" in page.inner_text("#pane-jaxpr .row.hit")
+    assert "dead: no result depends on it" in page.inner_text("#story")
+
+
+def test_the_story_says_the_links_in_words_and_goes_there(opened, file):
+    page = opened(file, "#show=python")
+    page.click("#pane-python .row:has-text('jnp.tanh') code")
+    settle(page)
+    story = page.inner_text("#story")
+    assert "jaxpr: 2 equations" in story
+    assert "dot_general, tanh" in story
+    page.click("#story button:has-text('dot_general')")
+    settle(page)
+    assert page.is_visible("#pane-jaxpr .row.hit")
+
+
+# --- the address, the keyboard --------------------------------------------------------------------------------
+
+
+def test_a_pinned_line_and_the_tabs_survive_a_reload(opened, file):
+    page = opened(file)
+    page.click("nav [data-pane=stablehlo]")
+    page.click("#pane-python .row:has-text('twice = ') code")
+    page.click("#pane-hlo [role=tab]:has-text('cpu:again')")
+    settle(page)
+    before = page.evaluate("location.hash"), page.inner_text("#story"), marked(page, "hlo")
+    assert "pin=python." in before[0]
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    settle(page)
+    assert (page.evaluate("location.hash"), page.inner_text("#story"), marked(page, "hlo")) == before
+    assert page.get_attribute("#pane-hlo [role=tab]:has-text('cpu:again')", "aria-selected") == "true"
+    page.keyboard.press("Escape")
+    settle(page)
+    assert "pin" not in page.evaluate("location.hash")
+    assert marked(page, "hlo") == set()
+
+
+def test_the_arrows_alone_are_enough(opened, file, data):
+    page = opened(file, "#show=python,jaxpr,stablehlo,hlo")
+    target = next(i for i, line in enumerate(data["python"]["lines"]) if "twice = " in line)
+    for _ in range(target):
+        page.keyboard.press("ArrowDown")
+    settle(page)
+    assert page.get_attribute("#scroll-python", "aria-activedescendant") == f"python-{target}"
+    assert "exp" in page.inner_text("#story")
+    assert page.inner_text("#pane-jaxpr .row.hit code").strip().endswith(tuple("abcdefghijklmnopqrstuvwxyz"))
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowUp")
+    settle(page)
+    assert f"pin=python.{target}" in page.evaluate("location.hash")
+    page.focus("#scroll-hlo")
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowLeft")
+    settle(page)
+    assert page.get_attribute("#hlo-0", "aria-expanded") == "false"
+    rows = page.locator("#pane-hlo .row").count()
+    page.keyboard.press("ArrowRight")
+    settle(page)
+    assert page.locator("#pane-hlo .row").count() > rows
+
+
+def test_folding_by_the_mouse_hides_what_is_inside(opened, file, data):
+    page = opened(file, "#show=hlo", height=3000)
+    row = next(int(r) for r, note in data["targets"][0]["hlo"]["notes"].items() if note.startswith("fusion of"))
+    assert page.is_visible(f"#hlo-{row + 1}")
+    page.click(f"#hlo-{row} .fold")
+    assert not page.is_visible(f"#hlo-{row + 1}")
+    assert "lines folded" in page.inner_text(f"#hlo-{row} .note")
+
+
+# --- calls ----------------------------------------------------------------------------------------------------
+
+
+def test_the_calls_tell_why_and_show_the_first_difference(opened, file):
+    page = opened(file)
+    words = page.inner_text("#pane-calls")
+    assert "#2 to #5" in words
+    assert "4 calls" in words
+    assert "Why call #6 missed" in words
+    assert "float32[5,8]" in words
+    first = page.locator("#pane-calls .first-difference")
+    assert first.is_visible()
+    assert page.locator("#pane-calls del").count()
+    page.click("#pane-calls button:has-text('miss') >> nth=0")
+    assert "Why call #1 missed" in page.inner_text("#pane-calls")
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    assert "Why call #1 missed" in page.inner_text("#pane-calls")
+
+
+# --- looks ----------------------------------------------------------------------------------------------------
+
+
+def test_on_a_phone_one_pane_at_a_time_and_nothing_sticks_out(opened, file):
+    page = opened(file, "#show=python", width=400, height=800)
+    for name in ("jaxpr", "stablehlo", "hlo", "machine", "calls", "python"):
+        page.click(f"nav [data-pane={name}]")
+        settle(page)
+        assert page.locator(".pane:visible").count() == 1
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    page.click("#pane-python .row:has-text('twice = ') code")
+    settle(page)
+    page.click("#story button >> nth=1")
+    settle(page)
+    assert page.is_visible("#pane-jaxpr .row.hit")
+
+
+def test_it_is_light_or_dark_as_the_reader_has_set_it(opened, file):
+    ground = {}
+    for scheme in ("light", "dark"):
+        page = opened(file, color_scheme=scheme)
+        ground[scheme] = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    light, dark = (sum(map(int, re.findall(r"\d+", ground[scheme])[:3])) for scheme in ("light", "dark"))
+    assert light > 600
+    assert dark < 150
+    page = opened(file, "#theme=light", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == ground["light"]
+
+
+def test_it_is_readable_without_colour(opened, file):
+    page = opened(file, "#show=python,jaxpr", forced_colors="active")
+    page.click("#pane-python .row:has-text('twice = ') code")
+    settle(page)
+    assert page.inner_text("#pane-python .row.pinned .mark") == "◆"
+    assert set(page.locator("#pane-jaxpr .row.hit .mark").all_inner_texts()) == {"●"}
+    gutter = page.inner_text("#pane-python .row.pinned .gutter")
+    assert {text.rstrip("+") for text in page.locator("#pane-jaxpr .row.hit .gutter").all_inner_texts()} == {gutter}
+
+
+def test_it_prints_whole(opened, file, data):
+    page = opened(file, "#show=python,jaxpr,stablehlo,hlo")
+    page.emulate_media(media="print")
+    settle(page)
+    assert page.locator("#pane-stablehlo .row").count() == len(data["stablehlo"]["lines"])
+    assert page.locator("#pane-hlo .row").count() >= len(data["targets"][0]["hlo"]["lines"])
+    assert not page.is_visible("#top nav")
+    assert page.evaluate("document.documentElement.scrollHeight") > 900
+    assert page.pdf().startswith(b"%PDF")
+    page.emulate_media(media="screen")
+    settle(page)
+    assert page.is_visible("#top nav")
+
+
+AXE = next(filter(pathlib.Path.is_file, [pathlib.Path(os.environ.get("AXE", "no/axe.min.js"))]), None)
+
+
+@pytest.mark.skipif(AXE is None, reason="needs a browser and axe-core: AXE=/path/to/axe.min.js, from npm's axe-core")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1400])
+def test_axe_finds_nothing_serious(opened, file, scheme, width):
+    page = opened(file, ALL + "&pin=python.5", width=width, color_scheme=scheme)
+    settle(page)
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("() => axe.run()")["violations"]
+    serious = [each for each in found if each["impact"] in ("serious", "critical")]
+    assert [(each["id"], [node["html"][:200] for node in each["nodes"]][:3]) for each in serious] == []
+
+
+# --- bad input, large input -----------------------------------------------------------------------------------
+
+
+def test_a_target_that_is_not_there_says_how_to_get_it(opened, file):
+    page = opened(file, "#show=hlo&target=tpu:v9")
+    assert "pip install it" in page.inner_text("#pane-hlo")
+
+
+def test_hostile_names_are_shown_and_not_obeyed(opened, tmp_path):
+    names = {"jnp": jnp}
+    exec(compile("def f(x):\n    return jnp.sin(x)", "</script><img src=x onerror=alert(1)>.py", "exec"), names)
+    names["f"].__name__ = names["f"].__qualname__ = "<script>alert(1)</script>"
+    path = exploration(subject_of(names["f"], (spec(3),), {}), ["cpu"], keep=False).save(tmp_path / "x.html")
+    page = opened(path)
+    page.on("dialog", lambda dialog: pytest.fail(dialog.message))
+    assert page.inner_text("h1") == "<script>alert(1)</script>"
+    assert "<img src=x onerror=alert(1)>" in page.inner_text("#pane-python")
+
+
+def test_a_function_that_failed_shows_where_and_how_far(opened, tmp_path):
+    def f(x):
+        y = jnp.sin(x)
+        return y if y.sum() > 0 else -y
+
+    page = opened(exploration(subject_of(f, (spec(3),), {}), []).save(tmp_path / "f.html"))
+    assert "TracerBoolConversionError" in page.inner_text(".failure")
+    assert "if y.sum() > 0" in page.inner_text("#pane-python .row.error")
+    assert "sin" in page.inner_text("#pane-jaxpr")
+    assert "did not come as far" in page.inner_text("#pane-stablehlo")
+
+
+def test_in_a_notebook_s_frame_it_works_as_well(opened, file, tmp_path, data):
+    shown = tmp_path / "notebook.html"
+    frame = exploration(subject_of(step, (spec(8, 4), spec(5, 8)), {}), [])._repr_html_()
+    shown.write_text(f"<!doctype html><html data-ready><title>n</title><body>{frame}")
+    page = opened(shown)
+    inner = page.frame_locator("iframe")
+    inner.locator("#pane-python .row:has-text('twice = ') code").click()
+    inner.locator("#story dt").first.wait_for()
+    assert "exp" in inner.locator("#story").inner_text()
+
+
+def test_ten_thousand_equations_stay_usable(opened, tmp_path):
+    """Eight megabytes, two seconds, fifty frames a second: `docs/explorer.md` has what was measured; here, with room for a busy machine."""
+
+    def f(x):
+        for i in range(5000):
+            x = jnp.sin(x) * (1.0 + i)
+        return x
+
+    made = exploration(subject_of(f, (spec(64),), {}), [], keep=False).data
+    assert len(made["equations"]) == 10_000
+    path = tmp_path / "large.html"
+    path.write_text(bundle.page(made), encoding="utf-8")
+    assert path.stat().st_size <= 8_000_000
+    page = opened(path)
+    assert page.evaluate("performance.now()") < 8000
+    assert page.locator("#pane-jaxpr .row").count() < 200
+    page.evaluate("document.getElementById('scroll-jaxpr').scrollTop = 1e9")
+    settle(page)
+    page.wait_for_selector("#jaxpr-10000")
+    assert json.loads(page.evaluate("JSON.stringify(document.getElementById('scroll-jaxpr').scrollWidth > 0)"))
