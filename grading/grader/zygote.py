@@ -150,7 +150,7 @@ def _serve(channel: socket.socket, base: dict[str, Any], jailed: bool, limits: d
             importlib.import_module(f"jitkit.{room}")
         plain = importlib.import_module("jitkit.kata.engine.plain")
         for path in image["own"]:
-            sys.modules["jitkit.base.source_info"]._own_file[path] = True
+            importlib.import_module("jitkit.base.source_info")._own_file[path] = True
         for name in spliced:
             importlib.import_module(name)
         gc.freeze()  # what is here is not walked over again in each check's fork, which would copy its pages
