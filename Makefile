@@ -19,9 +19,11 @@ TEST := .venv/.installed-for-tests
 COMPILERS := .venv/.installed-compilers
 TARGETS := .venv/.installed-for-targets
 NBGRADER := .venv/.installed-for-nbgrader
+DOCS := .venv-docs/.installed
+DOCS_TEST := .venv-docs/.installed-for-tests
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-all test-tails test-targets compilers test-nbgrader nbgrader verify lint fuzz bench clean
+.PHONY: help tour test test-all test-tails test-targets compilers test-nbgrader nbgrader docs test-docs verify lint fuzz bench clean
 
 help:
 	@echo "make tour    one function through every stage of the JIT, on this machine (under a minute; first sets up .venv)"
@@ -30,6 +32,8 @@ help:
 	@echo "make compilers  those for H100, TPU v5e and TPU v6e, for 'jitkit targets' (Linux; 435 MB to download, 1.3 GB on disk)"
 	@echo "make test-targets  every primitive compiled for these chips (with the compilers; about five minutes)"
 	@echo "make test-nbgrader  a course of nbgrader's, built, released, taken and graded (installs Jupyter; a few minutes)"
+	@echo "make docs    the site: docs/_build/html/index.html, every program on it run (its own .venv-docs; about three minutes)"
+	@echo "make test-docs  its links, and its pages in a real browser (Chromium, and Node.js for axe; CHROMIUM=/path/to/it)"
 	@echo "make verify  every exercise of the labs proven: stub red, solution green, each mutant caught, and the ladder (about four minutes)"
 	@echo "make lint    ruff and mypy only"
 	@echo "make fuzz    the random programs, many more of them (FUZZ_EXAMPLES=$(FUZZ_EXAMPLES))"
@@ -58,6 +62,13 @@ test-nbgrader: $(NBGRADER)
 
 nbgrader: $(NBGRADER)
 
+docs: $(DOCS)
+	@.venv-docs/bin/python -m sphinx -n -W --keep-going -q docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+test-docs: $(DOCS_TEST) docs
+	@.venv-docs/bin/python -m pytest docs/tests $(PYTEST_ARGS)
+
 verify: $(USE)
 	@$(BIN)/python -m grading verify
 
@@ -72,7 +83,7 @@ bench: $(USE)
 	@$(JITKIT) bench peers $(BENCH_ARGS)
 
 clean:
-	rm -rf .venv .venv-* .pytest_cache .hypothesis .mypy_cache .ruff_cache dist jitkit-tour bench-results
+	rm -rf .venv .venv-* docs/_build docs/generated .pytest_cache .hypothesis .mypy_cache .ruff_cache dist jitkit-tour bench-results
 	find jitkit tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(USE): pyproject.toml .ci/venv
@@ -94,3 +105,11 @@ $(TARGETS): pyproject.toml .ci/venv
 $(NBGRADER): pyproject.toml .ci/venv
 	@.ci/venv .venv '.[test,nbgrader]' $(CHOSEN)
 	@touch $@ $(TEST) $(USE)
+
+$(DOCS): pyproject.toml .ci/venv
+	@.ci/venv .venv-docs '.[docs]' $(CHOSEN)
+	@touch $@
+
+$(DOCS_TEST): pyproject.toml .ci/venv
+	@.ci/venv .venv-docs '.[test-docs]' $(CHOSEN)
+	@touch $@ $(DOCS)

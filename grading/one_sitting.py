@@ -14,6 +14,27 @@ from .generate import ROOT
 
 PAGE = ROOT / "docs" / "a_jit_in_one_sitting.md"
 _HEADING = re.compile(r"# === (\d\d) (.*?) =+")
+_LOOK = """
+## And it runs
+
+```python
+def loss(w, x, y):
+    return numpy.mean((numpy.tanh(x @ w) - y) ** 2)
+
+
+print(make_jaxpr(grad(lambda x: numpy.sin(x) * x))(2.0))
+```
+
+```python
+x = numpy.asarray(np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3))
+w, y = numpy.zeros(3), numpy.asarray(np.float32([0.5, 0.1, -0.1, -0.5]))
+step = jit(lambda w: w - 0.5 * grad(loss)(w, x, y))
+for _ in range(100):
+    w = step(w)
+print(w, loss(w, x, y))
+print(jit(vmap(grad(loss), in_axes=(None, 0, 0)))(w, x, y).shape)
+```
+"""
 
 
 def page_text() -> str:
@@ -24,6 +45,7 @@ def page_text() -> str:
 def _lines(text: str) -> Iterator[str]:
     _, docstring, rest = text.split('"""', 2)
     title, _, about = docstring.partition("\n\n")
+    yield "---\nprograms: run\n---"  # by `make docs`
     yield f"# {title.partition(':')[0]}"
     yield ""
     yield title.partition(":")[2].strip()
@@ -40,6 +62,7 @@ def _lines(text: str) -> Iterator[str]:
         code = []
         yield f"\n## {heading[1]} {heading[2]}\n" if heading is not None else line[2:]
     yield from _fenced(code)
+    yield _LOOK
 
 
 def _fenced(code: list[str]) -> Iterator[str]:

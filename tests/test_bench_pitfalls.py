@@ -49,7 +49,7 @@ def test_there_are_as_many_as_is_written_and_no_name_twice():
     assert len(BY_NAME) == sum(map(len, THEMES.values()))
     root = pathlib.Path(__file__).resolve().parents[1]
     (count,) = re.findall(
-        r"\| (\d+) programs that recompile", (root / "README.md").read_text(encoding="utf-8")
+        r"\| (\d+) programs that recompile", (root / "docs" / "using.md").read_text(encoding="utf-8")
     )
     assert int(count) == len(BY_NAME)
     assert all(re.fullmatch(r"[a-z0-9-]{3,17}", name) for name in BY_NAME)

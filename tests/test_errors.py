@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import pathlib
+import re
 import types
 import weakref
 
@@ -11,7 +13,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jitkit.base import errors
+import jitkit.errors
+from jitkit.base import config, errors
+
+PAGE = pathlib.Path(__file__).parents[1] / "docs" / "errors.md"
 
 
 class FakeTracer:
@@ -55,17 +60,32 @@ def test_every_class_that_jax_has_is_here_with_the_same_bases(name):
 
 def without_link(message: str) -> str:
     body, _, link = message.rpartition("\nSee ")
-    assert link.startswith("https://docs.jax.dev/")
+    assert link.startswith(("https://docs.jax.dev/", str(PAGE)))
     return body
 
 
 @pytest.mark.parametrize("name", OF_TRACERS)
 @pytest.mark.parametrize("origin", ["", "\nThe error occurred while tracing f at f.py:1 for jit. "])
-def test_a_message_begins_with_all_that_jax_says_and_ends_with_the_same_link(name, origin):
+def test_a_message_begins_with_all_that_jax_says_and_ends_with_the_address_of_its_section(name, origin):
     tracer = FakeTracer("bool[]", origin)
     ours, theirs = getattr(errors, name)(tracer), getattr(jax.errors, name)(tracer)
     assert without_link(str(ours)).startswith(without_link(str(theirs)).rstrip("\n"))
-    assert str(ours).rpartition("#")[2] == str(theirs).rpartition("#")[2] == f"jax.errors.{name}"
+    assert str(ours).endswith(f"\nSee {PAGE}#{name.lower()}")
+
+
+def test_every_class_has_its_section_on_the_page():
+    headings = re.findall(r"^## (\w+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(headings) == sorted(name for name, found in vars(jitkit.errors).items() if isinstance(found, type))
+
+
+def test_the_page_is_a_choice_and_where_there_is_no_clone_it_is_that_of_jax(monkeypatch):
+    theirs = str(jax.errors.KeyReuseError("Say this.")).rpartition("#")[2]
+    with config.override(errors_page="https://example.org/errors.html"):
+        assert str(errors.KeyReuseError("Say this.")).endswith("\nSee https://example.org/errors.html#keyreuseerror")
+    monkeypatch.setattr(errors, "_OWN_PAGE", PAGE.with_name("no such page"))
+    ours = str(errors.KeyReuseError("Say this."))
+    assert ours.startswith("Say this.\nSee https://docs.jax.dev/")
+    assert ours.endswith(f"#{theirs}")
 
 
 @pytest.mark.parametrize("name", OF_MESSAGES)

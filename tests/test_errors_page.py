@@ -285,7 +285,7 @@ def test_the_traceback_ends_on_the_line_that_did_it(name):
 def test_the_message_tells_the_mend_and_ends_with_a_link_to_the_page(name):
     message = str(caught(PAGE[name].broken, OURS))
     assert [words for words in PAGE[name].says if words not in message] == []
-    assert message.rsplit("\n", maxsplit=1)[-1].endswith(f"/errors.html#jax.errors.{PAGE[name].error}")
+    assert message.rsplit("\n", maxsplit=1)[-1].endswith(f"errors.md#{PAGE[name].error.lower()}")
 
 
 @PROGRAMS

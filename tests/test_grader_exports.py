@@ -7,8 +7,10 @@ import contextlib
 import csv
 import io
 import json
+import os
 import pathlib
 import sqlite3
+import time
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -125,6 +127,24 @@ def test_a_store_that_is_no_database_is_a_sentence(tmp_path):
         Store(tmp_path, write=True)
 
 
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_store_that_may_only_be_read_is_read_with_all_that_a_killed_grader_left(
+    tmp_path, monkeypatch, killed
+):
+    with Store(tmp_path, write=True) as first:
+        first.add([result("r1", check())], [grade("ann")])
+        kept = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    if killed:  # the files as they were while the grader ran: the row is in the WAL
+        assert kept["grades.sqlite-wal"]
+        for name, data in kept.items():
+            (tmp_path / name).write_bytes(data)
+    before = sorted((p.name, p.read_bytes()) for p in tmp_path.iterdir())
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with Store(tmp_path) as store:
+        assert [r.points for r in records(store)] == [1.0]
+    assert sorted((p.name, p.read_bytes()) for p in tmp_path.iterdir()) == before, "nothing is written there"
+
+
 def test_a_full_disk_loses_nothing_that_was_written(store):
     store.add([result("r1", check())], [grade("ann")])
     store.database.execute(
@@ -151,6 +171,14 @@ def test_the_last_submission_counts_or_the_best(store, tmp_path):
     assert [r.points for r in records(store)] == [0.5]
     (tmp_path / "course.toml").write_text('attempts = "best"\n', encoding="utf-8")
     assert [r.points for r in records(store, read_policy(tmp_path / "course.toml", LABS))] == [1.0]
+
+
+def test_a_clock_that_was_set_back_makes_no_older_submission_the_last(store, monkeypatch):
+    for year, name, points in (("2027", "s1", 1.0), ("1999", "s2", 0.5)):
+        monkeypatch.setattr(time, "strftime", lambda form, year=year: f"{year}-01-01T00:00:00+0000")
+        store.add([result(name, check())], [grade("ann", name, points, key=name)])
+    assert [g.at[:4] for g in store.grades()] == ["2027", "1999"]
+    assert [r.points for r in records(store)] == [0.5]
 
 
 def test_a_submission_that_cannot_be_run_leaves_the_older_grade_with_a_flag(store):

@@ -130,6 +130,7 @@ GOOD = {
     "numpy_rank_promotion": ["warn"],
     "traceback_filtering": ["off"],
     "default_matmul_precision": ["highest", None],
+    "errors_page": ["errors.html", "file:///tmp/errors.html", None, ""],
     "platforms": ["cpu", None],
 }
 BAD = {
@@ -141,6 +142,7 @@ BAD = {
     "numpy_rank_promotion": ["sometimes", None, 1],
     "traceback_filtering": [True, "quiet"],
     "default_matmul_precision": [32],
+    "errors_page": [3, True],
     "platforms": [["cpu"]],
     "default_prng_impl": ["rbg"],
     "threefry_partitionable": [False],

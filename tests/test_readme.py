@@ -25,18 +25,21 @@ def test_the_programs_of_the_readme_run_and_print_what_jax_prints(capsys):
     def selu(x, alpha=1.67, lmbda=1.05):
         return lmbda * jax_numpy.where(x > 0, x, alpha * jax_numpy.exp(x) - alpha)
 
-    assert capsys.readouterr().out == f"{jax.make_jaxpr(selu)(jax_numpy.arange(3.0))}\n"
-    assert names["compiled"](names["x"]).shape == names["x"].shape == (1000,)
+    printed = capsys.readouterr().out
+    assert printed.startswith(f"{jax.make_jaxpr(selu)(jax_numpy.arange(3.0))}\n")
+    assert printed.endswith(" (1000,)\n")
 
 
 def test_every_option_is_in_the_table_with_its_variable():
-    rows = dict(re.findall(r"^\| `(\w+)` \| `(\w+)` \|", README, re.MULTILINE))
+    table = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| `(\w+)` \|", table, re.MULTILINE))
     expected = {name: config._ENVIRONMENT.get(name, f"JITKIT_{name.upper()}") for name in config._OPTIONS}
     assert rows == expected
 
 
-def test_the_modules_of_the_reading_order_begin_as_the_readme_says():
-    rows = re.findall(r"^\| `([a-z_/]+)` \| ([^|]+) \|", README, re.MULTILINE)
+def test_the_modules_of_the_reading_order_begin_as_the_walk_says():
+    walk = (ROOT / "docs" / "reading.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([a-z_/]+)` \| ([^|]+) \|", walk, re.MULTILINE)
     places = {name: (ROOT / "jitkit" / f"{name}.py", ROOT / "jitkit" / name / "__init__.py") for name, _ in rows}
     modules = {name: line for name, line in rows if any(path.exists() for path in places[name])}
     assert len(modules) == 15
@@ -49,7 +52,7 @@ def test_the_modules_of_the_reading_order_begin_as_the_readme_says():
 def test_what_the_readme_points_at_is_there():
     files = re.findall(r"\]\(((?!http)[^)]+)\)", README) + re.findall(r"`((?:docs|tests)/[\w./]+)`", README)
     assert files
-    assert all((ROOT / path).exists() for path in files)
+    assert [path for path in files if not (ROOT / path).exists()] == []
 
 
 def test_the_commands_of_the_readme_exist():

@@ -446,7 +446,7 @@ def test_every_module_says_in_its_first_line_what_it_is():
 
 
 def test_a_stage_begins_with_its_arrow():
-    """README and docs show these lines; they are kept here, and nowhere by hand."""
+    """The docs show these lines; they are kept here, and nowhere by hand."""
     assert {name: ast.get_docstring(tree_of(name)).split("\n")[0] for name in ARROWS} == ARROWS
 
 
@@ -461,10 +461,10 @@ def test_the_arrows_chain():
     assert key in ARROWS["signature.api_util"]
 
 
-def test_the_readme_shows_the_arrows():
+def test_the_walk_through_the_code_shows_the_arrows():
     """One pipeline, told once."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert all(arrow in readme for arrow in ARROWS.values())
+    walk = (ROOT / "docs" / "reading.md").read_text(encoding="utf-8")
+    assert all(arrow in walk for arrow in ARROWS.values())
 
 
 @functools.cache

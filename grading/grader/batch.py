@@ -16,14 +16,15 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TextIO
 
-from jitkit.kata.engine.manifest import all_labs
-
 from ..generate import ROOT
 from . import files
-from .grade import INFRA, INVALID, Bench, Course, Graded, Settings
+from .bench import Bench
+from .grade import INFRA, INVALID, Course, Graded, Settings
 from .jail import JailError
+from .rungs import labs_and_ladder
 from .store import Store
 
+PATIENCE = 30  # seconds until a scheduler answers
 _HIDDEN_NAMES = (".", "~", "__MACOSX")
 
 
@@ -48,7 +49,8 @@ def entries(folder: pathlib.Path) -> list[Entry]:
     """The submissions in a folder, by the students' names, each once. A name of an LMS's is taken as it is."""
     found: dict[str, Entry] = {}
     for path in sorted(folder.iterdir(), key=lambda p: os.fsencode(p.name)):
-        if path.name.startswith(_HIDDEN_NAMES) or path.name == "course.toml" or path.suffix == ".csv":
+        ours = path.name == "course.toml" or path.suffix == ".csv"
+        if path.name.startswith(_HIDDEN_NAMES) or (ours and path.is_file()):
             continue
         name = path.name if path.is_dir() and not path.is_symlink() else files.stem(path.name)
         student = student_name(name)
@@ -76,7 +78,11 @@ def unpacked(path: pathlib.Path, target: pathlib.Path) -> pathlib.Path:
             if len(infos) > 200_000 or sum(i.file_size for i in infos) > 16 << 30:
                 raise files.Invalid(f"{path} is larger unpacked than submissions of a class are")
             for info in infos:
-                place = files.safe_path(info.filename)
+                try:
+                    place = files.safe_path(info.filename)
+                except files.Invalid as error:  # one odd name is no reason to grade nobody
+                    print(f"{path}: {error} It is left out.", file=sys.stderr)
+                    continue
                 if not info.is_dir() and not (info.external_attr >> 16) & 0o170000 & ~0o100000:
                     (target / place).parent.mkdir(parents=True, exist_ok=True)
                     with archive.open(info) as source, (target / place).open("wb") as copy:
@@ -84,7 +90,7 @@ def unpacked(path: pathlib.Path, target: pathlib.Path) -> pathlib.Path:
                             copy.write(part)
                     then = time.mktime((*info.date_time, 0, 0, -1))
                     os.utime(target / place, (then, then))
-    except (zipfile.BadZipFile, OSError, RuntimeError) as error:
+    except (zipfile.BadZipFile, OSError, RuntimeError, ValueError, OverflowError) as error:
         raise files.Invalid(f"{path} cannot be read as a folder or a zip of submissions: {error}") from None
     inside = [p for p in target.iterdir() if not p.name.startswith(_HIDDEN_NAMES)]
     return inside[0] if len(inside) == 1 and inside[0].is_dir() else target
@@ -103,7 +109,7 @@ def run(
     invalid = infra = done = 0
     troubles: list[str] = []
     benches: queue.SimpleQueue[Bench] = queue.SimpleQueue()
-    all_benches = [Bench(course) for _ in range(workers)]
+    all_benches = [course.bench() for _ in range(workers)]
     for bench in all_benches:
         benches.put(bench)
 
@@ -121,8 +127,7 @@ def run(
                 done += 1
                 invalid += any(row["exercise"] is None and row["outcome"] == INVALID for row in graded.grades)
                 infra += any(row["outcome"] == INFRA for row in graded.grades)
-                if graded.trouble:
-                    troubles.append(f"{graded.student}: {graded.trouble}")
+                troubles += [f"{graded.student}: {text}" for text in graded.troubles]
                 show(done, len(submissions), time.monotonic() - began)
     finally:
         for bench in all_benches:
@@ -214,7 +219,7 @@ def run_on_dask(
     invalid = infra = done = 0
     troubles: list[str] = []
     try:
-        client = distributed.Client(address, timeout=30)
+        client = distributed.Client(address, timeout=PATIENCE)
     except (OSError, TimeoutError) as error:
         raise JailError(f"no scheduler answers at {address}: {error}") from None
     with client:
@@ -239,7 +244,7 @@ def run_on_dask(
             store.add(graded.results, graded.grades)
             invalid += any(row["exercise"] is None and row["outcome"] == INVALID for row in graded.grades)
             infra += any(row["outcome"] == INFRA for row in graded.grades)
-            troubles += [f"{graded.student}: {graded.trouble}"] if graded.trouble else []
+            troubles += [f"{graded.student}: {text}" for text in graded.troubles]
             show(done, len(submissions), time.monotonic() - began)
     return Tally(done, invalid, infra, time.monotonic() - began, tuple(troubles))
 
@@ -252,12 +257,12 @@ def grade_elsewhere(settings: Settings, path: str, student: str, only: list[str]
     """One submission, in a process of a Dask worker, whose jails stay for the next."""
     with _making:
         if settings not in _elsewhere:
-            _elsewhere[settings] = Course(all_labs(ROOT / "labs"), settings), queue.SimpleQueue()
+            _elsewhere[settings] = Course(labs_and_ladder(ROOT / "labs"), settings), queue.SimpleQueue()
         course, benches = _elsewhere[settings]
     try:
         bench = benches.get_nowait()
     except queue.Empty:
-        bench = Bench(course)
+        bench = course.bench()
         atexit.register(bench.close)
     try:
         return course.grade(bench, student, pathlib.Path(path), only)

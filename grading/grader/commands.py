@@ -9,15 +9,17 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jitkit.kata.engine.manifest import Lab, all_labs
+from jitkit.kata.engine.manifest import Lab
 
 from ..generate import ROOT
-from . import batch, exports, gradescope
+from . import batch, container, exports, gradescope
 from .files import Invalid
-from .grade import Bench, Course, Settings
+from .grade import Course, Settings
 from .jail import BUBBLEWRAP, NONE, JailError
 from .policy import FILE, Policy, PolicyError, chosen_labs, read_policy
 from .report import file_name, write_report
+from .rungs import NAME as FROM_SCRATCH
+from .rungs import labs_and_ladder
 from .selftest import self_test
 from .standing import Record, standing, to_json
 from .store import Grade, Store, StoreError
@@ -131,7 +133,21 @@ def _grade(arguments: argparse.Namespace) -> int:
         (f for f in (arguments.submissions / FILE, arguments.out / FILE) if f.is_file()),
         arguments.submissions / FILE,
     )
-    _check_labs(arguments.lab, all_labs(ROOT / "labs"))
+    _check_labs(arguments.lab, labs_and_ladder(ROOT / "labs"))
+    program = _container(arguments)
+    if program is not None:
+        place, out = arguments.submissions.absolute(), arguments.out.absolute()
+        words = [
+            "grade",
+            str(place),
+            "--out",
+            str(out),
+            "--course",
+            str(policy_file.absolute()),
+            *_options(arguments),
+        ]
+        course = [policy_file.absolute().parent] if policy_file.is_file() else []
+        return container.grade(program, words, [place, *course], out)
     backend = _backend(arguments)
     with Store(arguments.out, write=True) as store:
         folder = batch.unpacked(
@@ -142,7 +158,15 @@ def _grade(arguments: argparse.Namespace) -> int:
 
 
 def _regrade(arguments: argparse.Namespace) -> int:
-    Store(arguments.grades).close()  # it is there
+    with Store(arguments.grades) as store:
+        places = sorted({pathlib.Path(g.path).parent for g in store.grades()} - {arguments.grades.absolute()})
+        course = arguments.course or pathlib.Path(store.meta("policy") or FILE)
+    program = _container(arguments)
+    if program is not None:
+        words = ["regrade", str(arguments.grades.absolute()), *_options(arguments)]
+        words += ["--course", str(course.absolute())] if course.is_file() else []
+        read = [p for p in (*places, course.absolute().parent) if p.is_dir()]
+        return container.grade(program, words, read, arguments.grades)
     backend = _backend(arguments)
     with Store(arguments.grades, write=True) as store:
         paths: dict[tuple[str, str], None] = {}
@@ -158,6 +182,18 @@ def _regrade(arguments: argparse.Namespace) -> int:
         return _run(store, [e for e in found if e not in gone], policy_file, arguments, backend) or int(
             bool(gone)
         )
+
+
+def _container(arguments: argparse.Namespace) -> str | None:
+    """What the grader runs in where there is no bubblewrap; None where it runs here."""
+    return None if arguments.unsandboxed or arguments.scheduler else container.engine()
+
+
+def _options(arguments: argparse.Namespace) -> list[str]:
+    """The options of `_how` as words, but for the policy."""
+    words = [word for lab in arguments.lab for word in ("--lab", lab)]
+    words += ["--workers", str(arguments.workers)]
+    return [*words, "--quiet"] if arguments.quiet else words
 
 
 def _backend(arguments: argparse.Namespace) -> str:
@@ -184,7 +220,7 @@ def _run(
     arguments: argparse.Namespace,
     backend: str,
 ) -> int:
-    everything = all_labs(ROOT / "labs")
+    everything = labs_and_ladder(ROOT / "labs")
     policy = read_policy(policy_file, everything)
     _check_labs(arguments.lab, everything)
     labs = chosen_labs(everything, policy, arguments.lab)
@@ -231,7 +267,7 @@ def _check_labs(wanted: Sequence[str], labs: Sequence[Lab]) -> None:
 
 
 def _standing(store: Store) -> tuple[list[Record], Policy, Sequence[Lab]]:
-    labs = all_labs(ROOT / "labs")
+    labs = labs_and_ladder(ROOT / "labs")
     policy = (
         read_policy(pathlib.Path(store.meta("policy") or FILE), labs) if store.meta("policy") else Policy()
     )
@@ -275,9 +311,9 @@ def _export(arguments: argparse.Namespace) -> int:
             text = exports.to_junit(records, sandbox)
         case "nbgrader":
             book = arguments.output or pathlib.Path("gradebook.db")
-            print(
-                f"{book}: {exports.to_nbgrader(records, labs, book)} submissions. {exports.UNSANDBOXED if sandbox == NONE else ''}".rstrip()
-            )
+            in_course = [lab for lab in labs if lab.number != FROM_SCRATCH]
+            count = exports.to_nbgrader(records, in_course, book)
+            print(f"{book}: {count} submissions. {exports.UNSANDBOXED if sandbox == NONE else ''}".rstrip())
             return 0
         case _:
             folder = arguments.output or arguments.grades / "gradescope"
@@ -341,13 +377,13 @@ def _replayed(store: Store, policy: Policy, labs: Sequence[Lab], g: Grade) -> st
         int(store.meta("seed")), store.meta("seed_id"), policy.limits, policy.submission_seconds, backend
     )
     course = Course(labs, settings, store.expected)
-    bench = Bench(course)
+    bench = course.bench()
     try:
         item = bench.read(path, [g.lab or ""])["exercises"].get(g.exercise)
         if item is None or ("modules" not in item and g.checks and not g.sentence):
             return "It cannot be replayed: the submission has been changed."
         exercise = next(lab for lab in labs if lab.number == g.lab).exercise(g.exercise)
-        result = course.result(bench, exercise, item, float("inf"), lambda: True)
+        result = course.result(bench, exercise, item, path, float("inf"), lambda: True)
     finally:
         bench.close()
     same = [c["status"] for c in result["checks"]] == [c["status"] for c in g.checks]

@@ -8,19 +8,16 @@ handed it in: a control. If that does not pass, the fault is ours, and nobody ha
 from __future__ import annotations
 
 import base64
-import contextlib
+import functools
 import hashlib
 import importlib.metadata
 import json
 import marshal
 import pathlib
 import platform
-import struct
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jitkit
@@ -32,10 +29,12 @@ from jitkit.kata.engine.verdicts import Assessor, CheckResult
 
 from ..course import shares
 from ..verify import hidden_checks
-from . import intake
+from . import answers, rungs
+from .bench import Bench, Gate
 from .files import shown
+from .holes import LATE
 from .images import CheckFile, Images
-from .jail import BUBBLEWRAP, JailError, Limits, ProtocolError, Worker, Zygote
+from .jail import BUBBLEWRAP, JAX, JAXLIB, NUMPY, JailError, Limits, ProtocolError, Worker
 from .verdict import CRASH, FAIL, NAMES, PASS, outcome_of, programs
 
 OK, INVALID, INFRA = "OK", "INVALID", "INFRA"
@@ -44,7 +43,12 @@ _MOST_TIMEOUTS = 2  # of an exercise; then its other checks are not tried
 _MOST_ALONE = 2  # of a submission: how often a check that took too long is run again, with nothing beside it
 _NOT_TRIED = "It was not tried: two checks before it did not end."
 _OUT_OF_TIME = "It was not tried: the submission had used up its time."
+_NOT_RUN = (
+    "It was not run: there are more programs than in the right answer, or others before it came to no end."
+)
 _IMPORT_SECONDS = 20.0
+_MOST_TRIES = 4  # at what the reference computes, in a batch
+VALUES = 2  # the form in which that is kept
 
 
 class Settings(NamedTuple):
@@ -63,111 +67,7 @@ class Graded(NamedTuple):
     student: str
     results: list[dict[str, Any]]
     grades: list[dict[str, Any]]
-    trouble: str = ""
-
-
-class Gate:
-    """Many may be inside, or one alone."""
-
-    def __init__(self) -> None:
-        self.condition = threading.Condition()
-        self.inside = 0
-        self.alone_ = False
-
-    @contextlib.contextmanager
-    def shared(self) -> Iterator[None]:
-        """Be inside with others."""
-        with self.condition:
-            self.condition.wait_for(lambda: not self.alone_)
-            self.inside += 1
-        try:
-            yield
-        finally:
-            with self.condition:
-                self.inside -= 1
-                self.condition.notify_all()
-
-    @contextlib.contextmanager
-    def alone(self) -> Iterator[None]:
-        """For one who is inside: be there alone for a while."""
-        with self.condition:
-            self.inside -= 1
-            self.condition.wait_for(lambda: not self.alone_ and self.inside == 0)
-            self.alone_ = True
-        try:
-            yield
-        finally:
-            with self.condition:
-                self.alone_ = False
-                self.inside += 1
-                self.condition.notify_all()
-
-
-class Bench:
-    """The processes that one thread works with: an intake, and a jail for each kind of exercise. They start when they are needed."""
-
-    def __init__(self, course: Course) -> None:
-        self.course = course
-        self.zygotes: dict[bool, Zygote] = {}
-        self.reader: subprocess.Popen[bytes] | None = None
-
-    def zygote(self, uses_xla: bool) -> Zygote:
-        """The jail for exercises that compile, or for the others."""
-        if uses_xla not in self.zygotes:
-            self.zygotes[uses_xla] = Zygote(self.course.images.base, uses_xla, self.course.settings.backend)
-        return self.zygotes[uses_xla]
-
-    def renew(self, uses_xla: bool) -> None:
-        """Forget a jail that does not answer."""
-        zygote = self.zygotes.pop(uses_xla, None)
-        if zygote is not None:
-            zygote.close()
-
-    def read(self, path: pathlib.Path, only: Sequence[str]) -> dict[str, Any]:
-        """The intake of a submission."""
-        for attempt in range(2):
-            if self.reader is None:
-                folder = str(self.course.labs[0].folder.parent)
-                command = [sys.executable, "-m", "grading.grader.intake", folder]
-                root = str(pathlib.Path(__file__).resolve().parents[2])
-                self.reader = subprocess.Popen(
-                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=root, start_new_session=True
-                )
-            try:
-                return self._ask({"path": str(path.absolute()), "only": list(only)})
-            except (OSError, EOFError):
-                self._close_reader()
-                if attempt:
-                    raise JailError("the intake process ends") from None
-        raise AssertionError("the loop returns or raises")
-
-    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        assert self.reader is not None, "it was started"
-        assert self.reader.stdin is not None, "it has a pipe for requests"
-        assert self.reader.stdout is not None, "it has a pipe for answers"
-        self.reader.stdin.write(json.dumps(request).encode() + b"\n")
-        self.reader.stdin.flush()
-        head = self.reader.stdout.read(8)
-        if len(head) < 8:
-            raise EOFError
-        found: dict[str, Any] = json.loads(self.reader.stdout.read(struct.unpack(">Q", head)[0]))
-        return found
-
-    def _close_reader(self) -> None:
-        if self.reader is not None:
-            self.reader.kill()
-            self.reader.wait()
-            for stream in (self.reader.stdin, self.reader.stdout):
-                if stream is not None:
-                    with contextlib.suppress(OSError):
-                        stream.close()
-            self.reader = None
-
-    def close(self) -> None:
-        """End all of them."""
-        for uses_xla in list(self.zygotes):
-            self.renew(uses_xla)
-        self._close_reader()
+    troubles: tuple[str, ...] = ()
 
 
 class Course:
@@ -187,18 +87,28 @@ class Course:
         self.labs = list(labs)
         self.settings = settings
         self.images = Images(labs)
-        self.public = {lab.number: CheckFile.read(lab.folder / "checks.py") for lab in labs}
-        self.hidden = {lab.number: CheckFile.read(hidden_checks(lab)) for lab in labs}
+        self.files: dict[str, tuple[CheckFile, ...]] = {}  # of checks, by exercise; the hidden ones last
+        for lab in labs:
+            if isinstance(lab, rungs.Ladder):
+                self.files |= {rung.id: rungs.program_files(rung) for rung in lab.exercises}
+            else:
+                both = CheckFile.read(lab.folder / "checks.py"), CheckFile.read(hidden_checks(lab))
+                self.files |= dict.fromkeys(lab.ids, both)
         self.recall, self.remember = recall, remember
         self.known: dict[str, dict[str, Any]] = {}
+        self.failures: dict[str, list[JailError]] = {}
         self.locks = {e.id: threading.Lock() for lab in labs for e in lab.exercises}
+        self.whole: set[str] = set()  # exercises whose modules are imported afresh
         self.assessor = Assessor()
         self.gate = Gate()
 
+    def bench(self) -> Bench:
+        """The machines for one thread."""
+        return Bench(self.images, self.labs[0].folder.parent, self.settings.backend)
+
     def checks(self, exercise: Exercise) -> list[tuple[CheckFile, Check]]:
         """All checks of an exercise, the hidden ones last."""
-        files = (self.public[exercise.lab], self.hidden[exercise.lab])
-        return [(file, check) for file in files for check in file.of(exercise.id)]
+        return [(file, check) for file in self.files[exercise.id] for check in file.of(exercise.id)]
 
     def version(self, exercise: Exercise) -> str:
         """A hash of the checks of an exercise, and of its points."""
@@ -224,17 +134,26 @@ class Course:
     def expected(self, bench: Bench, exercise: Exercise) -> dict[str, Any]:
         """What the reference computes: `{"xla": whether it needs it, "values": by check}`. JailError where it fails its own checks."""
         with self.locks[exercise.id]:
+            if (
+                len(self.failures.get(exercise.id, ())) >= _MOST_TRIES
+            ):  # else each submission would wait for it again
+                raise self.failures[exercise.id][-1]
             if exercise.id not in self.known:
-                key = f"{exercise.id} {self.version(exercise)} {self.settings.seed_id} {self.versions()}"
+                key = f"{exercise.id} {self.version(exercise)} {self.settings.seed_id} {self.versions()} {VALUES}"
                 found = self.recall(key) if self.recall is not None else None
                 if found is None:
-                    found = self._compute(bench, exercise)
+                    try:
+                        found = self._compute(bench, exercise)
+                    except JailError as error:
+                        self.failures.setdefault(exercise.id, []).append(error)
+                        raise
                     if self.remember is not None:
                         self.remember(key, found)
                 self.known[exercise.id] = found
         return self.known[exercise.id]
 
     def _compute(self, bench: Bench, exercise: Exercise) -> dict[str, Any]:
+        """The values are those of an import with nothing put in afterwards; the control shows that holes come to the same."""
         trouble = ""
         for uses_xla in (False, True) if not exercise.uses_xla else (True,):
             item = self._reference_item(exercise)
@@ -246,19 +165,28 @@ class Course:
                 self.run_programs(bench, outcome.value, outcome.value)
                 values[outcome.check] = outcome.value
             else:
-                found = {"xla": uses_xla, "values": values}
-                control = self.judge(
-                    bench, exercise, self.outcomes(bench, exercise, item, uses_xla), found, ()
-                )
-                failed = [r for r in control if r.status != "pass"]
-                if not failed:
-                    return found
-                trouble = f"the reference, handed in, fails {failed[0].check.name}: {failed[0].sentence}"
+                for patched in (True, False) if self.can_be_patched(bench, exercise, item) else (False,):
+                    found = {"xla": uses_xla, "patched": patched, "values": values}
+                    outcomes = self.outcomes(bench, exercise, item, uses_xla, patched)
+                    control = self.judge(bench, exercise, outcomes, found, ())
+                    failed = [r for r in control if r.status != "pass"]
+                    if not failed:
+                        return found
+                    trouble = f"the reference, handed in, fails {failed[0].check.name}: {failed[0].sentence}"
         raise JailError(f"{exercise.id}: {trouble}")
 
     def _reference_item(self, exercise: Exercise) -> dict[str, Any]:
+        if isinstance(exercise, rungs.Rung):
+            return rungs.solution(exercise)
         modules = {t.module: self.images.modules[t.module] for t in exercise.targets}
-        return {"modules": base64.b64encode(marshal.dumps(modules)), "files": []}
+        codes = {str(t): code for t in exercise.targets if (code := self.images.codes.get(t)) is not None}
+        fits = all(t in self.images.codes or t.module.startswith(LATE) for t in exercise.targets)
+        patch = marshal.dumps({"functions": codes, "helpers": []}) if fits else b""
+        return {
+            "modules": base64.b64encode(marshal.dumps(modules)),
+            "patch": base64.b64encode(patch),
+            "files": [],
+        }
 
     # --- a student's functions -----------------------------------------------------------------------------------------
 
@@ -268,29 +196,31 @@ class Course:
         exercise: Exercise,
         item: dict[str, Any],
         uses_xla: bool,
+        patched: bool = False,
         reference: bool = False,
         deadline: float = float("inf"),
         alone: Callable[[], bool] = lambda: False,
     ) -> list[Outcome]:
-        """An outcome for each check of an exercise, in order. JailError for a fault of ours."""
-        spliced = marshal.loads(base64.b64decode(item["modules"])) if reference else None
-        image = {
-            "text": None,
-            "own": item["files"],
-            "spliced": None if reference else base64.b64decode(item["modules"]),
-        }
-        image["modules"] = self.images.rest(spliced or {}, exercise)
+        """An outcome for each check of an exercise, in order. JailError for a fault of ours.
+
+        Args:
+          patched: the functions are put into holes, where that comes to the same.
+          reference: they are the reference's, and checks keep the words of messages.
+        """
+        patched = patched and self.can_be_patched(bench, exercise, item)
+        if time.monotonic() > deadline:
+            return [Outcome(c.name, None, "time", _OUT_OF_TIME) for _, c in self.checks(exercise)]
+        image, kind = self.image(bench, exercise, item, uses_xla, patched, reference)
+        worker = functools.partial(self._with_one_worker, bench, kind, image)
         rest = self.checks(exercise)
         found: list[Outcome] = []
         while rest:
-            done = self._with_one_worker(bench, image, rest, uses_xla, reference, deadline)
+            done = worker(rest, reference, deadline)
             found += done
             last = done[-1]
             if last.trouble == "time" and sum(o.trouble == "time" for o in found) == 1 and alone():
                 with self.gate.alone():
-                    found[-1] = self._with_one_worker(
-                        bench, image, rest[len(done) - 1 : len(done)], uses_xla, reference, deadline
-                    )[0]
+                    found[-1] = worker(rest[len(done) - 1 : len(done)], reference, deadline)[0]
                 last = found[-1]
             rest = rest[len(done) :]
             if last.trouble == "import":  # it would fail again
@@ -301,19 +231,57 @@ class Course:
                 return found + [Outcome(c.name, None, "time", _OUT_OF_TIME) for _, c in rest]
         return found
 
+    def image(
+        self,
+        bench: Bench,
+        exercise: Exercise,
+        item: dict[str, Any],
+        uses_xla: bool,
+        patched: bool,
+        reference: bool,
+    ) -> tuple[dict[str, Any], tuple[str, bool]]:
+        """What a worker is sent before its checks, and the kind of jail that it is in."""
+        kept = bench.kept()
+        image: dict[str, Any] = {"own": item["files"]}
+        if isinstance(exercise, rungs.Rung):
+            if reference:
+                image |= {
+                    "climbing": self.images.ladder["climbing"],
+                    "fills": self.images.fills(None, kept),
+                    "own": [],
+                }
+                return image, (JAX, True)
+            return image | {"package": base64.b64decode(item["package"]), "fills": []}, (JAXLIB, True)
+        modules = base64.b64decode(item["modules"])
+        if patched:
+            image |= {
+                "spliced": modules or None,
+                "fills": self.images.fills(exercise, kept),
+                "patch": base64.b64decode(item["patch"]),
+            }
+        elif reference:
+            image["modules"] = self.images.rest(marshal.loads(modules), exercise)
+        else:
+            image |= {"spliced": modules, "modules": self.images.rest({}, exercise)}
+        return image, (JAX if uses_xla else NUMPY, patched)
+
+    def can_be_patched(self, bench: Bench, exercise: Exercise, item: dict[str, Any]) -> bool:
+        """Whether the functions of an exercise may be put into holes."""
+        return bool(item["patch"]) and not any(str(t) in bench.kept() for t in exercise.targets)
+
     def _with_one_worker(
-        self, bench: Bench, image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], uses_xla: bool, reference: bool,
+        self, bench: Bench, kind: tuple[str, bool], image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], reference: bool,
         deadline: float,
     ) -> list[Outcome]:  # fmt: skip
         """The outcomes up to the one that the worker did not survive."""
         limits = self.settings.limits
-        zygote = bench.zygote(uses_xla)
+        zygote = bench.zygote(*kind)
         kills = zygote.group.kills
         name = checks[0][1].name
         with zygote.start(limits) as worker:
             began = time.monotonic()
             try:
-                frame = worker.load(image, _IMPORT_SECONDS)
+                frame = worker.load(image, min(_IMPORT_SECONDS, max(1.0, deadline - began)))
             except TimeoutError:
                 return [
                     Outcome(
@@ -366,9 +334,11 @@ class Course:
         outcomes: Sequence[Outcome],
         expected: dict[str, Any],
         own: Sequence[str],
+        deadline: float = float("inf"),
     ) -> list[CheckResult]:
         """The verdicts, by value."""
         results = []
+        tries = _MOST_TIMEOUTS
         for (_, check), outcome in zip(self.checks(exercise), outcomes, strict=True):
             right = Outcome(check.name, expected["values"][check.name])
             try:
@@ -378,7 +348,8 @@ class Course:
                     sentence = "Its answer is far longer than the right one."
                     outcome = outcome._replace(value=None, trouble="limit", sentence=sentence)
                 if outcome.value is not None:
-                    self.run_programs(bench, outcome.value, expected["values"][check.name])
+                    right_value = expected["values"][check.name]
+                    tries -= self.run_programs(bench, outcome.value, right_value, tries, deadline)
                 results.append(self.assessor.judge(check, right, outcome, frozenset(own)))
             except JailError:
                 raise
@@ -389,34 +360,54 @@ class Course:
                 )
         return results
 
-    def run_programs(self, bench: Bench, value: Any, right: Any) -> None:
+    def run_programs(
+        self,
+        bench: Bench,
+        value: Any,
+        right: Any,
+        tries: int = _MOST_TIMEOUTS,
+        deadline: float = float("inf"),
+    ) -> int:
         """What the StableHLO in a value computes, on the inputs of the reference's: found out in a process without the student's code. What
-        the value itself says of that is forgotten."""
+        the value itself says of that is forgotten. There are as many as in the right value, whatever a student's has.
+
+        Args:
+          tries, deadline: how many may come to no end, and until when they are run; others are not.
+
+        Returns:
+          how many came to no end.
+        """
         ours = list(programs(right))
+        endless = 0
         for i, program in enumerate(list(programs(value))):
             program.pop("results", None)
             program.pop("refused", None)
-            if value is not right and i < len(ours):
+            if value is not right:
+                if i >= len(ours) or endless >= tries or time.monotonic() > deadline:
+                    program["refused"] = _NOT_RUN
+                    continue
                 program["arguments"] = ours[i]["arguments"]
                 if program["text"] == ours[i]["text"]:
                     program |= {k: v for k, v in ours[i].items() if k in ("results", "refused")}
                     continue
-            program |= self._run_program(bench, program["text"], program["arguments"])
+            found = self._run_program(bench, program["text"], program["arguments"], deadline)
+            endless += found is None
+            program |= found if found is not None else {"refused": "XLA did not come to an end with it."}
+        return endless
 
-    def _run_program(self, bench: Bench, text: str, arguments: list[Any]) -> dict[str, Any]:
+    def _run_program(
+        self, bench: Bench, text: str, arguments: list[Any], deadline: float
+    ) -> dict[str, Any] | None:
         image = {
-            "text": {
-                "program": text,
-                "arguments": arguments,
-                "modules": self.images.rest(self.images.modules, None),
-            },
+            "text": {"program": text, "arguments": arguments},
+            "fills": self.images.fills(None, bench.kept()),
         }
-        with bench.zygote(True).start(self.settings.limits) as worker:
+        seconds = min(self.settings.limits.seconds + _IMPORT_SECONDS, max(1.0, deadline - time.monotonic()))
+        with bench.zygote(JAX, True).start(self.settings.limits) as worker:
             try:
-                frame = worker.load(image, self.settings.limits.seconds + _IMPORT_SECONDS)
+                return worker.load(image, seconds)
             except (TimeoutError, ProtocolError):
-                frame = None
-        return frame if frame is not None else {"refused": "XLA did not come to an end with it."}
+                return None
 
     # --- a submission --------------------------------------------------------------------------------------------------
 
@@ -448,18 +439,23 @@ class Course:
                     None,
                     0.0,
                 )
-                return Graded(student, [], [row], f"{type(error).__name__}: {error}")
+                return Graded(student, [], [row], (f"{type(error).__name__}: {error}",))
 
     def _grade(
         self, bench: Bench, student: str, path: pathlib.Path, only: Sequence[str], known: Callable[[str], Any]
     ) -> Graded:
-        found = bench.read(path, only)
+        found = bench.read(path, only, tuple(self.whole))
         if found["status"] == INFRA:
             raise JailError(found["sentence"])
         submission = found.get("digest", "")
         if found["status"] != OK:
             total = float(
-                sum(e.points for lab in self.labs if not only or lab.number in only for e in lab.exercises)
+                sum(
+                    e.points
+                    for lab in self.labs
+                    if (lab.number in only if only else lab.number != rungs.NAME)
+                    for e in lab.exercises
+                )
             )
             row = _row(
                 student, submission, path, None, None, INVALID, found["sentence"], 0.0, total, found["flags"]
@@ -468,7 +464,7 @@ class Course:
             return Graded(student, [], [row])
         deadline = time.monotonic() + self.settings.submission_seconds
         again = iter(range(_MOST_ALONE))
-        results, grades, trouble = [], [], ""
+        results, grades, troubles = [], [], list[str]()
         for lab in self.labs:
             for exercise in lab.exercises:
                 item = found["exercises"].get(exercise.id)
@@ -489,7 +485,7 @@ class Course:
                 )
                 row["handed_in"] = found.get("handed_in", 0.0)
                 grades.append(row)
-                if item["status"] in (intake.MISSING, intake.INVALID):
+                if item["status"] in (answers.MISSING, answers.INVALID):
                     row["outcome"] = INVALID
                     continue
                 key = self.key(exercise, item)
@@ -498,7 +494,7 @@ class Course:
                 if result is None:
                     try:
                         result = self.result(
-                            bench, exercise, item, deadline, lambda: next(again, None) is not None
+                            bench, exercise, item, path, deadline, lambda: next(again, None) is not None
                         )
                     except JailError as error:
                         row |= {
@@ -507,13 +503,13 @@ class Course:
                             "result": "",
                             "sentence": "The grader had a fault; it will be graded again.",
                         }
-                        trouble = f"{exercise.id}: {error}"
-                        for kind in list(bench.zygotes):
-                            bench.renew(kind)
+                        text = str(error)
+                        troubles.append(text if text.startswith(exercise.id) else f"{exercise.id}: {text}")
+                        bench.renew()
                         continue
                     results.append(self.stored(key, exercise, item, result))
                 row["points"] = self.points(exercise, result["checks"])
-        return Graded(student, results, grades, trouble)
+        return Graded(student, results, grades, tuple(troubles))
 
     def key(self, exercise: Exercise, item: dict[str, Any]) -> str:
         """Of a verdict: equal keys, equal verdicts."""
@@ -533,14 +529,15 @@ class Course:
         bench: Bench,
         exercise: Exercise,
         item: dict[str, Any],
+        path: pathlib.Path,
         deadline: float,
         alone: Callable[[], bool],
     ) -> dict[str, Any]:
-        """The verdicts on an exercise, as they are stored."""
+        """The verdicts on an exercise, as they are stored; `path` is where the submission is."""
         began = time.monotonic()
         checks = [check for _, check in self.checks(exercise)]
-        if item["status"] != intake.READY:
-            status = FAIL if item["status"] == intake.TODO else CRASH
+        if item["status"] != answers.READY:
+            status = FAIL if item["status"] == answers.TODO else CRASH
             rows = [
                 _told(CheckResult(c, status, item["sentence"], None, _place(item["line"]))) for c in checks
             ]
@@ -549,12 +546,16 @@ class Course:
         for attempt in range(2):
             try:
                 expected = self.expected(bench, exercise)
-                outcomes = self.outcomes(bench, exercise, item, expected["xla"], False, deadline, alone)
-                verdicts = self.judge(bench, exercise, outcomes, expected, item["files"])
+                patched = expected["patched"] and self.can_be_patched(bench, exercise, item)
+                if not patched and not item["modules"] and not isinstance(exercise, rungs.Rung):
+                    item = self.whole_item(bench, exercise, item, path)
+                outcomes = self.outcomes(
+                    bench, exercise, item, expected["xla"], patched, False, deadline, alone
+                )
+                verdicts = self.judge(bench, exercise, outcomes, expected, item["files"], deadline)
                 break
             except JailError:
-                for kind in list(bench.zygotes):
-                    bench.renew(kind)
+                bench.renew()
                 if attempt:
                     raise
         else:
@@ -565,6 +566,16 @@ class Course:
             "checks": [_told(r) for r in verdicts],
             "seconds": time.monotonic() - began,
         }
+
+    def whole_item(
+        self, bench: Bench, exercise: Exercise, item: dict[str, Any], path: pathlib.Path
+    ) -> dict[str, Any]:
+        """The same with the code of its modules. JailError where the submission is another one now."""
+        self.whole.add(exercise.id)
+        again = bench.read(path, [exercise.lab], [exercise.id])["exercises"].get(exercise.id, {})
+        if again.get("digest") != item["digest"]:
+            raise JailError(f"{path} was changed while it was graded")
+        return dict(again)
 
     def stored(
         self, key: str, exercise: Exercise, item: dict[str, Any], result: dict[str, Any]

@@ -8,9 +8,13 @@ found out by the self-test.
 from __future__ import annotations
 
 import pathlib
+import shlex
 import shutil
+import tomllib
 import zipfile
 from collections.abc import Iterator
+
+from jitkit.kata.ladder.rungs import solution_file
 
 from ..generate import ROOT
 
@@ -20,8 +24,13 @@ _SETUP = """\
 set -euo pipefail
 apt-get update
 apt-get install -y --no-install-recommends bubblewrap python3 python3-venv
-python3 -m venv /opt/jitkit
-/opt/jitkit/bin/pip install --no-cache-dir /autograder/source/jitkit
+python=python3
+if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then  # Ubuntu 22.04
+  apt-get install -y --no-install-recommends python3.11 python3.11-venv
+  python=python3.11
+fi
+"$python" -m venv /opt/jitkit
+/opt/jitkit/bin/pip install --no-cache-dir {needs}
 """
 
 _RUN = """\
@@ -53,8 +62,13 @@ _DOCKERFILE = """\
 FROM python:3.12-slim
 RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap && rm -rf /var/lib/apt/lists/*
 WORKDIR /jitkit
-COPY . .
-RUN pip install --no-cache-dir .
+COPY pyproject.toml README.md LICENSE CHANGELOG.md pytest_jitkit.py ./
+COPY jitkit jitkit
+COPY grading grading
+COPY labs labs
+COPY solutions/from_scratch.py solutions/from_scratch.py
+RUN pip install --no-cache-dir {needs}
+ENV PYTHONPATH=/jitkit
 ENTRYPOINT ["python", "-m", "grading"]
 """
 
@@ -78,14 +92,14 @@ def write_gradescope(folder: pathlib.Path, labs: list[str], unsandboxed: bool) -
     folder.mkdir(parents=True, exist_ok=True)
     words = "".join(f"--lab {lab} " for lab in labs)
     run = _RUN.format(labs=words, unsandboxed="--unsandboxed" if unsandboxed else "")
-    for name, text in (("setup.sh", _SETUP), ("run_autograder", run)):
+    for name, text in (("setup.sh", _SETUP.format(needs=_needs())), ("run_autograder", run)):
         (folder / name).write_text(text, encoding="utf-8")
         (folder / name).chmod(0o755)
     path = folder / "autograder.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in ("setup.sh", "run_autograder"):
             archive.write(folder / name, name)
-        for file in _sources():
+        for file in sources():
             archive.write(file, f"jitkit/{file.relative_to(ROOT)}")
     return path
 
@@ -94,8 +108,14 @@ def write_recipe(folder: pathlib.Path) -> pathlib.Path:
     """Write the recipe of an image."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "Containerfile"
-    path.write_text(_DOCKERFILE, encoding="utf-8")
+    path.write_text(_DOCKERFILE.format(needs=_needs()), encoding="utf-8")
     return path
+
+
+def _needs() -> str:
+    """What pip installs. jitkit itself is run from its folder: an installation of it has the tests, too."""
+    data = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return " ".join(shlex.quote(need) for need in data["project"]["dependencies"])
 
 
 def container_engine() -> str | None:
@@ -103,16 +123,15 @@ def container_engine() -> str | None:
     return next((name for name in ("podman", "docker") if shutil.which(name)), None)
 
 
-def _sources() -> Iterator[pathlib.Path]:
+def sources() -> Iterator[pathlib.Path]:
     """What of a clone the grader needs."""
-    for top in ("jitkit", "grading", "labs", "solutions"):
-        if top == "solutions":
-            continue
+    for top in ("jitkit", "grading", "labs"):
         for path in sorted((ROOT / top).rglob("*")):
             if path.is_file() and not any(
                 part.startswith(_LEFT_OUT) for part in path.relative_to(ROOT).parts
             ):
                 yield path
+    yield solution_file()  # the control of the ladder; no jail has it
     for name in ("pyproject.toml", "README.md", "LICENSE", "pytest_jitkit.py", "CHANGELOG.md"):
         if (ROOT / name).is_file():
             yield ROOT / name

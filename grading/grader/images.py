@@ -15,9 +15,11 @@ import copy
 import functools
 import hashlib
 import importlib.machinery
+import marshal
 import pathlib
+import threading
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -26,12 +28,17 @@ import numpy as np
 from jitkit.kata.checking import Check, load_checks
 from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.reference import PACKAGE
-from jitkit.kata.engine.submission import tree_of
+from jitkit.kata.engine.splice import source_path
+from jitkit.kata.engine.submission import Target, tree_of
+from jitkit.kata.ladder.rungs import ladder_folder
+
+from . import holes
 
 Modules = dict[str, tuple[str, bool, CodeType]]  # by name: file, whether it is a package, code
 
 CHECKS_PATH = "/checks.py"
 ENTRY = "the_program_of_the_check"
+_DECORATORS = ("check", "program")  # of labs, and of the ladder
 _OF_THE_COURSE = (
     "kata/__init__.py", "kata/engine/__init__.py", "kata/engine/plain.py", "kata/engine/numpy_jaxpr.py", "kata/checking.py",
     "kata/engine/run_stablehlo.py",
@@ -43,9 +50,21 @@ class Images:
     """The code of jitkit, for the exercises of some labs."""
 
     def __init__(self, labs: Sequence[Lab]) -> None:
-        self.taken = frozenset(t.module for lab in labs for e in lab.exercises for t in e.targets)
+        targets = dict.fromkeys(t for lab in labs for e in lab.exercises for t in e.targets)
+        self.taken = frozenset(t.module for t in targets)
         self.modules = dict(_modules(self.taken))
         self.base = {name: module for name, module in self.modules.items() if name not in self.taken}
+        self.codes = holes.reference_codes(self.modules, targets)
+        engine, machine = PACKAGE / "kata" / "engine", ladder_folder() / "xla.py"
+        # what a package from scratch runs with: the helpers of its programs, and the machine
+        self.ladder: Modules = {
+            path.stem: _module_alone(path) for path in (engine / "climbing.py", engine / "plain.py", machine)
+        }
+        self.kept: frozenset[str] | None = (
+            None  # functions that are called while jitkit is imported, once that is known
+        )
+        self.lock = threading.Lock()
+        self._marshalled = {t: marshal.dumps(code) for t, code in self.codes.items()}
 
     def rest(self, spliced: Modules, exercise: Exercise | None) -> Modules:
         """What is sent beside `base`: the reference's modules but those that are the student's, and no answer to
@@ -54,9 +73,36 @@ class Images:
         rest = {
             name: self.modules[name]
             for name in self.taken
-            if name not in own and not name.startswith("jitkit.kata.")
+            if name not in own and not name.startswith(holes.LATE)
         }
         return rest | spliced
+
+    def with_holes(self, kept: Collection[str], how: str = holes.EMPTY) -> Modules:
+        """All that is imported at once, with a hole for each function but those that keep their body (`kept`, as texts)."""
+        by_module: dict[str, dict[Target, str]] = {}
+        for target in self.codes:
+            if str(target) not in kept:
+                by_module.setdefault(target.module, {})[target] = how
+        found = {
+            name: m
+            for name, m in self.modules.items()
+            if not (name in self.taken and name.startswith(holes.LATE))
+        }
+        for name, targets in by_module.items():
+            path, is_package, _ = found[name]
+            source = pathlib.Path(source_path(name, str(PACKAGE))).read_text(encoding="utf-8")
+            found[name] = path, is_package, holes.with_holes(source, path, targets)
+        return found
+
+    def fills(self, exercise: Exercise | None, kept: Collection[str]) -> list[tuple[str, bytes]]:
+        """The reference's code for all holes but those of an exercise."""
+        own = exercise.targets if exercise is not None else ()
+        return [(str(t), code) for t, code in self._marshalled.items() if t not in own and str(t) not in kept]
+
+
+def _module_alone(path: pathlib.Path) -> tuple[str, bool, CodeType]:
+    place = f"/{path.name}"
+    return place, False, compile(path.read_text(encoding="utf-8"), place, "exec", dont_inherit=True)
 
 
 def neutral_path(module: str, is_package: bool) -> str:
@@ -102,6 +148,7 @@ class CheckFile(NamedTuple):
 
     source: str
     checks: tuple[Check, ...]
+    prefix: str = ""  # what names of checks have before the names of their functions
 
     @classmethod
     def read(cls, path: pathlib.Path) -> CheckFile:
@@ -117,14 +164,14 @@ class CheckFile(NamedTuple):
 
     def version(self, check: Check) -> str:
         """A hash of what a check does: its program with all that it uses, and its tolerance."""
-        tree = reduced(self.source, check.name, strip=False)
+        tree = reduced(self.source, check.name.removeprefix(self.prefix), strip=False)
         text = f"{ast.dump(tree)} {check.name} {check.tolerance} {check.hidden}"
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def request(self, check: Check, seed: int, strip: bool = True) -> dict[str, Any]:
         """What a worker is sent for one check; with the words of messages where it is not to be stripped of them."""
         return {
-            "code": _compiled(self.source, check.name, strip),
+            "code": _compiled(self.source, check.name.removeprefix(self.prefix), strip),
             "name": ENTRY,
             "path": CHECKS_PATH,
             "state": generator_state(seed, check.name),
@@ -185,7 +232,9 @@ class _Stripper(ast.NodeTransformer):
         """The check loses its decorator and its name."""
         self.generic_visit(node)
         checks = [
-            d for d in node.decorator_list if isinstance(d, ast.Call) and getattr(d.func, "id", "") == "check"
+            d
+            for d in node.decorator_list
+            if isinstance(d, ast.Call) and getattr(d.func, "id", "") in _DECORATORS
         ]
         if node.name == self.name and checks:
             node.name = ENTRY
@@ -214,7 +263,7 @@ def _uses(node: ast.stmt) -> set[str]:
 
 def _is_check(node: ast.stmt) -> bool:
     decorators = getattr(node, "decorator_list", [])
-    return any(isinstance(d, ast.Call) and getattr(d.func, "id", "") == "check" for d in decorators)
+    return any(isinstance(d, ast.Call) and getattr(d.func, "id", "") in _DECORATORS for d in decorators)
 
 
 def _is_docstring(node: ast.stmt) -> bool:

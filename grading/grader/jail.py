@@ -10,6 +10,7 @@ some; limits of each process are there in any case.
 from __future__ import annotations
 
 import contextlib
+import importlib.metadata
 import importlib.util
 import itertools
 import json
@@ -35,15 +36,36 @@ from jitkit.kata.engine.running import CHEAP_COMPILES
 from .images import Modules
 
 _ZYGOTE = pathlib.Path(__file__).with_name("zygote.py")
-_PLAIN, _XLA = ("numpy", "ml_dtypes"), ("numpy", "ml_dtypes", "jax", "jaxlib", "scipy", "opt_einsum")
+NUMPY, JAX, JAXLIB = "numpy", "jax", "jaxlib"  # what a jail has beside Python
+_PACKAGES = {
+    NUMPY: ("numpy", "ml_dtypes"),
+    JAX: ("numpy", "ml_dtypes", "jax", "jaxlib", "scipy", "opt_einsum"),
+    JAXLIB: ("numpy", "ml_dtypes", "jaxlib", "scipy"),
+}
 _PRELOAD = {
-    False: ("numpy", "numpy.random", "ml_dtypes"),
-    True: ("numpy", "numpy.random", "ml_dtypes", "jax"),
+    NUMPY: ("numpy", "numpy.random", "ml_dtypes"),
+    JAX: ("numpy", "numpy.random", "ml_dtypes", "jax"),
+    JAXLIB: ("numpy", "numpy.random", "ml_dtypes", "jaxlib._jax", "jaxlib.xla_client"),
 }
 _USERS = itertools.count(61_000)  # a user for each zygote's workers, where we are root and may choose
 _GROUPS = pathlib.Path("/sys/fs/cgroup")
 _START_SECONDS = 120.0
+# Without the newer emitters XLA compiles small programs in two thirds of the time, where a release still has the older ones.
+_OLDER_EMITTERS = tuple(map(int, importlib.metadata.version("jaxlib").split(".")[:2])) < (0, 11)
+_XLA_FLAGS = CHEAP_COMPILES + (" --xla_cpu_use_fusion_emitters=false" if _OLDER_EMITTERS else "")
 _MOST_CHANNEL = 4 << 20
+
+# The parts of what a worker is sent: for code that is run in it see `zygote._serve`.
+_NOTHING: dict[str, Any] = {
+    "text": None,  # StableHLO, and nothing else
+    "fills": None,  # the reference's code for holes; without it jitkit is imported afresh, with `modules` and `spliced` in it
+    "modules": {},
+    "spliced": None,  # modules with a student's functions in them
+    "patch": None,  # a student's functions for holes
+    "package": None,  # a package from scratch
+    "climbing": None,  # what the programs of the ladder import, where jitkit runs them
+    "own": [],  # the files that are a student's
+}
 
 BUBBLEWRAP, NONE = "bubblewrap", "none"
 
@@ -80,8 +102,8 @@ class Worker:
         self.zygote.stop(self.pid)
 
     def load(self, image: dict[str, Any], seconds: float) -> dict[str, Any] | None:
-        """Send what is to be imported; the frame that comes back. None where the worker died, TimeoutError."""
-        data = marshal.dumps(image)
+        """Send what is to be imported (some of `_NOTHING`); the frame that comes back. None where the worker died, TimeoutError."""
+        data = marshal.dumps(_NOTHING | image)
         deadline = time.monotonic() + seconds
         if not self.send(struct.pack(">Q", len(data)) + data, deadline):
             return None
@@ -174,13 +196,20 @@ class Zygote:
 
     Args:
       base: the code of jitkit that every worker has.
-      uses_xla: whether jax is in the jail.
+      packages: what is in the jail beside Python: NUMPY, JAX or JAXLIB.
       backend: BUBBLEWRAP, or NONE: then students' code runs as we do.
+      imported: whether `base` is imported at once, with holes (`holes`), or by each worker with the functions in it.
+
+    Attributes:
+      called: the holes that were called while it was imported.
     """
 
-    def __init__(self, base: Modules, uses_xla: bool, backend: str = BUBBLEWRAP) -> None:
-        self.uses_xla = uses_xla
+    def __init__(
+        self, base: Modules, packages: str, backend: str = BUBBLEWRAP, imported: bool = False
+    ) -> None:
+        self.packages = packages
         self.backend = backend
+        self.imported = imported
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="jitkit-zygote-"))
         (self.folder / "base").write_bytes(marshal.dumps(base))
         (self.folder / "base").chmod(0o444)
@@ -193,7 +222,7 @@ class Zygote:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 pass_fds=[theirs.fileno()],
-                env={"PATH": "/usr/bin:/bin", "XLA_FLAGS": CHEAP_COMPILES},
+                env={"PATH": "/usr/bin:/bin", "XLA_FLAGS": _XLA_FLAGS},
                 start_new_session=True,
             )
         except (OSError, JailError) as error:
@@ -204,7 +233,8 @@ class Zygote:
             raise JailError(str(error)) from None
         theirs.close()
         self.control.settimeout(_START_SECONDS)
-        if self.line() != b"ready":
+        word, _, called = self.line().partition(b" ")
+        if word != b"ready":
             said = (
                 self.process.stderr.read(2000).decode("utf-8", "replace")
                 if self.process.stderr is not None
@@ -212,6 +242,7 @@ class Zygote:
             )
             self.close()
             raise JailError(f"the jail did not start: {said.strip() or 'it says nothing'}")
+        self.called = frozenset(json.loads(called))
 
     def command(self, control: int) -> list[str]:
         """How the zygote is started."""
@@ -228,10 +259,11 @@ class Zygote:
             "jailed" if jailed else str(PACKAGE.parent),
             json.dumps(places),
             base,
+            "imported" if self.imported else "plain",
             *STANDARD_LIBRARY,
-            *_PRELOAD[self.uses_xla],
+            *_PRELOAD[self.packages],
         ]
-        return self.group.wrap([*bubblewrap(self.folder, self.uses_xla), *run] if jailed else run)
+        return self.group.wrap([*bubblewrap(self.folder, self.packages), *run] if jailed else run)
 
     def line(self) -> bytes:
         """A line from the zygote, or nothing where it is gone."""
@@ -306,7 +338,7 @@ def _no_constant(name: str) -> float:
 # --- the outer wall -----------------------------------------------------------------------------------------------------
 
 
-def bubblewrap(folder: pathlib.Path, uses_xla: bool) -> list[str]:
+def bubblewrap(folder: pathlib.Path, packages: str) -> list[str]:
     """The command that the zygote's is appended to. JailError where there is no bubblewrap."""
     program = shutil.which("bwrap")
     if program is None:
@@ -342,7 +374,7 @@ def bubblewrap(folder: pathlib.Path, uses_xla: bool) -> list[str]:
         "C.UTF-8",
         "--setenv",
         "XLA_FLAGS",
-        CHEAP_COMPILES,
+        _XLA_FLAGS,
     ]
     binds = [(path, path) for path in _system()]
     python = pathlib.Path(sys.base_prefix)
@@ -350,7 +382,7 @@ def bubblewrap(folder: pathlib.Path, uses_xla: bool) -> list[str]:
     executable = os.path.realpath(sys.executable)
     bound = [str(python / library), executable, *map(str, sorted((python / "lib").glob("libpython*")))]
     binds += [(path, path) for path in bound]
-    binds += [(str(path), f"/jail/site/{name}") for name, path in _packages(_XLA if uses_xla else _PLAIN)]
+    binds += [(str(path), f"/jail/site/{name}") for name, path in _packages(_PACKAGES[packages])]
     for stub in sorted(PACKAGE.rglob("*.pyi")):  # where names of packages come from; no code
         binds.append((str(stub), f"/jitkit/{stub.relative_to(PACKAGE).as_posix()}"))
     binds += [(str(_ZYGOTE), "/jail/zygote.py"), (str(folder / "base"), "/jail/base")]

@@ -12,7 +12,7 @@ import secrets
 import socket
 import tempfile
 
-from .jail import JailError, Limits, ProtocolError, Zygote
+from .jail import NUMPY, JailError, Limits, ProtocolError, Zygote
 
 _PROBE = pathlib.Path(__file__).with_name("probe.py")
 
@@ -35,10 +35,10 @@ def self_test() -> list[str]:
         }
         source = f"{_PROBE.read_text(encoding='utf-8')}\nimport json\nraise ImportError(json.dumps(probe({facts!r})))\n"
         code = compile(source, "/jitkit/__init__.py", "exec")
-        zygote = Zygote({"jitkit": ("/jitkit/__init__.py", True, code)}, uses_xla=False)
+        zygote = Zygote({"jitkit": ("/jitkit/__init__.py", True, code)}, NUMPY)
         try:
             with zygote.start(Limits(seconds=20.0, processes=40)) as worker:
-                frame = worker.load({"text": None, "modules": {}, "spliced": None, "own": []}, 40.0)
+                frame = worker.load({}, 40.0)
         except (TimeoutError, ProtocolError) as error:
             raise JailError(f"the self-test did not end: {error}") from None
         finally:

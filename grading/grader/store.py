@@ -14,7 +14,9 @@ import json
 import os
 import pathlib
 import secrets
+import shutil
 import sqlite3
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -85,6 +87,7 @@ class Store:
         self.folder = folder
         self.path = folder / "grades.sqlite"
         self.lock = -1
+        self.copy: tempfile.TemporaryDirectory[str] | None = None
         self.one = threading.RLock()  # threads read, and one of them writes, on one connection
         if write:
             self._lock()
@@ -93,9 +96,7 @@ class Store:
                 f"there are no grades in {folder}: `python -m grading grade SUBMISSIONS --out {folder}` makes them"
             )
         try:
-            self.database = sqlite3.connect(
-                self.path, timeout=30.0, isolation_level=None, check_same_thread=False
-            )
+            self.database = self._connected(write)
             self._open(write)
         except sqlite3.Error as error:
             self.close()
@@ -118,6 +119,22 @@ class Store:
             raise StoreError(
                 f"another grader writes to {self.folder} now: wait for it, or grade into another folder"
             ) from None
+
+    def _connected(self, write: bool) -> sqlite3.Connection:
+        """A connection. SQLite reads a file in WAL mode only where it may write beside it: elsewhere it is told that nobody else
+        does, and what a killed grader left in the WAL is read from a copy."""
+        path = self.path
+        options = ""
+        if not write and not os.access(self.folder, os.W_OK):
+            options = "?immutable=1"
+            wal = path.with_name(f"{path.name}-wal")
+            if wal.is_file() and wal.stat().st_size:
+                self.copy = tempfile.TemporaryDirectory(prefix="jitkit-grades-")
+                for file in (path, wal):
+                    shutil.copyfile(file, pathlib.Path(self.copy.name, file.name))
+                path, options = pathlib.Path(self.copy.name, path.name), ""
+        where = f"{path.absolute().as_uri()}{options}"
+        return sqlite3.connect(where, uri=True, timeout=30.0, isolation_level=None, check_same_thread=False)
 
     def _open(self, write: bool) -> None:
         version = int(self.database.execute("PRAGMA user_version").fetchone()[0])
@@ -149,6 +166,9 @@ class Store:
         """Close the file, and let others write."""
         if hasattr(self, "database"):
             self.database.close()
+        if self.copy is not None:
+            self.copy.cleanup()
+            self.copy = None
         if self.lock >= 0:
             os.close(self.lock)
             self.lock = -1

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import gc
 import importlib
 import importlib.util
@@ -28,16 +29,17 @@ import socket
 import struct
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import CodeType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 _NEW_PID, _NEW_NS, _NEW_IPC, _NEW_UTS = 0x20000000, 0x00020000, 0x08000000, 0x04000000
 _READ_ONLY, _NO_SUID, _NO_DEV, _NO_EXEC, _REC, _PRIVATE = 1, 2, 4, 8, 16384, 1 << 18
 _NO_NEW_PRIVS, _CAPBSET_DROP, _SET_SECCOMP, _SET_PDEATHSIG = 38, 24, 22, 1
 _LONGEST_OUTPUT = 10_000
+_HAS_DOCSTRING = 0x4000000
 
 # What a submission has no business with: by the machine's name, its number for seccomp and those of its system calls.
 _FORBIDDEN = {
@@ -65,14 +67,19 @@ def main(arguments: Sequence[str]) -> int:
     sys.path[:] = [*(p for p in sys.path if "lib" in p), *json.loads(arguments[3])]
     with open(arguments[4], "rb") as file:
         base = marshal.load(file)
-    for name in arguments[5:]:
+    holes = _Holes("jitkit_holes")
+    if arguments[5] == "imported":
+        sys.modules[holes.__name__] = holes
+        sys.meta_path.insert(0, ImageFinder(base))
+    for name in (*arguments[6:], *(sorted(base) if arguments[5] == "imported" else ())):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
+    sys.modules.pop(holes.__name__, None)
     sys.dont_write_bytecode = True
     own = os.open("/proc/self/ns/pid", os.O_RDONLY) if jailed else -1
     gc.collect()
     gc.freeze()
-    control.sendall(b"ready\n")
+    control.sendall(b"ready " + json.dumps(sorted(holes.calls)).encode() + b"\n")
     while True:
         try:
             message, fds, _, _ = socket.recv_fds(control, 4096, 1)
@@ -87,7 +94,7 @@ def main(arguments: Sequence[str]) -> int:
             pid = os.fork()
             if pid == 0:
                 control.close()
-                _work(fds[0], base, request["limits"], user, own, jailed)
+                _work(fds[0], base, holes, request["limits"], user, own, jailed)
             if jailed:
                 _call("setns", own, _NEW_PID)
             os.close(fds[0])
@@ -106,7 +113,13 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _work(
-    channel: int, base: dict[str, Any], limits: dict[str, int], user: int, own: int, jailed: bool
+    channel: int,
+    base: dict[str, Any],
+    holes: _Holes,
+    limits: dict[str, int],
+    user: int,
+    own: int,
+    jailed: bool,
 ) -> None:
     """Everything that a worker does. It does not return."""
     try:
@@ -123,7 +136,7 @@ def _work(
         null = os.open("/dev/null", os.O_RDWR)
         for fd in (0, 1, 2):
             os.dup2(null, fd)
-        _serve(socket.socket(fileno=channel), base, jailed, limits)
+        _serve(socket.socket(fileno=channel), base, holes, jailed, limits)
     except (
         BaseException
     ) as error:  # ours: the controller sees the end of the channel, and says INFRA when it was early
@@ -133,24 +146,50 @@ def _work(
         os._exit(0)
 
 
-def _serve(channel: socket.socket, base: dict[str, Any], jailed: bool, limits: dict[str, int]) -> None:
+def _serve(
+    channel: socket.socket, base: dict[str, Any], holes: _Holes, jailed: bool, limits: dict[str, int]
+) -> None:
     channel.sendall(_frame({"is": "jailed"}))
     sys.stdout = sys.stderr = io.TextIOWrapper(io.FileIO("/dev/null", "w"), encoding="utf-8")
     image = marshal.loads(_read(channel))
-    if image["text"] is not None:
-        _run_program(channel, image["text"], base)
-        return
+    gc.disable()
     spliced = marshal.loads(image["spliced"]) if image["spliced"] is not None else {}
-    modules = {**base, **image["modules"], **spliced}
-    sys.meta_path.insert(0, ImageFinder(modules))
+    modules: dict[str, Any] = {}
+    if image["fills"] is None:
+        modules = {**base, **image["modules"], **spliced}
+        sys.meta_path.insert(0, ImageFinder(modules))
+    else:
+        spliced = {name: module for name, module in spliced.items() if name not in base}
+        sys.meta_path.insert(0, ImageFinder(spliced))
+        holes.fill([(name, marshal.loads(code)) for name, code in image["fills"]])
+    if image["text"] is not None:
+        _run_program(channel, image["text"])
+        return
     try:
-        gc.disable()
-        jitkit = importlib.import_module("jitkit")
-        for room in ("pjit.api", "pjit.dispatch", "runtime.foreign_nodes"):  # once, and not in the fork of each check
-            importlib.import_module(f"jitkit.{room}")
-        plain = importlib.import_module("jitkit.kata.engine.plain")
+        if image["package"] is not None:
+            jitkit, to_plain = _package(marshal.loads(image["package"]))
+        else:
+            jitkit = importlib.import_module("jitkit")
+            plain = importlib.import_module("jitkit.kata.engine.plain")
+            to_plain = plain.to_plain
+            for name in sorted(
+                modules
+            ):  # all rooms are open before a check, as where jitkit was imported at once
+                with contextlib.suppress(ImportError):
+                    importlib.import_module(name)
+            if image["climbing"] is not None:  # jitkit, asked by the programs of the ladder
+                sys.meta_path.append(ImageFinder({"climbing": image["climbing"]}))
+                to_plain = functools.partial(
+                    importlib.import_module("climbing").to_plain, plain=plain, run=None
+                )
         for path in image["own"]:
-            importlib.import_module("jitkit.base.source_info")._own_file[path] = True
+            if "jitkit" in sys.modules:
+                importlib.import_module("jitkit.base.source_info")._own_file[path] = True
+        if image["patch"] is not None:
+            patch = marshal.loads(image["patch"])
+            for module, code in patch["helpers"]:
+                exec(code, sys.modules[module].__dict__)
+            holes.fill(patch["functions"].items())
         for name in spliced:
             importlib.import_module(name)
         gc.freeze()  # what is here is not walked over again in each check's fork, which would copy its pages
@@ -167,7 +206,7 @@ def _serve(channel: socket.socket, base: dict[str, Any], jailed: bool, limits: d
         pid = os.fork()
         if pid == 0:
             channel.close()
-            _run_check(fds[0], check, jitkit, plain, limits)
+            _run_check(fds[0], check, jitkit, to_plain, limits)
         os.close(fds[0])
         _, status = os.waitpid(pid, 0)
         if jailed:
@@ -181,8 +220,21 @@ def _serve(channel: socket.socket, base: dict[str, Any], jailed: bool, limits: d
         channel.sendall(_frame({"is": "ended", "status": status}))
 
 
+def _package(data: dict[str, Any]) -> tuple[ModuleType, Callable[[Any], Any]]:
+    """A whole package of a student's, imported, and what makes plain data of its results."""
+    climbing: Any = sys.modules["climbing"]
+    sys.meta_path.insert(0, climbing.Refusal("/"))
+    sys.meta_path.append(ImageFinder(data["modules"]))  # last: no file of theirs stands for numpy
+    to_plain = functools.partial(climbing.to_plain, plain=sys.modules["plain"], run=None)
+    return importlib.import_module(data["name"]), to_plain
+
+
 def _run_check(
-    pipe: int, check: dict[str, Any], jitkit: ModuleType, plain: ModuleType, limits: dict[str, int]
+    pipe: int,
+    check: dict[str, Any],
+    jitkit: ModuleType,
+    to_plain: Callable[[Any], Any],
+    limits: dict[str, int],
 ) -> None:
     try:
         resource.setrlimit(resource.RLIMIT_CPU, (limits["cpu"], limits["cpu"] + 1))
@@ -199,8 +251,9 @@ def _run_check(
         names: dict[str, Any] = {"__name__": "checks", "__file__": check["path"]}
         try:
             exec(check["code"], names)
-            value = plain.to_plain(names[check["name"]](jitkit, numpy.random.Generator(bits)))
+            value = to_plain(names[check["name"]](jitkit, numpy.random.Generator(bits)))
         except BaseException as error:
+            plain: Any = sys.modules.get("plain") or sys.modules["jitkit.kata.engine.plain"]
             value = plain.to_plain(plain.Raised(error)) | {"uncaught": True}
         with contextlib.suppress(BaseException):
             stream.flush()
@@ -213,9 +266,8 @@ def _run_check(
         os._exit(0)
 
 
-def _run_program(channel: socket.socket, data: dict[str, Any], base: dict[str, Any]) -> None:
+def _run_program(channel: socket.socket, data: dict[str, Any]) -> None:
     """StableHLO of a student's, run without any code of theirs: what it computes, or what XLA says of it."""
-    sys.meta_path.insert(0, ImageFinder({**base, **data["modules"]}))
     importlib.import_module("jitkit")
     plain = importlib.import_module("jitkit.kata.engine.plain")
     run = importlib.import_module("jitkit.kata.engine.run_stablehlo").run_stablehlo
@@ -225,6 +277,39 @@ def _run_program(channel: socket.socket, data: dict[str, Any], base: dict[str, A
     except Exception as error:
         found = {"refused": str(error)[:100_000]}
     channel.sendall(_frame(found))
+
+
+class _Holes(ModuleType):
+    """The functions of jitkit whose bodies are somewhere else, by name (`holes`), and which of them were called.
+    It is a module so that the code of jitkit reaches it, while that is imported.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.functions: dict[str, FunctionType] = {}
+        self.calls: set[str] = set()
+
+    def keep(self, name: str) -> Callable[[FunctionType], FunctionType]:
+        """A decorator."""
+
+        def kept(function: FunctionType) -> FunctionType:
+            self.functions[name] = function
+            return function
+
+        return kept
+
+    def called(self, name: str) -> None:
+        """What a hole says."""
+        self.calls.add(name)
+
+    def fill(self, codes: Iterable[tuple[str, CodeType]]) -> None:
+        """Put code, with the docstring in it, where there is none."""
+        for name, code in codes:
+            function = self.functions[name]
+            function.__code__ = code
+            has_doc = sys.version_info < (3, 14) or code.co_flags & _HAS_DOCSTRING
+            doc = code.co_consts[0] if has_doc and code.co_consts else None
+            function.__doc__ = doc if isinstance(doc, str) else None
 
 
 class ImageFinder(MetaPathFinder):

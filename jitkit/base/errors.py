@@ -3,7 +3,7 @@
 While a function is traced, its values have a shape and a dtype but no content. Code that needs the content
 (`if x > 0`, `int(x)`, `np.sin(x)`, `items[i]`) ends in one of these classes. They have JAX's names, bases and
 first lines, so that what has been written about JAX's errors applies. Below those lines stands why it cannot
-work, and a table of situations, each with its edit. The last line links to JAX's page on the error.
+work, and a table of situations, each with its edit. The last line is the address of a page on the error.
 
 An error takes what it needs from the tracer when it is made, and keeps text only: an exception that somebody
 stores must not keep a trace alive.
@@ -14,12 +14,16 @@ JAX: jax/_src/errors.py:ConcretizationTypeError
 from __future__ import annotations
 
 import gc
+import pathlib
 import sys
 from collections.abc import Sequence
 from types import CellType, FrameType, FunctionType
 from typing import Any, Protocol
 
-_PAGE = "https://docs.jax.dev/en/latest/101/errors.html"
+from . import config
+
+_PAGE_OF_JAX = "https://docs.jax.dev/en/latest/101/errors.html"
+_OWN_PAGE = pathlib.Path(__file__).parents[2] / "docs" / "errors.md"  # in a clone; an installation has none
 
 
 class TracedValue(Protocol):
@@ -44,10 +48,18 @@ def _table(why: str, *rows: tuple[str, str]) -> str:
 
 
 class _LinkedError(Exception):
-    """The message ends with a link to the page on this class."""
+    """The message ends with the address of what is written about this class."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(f"{message}\nSee {_PAGE}#jax.errors.{type(self).__name__}")
+        super().__init__(f"{message}\nSee {_address(type(self).__name__)}")
+
+
+def _address(name: str) -> str:
+    """The section about a class: on the page that the option `errors_page` names, or jitkit's own, or JAX's."""
+    page = config.value("errors_page")
+    if page is None and not _OWN_PAGE.is_file():
+        return f"{_PAGE_OF_JAX}#jax.errors.{name}"
+    return f"{page or _OWN_PAGE}#{name.lower()}"
 
 
 class JAXTypeError(_LinkedError, TypeError):

@@ -63,6 +63,7 @@ _FREE = frozenset({
     "parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "add-dependency", "opt-barrier",
     "domain", "partition-id", "replica-id", "copy-start", "slice-start",
 })  # fmt: skip
+# What runs other computations as they are written.
 _WALKED = frozenset({"while", "conditional", "call", "async-start"})
 # Equations that apply a function: what they do is what the equations in it do.
 _CALLS = frozenset({"jit", "custom_jvp_call", "custom_vjp_call", "checkpoint"})
@@ -77,6 +78,7 @@ _CALLED = re.compile(
 _KIND = re.compile(r"kind=k(\w+)")
 _SOURCE = re.compile(r'source_file="((?:[^"\\]|\\.)*)" source_line=(\d+)')
 _OPERATION = re.compile(r'op_name="([^"]*)"')
+# How often a loop runs, in its attributes, where the compiler knows.
 _TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
 
 
@@ -94,7 +96,7 @@ class Program:
         self.kernels: list[Kernel] = []
         self.loops: list[Loop] = []
         if self.entry:
-            self._walk(self.entry, set())
+            self.walk(self.entry, set())
 
     def _read(self, text: str) -> None:
         body: list[Instruction] = []
@@ -116,7 +118,17 @@ class Program:
                     Instruction(match["name"], its_type, found["opcode"], found["rest"], bool(match["root"]))
                 )
 
-    def _walk(self, computation: str, seen: set[str]) -> None:
+    def walk(self, computation: str, seen: set[str]) -> None:
+        """Add the kernels and loops of a computation, in its order, with those of what it runs as it is written.
+
+        A `while` is a loop: how often it runs stands in its attributes, as `"known_trip_count":{"n":"10"}`, or does not. What an
+        instruction of `_WALKED` refers to runs as it is written; all other instructions are kernels, but for those that cost
+        nothing (`_FREE`) and the ends of what another one began (`...-update`, `...-done`). A computation that was seen is not
+        walked again: it is counted once.
+
+        Args:
+          seen: names of computations that were walked. This one is added.
+        """
         if computation in seen:
             return
         seen.add(computation)
@@ -126,7 +138,7 @@ class Program:
                 self.loops.append(Loop(instruction.name, int(trips[1]) if trips else None))
             if instruction.opcode in _WALKED:
                 for name in called(instruction):
-                    self._walk(name, seen)
+                    self.walk(name, seen)
             elif instruction.opcode not in _FREE and not instruction.opcode.endswith(("-update", "-done")):
                 self.kernels.append(self._kernel(instruction))
 

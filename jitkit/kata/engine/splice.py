@@ -25,6 +25,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import copy
+import functools
 import importlib.machinery
 import importlib.util
 import os
@@ -69,7 +70,13 @@ def splice_source(source: str, filename: str, module: str, submission: Submissio
 
 def added_statements(reference: str, file: LearnerFile, targets: Sequence[Target]) -> list[ast.stmt]:
     """What comes along with functions of a file into a module whose source is `reference`: helpers and imports."""
-    return _added_statements(set(names_bound(tree_of(reference))), file, targets)
+    return _added_statements(set(names_of(reference)), file, targets)
+
+
+@functools.lru_cache(maxsize=256)
+def names_of(source: str) -> frozenset[str]:
+    """The names that a module of the reference has."""
+    return frozenset(names_bound(tree_of(source)))
 
 
 def _added_statements(known: set[str], file: LearnerFile, targets: Sequence[Target]) -> list[ast.stmt]:

@@ -17,6 +17,7 @@ from .old_places import todays_imports
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
+_DEEPEST = 200  # levels of a syntax tree: what people write has twenty
 _one_at_a_time = threading.Lock()
 
 
@@ -79,11 +80,15 @@ class LearnerFile(NamedTuple):
         """SpliceError, with the line, where the source is not Python."""
         try:
             tree = tree_of(source, path)
+            if _is_deep(tree):
+                raise RecursionError
+            tree = todays_imports(tree)
         except SyntaxError as error:
             raise SpliceError(error.msg, path, error.lineno or 1) from None
         except ValueError as error:  # a null byte
             raise SpliceError(str(error), path, 1) from None
-        tree = todays_imports(tree)
+        except (RecursionError, MemoryError):
+            raise SpliceError("An expression is nested too deeply for Python to read it.", path, 1) from None
         return cls(path, source, tree, dict(_functions(tree.body)), frozenset(exercises))
 
     def find(self, target: Target) -> Function:
@@ -168,6 +173,16 @@ def defines(node: ast.stmt, name: str) -> bool:
     return getattr(node, "name", None) == name and not any(
         d in ("overload", "typing.overload") for d in decorators
     )
+
+
+def _is_deep(tree: ast.AST) -> bool:
+    """Whether something is nested so deeply that a function which walks the tree by calling itself may not come back."""
+    level: list[ast.AST] = [tree]
+    for _ in range(_DEEPEST):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return False
+    return True
 
 
 def _functions(body: Sequence[ast.stmt], prefix: str = "") -> Iterator[tuple[str, Function]]:

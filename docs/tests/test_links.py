@@ -1,0 +1,82 @@
+"""Everything that a page of the site points at is there: pages, anchors, images, scripts. Without a network."""
+
+from __future__ import annotations
+
+import functools
+import re
+from html.parser import HTMLParser
+from urllib.parse import unquote
+
+# Sphinx's page of all names, and its search, have no content of their own.
+_MADE_BY_SCRIPTS = {"genindex.html", "search.html"}
+
+
+class _Page(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.ids, self.links, self.bare_images, self.headings = set(), [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        named = dict(attributes)
+        self.ids |= {named[key] for key in ("id", "name") if named.get(key)}
+        self.links += [named[key] for key in ("href", "src") if named.get(key)]
+        if tag == "img" and not (named.get("alt") or "").strip() and named.get("role") != "presentation":
+            self.bare_images.append(named.get("src"))
+        if tag == "h1":
+            self.headings.append(tag)
+
+
+@functools.cache
+def read(path):
+    return _Page(path.read_text(encoding="utf-8"))
+
+
+def pages(site):
+    return [path for path in sorted(site.rglob("*.html")) if "_static" not in path.parts]
+
+
+def test_every_link_leads_somewhere(site):
+    broken = []
+    for page in pages(site):
+        for link in read(page).links:
+            address, _, anchor = link.partition("#")
+            if re.match(r"(https?|mailto|data|javascript):", link):
+                continue
+            target = page if not address else page.parent / unquote(address.partition("?")[0])
+            if not target.is_file() or (anchor and target.suffix == ".html" and unquote(anchor) not in read(target).ids):
+                broken.append((page.name, link))
+    assert broken == []
+
+
+def test_nothing_is_loaded_from_elsewhere(site):
+    """A page opens from disk, on a train."""
+    loading = re.compile(r'<(?:script|link|img)\b[^>]*\b(?:src|href)="(?:https?:)?//[^"]*"')
+    assert [(page.name, loading.findall(page.read_text(encoding="utf-8"))[0]) for page in pages(site)
+            if loading.search(page.read_text(encoding="utf-8"))] == []  # fmt: skip
+
+
+def test_every_page_has_one_heading_and_every_image_words(site):
+    for page in pages(site):
+        assert len(read(page).headings) == 1 or page.name in _MADE_BY_SCRIPTS, page
+        assert read(page).bare_images == [], page
+
+
+def test_links_into_the_code_end_at_the_line_where_the_name_is(site):
+    text = (site / "reading.html").read_text(encoding="utf-8")
+    links = re.findall(r'href="source/([\w/]+)\.html#L-(\d+)"><code[^>]*><span class="pre">(\w+)', text)
+    assert len(links) > 20
+    for place, line, name in links:
+        source = (site.parents[2] / f"{place}.py").read_text(encoding="utf-8").splitlines()[int(line) - 1]
+        if name not in ("operators", "rule"):  # words of a sentence
+            assert re.search(r"\b(def|class) \w+|\b\w+ = ", source)
+
+
+def test_no_program_of_a_page_has_failed(site):
+    """Cells that have to fail are on the page about errors, and end in the error that they name."""
+    failed = {page.name for page in pages(site) if 'class="output traceback' in page.read_text(encoding="utf-8")}
+    assert failed == {"errors.html"}
+    text = (site / "errors.html").read_text(encoding="utf-8")
+    named = re.findall(r"# raises (\w+)", text)
+    ended = re.findall(r'<div class="output traceback.*?<pre>.*?(\w+Error)', text, re.DOTALL)
+    assert named == ended

@@ -1,0 +1,217 @@
+"""texts of a submission -> for each exercise its functions, spliced into jitkit as code, or why not; nothing is run"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import hashlib
+import marshal
+import pathlib
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from jitkit.kata.engine.manifest import Exercise, Lab, nearest
+from jitkit.kata.engine.reference import PACKAGE
+from jitkit.kata.engine.splice import source_path, splice_source
+from jitkit.kata.engine.submission import LearnerFile, SpliceError, Submission, Target, is_stub, tree_of
+
+from . import holes
+from .files import Invalid, shown
+from .images import Modules, neutral_path
+from .signs import grams, is_ours, signs
+from .sources import DEFINES, Source
+
+READY, TODO, BROKEN, MISSING, INVALID = "ready", "todo", "broken", "missing", "invalid"
+
+
+class Answers:
+    """Finds the functions of exercises in the sources of one submission. Those of `whole` have the code of their modules in any case."""
+
+    def __init__(self, sources: Sequence[Source], labs: Sequence[Lab], whole: Collection[str] = ()) -> None:
+        self.labs = labs
+        self.whole = frozenset(whole)
+        self.sources = [s for s in sources if s.text]
+        self.names = frozenset(t.name for lab in labs for e in lab.exercises for t in e.targets)
+        self.parsed: dict[tuple[str, str], LearnerFile | SpliceError] = {}
+
+    def of_lab(self, lab: Lab) -> list[Source]:
+        """The files that may be about a lab: those which say so, or, where none does, those with a function of that name."""
+        modules = {t.module for e in lab.exercises for t in e.targets}
+        hinted = [s for s in self.sources if s.hint == lab.number or s.module in modules]
+        names = {t.path[-1] for e in lab.exercises for t in e.targets}
+        free = [
+            s for s in self.sources if not s.hint and not s.module and names & set(DEFINES.findall(s.text))
+        ]
+        return hinted or free
+
+    def has(self, lab: Lab) -> bool:
+        """Whether any file is about a lab."""
+        return bool(self.of_lab(lab))
+
+    def file(self, source: Source, lab: Lab) -> LearnerFile | SpliceError:
+        """A source, parsed for a lab; or why it is no Python."""
+        key = (source.path, lab.number)
+        if key not in self.parsed:
+            try:
+                file = LearnerFile.parse(source.text, source.path, lab.names)
+                self.parsed[key] = _of_package(file, source.module, lab) if source.module else file
+            except SpliceError as error:
+                self.parsed[key] = error
+            except (RecursionError, MemoryError):
+                self.parsed[key] = SpliceError("an expression is nested too deeply", source.path, 1)
+        return self.parsed[key]
+
+    def exercise(self, lab: Lab, exercise: Exercise) -> dict[str, Any]:
+        """What there is for an exercise."""
+        item: dict[str, Any] = {
+            "status": READY,
+            "sentence": "",
+            "line": None,
+            "flags": [],
+            "grams": [],
+            "path": "",
+        }
+        functions: dict[Target, LearnerFile] = {}
+        for target in exercise.targets:
+            try:
+                file = self.candidate(lab, target)
+            except Invalid as error:
+                return item | {"status": INVALID, "sentence": str(error)}
+            except SpliceError as error:
+                return item | {"status": BROKEN, "sentence": str(error), "line": [error.file, error.line]}
+            except LookupError as error:
+                return item | {"status": MISSING, "sentence": str(error.args[0])}
+            functions[target] = file
+        item["path"] = next(iter(functions.values())).path
+        if any(is_stub(f.find(t)) for t, f in functions.items()):
+            return item | {"status": TODO, "sentence": "It is not written yet."}
+        if all(s.module for s in self.sources if s.path == item["path"]) and all(
+            is_ours(f, t) for t, f in functions.items()
+        ):
+            sentence = (
+                "It is the reference's, word for word: in a package of your own that counts as not written."
+            )
+            return item | {"status": TODO, "sentence": sentence, "flags": ["the reference's, word for word"]}
+        try:
+            item |= _put_in(functions, exercise.id in self.whole)
+        except SpliceError as error:
+            return item | {"status": BROKEN, "sentence": str(error), "line": [error.file, error.line]}
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            text = f"Python cannot compile it: {type(error).__name__}: {shown(str(error))}"
+            return item | {
+                "status": BROKEN,
+                "sentence": text,
+                "line": [item["path"], getattr(error, "lineno", None) or 1],
+            }
+        return item
+
+    def candidate(self, lab: Lab, target: Target) -> LearnerFile:
+        """The file that has a function. Invalid where several have different ones, SpliceError for no Python, LookupError."""
+        found: dict[str, LearnerFile] = {}
+        stubs: list[LearnerFile] = []
+        error: SpliceError | None = None
+        near = ""
+        for source in self.of_lab(lab):
+            if source.module not in ("", target.module):
+                continue
+            if target.path[-1] in source.broken:
+                error = SpliceError(
+                    source.broken[target.path[-1]][0], source.path, source.broken[target.path[-1]][1]
+                )
+                continue
+            file = self.file(source, lab)
+            if isinstance(file, SpliceError):
+                error = file
+                continue
+            function = file.functions.get(target.name)
+            if function is None:
+                near = near or nearest(target.name, set(file.functions) - self.names)
+            elif is_stub(function):
+                stubs.append(file)
+            else:
+                if target.path[-1] in source.duplicated:
+                    raise Invalid(
+                        f"`{target.name}` is written in two cells of one grade id of {source.path}, and differently. Keep one."
+                    )
+                found.setdefault(ast.dump(function), file)
+        if len(found) > 1:
+            paths = " and ".join(sorted({f.path for f in found.values()}))
+            raise Invalid(f"`{target.name}` is written in {paths}, and differently. Hand in one.")
+        if found:
+            return next(iter(found.values()))
+        if error is not None:
+            raise error
+        if stubs:
+            return stubs[0]
+        hint = f" Is it `{near}` now? Name it `{target.name}` again." if near else ""
+        raise LookupError(f"There is no function `{target.name}` in it.{hint}")
+
+
+def _of_package(file: LearnerFile, module: str, lab: Lab) -> LearnerFile:
+    """A module of a package of a student's own, without what the reference's module has of the same name."""
+    names = frozenset(t.name for e in lab.exercises for t in e.targets if t.module == module)
+    reference = tree_of(pathlib.Path(source_path(module, str(PACKAGE))).read_text(encoding="utf-8"))
+    known = {getattr(n, "name", "") for n in reference.body}
+    known |= {
+        n.id
+        for s in reference.body
+        if isinstance(s, ast.Assign | ast.AnnAssign)
+        for n in ast.walk(s)
+        if isinstance(n, ast.Name)
+    }
+    tops = {name.partition(".")[0] for name in names}
+    body = []
+    for node in file.tree.body:
+        bound = {getattr(node, "name", "")} | {
+            n.id
+            for n in ast.walk(node)
+            if isinstance(node, ast.Assign | ast.AnnAssign)
+            and isinstance(n, ast.Name)
+            and isinstance(n.ctx, ast.Store)
+        }
+        if bound & tops or not bound & known:
+            body.append(node)
+    return file._replace(tree=ast.Module(body, []), exercises=names)
+
+
+def _put_in(functions: dict[Target, LearnerFile], whole: bool) -> dict[str, Any]:
+    """The code of an exercise, and what is said about it."""
+    submission = Submission(functions)
+    patch = holes.patch(functions)
+    whole = whole or patch is None or any(target.module.startswith(holes.LATE) for target in functions)
+    nodes: list[ast.AST] = []
+    text: list[str] = []
+    for file in {f.path: f for f in functions.values()}.values():
+        targets = [t for t, f in functions.items() if f.path == file.path]
+        own = [file.find(t) for t in targets]
+        methods = {id(m): m for t in targets for m in file.helping_methods(t)}
+        helpers = file.helpers([t.name for t in targets])
+        nodes += [*own, *methods.values(), *helpers]
+        text += [ast.unparse(n) for n in (*own, *methods.values(), *helpers)]
+    # with lines and files, which a verdict names; not of the code, whose bytes are not the same in every process
+    places = "\n".join([*submission.files, *(ast.dump(n, include_attributes=True) for n in nodes)])
+    return {
+        "modules": _as_text(_spliced(submission)) if whole else "",
+        "patch": _as_text(patch) if patch is not None else "",
+        "digest": hashlib.sha256(places.encode("utf-8", "surrogatepass")).hexdigest()[:24],
+        "files": list(submission.files),
+        "place": [submission.files[0], next(iter(functions.values())).find(next(iter(functions))).lineno],
+        "flags": signs(functions, nodes),
+        "grams": grams("\n".join(text)),
+    }
+
+
+def _spliced(submission: Submission) -> Modules:
+    """The modules that the functions are in, with all of them."""
+    modules = {}
+    for module in sorted(submission.modules):
+        path = source_path(module, str(PACKAGE))
+        is_package = path.endswith("__init__.py")
+        neutral = neutral_path(module, is_package)
+        code = splice_source(pathlib.Path(path).read_text(encoding="utf-8"), neutral, module, submission)
+        modules[module] = (neutral, is_package, code)
+    return modules
+
+
+def _as_text(data: Any) -> str:
+    return base64.b64encode(marshal.dumps(data)).decode("ascii")

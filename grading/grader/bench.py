@@ -1,0 +1,141 @@
+"""The machines of a batch: what one thread works with, and the gate that lets a check run with nothing beside it"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import pathlib
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from .holes import RECORD
+from .images import Images
+from .jail import JAXLIB, NUMPY, JailError, Zygote
+
+
+class Gate:
+    """Many may be inside, or one alone."""
+
+    def __init__(self) -> None:
+        self.condition = threading.Condition()
+        self.inside = 0
+        self.alone_ = False
+
+    @contextlib.contextmanager
+    def shared(self) -> Iterator[None]:
+        """Be inside with others."""
+        with self.condition:
+            self.condition.wait_for(lambda: not self.alone_)
+            self.inside += 1
+        try:
+            yield
+        finally:
+            with self.condition:
+                self.inside -= 1
+                self.condition.notify_all()
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """For one who is inside: be there alone for a while."""
+        with self.condition:
+            self.inside -= 1
+            self.condition.wait_for(lambda: not self.alone_ and self.inside == 0)
+            self.alone_ = True
+        try:
+            yield
+        finally:
+            with self.condition:
+                self.alone_ = False
+                self.inside += 1
+                self.condition.notify_all()
+
+
+class Bench:
+    """The processes that one thread works with: an intake, and a jail for each kind of exercise. They start when they are needed."""
+
+    def __init__(self, images: Images, labs: pathlib.Path, backend: str) -> None:
+        self.images = images
+        self.labs = labs
+        self.backend = backend
+        self.zygotes: dict[tuple[str, bool], Zygote] = {}
+        self.reader: subprocess.Popen[bytes] | None = None
+
+    def zygote(self, packages: str, imported: bool) -> Zygote:
+        """A jail with some packages; one in which jitkit, with holes, is `imported`, or nothing of it. With JAXLIB, that for packages
+        from scratch."""
+        key = packages, imported
+        while key not in self.zygotes:
+            base = (
+                self.images.with_holes(self.kept()) if imported and packages != JAXLIB else self.images.base
+            )
+            if packages == JAXLIB:
+                base = self.images.ladder
+            zygote = Zygote(base, packages, self.backend, imported)
+            if zygote.called:  # a hole was called, which a plain import had not called
+                zygote.close()
+                self.images.kept = self.kept() | zygote.called
+                continue
+            self.zygotes[key] = zygote
+        return self.zygotes[key]
+
+    def kept(self) -> frozenset[str]:
+        """The functions that are called while jitkit is imported, and can be no holes: found out once for all benches."""
+        with self.images.lock:
+            if self.images.kept is None:
+                zygote = Zygote(self.images.with_holes((), RECORD), NUMPY, self.backend, True)
+                zygote.close()
+                self.images.kept = frozenset(zygote.called)
+            return self.images.kept
+
+    def renew(self) -> None:
+        """Forget the jails: one of them does not answer."""
+        while self.zygotes:
+            self.zygotes.popitem()[1].close()
+
+    def read(self, path: pathlib.Path, only: Sequence[str], whole: Collection[str] = ()) -> dict[str, Any]:
+        """The intake of a submission: see `intake.read_submission`."""
+        for attempt in range(2):
+            if self.reader is None:
+                command = [sys.executable, "-m", "grading.grader.intake", str(self.labs)]
+                root = str(pathlib.Path(__file__).resolve().parents[2])
+                self.reader = subprocess.Popen(
+                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=root, start_new_session=True
+                )
+            try:
+                return self._ask({"path": str(path.absolute()), "only": list(only), "whole": list(whole)})
+            except (OSError, EOFError):
+                self._close_reader()
+                if attempt:
+                    raise JailError("the intake process ends") from None
+        raise AssertionError("the loop returns or raises")
+
+    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        assert self.reader is not None, "it was started"
+        assert self.reader.stdin is not None, "it has a pipe for requests"
+        assert self.reader.stdout is not None, "it has a pipe for answers"
+        self.reader.stdin.write(json.dumps(request).encode() + b"\n")
+        self.reader.stdin.flush()
+        head = self.reader.stdout.read(8)
+        if len(head) < 8:
+            raise EOFError
+        found: dict[str, Any] = json.loads(self.reader.stdout.read(struct.unpack(">Q", head)[0]))
+        return found
+
+    def _close_reader(self) -> None:
+        if self.reader is not None:
+            self.reader.kill()
+            self.reader.wait()
+            for stream in (self.reader.stdin, self.reader.stdout):
+                if stream is not None:
+                    with contextlib.suppress(OSError):
+                        stream.close()
+            self.reader = None
+
+    def close(self) -> None:
+        """End all of them."""
+        self.renew()
+        self._close_reader()

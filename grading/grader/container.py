@@ -1,0 +1,85 @@
+"""where bubblewrap is missing -> the same grader in a container that has it: Docker or Podman, on macOS, Windows and elsewhere
+
+The container is no jail for submissions: the jail is made inside of it, and tested there, as on any Linux. What it is given are the
+submissions and the policy, to be read, and the folder of grades. The image is built from this clone, once for each state of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+
+from ..generate import ROOT
+from .gradescope import sources, write_recipe
+from .jail import JailError
+
+# bubblewrap makes namespaces in there, which the engine's own filters refuse; its jail drops all of it before a submission runs
+_RIGHTS = (
+    "--network", "none", "--cap-add", "SYS_ADMIN", "--security-opt", "seccomp=unconfined", "--security-opt", "apparmor=unconfined",
+    "--security-opt", "systempaths=unconfined",
+)  # fmt: skip
+
+
+def engine() -> str | None:
+    """Docker or Podman, where one is installed and bubblewrap is not."""
+    if shutil.which("bwrap") is not None:
+        return None
+    return next((name for name in ("docker", "podman") if shutil.which(name) is not None), None)
+
+
+def image_name() -> str:
+    """The image of this clone as it is now."""
+    digest = hashlib.sha256()
+    for path in sources():
+        digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return f"jitkit-grader:{digest.hexdigest()[:12]}"
+
+
+def run_command(
+    program: str, image: str, words: Sequence[str], read: Iterable[pathlib.Path], write: pathlib.Path
+) -> list[str]:
+    """The command that grades in a container. Folders have the paths there that they have here: the store remembers them.
+
+    Args:
+      words: the command and options of `python -m grading`.
+      read, write: what it may read, and the folder that it may write.
+    """
+    command = [program, "run", "--rm", "--init", *_RIGHTS]
+    if sys.stderr.isatty():
+        command.append("--tty")
+    for path in dict.fromkeys(path.absolute() for path in read):
+        command += ["--mount", f"type=bind,source={path},target={path},readonly"]
+    command += ["--mount", f"type=bind,source={write.absolute()},target={write.absolute()}"]
+    return [*command, image, *words]
+
+
+def grade(program: str, words: Sequence[str], read: Sequence[pathlib.Path], write: pathlib.Path) -> int:
+    """Run a command of the grader's in a container, whose image is built where it is not there; its exit status.
+
+    Raises:
+      JailError: the engine does not answer, or cannot build the image.
+    """
+    if odd := next((p for p in (*read, write) if "," in str(p) or '"' in str(p)), None):
+        raise JailError(f"{program} cannot be told of a path with a comma or a quote: {odd}")
+    image = image_name()
+    if subprocess.run([program, "image", "inspect", image], capture_output=True, check=False).returncode:
+        print(f"bubblewrap is not installed: {program} builds an image that has it, once.", file=sys.stderr)
+        with (
+            tempfile.TemporaryDirectory() as folder
+        ):  # of what the image needs, and nothing else that lies in a clone
+            for path in sources():
+                copy = pathlib.Path(folder, path.relative_to(ROOT))
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, copy)
+            recipe = write_recipe(pathlib.Path(folder))
+            command = [program, "build", "--file", str(recipe), "--tag", image, folder]
+            built = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+        if built.returncode:
+            raise JailError(f"{program} could not build the image: is it running? Its words are above")
+    write.mkdir(parents=True, exist_ok=True)
+    return subprocess.run(run_command(program, image, words, read, write), check=False).returncode

@@ -1,0 +1,174 @@
+"""the ladder, for the grader: a lab whose exercises are its rungs; the answer to all of them is one package of a student's
+
+A package is parsed like any other submission, and imported in the jail: a process that has numpy, jaxlib and the given `xla.py`, and
+neither jax nor jitkit. Its results are compared with those of jitkit, which runs the same programs in another process.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import hashlib
+import marshal
+import pathlib
+import re
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
+
+from jitkit.kata.engine.manifest import Exercise, Lab, all_labs
+from jitkit.kata.engine.submission import LearnerFile, SpliceError
+from jitkit.kata.ladder.climbing import Climber
+from jitkit.kata.ladder.rungs import all_rungs, ladder_folder, prefix, solution_file
+
+from . import signs
+from .answers import BROKEN, READY
+from .files import Invalid
+from .images import CheckFile, Modules
+from .sources import Source
+
+NAME = "from_scratch"
+POINTS = 5  # of a rung
+
+_USUAL_NAME = "myjax"
+_NO_PACKAGE = frozenset({"xla", "conftest", "setup", "exercises"})
+_HIDDEN = pathlib.Path(__file__).resolve().parents[1] / "hidden" / f"{NAME}.py"
+_ASKS_FOR_THE_MACHINE = re.compile(r"^\s*(import xla\b|from xla import)", re.MULTILINE)
+
+
+class Rung(Exercise):
+    """A rung as an exercise; it takes no function out of anything."""
+
+    @property
+    def lab(self) -> str:
+        """The ladder."""
+        return NAME
+
+
+class Ladder(Lab):
+    """The ladder as a lab."""
+
+    @property
+    def number(self) -> str:
+        """What it is called among labs."""
+        return NAME
+
+
+def ladder() -> Ladder:
+    """The rungs, in order."""
+    rungs = tuple(
+        Rung(r.number, r.title, (), POINTS, r.names, ("", "", ""), "", (), r.jax, True) for r in all_rungs()
+    )
+    return Ladder(ladder_folder(), "From scratch", "", "", 0, None, rungs)
+
+
+def labs_and_ladder(folder: pathlib.Path) -> tuple[Lab, ...]:
+    """All that can be graded."""
+    return (*all_labs(folder), ladder())
+
+
+def program_files(exercise: Exercise) -> tuple[CheckFile, ...]:
+    """The programs of a rung, the hidden ones last."""
+    rung = next(r for r in all_rungs() if r.number == exercise.id)
+    hidden = [(str(_HIDDEN), _HIDDEN.read_text(encoding="utf-8"))] if _HIDDEN.is_file() else []
+    found = []
+    for is_hidden, (_, source) in ((False, rung.programs), *((True, file) for file in hidden)):
+        climber = Climber(hidden=hidden if is_hidden else ())
+        checks = [c for c in climber.checks([rung]) if c.hidden == is_hidden]
+        found.append(CheckFile(source, tuple(checks), f"{exercise.id}_"))
+    return tuple(found)
+
+
+def solution(exercise: Exercise) -> dict[str, Any]:
+    """The reference's package up to a rung, as an item of the intake."""
+    text = prefix(solution_file().read_text(encoding="utf-8"), exercise.id)
+    return _item({f"{_USUAL_NAME}.py": text}, _USUAL_NAME)
+
+
+# --- a student's package ------------------------------------------------------------------------------------------------
+
+
+class Found(NamedTuple):
+    """A package in a submission: its name, its files by their places beside it, and all files of its folder."""
+
+    name: str
+    texts: dict[str, str]
+    sources: list[Source]
+
+
+def find_package(sources: Sequence[Source]) -> Found | None:
+    """The package in a submission; None where there is none. Invalid where there are several.
+
+    It is called `myjax`, or stands beside an `xla.py`, or is a file that imports `xla`.
+    """
+    python = {
+        PurePosixPath(s.path): s for s in sources if s.path.endswith(".py") and not s.hint and not s.module
+    }
+    machines = {path.parent for path in python if path.name == "xla.py"}
+    folders = {path.parent for path in python if path.name == "__init__.py"}
+    roots = {folder for folder in folders if folder.parent not in folders}
+    tops: dict[tuple[PurePosixPath, str], dict[PurePosixPath, str]] = {}
+    for path, source in python.items():
+        root = next((r for r in roots if r in path.parents), path.with_suffix(""))
+        if root.name not in _NO_PACKAGE and not root.name.startswith("test"):
+            tops.setdefault((root.parent, root.name), {})[path] = source.text
+    for is_one in (
+        lambda top: top[1] == _USUAL_NAME,
+        lambda top: top[0] in machines,
+        lambda top: any(map(_ASKS_FOR_THE_MACHINE.search, tops[top].values())),
+    ):
+        chosen = [top for top in tops if is_one(top)]
+        if len(chosen) > 1:
+            names = " and ".join(sorted(f"{place / name}" for place, name in chosen))
+            raise Invalid(
+                f"There are several packages from scratch in it: {names}. Call yours {_USUAL_NAME}."
+            )
+        if chosen:
+            place, name = chosen[0]
+            texts = {
+                str(path.relative_to(place)): text
+                for top, files in tops.items()
+                if top[0] == place
+                for path, text in files.items()
+            }
+            return Found(name, texts, [s for path, s in python.items() if place in path.parents])
+    return None
+
+
+def package_items(package: Found, rungs: Sequence[Exercise]) -> dict[str, dict[str, Any]]:
+    """What there is for each rung: the same package. What is compared with others' is said once."""
+    item = _item(package.texts, package.name)
+    return {rung.id: item if i == 0 else item | {"grams": []} for i, rung in enumerate(rungs)}
+
+
+def _item(texts: dict[str, str], name: str) -> dict[str, Any]:
+    item: dict[str, Any] = {
+        "status": READY, "sentence": "", "line": None, "flags": [], "grams": [], "path": name, "files": sorted(texts), "modules": "",
+        "patch": "",
+    }  # fmt: skip
+    modules: Modules = {}
+    trees: list[ast.AST] = []
+    for path, text in texts.items():
+        parts = PurePosixPath(path).with_suffix("").parts
+        is_package = parts[-1] == "__init__"
+        try:
+            trees.append(LearnerFile.parse(text, path, ()).tree)
+            code = compile(text, path, "exec", dont_inherit=True)
+        except SpliceError as error:
+            return item | {"status": BROKEN, "sentence": str(error), "line": [error.file, error.line]}
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            return item | {
+                "status": BROKEN,
+                "sentence": f"Python cannot compile it: {error}",
+                "line": [path, 1],
+            }
+        modules[".".join(parts[:-1] if is_package else parts)] = path, is_package, code
+    digest = hashlib.sha256(
+        "\0".join(f"{p}\0{t}" for p, t in sorted(texts.items())).encode("utf-8", "surrogatepass")
+    )
+    return item | {
+        "package": base64.b64encode(marshal.dumps({"name": name, "modules": modules})).decode("ascii"),
+        "digest": digest.hexdigest()[:24],
+        "flags": signs.of_package(trees),
+        "grams": signs.grams("\n".join(texts.values())),
+    }

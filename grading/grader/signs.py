@@ -1,0 +1,134 @@
+"""code of a student's -> what a person should look at: what it uses that an answer does not, and what it shares with others"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import io
+import keyword
+import tokenize
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+
+from jitkit.kata.engine.reference import reference_function
+from jitkit.kata.engine.submission import LearnerFile, Target, tree_of
+
+_GRAM = 12  # tokens
+_TELLING = 60  # nodes of syntax: what is shorter is written alike by everyone
+
+_USUAL_IN_A_PACKAGE = frozenset(
+    {
+        "__closure__",
+        "__code__",
+        "__traceback__",
+        "compile",
+        "inspect",
+        "sys",
+        "tb_frame",
+        "tb_next",
+        "threading",
+        "traceback",
+        "vars",
+    }
+)
+
+# Ways to look around, out of the process or into others, to code that writes code, and to the real thing.
+_SUSPECT_MODULES = frozenset(
+    {
+        "_ctypes", "_thread", "atexit", "builtins", "ctypes", "faulthandler", "gc", "imp", "importlib", "inspect", "jax", "jaxlib",
+        "marshal", "mmap", "multiprocessing", "os", "pathlib", "pickle", "pty", "resource", "runpy", "shutil", "signal", "socket",
+        "subprocess", "sys", "tempfile", "threading", "traceback", "tracemalloc", "urllib", "zipimport",
+    }
+)  # fmt: skip
+_SUSPECT_NAMES = frozenset(
+    {
+        "__bases__", "__builtins__", "__closure__", "__code__", "__globals__", "__import__", "__loader__", "__mro__", "__reduce__",
+        "__spec__", "__subclasses__", "__traceback__", "_exit", "_getframe", "breakpoint", "compile", "cr_frame", "eval", "exec",
+        "exit", "f_back", "f_globals", "f_locals", "get_ipython", "gi_frame", "globals", "input", "meta_path", "open", "quit",
+        "setprofile", "settrace", "tb_frame", "tb_next", "vars",
+    }
+)  # fmt: skip
+
+
+def signs(functions: Mapping[Target, LearnerFile], nodes: Sequence[ast.AST]) -> list[str]:
+    """The flags of the functions of an exercise; `nodes` are these with all that comes along."""
+    used = sorted(_suspects(nodes).difference(*map(_suspects_of_reference, functions)))
+    flags = [f"uses {name}" for name in used]
+    if sum(map(_size, functions)) > _TELLING and all(is_ours(f, t) for t, f in functions.items()):
+        flags.append("the reference's, word for word")
+    return flags
+
+
+def of_package(trees: Sequence[ast.AST]) -> list[str]:
+    """The flags of a whole package, which may do more than a function: it has `xla.compile`, looks at frames for its errors, ..."""
+    return [f"uses {name}" for name in sorted(_suspects(trees) - _USUAL_IN_A_PACKAGE)]
+
+
+def warm_up(targets: Iterable[Target]) -> None:
+    """Find out beforehand what all forks of a process need."""
+    for target in targets:
+        _bare_reference(target), _suspects_of_reference(target), _size(target)
+
+
+def _suspects(nodes: Sequence[ast.AST]) -> set[str]:
+    found: set[str] = set()
+    for top in nodes:
+        for node in ast.walk(top):
+            match node:
+                case ast.Import(names=names):
+                    found |= {a.name.partition(".")[0] for a in names} & _SUSPECT_MODULES
+                    found |= {"jitkit.kata" for a in names if a.name.startswith("jitkit.kata")}
+                case ast.ImportFrom(module=module):
+                    found |= {(module or "").partition(".")[0]} & _SUSPECT_MODULES
+                case ast.Name(id=name) | ast.Attribute(attr=name):
+                    found |= {name} & _SUSPECT_NAMES
+                case ast.Constant(value=str() as value):
+                    found |= {value} & (_SUSPECT_NAMES | {"jax", "jax.numpy", "jaxlib"})
+    return found
+
+
+def is_ours(file: LearnerFile, target: Target) -> bool:
+    """Whether a function is the reference's, but for decorators and docstring."""
+    return _bare(file.find(target)) == _bare_reference(target)
+
+
+@functools.cache
+def _bare_reference(target: Target) -> str:
+    return _bare(reference_function(target).node)
+
+
+@functools.cache
+def _suspects_of_reference(target: Target) -> frozenset[str]:
+    return frozenset(_suspects([tree_of(reference_function(target).module_source)]))
+
+
+@functools.cache
+def _size(target: Target) -> int:
+    return len(list(ast.walk(reference_function(target).node)))
+
+
+def _bare(function: ast.AST) -> str:
+    node = tree_of(ast.unparse(function)).body[0]
+    if isinstance(node, ast.FunctionDef):
+        node.decorator_list = []
+        if ast.get_docstring(node) is not None:
+            del node.body[0]
+    return ast.dump(node)
+
+
+def grams(source: str) -> list[int]:
+    """Hashes of runs of tokens, names and numbers made equal: what is left of a text when it is renamed."""
+    kinds: list[str] = []
+    with contextlib.suppress(tokenize.TokenError, SyntaxError, IndentationError):
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if token.type == tokenize.NAME:
+                kinds.append(token.string if keyword.iskeyword(token.string) else "n")
+            elif token.type == tokenize.NUMBER:
+                kinds.append("0")
+            elif token.type == tokenize.OP:
+                kinds.append(token.string)
+    grams = {
+        zlib.crc32(" ".join(kinds[i : i + _GRAM]).encode()) for i in range(max(0, len(kinds) - _GRAM + 1))
+    }
+    return sorted(grams)[:2000]

@@ -1,0 +1,138 @@
+"""a file of a submission -> a text with functions in it: modules, notebooks' cells; nothing is run"""
+
+from __future__ import annotations
+
+import ast
+import json
+import pathlib
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from jitkit.kata.engine.manifest import Lab
+from jitkit.kata.engine.submission import is_stub, tree_of
+
+from .files import Found, Invalid, shown
+
+DEFINES = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
+
+
+class Source(NamedTuple):
+    """A file of a submission as text, with what is known of it."""
+
+    path: str
+    text: str
+    hint: str  # the number of the lab that its path names, or nothing
+    broken: dict[str, tuple[str, int]]  # functions whose cell is no Python: why, and where
+    flags: tuple[str, ...]
+    duplicated: frozenset[str] = frozenset()  # functions in several cells of one grade id that differ
+    module: str = ""  # of a whole package: the module of jitkit
+
+
+def hint_of(path: str, labs: Sequence[Lab]) -> str:
+    """The number of the lab that a path names, or nothing."""
+    for part in reversed(pathlib.PurePosixPath(path).parts):
+        for lab in labs:
+            if part == lab.name or pathlib.PurePosixPath(part).stem == lab.name:
+                return lab.number
+    return ""
+
+
+def source_of(file: Found, labs: Sequence[Lab]) -> Source:
+    """A file as text. Invalid for one that is none."""
+    name = shown(unicodedata.normalize("NFC", file.path))
+    try:
+        text = file.data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = file.data[: error.start].count(b"\n") + 1
+        raise Invalid(
+            f"{name} is not in UTF-8 (byte {file.data[error.start]:#x} in line {line}). Save it as UTF-8."
+        ) from None
+    if "\0" in text:
+        raise Invalid(
+            f"{name} has a NUL byte in line {text[: text.index(chr(0))].count(chr(10)) + 1}: it is no text."
+        )
+    hint = hint_of(file.path, labs)
+    if file.path.lower().endswith(".ipynb"):
+        return _notebook(name, text, hint, labs)
+    parts = pathlib.PurePosixPath(file.path).with_suffix("").parts
+    module = ""
+    if "jitkit" in parts:
+        inside = parts[len(parts) - 1 - parts[::-1].index("jitkit") :]
+        module = ".".join(inside[:-1] if inside[-1] == "__init__" else inside)
+        if module not in {t.module for lab in labs for e in lab.exercises for t in e.targets}:
+            module = ""
+            text = ""  # the rest of a package of their own: the reference stands in for it
+    return Source(name, text, hint, {}, (), frozenset(), module)
+
+
+def _notebook(name: str, text: str, hint: str, labs: Sequence[Lab]) -> Source:
+    """The code cells of a notebook as one file."""
+    try:
+        data = json.loads(text)
+        cells = data["cells"]
+        code = [c for c in cells if c["cell_type"] == "code"]
+        texts = ["".join(c["source"]) if isinstance(c["source"], list) else str(c["source"]) for c in code]
+        metas = [c.get("metadata", {}).get("nbgrader", {}) for c in code]
+        ids = [str(m.get("grade_id", "")) if isinstance(m, dict) else "" for m in metas]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise Invalid(f"{name} is no notebook: {type(error).__name__}: {shown(str(error))}") from None
+    targets = {t.path[-1] for lab in labs for e in lab.exercises for t in e.targets}
+    lines: list[str] = []
+    broken: dict[str, tuple[str, int]] = {}
+    versions: dict[tuple[str, str], set[str]] = {}
+    flags: set[str] = set()
+    for source, id in zip(texts, ids, strict=True):
+        cell = _without_magics(source)
+        try:
+            tree = tree_of(cell)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            line = len(lines) + (getattr(error, "lineno", 1) or 1)
+            for function in targets.intersection(DEFINES.findall(source)):
+                broken[function] = (f"{getattr(error, 'msg', None) or error} (a cell of {name})", line)
+            cell = ""
+        else:
+            for node in ast.walk(tree):
+                if id and isinstance(node, ast.FunctionDef) and node.name in targets and not is_stub(node):
+                    versions.setdefault((id, node.name), set()).add(ast.dump(node))
+        count = source.count("\n") + 1
+        kept = cell.split("\n")
+        lines += kept + [""] * (count - len(kept))
+    doubled = frozenset(function for (_, function), texts_ in versions.items() if len(texts_) > 1)
+    twice = sorted({i for i in ids if i and ids.count(i) > 1})
+    if twice:
+        flags.add(f"grade ids occur twice: {', '.join(map(shown, twice[:3]))}")
+    graded = {i for i, m in zip(ids, metas, strict=True) if isinstance(m, dict) and m.get("grade")}
+    lab = next((x for x in labs if x.number == hint), None)
+    if graded or any(ids):
+        flags.update(_tampered(lab, graded, dict(zip(ids, texts, strict=True))))
+    return Source(name, "\n".join(lines) + "\n", hint, broken, tuple(sorted(flags)), doubled)
+
+
+def _tampered(lab: Lab | None, graded: set[str], texts: dict[str, str]) -> Iterable[str]:
+    """Cells of nbgrader's that are gone, or ask for something else. They are not what is graded here, but why are they changed?"""
+    if lab is None:
+        return
+    present = {
+        e.id.replace(".", "-") for e in lab.exercises if any(f"-{e.id.replace('.', '-')}" in i for i in texts)
+    }
+    for number in sorted(present):
+        own = {i for i in graded if i.startswith(f"check-{number}")}
+        if not own:
+            yield f"the cells with points of {number.replace('-', '.')} are gone"
+        elif any(f"verdict_{number.replace('-', '_')}.require" not in texts[i] for i in own):
+            yield f"cells with points of {number.replace('-', '.')} were edited"
+
+
+def _without_magics(text: str) -> str:
+    """A cell as Python: lines for IPython are empty; a cell of another language is."""
+    if re.match(r"\s*%%", text):
+        first, _, rest = text.lstrip().partition("\n")
+        if first.split()[0] not in ("%%time", "%%timeit", "%%capture"):
+            return ""
+        text = "\n" + rest
+    return "\n".join(
+        "" if re.match(r"[ \t]*[!%?]", line) or line.rstrip().endswith("?") else line
+        for line in text.split("\n")
+    )

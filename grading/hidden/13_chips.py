@@ -1,0 +1,54 @@
+"""The checks of lab 13 that are used in grading only."""
+
+from __future__ import annotations
+
+import importlib
+import re
+
+import numpy as np
+
+from jitkit.kata.checking import check
+
+
+def chips(jk):
+    """The module of the exercises."""
+    return importlib.import_module(f"{jk.__name__}.kata.chips")
+
+
+@check("13.1", "A called computation runs as it is written, and what was begun elsewhere is ended for nothing.", hidden=True)
+def calls(jk, rng):
+    inner, called, begun = (f"{word}.{rng.integers(900)}" for word in ("inner", "called", "begun"))
+    program = importlib.import_module(f"{jk.__name__}.targets.hlo").Program(f"""
+%{called} (p: f32[8]) -> f32[8] {{
+  %p = f32[8]{{0}} parameter(0)
+  ROOT %{inner} = f32[8]{{0}} exponential(%p)
+}}
+
+ENTRY %main (x: f32[8]) -> f32[8] {{
+  %x = f32[8]{{0}} parameter(0)
+  %{begun} = (f32[8]{{0}}, f32[8]{{0}}, u32[]) copy-start(%x)
+  %d = f32[8]{{0}} copy-done(%{begun})
+  ROOT %c = f32[8]{{0}} call(%d), to_apply=%{called}
+}}
+""")
+    return [kernel.name for kernel in program.kernels], len(program.loops)
+
+
+@check("13.2", "Types stand for arrays, and several results are several.", hidden=True)
+def types(jk, rng):
+    shape = tuple(int(n) for n in rng.integers(2, 9, size=3))
+    x = jk.ShapeDtypeStruct(shape, "bfloat16")
+    return chips(jk).least_bytes(lambda x, n: [x * x, {"mean": x.mean(0), "n": n}], x, np.int32(3))
+
+
+@check("13.3", "For sixteen coefficients, too, and numbers of no axes.", hidden=True, tolerance=1e-3)
+def sixteen(jk, rng):
+    x, c = rng.uniform(-1, 1, size=50).astype("float32"), rng.normal(size=16).astype("float32")
+    text = jk.jit(chips(jk).polynomial).lower(x, c).compile().as_text()
+    return chips(jk).polynomial(x, c), chips(jk).polynomial(x[0], c), bool(re.search(r" (while|call)\(", text))
+
+
+@check("13.4", "The rate is data, and a rate of zero forgets everything.", hidden=True, tolerance=1e-4)
+def rates(jk, rng):
+    f, x = jk.jit(chips(jk).decayed), rng.normal(size=12).astype("float32")
+    return f(x, float(rng.uniform(0.2, 0.8))), f(x, 0.0), chips(jk).roughness(x * 2)

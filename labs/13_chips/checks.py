@@ -1,0 +1,225 @@
+"""The programs that the exercises of lab 13 must run like the reference. Kernels and loops are counted on this CPU."""
+
+from __future__ import annotations
+
+import importlib
+import re
+
+import numpy as np
+
+from jitkit.kata.checking import check
+
+_FREE = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast"}
+
+
+def chips(jk):
+    """The module of the exercises."""
+    return importlib.import_module(f"{jk.__name__}.kata.chips")
+
+
+def read(jk, text):
+    """Kernels and loops, by name, as `Program` finds them."""
+    program = importlib.import_module(f"{jk.__name__}.targets.hlo").Program(text)
+    return [kernel.name for kernel in program.kernels], [(loop.name, loop.trips) for loop in program.loops]
+
+
+def counted(jk, fun, *args):
+    """Of the compiled program: how many instructions of its entry run, and whether it has a loop or calls one."""
+    text = jk.jit(fun).lower(*args).compile().as_text()
+    entry = text[text.index("ENTRY") :].splitlines()[1:]
+    opcodes = [found[1] for line in entry if (found := re.search(r" = .*?[\])}] ([a-z][\w-]*)\(", line))]
+    return len([opcode for opcode in opcodes if opcode not in _FREE]), bool(re.search(r" (while|call)\(", text))
+
+
+# --- 13.1 What runs -----------------------------------------------------------------------------------------------
+
+
+def names(rng, count):
+    """Names that nobody knows beforehand."""
+    return [f"{word}.{number}" for word, number in zip("abcdefghij", rng.choice(900, size=count), strict=False)]
+
+
+@check("13.1", "A fusion is one kernel, whatever is inside of it.", against=["the inside of a fusion runs, too"])
+def fusions(jk, rng):
+    inside, kernel, other = names(rng, 3)
+    return read(jk, f"""
+%{inside} (p: f32[8]) -> f32[8] {{
+  %p = f32[8]{{0}} parameter(0)
+  %m = f32[8]{{0}} multiply(%p, %p)
+  ROOT %s = f32[8]{{0}} add(%m, %p)
+}}
+
+ENTRY %main (x: f32[8]) -> f32[8] {{
+  %x = f32[8]{{0}} parameter(0)
+  %{kernel} = f32[8]{{0}} fusion(%x), kind=kLoop, calls=%{inside}
+  ROOT %{other} = f32[8]{{0}} fusion(%{kernel}), kind=kLoop, calls=%{inside}
+}}
+""")
+
+
+@check(
+    "13.1",
+    "Parameters, constants, tuples and bitcasts cost nothing; a sort and a copy run on their own.",
+    against=["every instruction is a kernel", "only fusions run"],
+)
+def free(jk, rng):
+    sorted_, copied, cast = names(rng, 3)
+    return read(jk, f"""
+%less (a: f32[], b: f32[]) -> pred[] {{
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %lt = pred[] compare(%a, %b), direction=LT
+}}
+
+ENTRY %main (x: f32[8]) -> (f32[8], f32[4,2]) {{
+  %x = f32[8]{{0}} parameter(0)
+  %c = f32[] constant(1)
+  %{sorted_} = f32[8]{{0}} sort(%x), dimensions={{0}}, to_apply=%less
+  %{cast} = f32[4,2]{{1,0}} bitcast(%{sorted_})
+  %{copied} = f32[4,2]{{0,1}} copy(%{cast})
+  ROOT %t = (f32[8]{{0}}, f32[4,2]{{0,1}}) tuple(%{sorted_}, %{copied})
+}}
+""")
+
+
+def loop_text(rng, trips):
+    """A program with a loop that has a kernel in its body and one in its condition."""
+    body, condition, loop, kernel, test = names(rng, 5)
+    known = f', backend_config={{"known_trip_count":{{"n":"{trips}"}}}}' if trips else ""
+    return f"""
+%{body} (s: (s32[], f32[8])) -> (s32[], f32[8]) {{
+  %s = (s32[], f32[8]{{0}}) parameter(0)
+  %i = s32[] get-tuple-element(%s), index=0
+  %y = f32[8]{{0}} get-tuple-element(%s), index=1
+  %{kernel} = f32[8]{{0}} add(%y, %y)
+  ROOT %t = (s32[], f32[8]{{0}}) tuple(%i, %{kernel})
+}}
+
+%{condition} (s.1: (s32[], f32[8])) -> pred[] {{
+  %s.1 = (s32[], f32[8]{{0}}) parameter(0)
+  %i.1 = s32[] get-tuple-element(%s.1), index=0
+  %n = s32[] constant(10)
+  ROOT %{test} = pred[] compare(%i.1, %n), direction=LT
+}}
+
+ENTRY %main (x: f32[8]) -> (s32[], f32[8]) {{
+  %x = f32[8]{{0}} parameter(0)
+  %z = s32[] constant(0)
+  %start = f32[8]{{0}} copy(%x)
+  %t.1 = (s32[], f32[8]{{0}}) tuple(%z, %start)
+  ROOT %{loop} = (s32[], f32[8]{{0}}) while(%t.1), condition=%{condition}, body=%{body}{known}
+}}
+"""
+
+
+@check(
+    "13.1",
+    "A loop is no kernel: what its body and its condition do runs as it is written.",
+    against=["a loop is one kernel", "the compiler knows how often a loop runs"],
+)
+def loops(jk, rng):
+    return read(jk, loop_text(rng, int(rng.integers(3, 99)))), read(jk, loop_text(rng, None))
+
+
+@check("13.1", "What two branches share is counted once.", against=["a computation runs once for each caller"])
+def shared(jk, rng):
+    kernel, choice = names(rng, 2)
+    return read(jk, f"""
+%both (p: f32[8]) -> f32[8] {{
+  %p = f32[8]{{0}} parameter(0)
+  ROOT %{kernel} = f32[8]{{0}} negate(%p)
+}}
+
+ENTRY %main (i: s32[], x: f32[8]) -> f32[8] {{
+  %i = s32[] parameter(0)
+  %x = f32[8]{{0}} parameter(1)
+  ROOT %{choice} = f32[8]{{0}} conditional(%i, %x, %x), branch_computations={{%both, %both}}
+}}
+""")
+
+
+# --- 13.2 The least -----------------------------------------------------------------------------------------------
+
+
+def some_shape(rng):
+    """Two axes."""
+    return tuple(int(n) for n in rng.integers(2, 9, size=2))
+
+
+@check("13.2", "Arguments are read, and results are written.", against=["results cost nothing"])
+def in_and_out(jk, rng):
+    x = np.zeros(some_shape(rng), np.float32)
+    return chips(jk).least_bytes(lambda x: (x + 1.0, x.sum()), x)
+
+
+@check("13.2", "An element has as many bytes as its dtype says.", against=["an element has four bytes"])
+def dtypes(jk, rng):
+    shape = some_shape(rng)
+    half, flags = np.zeros(shape, np.float16), np.zeros(shape, bool)
+    return chips(jk).least_bytes(lambda x, keep: jk.numpy.where(keep, x, 0).astype("int8"), half, flags)
+
+
+@check("13.2", "What lies between is not moved.", against=["what lies between is moved, too"])
+def between(jk, rng):
+    x = np.zeros(int(rng.integers(5, 50)), np.float32)
+    return chips(jk).least_bytes(lambda x: jk.numpy.sum(x[:, None] * x[None, :]), x)
+
+
+@check("13.2", "A number is an array of no axes, and arguments may be trees.", against=["a number takes no memory"])
+def numbers_and_trees(jk, rng):
+    layer = {"w": np.zeros(some_shape(rng), np.float32), "rate": 0.5}
+    return chips(jk).least_bytes(lambda layer, n: {"w": layer["w"] * layer["rate"] * n}, layer, 3)
+
+
+# --- 13.3 One fusion ----------------------------------------------------------------------------------------------
+
+
+@check(
+    "13.3", "The first coefficient is that of the highest power.", against=["the first coefficient is the constant"], tolerance=1e-4
+)
+def values(jk, rng):
+    x, c = rng.normal(size=(3, 5)).astype("float32"), rng.normal(size=int(rng.integers(3, 9))).astype("float32")
+    return chips(jk).polynomial(x, c), chips(jk).polynomial(x[0], c[:1])
+
+
+@check(
+    "13.3",
+    "Compiled, it is one kernel, and no loop.",
+    against=["a loop of lax is unrolled", "a scan is no loop", "one line of Python is one kernel"],
+)
+def one_kernel(jk, rng):
+    x, c = rng.normal(size=(32, 65)).astype("float32"), rng.normal(size=int(rng.integers(5, 9))).astype("float32")
+    return counted(jk, chips(jk).polynomial, x, c)
+
+
+@check("13.3", "Coefficients are data: others of the same number share the program.", against=["coefficients belong to the program"])
+def one_program(jk, rng):
+    f, x = jk.jit(chips(jk).polynomial), rng.normal(size=4).astype("float32")
+    return [f(x, rng.normal(size=3).astype("float32")) for _ in range(2)]
+
+
+# --- 13.4 A loop of scalars ---------------------------------------------------------------------------------------
+
+
+@check("13.4", "Neighbours are pairs; the first and the last element are none.", against=["an array is a ring"], tolerance=1e-4)
+def rough(jk, rng):
+    x = rng.normal(size=int(rng.integers(5, 20))).astype("float32")
+    return chips(jk).roughness(x), chips(jk).roughness(x[:2])
+
+
+@check("13.4", "Each element is the one before, times the rate, and its own.", against=["the newest is what decays"], tolerance=1e-4)
+def sums(jk, rng):
+    x = rng.normal(size=9).astype("float32")
+    return [chips(jk).decayed(x[:n], rate) for n, rate in ((9, float(rng.uniform(0.3, 0.9))), (1, 0.5), (6, 1.0))]
+
+
+@check("13.4", "It stays finite when the rate is small.", against=["what is right on paper is right in float32"], tolerance=1e-4)
+def small_rate(jk, rng):
+    x = rng.normal(size=40).astype("float32")
+    return chips(jk).decayed(x, float(rng.uniform(0.01, 0.05)))
+
+
+@check("13.4", "Compiled, neither has a loop.", against=["a loop of lax is unrolled", "a scan is no loop"])
+def no_loops(jk, rng):
+    x = rng.normal(size=int(rng.integers(33, 60))).astype("float32")
+    return counted(jk, chips(jk).roughness, x)[1], counted(jk, chips(jk).decayed, x, 0.5)[1]

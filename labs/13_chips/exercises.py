@@ -1,0 +1,125 @@
+"""13 Three chips: the exercises. README.md beside this file tells what they are about.
+
+Write the functions. `jitkit` checks each one when you save; `jitkit hint 13.1` helps, one step further each
+time. You may add helpers and imports: functions, classes, constants. Other statements at the top are not run. The
+parameters stay as they are: other code calls these functions. A class has only those methods that are yours to write;
+the others are the reference's.
+"""
+
+from __future__ import annotations
+
+import jitkit as jax
+import jitkit.numpy as jnp
+from collections.abc import Callable
+from typing import Any
+
+from jitkit import lax
+from jitkit.targets.hlo import Loop, _FREE, _TRIPS, _WALKED, called
+from jitkit.tree_util import tree_leaves
+
+
+# --- 13.1 What runs (3 points) ------------------------------------------------------------------------------
+# Read an optimised program: which of its instructions run on their own, and which loops are left. `Program`
+# has parsed the text; walk through its computations.
+
+
+class Program:
+    def walk(self, computation: str, seen: set[str]) -> None:
+        """Add the kernels and loops of a computation, in its order, with those of what it runs as it is written.
+
+        A `while` is a loop: how often it runs stands in its attributes, as `"known_trip_count":{"n":"10"}`, or does not. What an
+        instruction of `_WALKED` refers to runs as it is written; all other instructions are kernels, but for those that cost
+        nothing (`_FREE`) and the ends of what another one began (`...-update`, `...-done`). A computation that was seen is not
+        walked again: it is counted once.
+
+        Args:
+          seen: names of computations that were walked. This one is added.
+        """
+        raise NotImplementedError("13.1")
+
+
+# --- 13.2 The least (2 points) ------------------------------------------------------------------------------
+# The floor under every program: its arguments are read and its results written, once each. How many bytes is
+# that?
+
+
+def least_bytes(fun: Callable[..., Any], *args: Any) -> int:
+    """How many bytes a compiled `fun(*args)` must move at least: it reads each of its arguments once and writes each result once.
+
+    Arguments and results are trees of arrays, or of numbers, which are arrays of no axes. What lies between them can stay where
+    numbers are computed. Nothing is compiled, and nothing is run.
+
+    Args:
+      *args: arrays, or `ShapeDtypeStruct`s in their place.
+    """
+    raise NotImplementedError("13.2")
+
+
+# --- 13.3 One fusion (3 points) -----------------------------------------------------------------------------
+# A polynomial by `fori_loop`: right, short, and a trip through memory for every coefficient. Make it one
+# kernel.
+
+
+def polynomial(x: Any, coefficients: Any) -> Any:
+    """The polynomial `c[0] * x**(n-1) + ... + c[n-2] * x + c[n-1]` of each element of x.
+
+    Compiled, it is one kernel on a CPU and on a GPU, with no loop in it: x is read once, and the result is written once.
+
+    The program as it was:
+
+        def step(i, y):
+            return y * x + coefficients[i]
+
+        return lax.fori_loop(0, len(coefficients), step, jnp.zeros_like(x))
+
+    Args:
+      x: of float32 and any shape.
+      coefficients: of float32, shape (n,), with n from 1 to 16.
+
+    Returns:
+      An array like x.
+    """
+    raise NotImplementedError("13.3")
+
+
+# --- 13.4 A loop of scalars (4 points) ----------------------------------------------------------------------
+# Two programs that go through an array element by element. A TPU does some thousand numbers at a time, and
+# here it is asked for one. Write both for whole arrays.
+
+
+def roughness(x: Any) -> Any:
+    """The sum of the squared differences between each element of x and the one before it.
+
+    Compiled, it has no loop. The program as it was:
+
+        def step(i, total):
+            return total + (x[i] - x[i - 1]) ** 2
+
+        return lax.fori_loop(1, len(x), step, jnp.float32(0))
+
+    Args:
+      x: of float32, shape (n,), with n from 2 on.
+    """
+    raise NotImplementedError("13.4")
+
+
+def decayed(x: Any, rate: Any) -> Any:
+    """The running sum that forgets: `y[0] = x[0]`, and `y[i] = rate * y[i - 1] + x[i]`.
+
+    Compiled, it has no loop, and for n elements no more than some multiple of log(n) steps that wait for each other. The program as
+    it was:
+
+        def step(y, element):
+            y = rate * y + element
+            return y, y
+
+        return lax.scan(step, jnp.float32(0), x)[1]
+
+    Args:
+      x: of float32, shape (n,), with n from 1 on.
+      rate: a number from 0 to 1: data.
+
+    Returns:
+      An array like x.
+    """
+    raise NotImplementedError("13.4")

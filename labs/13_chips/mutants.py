@@ -1,0 +1,252 @@
+"""Plausible wrong answers to the exercises of lab 13, each with what its author believes."""
+
+from __future__ import annotations
+
+import jitkit as jax
+import jitkit.numpy as jnp
+from jitkit import lax
+from jitkit.kata.mutants import also_right, edit, mutant
+from jitkit.targets.hlo import _FREE, _TRIPS, _WALKED, Loop, called
+from jitkit.tree_util import tree_leaves
+
+# --- 13.1 What runs -----------------------------------------------------------------------------------------------
+
+edit(
+    "13.1",
+    "the inside of a fusion runs, too",
+    "A fusion calls a computation. Is that launched, or is it what the kernel does inside?",
+    "if instruction.opcode in _WALKED:",
+    'if instruction.opcode in _WALKED or instruction.opcode == "fusion":',
+)
+edit(
+    "13.1",
+    "every instruction is a kernel",
+    "Does a parameter run? Does a tuple?",
+    'elif instruction.opcode not in _FREE and not instruction.opcode.endswith(("-update", "-done")):',
+    "else:",
+)
+edit(
+    "13.1",
+    "only fusions run",
+    "What became of an operation that the compiler could not fuse with anything?",
+    'elif instruction.opcode not in _FREE and not instruction.opcode.endswith(("-update", "-done")):',
+    'elif instruction.opcode == "fusion":',
+)
+edit(
+    "13.1",
+    "a loop is one kernel",
+    "What happens in a turn of the loop? Where does it stand in the text?",
+    "if instruction.opcode in _WALKED:",
+    'if instruction.opcode in _WALKED - {"while"}:',
+)
+edit(
+    "13.1",
+    "the compiler knows how often a loop runs",
+    "Of some loops the number of turns depends on data. What do their attributes say?",
+    "int(trips[1]) if trips else None",
+    "int(trips[1]) if trips else 1",
+)
+
+
+@mutant("13.1", "a computation runs once for each caller", "Two branches may be one computation. How often is it in the list?")
+def walks_again(self, computation, seen):
+    for instruction in self.computations.get(computation, ()):
+        if instruction.opcode == "while":
+            trips = _TRIPS.search(instruction.rest)
+            self.loops.append(Loop(instruction.name, int(trips[1]) if trips else None))
+        if instruction.opcode in _WALKED:
+            for name in called(instruction):
+                self.walk(name, seen)
+        elif instruction.opcode not in _FREE and not instruction.opcode.endswith(("-update", "-done")):
+            self.kernels.append(self._kernel(instruction))
+
+
+@also_right("13.1", "asking for what is free first")
+def free_first(self, computation, seen):
+    if computation not in seen:
+        seen.add(computation)
+        for each in self.computations.get(computation, []):
+            if each.opcode in _FREE or each.opcode.endswith("-done") or each.opcode.endswith("-update"):
+                continue
+            if each.opcode == "while":
+                found = _TRIPS.search(each.rest)
+                self.loops.append(Loop(each.name, None if found is None else int(found.group(1))))
+            if each.opcode not in _WALKED:
+                self.kernels.append(self._kernel(each))
+            else:
+                [self.walk(name, seen) for name in called(each)]
+
+
+@also_right("13.1", "with a stack")
+def with_a_stack(self, computation, seen):
+    pending = [] if computation in seen else [iter(self.computations.get(computation, ()))]
+    seen.add(computation)
+    while pending:
+        instruction = next(pending[-1], None)
+        if instruction is None:
+            pending.pop()
+        elif instruction.opcode in _WALKED:
+            if instruction.opcode == "while":
+                trips = _TRIPS.search(instruction.rest)
+                self.loops.append(Loop(instruction.name, int(trips[1]) if trips else None))
+            fresh = [name for name in dict.fromkeys(called(instruction)) if name not in seen]
+            seen.update(fresh)
+            pending += [iter(self.computations.get(name, ())) for name in reversed(fresh)]
+        elif instruction.opcode not in _FREE and not instruction.opcode.endswith(("-update", "-done")):
+            self.kernels.append(self._kernel(instruction))
+
+
+# --- 13.2 The least -----------------------------------------------------------------------------------------------
+
+edit("13.2", "results cost nothing", "Where is a result when the program has ended?", "(args, fun(*args))", "args")
+edit("13.2", "an element has four bytes", "How many bytes has a bfloat16, how many a bool?", "x.dtype.itemsize", "4")
+edit(
+    "13.2",
+    "a number takes no memory",
+    "How does a number of Python's reach the device?",
+    "for x in tree_leaves(types))",
+    "for x in tree_leaves(types) if x.shape)",
+)
+
+
+@mutant("13.2", "what lies between is moved, too", "A fusion computes an element from beginning to end. What of it is ever in memory?")
+def every_equation(fun, *args):
+    program = jax.make_jaxpr(fun)(*args)
+    avals = [*program.in_avals, *(v.aval for eqn in program.eqns for v in eqn.outvars)]
+    return sum(aval.size * aval.dtype.itemsize for aval in avals)
+
+
+@also_right("13.2", "from the jaxpr")
+def from_the_jaxpr(fun, *args):
+    program = jax.make_jaxpr(fun)(*args)
+    return sum(aval.size * aval.dtype.itemsize for aval in [*program.in_avals, *program.out_avals])
+
+
+@also_right("13.2", "in two sums")
+def in_two_sums(fun, *args):
+    def size(tree):
+        return sum(x.size * x.dtype.itemsize for x in tree_leaves(tree))
+
+    return size(jax.eval_shape(lambda *xs: xs, *args)) + size(jax.eval_shape(fun, *args))
+
+
+# --- 13.3 One fusion ----------------------------------------------------------------------------------------------
+
+
+@mutant("13.3", "a loop of lax is unrolled", "Look at the compiled text. Is there a `while`?")
+def as_it_was(x, coefficients):
+    return lax.fori_loop(0, len(coefficients), lambda i, y: y * x + coefficients[i], jnp.zeros_like(x))
+
+
+@mutant("13.3", "a scan is no loop", "What does a scan become in StableHLO (lab 09)?")
+def by_scan(x, coefficients):
+    return lax.scan(lambda y, c: (y * x + c, None), jnp.zeros_like(x), coefficients)[0]
+
+
+@mutant("13.3", "one line of Python is one kernel", "How large is the array of all powers, and does it go through memory?")
+def all_powers(x, coefficients):
+    n = coefficients.shape[0]
+    powers = jnp.stack([x ** (n - 1 - i) for i in range(n)], -1)
+    return jnp.dot(powers, coefficients)
+
+
+@mutant("13.3", "coefficients belong to the program", "Are coefficients known while the function is traced?")
+def as_numbers(x, coefficients):
+    y = jnp.zeros_like(x)
+    for c in coefficients.tolist():
+        y = y * x + c
+    return y
+
+
+edit(
+    "13.3",
+    "the first coefficient is the constant",
+    "Which power does the first coefficient belong to?",
+    "y = y * x + coefficients[i]",
+    "y = y * x + coefficients[coefficients.shape[0] - 1 - i]",
+)
+
+
+@also_right("13.3", "as a reduction")
+def reduced(x, coefficients):
+    return jax.tree.reduce(lambda y, c: y * x + c, list(coefficients), jnp.zeros_like(x))
+
+
+@also_right("13.3", "from the first coefficient on")
+def from_the_first(x, coefficients):
+    y = jnp.full_like(x, coefficients[0])
+    for i in range(1, len(coefficients)):
+        y = coefficients[i] + x * y
+    return y
+
+
+# --- 13.4 A loop of scalars ---------------------------------------------------------------------------------------
+
+
+@mutant("13.4", "a loop of lax is unrolled", "Look at the compiled text. Is there a `while`?", target="roughness")
+def rough_as_it_was(x):
+    return lax.fori_loop(1, len(x), lambda i, total: total + (x[i] - x[i - 1]) ** 2, jnp.float32(0))
+
+
+edit(
+    "13.4",
+    "an array is a ring",
+    "Which neighbour does the first element have?",
+    "x[1:] - x[:-1]",
+    "x - jnp.roll(x, 1)",
+    target="roughness",
+)
+
+
+@mutant("13.4", "a scan is no loop", "What does a scan become in StableHLO (lab 09)?", target="decayed")
+def decayed_as_it_was(x, rate):
+    return lax.scan(lambda y, e: (rate * y + e, rate * y + e), jnp.float32(0), x)[1]
+
+
+@mutant(
+    "13.4",
+    "what is right on paper is right in float32",
+    "How large is the rate to the power of -40, and how large can a float32 be?",
+    target="decayed",
+)
+def by_powers(x, rate):
+    powers = jnp.float32(rate) ** jnp.arange(x.shape[0])
+    return jnp.cumsum(x / powers) * powers
+
+
+edit(
+    "13.4",
+    "the newest is what decays",
+    "After two steps, b is made of two numbers. Which of them was multiplied by the second rate?",
+    "c * b + d",
+    "a * d + b",
+    target="decayed",
+)
+
+
+@also_right("13.4", "from differences, and by a triangle of powers", target="roughness")
+def rough_by_diff(x):
+    return jnp.square(jnp.diff(x)).sum()
+
+
+@also_right("13.4", "from differences, and by a triangle of powers", target="decayed")
+def by_a_triangle(x, rate):
+    steps = jnp.arange(x.shape[0])
+    age = steps[:, None] - steps[None, :]
+    weights = jnp.where(age >= 0, jnp.float32(rate) ** jnp.maximum(age, 0), 0.0)
+    return jnp.sum(weights * x, axis=1)
+
+
+@also_right("13.4", "by hand", target="roughness")
+def rough_by_dot(x):
+    d = x[:-1] - x[1:]
+    return (d * d).sum()
+
+
+@also_right("13.4", "by hand", target="decayed")
+def by_doubling(x, rate):
+    y, weight, reach = x, jnp.float32(rate), 1
+    while reach < x.shape[0]:
+        y = y + weight * jnp.concatenate([jnp.zeros_like(x)[:reach], y[:-reach]])
+        weight, reach = weight * weight, 2 * reach
+    return y

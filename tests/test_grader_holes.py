@@ -1,0 +1,130 @@
+"""Holes: what a zygote imports has no answer in it, and code that is put there does what splicing does."""
+
+from __future__ import annotations
+
+import types
+
+import pytest
+
+from grading.grader import holes
+from grading.grader.bench import Bench
+from grading.grader.images import Images
+from grading.grader.jail import NUMPY
+from grading.grader.zygote import _Holes
+from jitkit.kata.engine.manifest import all_labs
+from jitkit.kata.engine.reference import reference_function
+from jitkit.kata.engine.splice import splice_source
+from jitkit.kata.engine.submission import LearnerFile, SpliceError, Submission, Target
+
+LABS = all_labs()
+TARGETS = [t for lab in LABS for e in lab.exercises for t in e.targets]
+NAMES = frozenset(t.name for t in TARGETS)
+RELU = Target.parse("jitkit.nn.functions:relu")
+
+
+def answer(text, target=RELU):
+    return {target: LearnerFile.parse(text, "own.py", NAMES)}
+
+
+@pytest.fixture(scope="module")
+def images():
+    return Images(LABS)
+
+
+def codes_of(module):
+    for const in module.co_consts:
+        if isinstance(const, types.CodeType):
+            yield const
+            yield from codes_of(const)
+
+
+def test_most_functions_of_exercises_can_be_holes_and_a_hole_has_nothing_of_the_reference(images):
+    assert len(images.codes) > 0.8 * len([t for t in TARGETS if not t.module.startswith(holes.LATE)])
+    modules = images.with_holes(())
+    for target, reference in images.codes.items():
+        code = modules[target.module][2]
+        found = [c for c in codes_of(code) if c.co_qualname == target.name and "called" in c.co_names]
+        assert found, target
+        for hole in found:
+            assert set(hole.co_names) <= {"__import__", "called", "NotImplementedError"}
+            assert set(hole.co_consts) <= {None, holes.TABLE, str(target)}
+            assert hole.co_varnames[: hole.co_argcount] == reference.co_varnames[: reference.co_argcount]
+    assert not [name for name in modules if name.startswith(holes.LATE) and name in images.taken]
+
+
+def test_what_is_sent_for_an_exercise_is_the_reference_of_all_others(images):
+    exercise = next(e for lab in LABS for e in lab.exercises if RELU in e.targets)
+    sent = {name for name, _ in images.fills(exercise, ())}
+    assert sent == {str(t) for t in images.codes} - {str(t) for t in exercise.targets}
+    kept = next(iter(sent))
+    assert kept not in {name for name, _ in images.fills(exercise, {kept})}
+
+
+def test_code_that_is_put_into_a_hole_is_what_splicing_makes_there():
+    text = '"""Mine."""\nK = 3\n\ndef half(x):\n    return x / K\n\ndef relu(x):\n    """Doc."""\n    return [half(y) for y in x]\n'
+    functions = answer(text)
+    patch = holes.patch(functions)
+    code = patch["functions"][str(RELU)]
+    source = reference_function(RELU).module_source
+    spliced = splice_source(source, "/m.py", RELU.module, Submission(functions))
+    same = holes.function_code(spliced, RELU, "own.py", 7)
+    assert same is not None
+    assert (code.co_code, code.co_names, code.co_firstlineno, code.co_filename, list(code.co_lines())) == (
+        same.co_code, same.co_names, same.co_firstlineno, same.co_filename, list(same.co_lines()),
+    )  # fmt: skip
+    table = _Holes("holes")
+
+    @table.keep(str(RELU))
+    def relu(x):
+        raise NotImplementedError
+
+    for _, helper in patch["helpers"]:
+        exec(helper, globals())
+    table.fill(patch["functions"].items())
+    assert relu.__doc__ == "Doc."
+    assert relu([3, 6]) == [1, 2]
+
+
+def test_a_method_is_compiled_in_its_class():
+    target = next(t for t in TARGETS if len(t.path) == 2 and not t.module.startswith(holes.LATE))
+    reference = reference_function(target)
+    args = ", ".join(a.arg for a in reference.node.args.args)
+    text = f"class {target.path[0]}:\n    def {target.path[1]}({args}):\n        return self.__secret\n"
+    patch = holes.patch(answer(text, target))
+    if patch is not None:  # the reference has no parameters but these
+        code = patch["functions"][str(target)]
+        assert code.co_qualname == target.name
+        assert f"_{target.path[0].lstrip('_')}__secret" in code.co_names
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def relu(x, y):\n    return x\n", "def relu(x=1):\n    return x\n", "async def relu(x):\n    return x\n",
+        "@print\ndef relu(x):\n    return x\n", "def relu(*, x):\n    return x\n",
+    ],
+)  # fmt: skip
+def test_what_an_exchange_of_code_cannot_say_is_spliced(text):
+    assert holes.patch(answer("def relu(x):\n    return x\n")) is not None
+    assert holes.patch(answer(text)) is None
+
+
+def test_a_helper_of_a_name_that_the_module_has_is_refused_as_by_splicing():
+    name = next(
+        n
+        for n in sorted(holes.names_of(reference_function(RELU).module_source))
+        if n.islower() and n != "relu"
+    )
+    with pytest.raises(SpliceError, match="of its own"):
+        holes.patch(answer(f"def {name}():\n    pass\n\ndef relu(x):\n    return {name}() or x\n"))
+
+
+def test_what_is_called_while_jitkit_is_imported_is_found_out(images):
+    """Without a jail, since no code of a student's is run: the reference is imported once, and then with holes."""
+    bench = Bench(images, LABS[0].folder.parent, "none")
+    try:
+        kept = bench.kept()
+        assert kept < {str(t) for t in images.codes}
+        assert not bench.zygote(NUMPY, True).called
+    finally:
+        bench.close()

@@ -1,0 +1,125 @@
+"""Packages from scratch: found and parsed, run in the jail without jax and jitkit, compared with what jitkit computes."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from grading.__main__ import main
+from grading.grader import rungs
+from grading.grader.commands import _standing
+from grading.grader.files import Invalid
+from grading.grader.images import ENTRY, reduced
+from grading.grader.jail import JailError
+from grading.grader.selftest import self_test
+from grading.grader.sources import Source
+from grading.grader.store import Store
+from jitkit.kata.ladder.rungs import machine_file, prefix, solution_file
+from jitkit.kata.ladder.wrong import wrong_versions
+
+TEXT = solution_file().read_text(encoding="utf-8")
+LADDER = rungs.ladder()
+
+
+@pytest.fixture(scope="session")
+def jail():
+    try:
+        assert self_test() == []
+    except JailError as error:
+        pytest.skip(f"needs bubblewrap: {error}")
+
+
+def sources(*paths, text="import xla\n"):
+    return [
+        Source(path, text if path.endswith(".py") and "xla" not in path else "", "", {}, ()) for path in paths
+    ]
+
+
+@pytest.mark.parametrize(
+    ("paths", "name", "files"),
+    [
+        (("myjax.py", "xla.py", "test_ladder.py"), "myjax", ["myjax.py"]),
+        (("work/mine.py", "work/xla.py"), "mine", ["mine.py"]),
+        (("myjax/__init__.py", "myjax/deep/core.py"), "myjax", ["myjax/__init__.py", "myjax/deep/core.py"]),
+        (("myjax.py", "helpers.py", "xla.py"), "myjax", ["helpers.py", "myjax.py"]),
+        (("ann.py",), "ann", ["ann.py"]),
+    ],
+)  # fmt: skip
+def test_a_package_is_found_by_its_name_or_by_the_machine_beside_it(paths, name, files):
+    given = sources(*paths)
+    found = rungs.find_package(given)
+    assert (found.name, sorted(found.texts), found.sources) == (name, files, given)
+
+
+def test_two_packages_are_a_sentence_and_a_file_of_a_lab_is_none():
+    with pytest.raises(Invalid, match="a/myjax and b/myjax"):
+        rungs.find_package(sources("a/myjax.py", "b/myjax.py"))
+    assert rungs.find_package(sources("hello.py", text="def relu(x):\n    return x\n")) is None
+
+
+def submit(folder, name, text):
+    (folder / name).mkdir(parents=True)
+    (folder / name / "myjax.py").write_text(text, encoding="utf-8")
+    (folder / name / "xla.py").write_bytes(machine_file().read_bytes())
+
+
+def graded(tmp_path, packages):
+    for name, text in packages.items():
+        submit(tmp_path / "in", name, text)
+    words = ["grade", tmp_path / "in", "--out", tmp_path / "out", "--quiet", "--workers", "2"]
+    assert main([*map(str, words)]) == 0
+    with Store(tmp_path / "out") as store:
+        records = _standing(store)[0]
+    found = {}
+    for r in records:
+        assert r.grade.lab == rungs.NAME
+        found.setdefault(r.grade.student, {})[r.grade.exercise] = r
+    return found
+
+
+@pytest.mark.usefixtures("jail")
+def test_a_prefix_has_the_points_of_its_rungs_and_whoever_imports_jax_has_none(tmp_path):
+    found = graded(
+        tmp_path,
+        {
+            "three": prefix(TEXT, "03"),
+            "empty": '"""Nothing."""\n',
+            "jax": "from jax import *\nfrom jax import lax, numpy\n",
+            "looks": "import os, sys\nfor name in ('jax', 'jitkit'):\n    try:\n        __import__(name)\n    except ImportError:\n"
+            "        continue\n    raise SystemExit(name)\n" + prefix(TEXT, "01"),
+            "no Python": "def f(:\n",
+        },
+    )
+    full = {id: r.points == r.max for id, r in found["three"].items()}
+    assert [full[id] for id in ("01", "02", "03")] == [True] * 3
+    assert not any(full[rung.id] for rung in LADDER.exercises[5:])
+    assert not any(r.points for name in ("empty", "jax", "no Python") for r in found[name].values())
+    assert all("uses jax" in r.flags for r in found["jax"].values())
+    assert found["looks"]["01"].points == found["looks"]["01"].max
+    assert found["no Python"]["01"].grade.checks[0]["line"] == ["myjax.py", 1]
+
+
+@pytest.mark.tail
+@pytest.mark.usefixtures("jail")
+def test_the_solution_has_all_points_and_a_wrong_version_of_each_rung_has_not(tmp_path):
+    packages = {"solution": TEXT}
+    by_number = {rung.number: rung for rung in rungs.all_rungs()}
+    for number, rung in by_number.items():
+        packages[f"wrong {number}"] = wrong_versions(rung)[0].applied(TEXT, rung)
+    found = graded(tmp_path, packages)
+    assert all(r.points == r.max for r in found["solution"].values())
+    for number in by_number:
+        record = found[f"wrong {number}"][number]
+        assert record.points < record.max, number
+
+
+@pytest.mark.parametrize("rung", LADDER.exercises, ids=[rung.id for rung in LADDER.exercises])
+def test_a_program_travels_alone_without_its_name_and_its_sentence(rung):
+    (file,) = rungs.program_files(rung)[:1]
+    assert file.checks
+    for c in file.checks:
+        text = ast.unparse(reduced(file.source, c.name.removeprefix(file.prefix), strip=True))
+        assert f"def {ENTRY}(jk, rng)" in text
+        assert c.sentence not in text
+        assert "@program" not in text
