@@ -137,6 +137,7 @@ class _Trial:
     def __init__(self, checks: Sequence[Check], uses_xla: bool) -> None:
         self.checks = checks
         self.jitkit = importlib.import_module("jitkit")
+        importlib.import_module("jitkit.pjit.api")  # once, and not in each fork
         if uses_xla:
             importlib.import_module("jax")  # without its devices, which do not survive a fork
         os.environ["JAX_PLATFORMS"] = "cpu"

@@ -12,9 +12,9 @@ call:
     pjit/compilation_cache       signature -> executable
 
 Each folder is a room, and its `__init__` the plate on the door: what comes in, what goes out, in which order to read.
-`import jitkit` imports what every program goes through. All names that a user has are in `__init__.pyi`; those of rooms that
-not every program enters come when they are asked for. It does not import jax: the gate to jaxlib (`runtime`) opens with the
-first array or executable.
+`import jitkit` imports the options and nothing else. All names that a user has are in `__init__.pyi`, and come, with the rooms
+that they need, when they are asked for. None of them imports jax: the gate to jaxlib (`runtime`) opens with the first array or
+executable.
 """
 
 from __future__ import annotations
@@ -23,15 +23,12 @@ import sys
 
 from .base import config as config
 from .base import late_rooms, missing_names
-from .pjit.api import make_jaxpr as make_jaxpr
-from .pjit.dispatch import apply_primitive as apply_primitive
-from .pjit.jit import jit as jit
-from .runtime import foreign_nodes as foreign_nodes
 
 __version__ = "0.1.0"
 
 # What is called from below, and stands above: slot -> the room that fills it, when somebody first asks.
 late_rooms.fillers.update(
+    apply="jitkit.pjit.dispatch", aval_function="jitkit.runtime.buffers", node_type="jitkit.runtime.foreign_nodes",
     operators="jitkit.numpy.array_methods", rows="jitkit.lax.joining", unstack="jitkit.lax.joining",
     index_in_dim="jitkit.lax.slicing", broadcast_in_dim="jitkit.lax.shaping", like_aval="jitkit.lax.creation",
     jaxpr_to_text="jitkit.jaxpr.printer", eqn_to_text="jitkit.jaxpr.printer", pp_call="jitkit.jaxpr.printer",

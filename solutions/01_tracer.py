@@ -224,7 +224,7 @@ class DynamicJaxprTrace:
             return Literal(value, core.get_aval(x))
         var = self.constvar_of_id.get(id(x))
         if var is None:
-            var = Var(core.get_aval(x))
+            var = Var(core.aval_of_constant(x))
             self.constvar_of_id[id(x)] = var
             self.consts[var] = x  # keeps x alive, and so its id unique
         return var

@@ -540,3 +540,61 @@ def test_static_arguments_of_library_functions_are_what_their_signatures_say():
     for f in functions:
         spec = f.options.spec
         assert resolve_spec(f.fun, None, spec.static_argnames or None, None, None) == spec or f.staged, f.name
+
+
+def _with_rule(decorator, define):
+    doubled = decorator(lambda v: v * 2)
+    rules = [lambda v: (v * 2, None), lambda _, ct: (ct * 2,)] if define == "defvjp" else [lambda v, t: (v[0] * 2, t[0] * 2)]
+    getattr(doubled, define)(*rules)
+    return doubled
+
+
+def _of_a_type(name):
+    """A program that hands a ShapeDtypeStruct, and no tracer of it, to what takes arrays."""
+    return {
+        "sin": lambda jax, jnp, s: jax.lax.sin(s),
+        "add": lambda jax, jnp, s: jax.lax.add(s, s),
+        "reshape": lambda jax, jnp, s: jax.lax.reshape(s, (3, 1)),
+        "concatenate": lambda jax, jnp, s: jax.lax.concatenate([s, s], 0),
+        "scan": lambda jax, jnp, s: jax.lax.scan(lambda c, x: (c + x, c), 0.0, s),
+        "carry": lambda jax, jnp, s: jax.lax.scan(lambda c, x: (c + x, c), s, jnp.ones((2, 3))),
+        "while_loop": lambda jax, jnp, s: jax.lax.while_loop(lambda v: v[0] < 3, lambda v: v + 1, s),
+        "fori_loop": lambda jax, jnp, s: jax.lax.fori_loop(0, 3, lambda i, v: v * 2, s),
+        "cond": lambda jax, jnp, s: jax.lax.cond(True, lambda v: v * 2, lambda v: v, s),
+        "switch": lambda jax, jnp, s: jax.lax.switch(1, [lambda v: v * 2, lambda v: v], s),
+        "map": lambda jax, jnp, s: jax.lax.map(lambda v: v * 2, s),
+        "associative_scan": lambda jax, jnp, s: jax.lax.associative_scan(jax.lax.add, s),
+        "jit": lambda jax, jnp, s: jax.jit(lambda v: v * 2)(s),
+        "vmap": lambda jax, jnp, s: jax.vmap(lambda v: v * 2)(s),
+        "grad": lambda jax, jnp, s: jax.grad(lambda v: jnp.sum(jnp.sin(v)))(s),
+        "value_and_grad": lambda jax, jnp, s: jax.value_and_grad(lambda v: jnp.sum(v * v))(s),
+        "jvp": lambda jax, jnp, s: jax.jvp(jnp.sin, (s,), (s,)),
+        "vjp": lambda jax, jnp, s: jax.vjp(jnp.sin, s)[0],
+        "linearize": lambda jax, jnp, s: jax.linearize(jnp.sin, s)[0],
+        "hessian": lambda jax, jnp, s: jax.hessian(lambda v: jnp.sum(v**3))(s),
+        "checkpoint": lambda jax, jnp, s: jax.checkpoint(jnp.sin)(s),
+        "custom_jvp": lambda jax, jnp, s: _with_rule(jax.custom_jvp, "defjvp")(s),
+        "custom_vjp": lambda jax, jnp, s: _with_rule(jax.custom_vjp, "defvjp")(s),
+    }[name]
+
+
+_TAKERS = (
+    "sin", "add", "reshape", "concatenate", "scan", "carry", "while_loop", "fori_loop", "cond", "switch", "map",
+    "associative_scan", "jit", "vmap", "grad", "value_and_grad", "jvp", "vjp", "linearize", "hessian", "checkpoint", "custom_jvp",
+    "custom_vjp",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _TAKERS)
+@same_as_jax
+def test_eval_shape_lets_a_type_stand_for_an_array_everywhere(jax, jnp, name):
+    struct = jax.ShapeDtypeStruct((3,), "float32")
+    return repr(jax.eval_shape(lambda x: _of_a_type(name)(jax, jnp, struct), struct))
+
+
+@same_as_jax
+def test_a_type_in_the_place_of_a_constant_is_printed_and_cannot_be_run(jax, jnp):
+    struct = jax.ShapeDtypeStruct((3,), "float32")
+    jaxpr = str(jax.make_jaxpr(lambda x: jax.lax.sin(struct) * x)(1.0))
+    message = raised(lambda: jax.jit(lambda x: jax.lax.sin(struct) * x)(1.0))
+    return jaxpr, str(message).splitlines()[0]

@@ -184,7 +184,7 @@ def _serve(
                 )
         for path in image["own"]:
             if "jitkit" in sys.modules:
-                sys.modules["jitkit.base.source_info"]._own_file[path] = True
+                importlib.import_module("jitkit.base.source_info")._own_file[path] = True
         if image["patch"] is not None:
             patch = marshal.loads(image["patch"])
             for module, code in patch["helpers"]:

@@ -34,10 +34,10 @@ def first_call_seconds(library: str) -> float:
     return float(_run(FIRST_CALL.format(library=library)).split()[-1])
 
 
-def import_seconds(library: str) -> float:
-    """A whole process that imports a library and its numpy and does nothing else."""
+def import_seconds(library: str, then: str = "") -> float:
+    """A whole process that imports a library and its numpy, and does nothing else but evaluate `then`, as `jax` and `jnp`."""
     start = time.perf_counter()
-    _run(f"import {library}, {library}.numpy")
+    _run(f"import {library} as jax, {library}.numpy as jnp\n{then}")
     return time.perf_counter() - start
 
 

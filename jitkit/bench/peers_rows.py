@@ -314,6 +314,13 @@ def _import(effort: Effort) -> Measured:
     return once_a_round(lambda library: fresh.import_seconds(library.name), effort.processes, effort.seconds)
 
 
+def _import_and_names(effort: Effort) -> Measured:
+    """jitkit's names come, with their rooms and numpy, when they are asked for: here, those that every program asks for."""
+    return once_a_round(
+        lambda library: fresh.import_seconds(library.name, "jax.jit, jnp.sin"), effort.processes, effort.seconds
+    )
+
+
 _PASSED = "warm call of a compiled function"
 _FORMS = "warm call, in other forms"
 _EAGER = "eager operation on small arrays"
@@ -353,4 +360,5 @@ ROWS = (
     Row(_RUN, "softmax, 500 by 1,000", 1.02, repeated(_run_softmax, True, _SOFTMAX)),
     Row(_RUN, "loop of 10,000 turns", 1.02, repeated(_run_loop, True, _LOOP)),
     Row("whole process", "import", 0.25, _import),
+    Row("whole process", "import, jax.jit, jnp.sin", 0.25, _import_and_names),
 )

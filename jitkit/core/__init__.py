@@ -27,7 +27,7 @@ from .primitive import aval_of_type as aval_of_type
 from .primitive import aval_without_value as aval_without_value
 from .primitive import check_arrays as check_arrays
 from .primitive import eager as eager
-from .primitive import foreign_types as foreign_types
+from .primitive import foreign as foreign
 from .primitive import get_aval as get_aval
 from .primitive import is_array_type as is_array_type
 from .primitive import is_array_value as is_array_value

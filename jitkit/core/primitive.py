@@ -7,7 +7,7 @@ the *current trace* of the thread and by nothing else:
 - a trace: it receives the primitive, its operands and parameters, and does what it is for (`tracer`).
 
 Which values are operands is decided here as well: those whose type has an entry in `aval_of_type`, or is known
-to one of `foreign_types`, and so have an abstract value.
+to whoever fills the slot `foreign`, and so have an abstract value.
 
 JAX: jax/_src/core.py:Primitive
 """
@@ -31,8 +31,15 @@ from .tracer import Tracer
 
 # How to find the aval of a concrete value, by its exact type. `array` and `runtime` add theirs.
 aval_of_type: dict[type, Callable[[Any], Any]] = {}
-# Asked about types that are in no table: returns an aval function, or None. The runtime knows `jax.Array`.
-foreign_types: list[Callable[[type], Callable[[Any], Any] | None]] = []
+
+
+class _Foreign(Slots):
+    """Slot for what is asked about types that are in no table: an aval function, or None. The runtime knows `jax.Array`."""
+
+    aval_function: Callable[[type], Callable[[Any], Any] | None]
+
+
+foreign = _Foreign()
 
 
 def get_aval(x: Any) -> Any:
@@ -84,13 +91,10 @@ def _find_aval_function(t: type) -> Callable[[Any], Any] | None:
             found = aval_of_type[base]
             break
     else:
-        for ask in foreign_types:
-            answer = ask(t)
-            if answer is not None:
-                found = answer
-                break
-        else:
+        answer = foreign.aval_function(t)
+        if answer is None:
             return None
+        found = answer
     aval_of_type[t] = found
     return found
 

@@ -4,6 +4,7 @@ Comes in: a function, and a rule that the user wrote. Goes out: the function, wh
 says, and otherwise what it did before. In the order of reading:
 
     jvp         custom_jvp: a rule for values with tangents
+    vjp_rule    what a user wrote, as functions of flat lists; of elements, as one for batches
     vjp         custom_vjp: a rule for the way back, from cotangents; custom_gradient
     closures    closure_convert: values that a function closed over, as arguments
 
@@ -16,8 +17,8 @@ from .closures import closure_convert as closure_convert
 from .jvp import SymbolicZero as SymbolicZero
 from .jvp import custom_jvp as custom_jvp
 from .jvp import custom_jvp_call_p as custom_jvp_call_p
-from .vjp import CustomVJPPrimal as CustomVJPPrimal
 from .vjp import custom_gradient as custom_gradient
 from .vjp import custom_vjp as custom_vjp
 from .vjp import custom_vjp_call_p as custom_vjp_call_p
-from .vjp import custom_vjp_primal_tree_values as custom_vjp_primal_tree_values
+from .vjp_rule import CustomVJPPrimal as CustomVJPPrimal
+from .vjp_rule import custom_vjp_primal_tree_values as custom_vjp_primal_tree_values

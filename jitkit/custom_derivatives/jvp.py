@@ -352,7 +352,7 @@ class custom_jvp:
     def _bind(self, jvp: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         """A call under a trace."""
         statics = {i: tree_map(_undifferentiated, args[i]) for i in self.nondiff_argnums if i < len(args)}
-        leaves, in_tree = tree_flatten(tuple(x for i, x in enumerate(args) if i not in statics))
+        leaves, in_tree = tree_flatten(partial_eval.with_stand_ins_in(tuple(x for i, x in enumerate(args) if i not in statics)))
         rule = JvpRule(api_util.name_of(self.fun), jvp, tuple(statics.values()), in_tree, self.symbolic_zeros)
         out_trees: list[PyTreeDef] = []
 

@@ -9,12 +9,11 @@ JAX: jax/_src/custom_derivatives.py:custom_vjp
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from .. import core, lax
+from .. import core
 from ..base import traceback_util
 from ..base.errors import UnexpectedTracerError
 from ..core import Primitive, Tracer
@@ -35,7 +34,6 @@ from ..interpreters.batching import (
     Vals,
     batch,
     batch_jaxpr,
-    move_to,
     register_batcher,
 )
 from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, convert_constvars_jaxpr, eval_jaxpr, pp_eqn_rules
@@ -44,205 +42,12 @@ from ..signature import api_util
 from ..tree_util import (
     Partial,
     PyTreeDef,
-    broadcast_prefix,
-    keystr,
     tree_flatten,
-    tree_flatten_with_path,
     tree_leaves,
-    tree_map,
-    tree_structure,
     tree_unflatten,
 )
-from .jvp import SymbolicZero, by_position, numbers_of, without_axis
-
-
-class CustomVJPPrimal(NamedTuple):
-    """What `fwd` gets for an array with `symbolic_zeros`: its value, and whether it changes."""
-
-    value: Any
-    perturbed: bool
-
-
-def custom_vjp_primal_tree_values(tree: Any) -> Any:
-    """What `fwd` gets with `symbolic_zeros` as a tree of values, without what is known of them. TypeError for other leaves."""
-
-    def value(leaf: Any) -> Any:
-        if type(leaf) is not CustomVJPPrimal:
-            raise TypeError(f"unexpected leaf type {type(leaf)}")
-        return leaf.value
-
-    return tree_map(value, tree, is_leaf=lambda x: type(x) is CustomVJPPrimal)
-
-
-# --- the rule ---------------------------------------------------------------------------------------------------------
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class VjpRule:
-    """The rule of one call, on flat lists. Hashed by identity, as part of equations."""
-
-    name: str  # of the function
-    fwd: Callable[..., Any]
-    bwd: Callable[..., Any]
-    statics: dict[int, Any]  # arguments that are not differentiated, by position
-    in_tree: PyTreeDef
-    in_avals: tuple[Any, ...]
-    symbolic_zeros: bool
-
-    def forward(
-        self, primals: Sequence[Any], perturbed: Sequence[bool]
-    ) -> tuple[list[Any], PyTreeDef, list[Any], PyTreeDef]:
-        """The results and the residuals, each as leaves and tree. TypeError unless `fwd` returns a pair of them."""
-        if self.symbolic_zeros:
-            primals = [CustomVJPPrimal(x, p) for x, p in zip(primals, perturbed, strict=True)]
-        values = iter(self.in_tree.unflatten(primals))
-        count = len(self.statics) + len(self.in_tree.children())
-        pair = self.fwd(*[self.statics[i] if i in self.statics else next(values) for i in range(count)])
-        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-            fwd = api_util.name_of(self.fwd)
-            raise TypeError(
-                f"Custom VJP fwd rule {fwd} for function {self.name} must produce a pair (list or tuple of length two) where "
-                f"the first element represents the primal output (equal to those of the custom_vjp-decorated function "
-                f"{self.name}) and the second element represents residuals (i.e. values stored from the forward pass for use "
-                f"on the backward pass), but instead of a pair the fwd rule {fwd} produced {pair}."
-            )
-        return *tree_flatten(pair[0]), *tree_flatten(pair[1])
-
-    def backward(self, residuals: Any, cotangents: Any) -> list[Any]:
-        """A cotangent for each leaf of the arguments, some of them Zero: what `bwd` returns, None or zeros included."""
-        found = self.bwd(*self.statics.values(), residuals, cotangents)
-        arguments = self.in_tree.children()
-        if isinstance(found, list) and len(found) == len(arguments):
-            found = tuple(found)
-        dummy = self.in_tree.unflatten(range(self.in_tree.num_leaves))
-        try:
-            if not isinstance(found, tuple):
-                raise ValueError(f"not a tuple: {found}")
-            leaves = broadcast_prefix(found, dummy, lambda x: x is None)
-        except ValueError:
-            raise TypeError(
-                "Custom VJP bwd rule must produce an output with the same container (pytree) structure as the args tuple of "
-                "the primal function, and in particular must produce a tuple of length equal to the number of arguments to "
-                f"the primal function, but got bwd output structure {tree_structure(found)} for primal input structure "
-                f"{self.in_tree}."
-            ) from None
-        paths = [path for path, _ in tree_flatten_with_path(dummy)[0]]
-        return list(map(_checked, leaves, self.in_avals, paths))
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class BatchedVjpRule(VjpRule):
-    """A rule for batches: `inner` is asked for one element of them. Residuals keep where their axes are."""
-
-    inner: VjpRule
-    axis: AxisData
-    dims: Dims  # of the arguments
-    out_dims: list[Any]  # of the results; empty until the function, or its rule, has been called
-    tag: object = None  # of the trace whose tracers the rule may close over
-
-    def forward(
-        self, primals: Sequence[Any], perturbed: Sequence[bool]
-    ) -> tuple[list[Any], PyTreeDef, list[Any], PyTreeDef]:
-        """Results with their axes at `out_dims`, and residuals that say where theirs are."""
-        made: list[Any] = []
-
-        def on_elements(*leaves: Any) -> list[Any]:
-            outs, out_tree, residuals, res_tree = self.inner.forward(leaves, perturbed)
-            made[:] = out_tree, res_tree
-            return [*outs, *residuals]
-
-        vals, found = batch(on_elements, self.axis, primals, self.dims, self.tag)
-        out_tree, res_tree = made
-        count = out_tree.num_leaves
-        if not self.out_dims:
-            self.out_dims[:] = found[:count]
-        outs = [
-            x if to is None else move_to(x, dim, to, self.axis.size)
-            for x, dim, to in zip(vals, found, self.out_dims, strict=False)
-        ]
-        residuals = Partial(_ResidualsOfBatch(tuple(found[count:]), res_tree), *vals[count:])
-        return outs, out_tree, *tree_flatten(residuals)
-
-    def backward(self, residuals: Any, cotangents: Any) -> list[Any]:
-        """Cotangents with the axes of the arguments; for one without an axis, the sum."""
-        kept: _ResidualsOfBatch = residuals.func
-        cts, tree = tree_flatten(cotangents)
-        nonzero: list[bool] = []
-        zeros = {
-            i: SymbolicZero(without_axis(ct.aval, dim))
-            for i, (ct, dim) in enumerate(zip(cts, self.out_dims, strict=True))
-            if type(ct) is SymbolicZero
-        }
-
-        def on_elements(*leaves: Any) -> list[Any]:
-            count = len(kept.dims)
-            given = [zeros.get(i, ct) for i, ct in enumerate(leaves[count:])]
-            found = self.inner.backward(tree_unflatten(kept.tree, leaves[:count]), tree_unflatten(tree, given))
-            nonzero[:] = [type(ct) is not Zero for ct in found]
-            return [ct for ct in found if type(ct) is not Zero]
-
-        ct_dims = [None if i in zeros else dim for i, dim in enumerate(self.out_dims)]
-        values = [0.0 if i in zeros else ct for i, ct in enumerate(cts)]
-        vals, found = batch(
-            on_elements, self.axis, [*residuals.args, *values], [*kept.dims, *ct_dims], self.tag
-        )
-        made = iter(zip(vals, found, strict=True))
-        return [
-            self._gathered(*next(made), to) if nz else Zero(tangent_aval(aval))
-            for nz, to, aval in zip(nonzero, self.dims, self.in_avals, strict=True)
-        ]
-
-    def _gathered(self, ct: Any, dim: Any, to: Any) -> Any:
-        if to is not None:
-            return move_to(ct, dim, to, self.axis.size)
-        return ct if dim is None else lax.reduce_sum(ct, [dim])
-
-
-def _batched_rule(
-    rule: VjpRule, axis: AxisData, dims: Dims, out_dims: list[Any], in_avals: tuple[Any, ...], tag: object = None
-) -> BatchedVjpRule:
-    """The rule for batches."""
-    fields = {field.name: getattr(rule, field.name) for field in dataclasses.fields(VjpRule)}
-    fields |= {"in_avals": in_avals, "inner": rule, "axis": axis, "dims": tuple(dims), "out_dims": out_dims}
-    return BatchedVjpRule(**fields, tag=tag)
-
-
-@dataclasses.dataclass(frozen=True)
-class _ResidualsOfBatch:
-    """Where the batch axes of residuals are, and their tree."""
-
-    dims: tuple[Any, ...]
-    tree: PyTreeDef
-
-    def __call__(self, *residuals: Any) -> Any:
-        return tree_unflatten(self.tree, residuals)
-
-
-def _checked(ct: Any, aval: Any, path: Any) -> Any:
-    """A cotangent that `bwd` returned for an argument of this type. ValueError for one of another shape, or a zero of
-    another dtype.
-    """
-    expected = tangent_aval(aval)
-    if ct is None or expected.dtype == core.dtypes.float0:
-        return Zero(expected)
-    if type(ct) is SymbolicZero:
-        if (ct.shape, ct.dtype) != (expected.shape, expected.dtype):
-            raise ValueError(
-                "Custom VJP bwd rule produced a SymbolicZero with a shape/dtype that does not match the corresponding input "
-                f"tangent shape/dtype: at output{keystr(path)} the SymbolicZero had shape/dtype {ct.aval.str_short()} while the "
-                f"corresponding input had shape/dtype {aval.str_short()}. Consider just returning a None here instead of a "
-                "SymbolicZero object."
-            )
-        return Zero(expected)
-    given = core.typeof(ct)
-    if given.shape != expected.shape:
-        raise ValueError(
-            "Custom VJP bwd rule must produce an output with the same type as the args tuple of the primal function, but at "
-            f"output{keystr(path)} the bwd rule produced an output of type {given.str_short()} corresponding to an input of "
-            f"type {aval.str_short()}"
-        )
-    return ct
-
+from .jvp import SymbolicZero, by_position, numbers_of
+from .vjp_rule import VjpRule, batched_vjp_rule
 
 # --- the primitives ---------------------------------------------------------------------------------------------------
 
@@ -326,7 +131,7 @@ def _transpose(
 def _(axis: AxisData, vals: Vals, dims: Dims, *, call_jaxpr: Jaxpr, rule: VjpRule, num_consts: int) -> Any:
     on_batches, out_dims = batch_jaxpr(call_jaxpr, axis, dims)
     in_avals = tuple(on_batches.in_avals[num_consts:])
-    batched = _batched_rule(rule, axis, dims[num_consts:], list(out_dims), in_avals)
+    batched = batched_vjp_rule(rule, axis, dims[num_consts:], list(out_dims), in_avals)
     outs = custom_vjp_call_p.bind(*vals, call_jaxpr=on_batches, rule=batched, num_consts=num_consts)
     return outs, out_dims
 
@@ -441,7 +246,7 @@ class custom_vjp:
                 "e.g. function-valued arguments. In particular, array-valued arguments should typically not be indicated as "
                 "nondiff_argnums."
             )
-        leaves, in_tree = tree_flatten(tuple(x for i, x in enumerate(args) if i not in statics))
+        leaves, in_tree = tree_flatten(partial_eval.with_stand_ins_in(tuple(x for i, x in enumerate(args) if i not in statics)))
         avals = tuple(core.typeof(x) for x in leaves)
         rule = VjpRule(name, self.fwd, self.bwd, statics, in_tree, avals, self.symbolic_zeros)
         out_trees: list[PyTreeDef] = []
@@ -501,7 +306,7 @@ def _call_on_batches(
         return outs
 
     in_avals = tuple(core.get_aval(val) for val, _ in pairs)
-    batched = _batched_rule(rule, trace.axis, dims, out_dims, in_avals, trace.tag)
+    batched = batched_vjp_rule(rule, trace.axis, dims, out_dims, in_avals, trace.tag)
     with core.set_current_trace(trace.parent):
         outs = _call_flat(on_batches, batched, [val for val, _ in pairs], *rest)
     return list(map(trace.wrap, outs, out_dims))

@@ -36,7 +36,7 @@ from ..interpreters.ad_rules import (
 from ..interpreters.ad_transpose import backward_pass
 from ..interpreters.batching import AxisData, Dims, Vals, batch_jaxpr, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
-from ..interpreters.partial_eval import trace_to_jaxpr
+from ..interpreters.partial_eval import trace_to_jaxpr, with_stand_ins_in
 from ..jaxpr import (
     DebugInfo,
     Jaxpr,
@@ -263,7 +263,7 @@ def checkpoint(
     def call(*args: Any, **kwargs: Any) -> Any:
         statics = {i % len(args): args[i] for i in positions}
         dynamic = tuple(x for i, x in enumerate(args) if i not in statics)
-        leaves, in_tree = tree_flatten((dynamic, kwargs))
+        leaves, in_tree = tree_flatten(with_stand_ins_in((dynamic, kwargs)))
         out_trees: list[PyTreeDef] = []
 
         def flat_fun(*leaves: Any) -> list[Any]:

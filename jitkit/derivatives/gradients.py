@@ -132,7 +132,7 @@ def fix_others(
             merged[i] = x
         return fun(*merged, **kwargs)
 
-    return fun_of_some, [args[i] for i in positions]
+    return fun_of_some, partial_eval.with_stand_ins_in([args[i] for i in positions])
 
 
 def check_scalar(value: Any) -> None:
@@ -208,8 +208,8 @@ def jvp(
             "primal and tangent arguments to jax.jvp must be tuples or lists; found "
             f"{type(primals).__name__} and {type(tangents).__name__}."
         )
-    leaves, tree = tree_flatten(primals)
-    tangent_leaves, tangent_tree = tree_flatten(tangents)
+    leaves, tree = tree_flatten(partial_eval.with_stand_ins_in(primals))
+    tangent_leaves, tangent_tree = tree_flatten(partial_eval.with_stand_ins_in(tangents))
     if tree != tangent_tree:
         raise TypeError(
             "primal and tangent arguments to jax.jvp must have the same tree structure; primals have tree structure "
@@ -286,7 +286,7 @@ def _linearize(
 ) -> tuple[_Flat, list[Any], list[Any], LinearProgram]:
     """The flat function, its arguments, its results, and its linear program."""
     api_util.check_callable(fun)
-    leaves, tree = tree_flatten(primals)
+    leaves, tree = tree_flatten(partial_eval.with_stand_ins_in(primals))
     for x in leaves:
         core.typeof(x)
     flat = _Flat(fun, tree, has_aux)

@@ -34,6 +34,7 @@ from ..core.effects import no_effects
 from ..core.operators import Operators
 from ..core.tracer import Trace, Tracer
 from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, Literal, Var
+from ..tree_util import tree_flatten, tree_unflatten
 
 # Primitives that may leave no equation have a rule: rule(trace, operand tracers, params) returns the result, or
 # NotImplemented when the application is to be recorded like any other.
@@ -104,18 +105,15 @@ class DynamicJaxprTrace(Trace):
             return Literal(value, core.get_aval(x))
         var = self.constvar_of_id.get(id(x))
         if var is None:
-            var = Var(core.get_aval(x))
+            var = Var(core.aval_of_constant(x))
             self.constvar_of_id[id(x)] = var
             self.consts[var] = x  # keeps x alive, and so its id unique
         return var
 
     def stand_in(self, x: Any) -> DynamicJaxprTracer:
         """A tracer of a constant without a value, such as a ShapeDtypeStruct: it is good until the program is lowered."""
-        var = self.constvar_of_id.get(id(x))
-        if var is None:
-            var = self.constvar_of_id[id(x)] = Var(core.aval_of_constant(x))
-            self.consts[var] = x
-        return DynamicJaxprTracer(self, var.aval, var, source_info.UNKNOWN)
+        atom = self.lift(x)
+        return DynamicJaxprTracer(self, atom.aval, atom, source_info.UNKNOWN)
 
     def note(self, args: Sequence[Any]) -> None:
         """Give arguments of a call that are constants their variables, in the order of the arguments: so the order
@@ -269,6 +267,14 @@ def with_stand_ins(values: Sequence[Any]) -> Sequence[Any]:
     if not isinstance(trace, DynamicJaxprTrace):
         return values
     return [trace.stand_in(x) if type(x) in core.aval_without_value else x for x in values]
+
+
+def with_stand_ins_in(tree: Any) -> Any:
+    """The same for the leaves of a tree."""
+    if not isinstance(core.current_trace(), DynamicJaxprTrace):
+        return tree
+    leaves, treedef = tree_flatten(tree)
+    return tree_unflatten(treedef, with_stand_ins(leaves))
 
 
 def check_results(outs: Sequence[Any], debug_info: DebugInfo) -> None:

@@ -118,7 +118,8 @@ class Table:
         self.pending: dict[tuple[Any, ...], _Pending] = {}
         self.lock = threading.RLock()  # what is dropped under it may run a destructor, and that this function
         self.crowded = False
-        # What the dispatcher runs by itself, by the key of the only argument, or `()`, under the options that are first.
+        # What the dispatcher runs by itself under the options that are first, by what it asks of the only argument: its key, of a
+        # numpy array shape and dtype; `()` without one.
         self.quick: tuple[Any, dict[Any, Direct]] = _NOTHING_QUICK
 
     def touch(self, key: tuple[Any, ...], entry: Entry) -> None:
@@ -188,7 +189,7 @@ class Table:
             self.quick = _NOTHING_QUICK
 
     def make_quick(self, options: Any, key: Any, entry: Entry) -> None:
-        """Let the dispatcher run an entry by itself, if it can, for calls whose only argument has this key."""
+        """Let the dispatcher run an entry by itself, if it can, for calls whose only argument is known as `key`."""
         with self.lock:
             if entry.direct is not None and not self.crowded and self.entries:
                 if self.quick[0] is not options:

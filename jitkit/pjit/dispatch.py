@@ -19,7 +19,7 @@ from ..compiler.program import Program, compile_program
 from ..core import Primitive, Tracer
 from ..core.effects import no_effects
 from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, Var
-from ..runtime import array
+from ..runtime import argument_keys
 from ..runtime.array import Array
 from ..tree_util import tree_structure
 from . import compilation_cache
@@ -74,7 +74,7 @@ def apply_primitive(primitive: Primitive, args: tuple[Any, ...], params: dict[st
 def _key_of(x: Any) -> Any:
     if isinstance(x, Tracer):
         raise core.escaped_tracer_error(x)
-    return array.key_of(x)
+    return argument_keys.key_of(x)
 
 
 def _compile(primitive: Primitive, keys: tuple[Any, ...], params: dict[str, Any]) -> Entry:

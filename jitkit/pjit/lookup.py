@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..runtime import array
+from ..runtime import argument_keys
 from ..runtime.array import Array
 from ..signature.api_util import CallForm
 from ..tree_util import PyTreeDef
@@ -48,7 +48,7 @@ def write_look_up(table: Table, form: CallForm, tree: PyTreeDef, is_flat: bool) 
     """
     if tree.num_nodes > _MOST_LEAVES:
         return None
-    source = Source({"Array": Array, "key_functions": array.key_functions, "table": table, "entries": table.entries})
+    source = Source({"Array": Array, "key_functions": argument_keys.key_functions, "table": table, "entries": table.entries})
     arity = len(form.positions) + len(form.static_positions)
     if arity:
         source.lines.append(f"({' '.join(f'p{i},' for i in range(arity))}) = args")

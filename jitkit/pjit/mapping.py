@@ -22,6 +22,7 @@ import numpy as np
 
 from .. import core
 from ..base import traceback_util
+from ..interpreters import partial_eval
 from ..interpreters.batching import AxisData, Dim, batch, move_to
 from ..signature import api_util
 from ..tree_util import (
@@ -92,6 +93,7 @@ def vmap(
                 "vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments passed "
                 f"to the function, but got len(in_axes)={len(in_axes)}, len(args)={len(args)}"
             )
+        args, kwargs = partial_eval.with_stand_ins_in((args, kwargs))
         return call_on_batches(fun, args, kwargs, in_axes, out_axes, axis_name, axis_size)
 
     mapped.__doc__ = _documentation(fun)

@@ -22,7 +22,7 @@ from ..compiler.placement import Placement, default_placement
 from ..compiler.program import Program, build_executable, lower_program
 from ..interpreters import mlir
 from ..jaxpr import Jaxpr, printing
-from ..runtime import array
+from ..runtime import argument_keys
 from ..signature.api_util import CallForm
 from ..signature.shape_struct import ShapeDtypeStruct, key_of_argument
 from ..tree_util import (
@@ -357,7 +357,7 @@ class Compiled(_Stage):
     def _find(self, options: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any]]:
         """What `_look_up` does, for trees that are too large to write it."""
         leaves, tree = tree_flatten((args, kwargs))
-        return self._table.entries[options, tree, (), *map(array.key_of, leaves)], leaves
+        return self._table.entries[options, tree, (), *map(argument_keys.key_of, leaves)], leaves
 
     def _checked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any]]:
         """How to run arguments of these kinds, once it is sure that they fit; remembered for the next ones."""
@@ -366,7 +366,7 @@ class Compiled(_Stage):
             raise TypeError(_tree_mismatch(self._program, tree))
         _check_avals(self._program, (args, kwargs), leaves)
         self._check_placement(leaves)
-        keys = [array.key_of(x) for x in leaves]
+        keys = [argument_keys.key_of(x) for x in leaves]
         entry = Entry(self._executable, self._program.out_tree, keys)
         if len(self._table.entries) >= _MOST_KINDS:
             self._table.entries.clear()

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from operator import attrgetter
 from typing import Any, cast
 
 import numpy as np
@@ -391,77 +390,3 @@ def device_put_leaf(x: Any, device: Any = None) -> Any:
         return x
     sharding = device if hasattr(device, "device_set") else runtime.single_device_sharding(device)
     return Array(runtime.put(x._buf, x.aval, sharding, True), x.aval, runtime.placed(x.aval, sharding))
-
-
-# How to find the key of an argument, by its exact type: what a cache must know of it. Types are added when
-# they are first met.
-key_functions: dict[type, Callable[[Any], Any]] = {Array: attrgetter("_key")}
-
-
-def key_of(x: Any) -> Any:
-    """What a cache must know of an argument: see `runtime.OnHost`, `runtime.Placed`. TypeError when it is not
-    an array.
-    """
-    find = key_functions.get(type(x))
-    return _first_key(x) if find is None else find(x)
-
-
-def _first_key(x: Any) -> Any:
-    """The key of a value of a type that is met for the first time."""
-    t = type(x)
-    if isinstance(x, Tracer):
-        raise core.escaped_tracer_error(x)
-    if runtime.is_buffer(x):
-        find: Callable[[Any], Any] = runtime.key_of_buffer
-    elif type(x) is np.ndarray:
-        find = _key_of_ndarray
-    else:
-        core.get_aval(x)  # raises for a type that is not an array's
-        find = {float: _key_of_float, int: _key_of_int, bool: _key_of_bool}.get(t) or _key_function_of_scalars(t)
-    key_functions[t] = find
-    return find(x)
-
-
-def _key_of_scalar(x: Any) -> Any:
-    return runtime.on_host(core.get_aval(x))
-
-
-def _key_function_of_scalars(t: type) -> Callable[[Any], Any]:
-    """For numpy's scalars: their type alone says what they are, unless x64 decides what becomes of them."""
-    if t in dtypes.numpy_scalar_types and np.dtype(t).itemsize < 8:
-        key = runtime.on_host(ShapedArray((), np.dtype(t)))
-        return lambda x: key
-    return _key_of_scalar
-
-
-def _key_of_float(x: float) -> Any:
-    return _float_keys[config.local.state.options.enable_x64]
-
-
-def _key_of_int(x: int) -> Any:
-    if -(2**31) <= x < 2**31:
-        return _int_keys[config.local.state.options.enable_x64]
-    return _key_of_scalar(x)
-
-
-def _key_of_bool(x: bool) -> Any:
-    return _bool_key
-
-
-_bool_key = runtime.OnHost(ShapedArray((), np.bool_))  # Python's and numpy's True are two entries, as in JAX
-_int_keys = [runtime.on_host(ShapedArray((), dtype, weak_type=True)) for dtype in (np.int32, np.int64)]
-_float_keys = [runtime.on_host(ShapedArray((), dtype, weak_type=True)) for dtype in (np.float32, np.float64)]
-_ndarray_keys: dict[
-    Any, Any
-] = {}  # by shape and dtype; 64-bit dtypes are absent, x64 decides what they become
-
-
-def _key_of_ndarray(x: np.ndarray[Any, Any]) -> Any:
-    key = _ndarray_keys.get((x.shape, x.dtype))
-    if key is None:
-        key = _key_of_scalar(x)
-        if key.aval.dtype == x.dtype and x.dtype.itemsize < 8:
-            if len(_ndarray_keys) > 4096:
-                _ndarray_keys.clear()
-            _ndarray_keys[x.shape, x.dtype] = key
-    return key

@@ -52,7 +52,7 @@ def _ask_about_type(t: type) -> Callable[[Any], Any] | None:
     return None
 
 
-core.foreign_types.append(_ask_about_type)
+core.foreign.aval_function = _ask_about_type
 
 
 def is_buffer(x: Any) -> bool:

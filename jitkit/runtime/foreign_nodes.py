@@ -12,15 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..tree_util import registry
-from ..tree_util.nodes import (
-    DictKey,
-    FlattenedIndexKey,
-    GetAttrKey,
-    KeyEntry,
-    NodeType,
-    RegisteredNode,
-    SequenceKey,
-)
+from ..tree_util.key_entries import DictKey, FlattenedIndexKey, GetAttrKey, KeyEntry, SequenceKey
+from ..tree_util.nodes import NodeType, RegisteredNode
 from .jaxlib import pytrees_of_jax
 
 
@@ -73,4 +66,4 @@ def _ask_jax(cls: type) -> NodeType | None:
     return JaxNode(cls, trees)
 
 
-registry.elsewhere.append(_ask_jax)
+registry.foreign.node_type = _ask_jax

@@ -4,6 +4,7 @@ Comes in: arguments and results, in dicts, lists, tuples, classes. Goes out: a f
 together again. In the order of reading:
 
     nodes        how one node comes apart: a dict, a list, a namedtuple, a registered class
+    key_entries  the way from a node to its children: `[0]`, `['a']`, `.name`
     registry     which types are nodes, and how a class becomes one
     treedef      leaves + treedef -> value; trees that are equal are one object
     functions    `tree_flatten`, `tree_map` and the others that users call
@@ -42,12 +43,12 @@ from .functions import treedef_children as treedef_children
 from .functions import treedef_is_leaf as treedef_is_leaf
 from .functions import treedef_is_strict_leaf as treedef_is_strict_leaf
 from .functions import treedef_tuple as treedef_tuple
-from .nodes import DictKey as DictKey
-from .nodes import FlattenedIndexKey as FlattenedIndexKey
-from .nodes import GetAttrKey as GetAttrKey
-from .nodes import KeyEntry as KeyEntry
-from .nodes import KeyPath as KeyPath
-from .nodes import SequenceKey as SequenceKey
+from .key_entries import DictKey as DictKey
+from .key_entries import FlattenedIndexKey as FlattenedIndexKey
+from .key_entries import GetAttrKey as GetAttrKey
+from .key_entries import KeyEntry as KeyEntry
+from .key_entries import KeyPath as KeyPath
+from .key_entries import SequenceKey as SequenceKey
 from .paths import equality_errors as equality_errors
 from .paths import equality_errors_pytreedef as equality_errors_pytreedef
 from .paths import explain_difference as explain_difference

@@ -23,7 +23,7 @@ from typing import Any, Self
 
 from ..base.late_rooms import Slots
 from ..base.util import unzip2
-from .nodes import DictKey, FlattenedIndexKey, GetAttrKey, KeyEntry, KeyPath, SequenceKey
+from .key_entries import DictKey, FlattenedIndexKey, GetAttrKey, KeyEntry, KeyPath, SequenceKey
 from .paths import (
     equality_errors,
     equality_errors_pytreedef,

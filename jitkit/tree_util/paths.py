@@ -18,7 +18,8 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from .nodes import DataclassNode, DictKey, FlattenedIndexKey, GetAttrKey, KeyEntry, KeyPath, SequenceKey
+from .key_entries import DictKey, FlattenedIndexKey, GetAttrKey, KeyEntry, KeyPath, SequenceKey
+from .nodes import DataclassNode
 from .registry import flatten_one_level_with_keys, node_types
 from .treedef import LEAF, PyTreeDef, make_node
 

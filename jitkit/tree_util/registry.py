@@ -16,15 +16,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
+from ..base.late_rooms import Slots
 from ..base.util import safe_zip
+from .key_entries import DictKey, KeyEntry
 from .nodes import (
     CustomNode,
     DataclassNode,
-    DictKey,
     DictNode,
     Flatten,
     FlattenWithKeys,
-    KeyEntry,
     NamedTupleNode,
     NodeType,
     NoneNode,
@@ -55,8 +55,8 @@ class _NodeTypes(dict[type, NodeType | None]):
             self.clear()
             leaf_types.clear()
         node_type = find_node_type(cls)
-        for ask in elsewhere if node_type is None else ():
-            node_type = node_type or ask(cls)
+        if node_type is None:
+            node_type = foreign.node_type(cls)
         if node_type is None:
             leaf_types.add(cls)
         self[cls] = node_type
@@ -64,7 +64,15 @@ class _NodeTypes(dict[type, NodeType | None]):
 
 
 node_types = _NodeTypes()
-elsewhere: list[Callable[[type], NodeType | None]] = []  # asked about classes that are not registered here
+
+
+class _Foreign(Slots):
+    """Slot for what is asked about classes that are not registered here: `runtime` knows JAX's registry."""
+
+    node_type: Callable[[type], NodeType | None]
+
+
+foreign = _Foreign()
 
 
 def find_node_type(cls: type) -> NodeType | None:

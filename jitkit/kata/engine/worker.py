@@ -48,6 +48,7 @@ from typing import IO, Any
 
 _PACKAGE = pathlib.Path(__file__).resolve().parents[2]
 _BESIDE = "_jitkit_engine"
+_OF_EVERY_PROGRAM = ("pjit.api", "pjit.dispatch", "runtime.foreign_nodes")
 _LONGEST_OUTPUT = 10_000  # characters of a check's output that are shown
 _MOST_OUTPUT = 50_000_000  # bytes that may be written to a file
 _MOST_REPLAYED = 200  # calls of a check that is run again
@@ -138,12 +139,14 @@ class _Session:
                 self.splice.install(_submission(self.request, self.splice), self.known)
                 gc.disable()
                 self.jitkit = importlib.import_module("jitkit")
+                for room in _OF_EVERY_PROGRAM:  # otherwise they would come in the middle of the first check
+                    importlib.import_module(f"jitkit.{room}")
                 self.plain = importlib.import_module("jitkit.kata.engine.plain")
                 gc.enable()
                 for path in self.request[
                     "files"
                 ]:  # equations name the line of the program, not the learner's
-                    sys.modules["jitkit.base.source_info"]._own_file[path] = True
+                    importlib.import_module("jitkit.base.source_info")._own_file[path] = True
                 self.programs = self.load_programs(**self.request["checks"])
             except BaseException as error:
                 told = _told(error, self.splice, self.request["files"])

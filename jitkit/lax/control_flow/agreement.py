@@ -14,6 +14,9 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from ... import core
 from ...base import source_info
 from ...base.errors import JaxprTypeError
 from ...core import dtypes
@@ -164,7 +167,7 @@ def _different_structures(body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef) -
     """A clause for each place where the carry's structure changes, in terms of the user's parameters."""
     rest = in_tree.children()[1:]
     before, after = (
-        body.view(*map(_with_leaves, (carry, *rest))) for carry in (in_tree.children()[0], out_tree)
+        body.view(*(tree.unflatten([_ARRAY] * tree.num_leaves) for tree in (carry, *rest))) for carry in (in_tree.children()[0], out_tree)
     )
     parameters = api_util.argument_names(body.user, Arguments((0,) * len(before), {}, (), len(before)))
     return [
@@ -179,7 +182,9 @@ class _ShownAsLeaf(type):
         return "pytree leaf"
 
 
-_LEAF = _ShownAsLeaf("Leaf", (), {})()  # stands for every array in a message about structure
+# What stands for every array in a message about structure: JAX's name the class of its type in a carry, and not in a branch.
+_ARRAY = core.ShapedArray((), np.float32)
+_LEAF = _ShownAsLeaf("Leaf", (), {})()
 
 
 # --- branches -----------------------------------------------------------------------------------------------

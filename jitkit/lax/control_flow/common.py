@@ -128,7 +128,7 @@ def _argument_names(body: Body, in_tree: PyTreeDef) -> tuple[str, ...]:
 def avals_of(leaves: Sequence[Any]) -> list[Any]:
     """The types of values; TypeError for what is no array."""
     try:
-        return [core.get_aval(x) for x in leaves]
+        return [core.get_aval(x) for x in partial_eval.with_stand_ins(leaves)]
     except TypeError:
         bad = next(x for x in leaves if not core.is_array_value(x))
         if core.is_array_type(type(bad)):

@@ -13,6 +13,7 @@ import numpy as np
 from ... import core
 from ...base import config, traceback_util
 from ...core import dtypes
+from ...interpreters.partial_eval import with_stand_ins_in
 from ...pjit.mapping import vmap
 from ...tree_util import tree_flatten, tree_map, tree_unflatten
 from ..convert import convert_element_type
@@ -201,7 +202,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     """
     if not callable(fn):
         raise TypeError("lax.associative_scan: fn argument should be callable.")
-    leaves, tree = tree_flatten(elems)
+    leaves, tree = tree_flatten(with_stand_ins_in(elems))
     if reverse:
         leaves = [rev(x, [axis]) for x in leaves]
     axis = canonicalize_axis(axis, leaves[0].ndim)

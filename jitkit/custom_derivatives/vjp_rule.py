@@ -1,0 +1,223 @@
+"""`fwd` and `bwd` as a user wrote them -> functions of flat lists
+
+`forward` gives the results and the residuals, `backward` cotangents of the arguments, checked for structure and shapes. A rule for
+batches is made of one for elements, both ways.
+
+JAX: jax/_src/custom_derivatives.py:_flatten_bwd
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from .. import core, lax
+from ..interpreters.ad_rules import (
+    Zero,
+    tangent_aval,
+)
+from ..interpreters.batching import (
+    AxisData,
+    Dims,
+    batch,
+    move_to,
+)
+from ..signature import api_util
+from ..tree_util import (
+    Partial,
+    PyTreeDef,
+    broadcast_prefix,
+    keystr,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_map,
+    tree_structure,
+    tree_unflatten,
+)
+from .jvp import SymbolicZero, without_axis
+
+
+class CustomVJPPrimal(NamedTuple):
+    """What `fwd` gets for an array with `symbolic_zeros`: its value, and whether it changes."""
+
+    value: Any
+    perturbed: bool
+
+
+def custom_vjp_primal_tree_values(tree: Any) -> Any:
+    """What `fwd` gets with `symbolic_zeros` as a tree of values, without what is known of them. TypeError for other leaves."""
+
+    def value(leaf: Any) -> Any:
+        if type(leaf) is not CustomVJPPrimal:
+            raise TypeError(f"unexpected leaf type {type(leaf)}")
+        return leaf.value
+
+    return tree_map(value, tree, is_leaf=lambda x: type(x) is CustomVJPPrimal)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class VjpRule:
+    """The rule of one call, on flat lists. Hashed by identity, as part of equations."""
+
+    name: str  # of the function
+    fwd: Callable[..., Any]
+    bwd: Callable[..., Any]
+    statics: dict[int, Any]  # arguments that are not differentiated, by position
+    in_tree: PyTreeDef
+    in_avals: tuple[Any, ...]
+    symbolic_zeros: bool
+
+    def forward(
+        self, primals: Sequence[Any], perturbed: Sequence[bool]
+    ) -> tuple[list[Any], PyTreeDef, list[Any], PyTreeDef]:
+        """The results and the residuals, each as leaves and tree. TypeError unless `fwd` returns a pair of them."""
+        if self.symbolic_zeros:
+            primals = [CustomVJPPrimal(x, p) for x, p in zip(primals, perturbed, strict=True)]
+        values = iter(self.in_tree.unflatten(primals))
+        count = len(self.statics) + len(self.in_tree.children())
+        pair = self.fwd(*[self.statics[i] if i in self.statics else next(values) for i in range(count)])
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+            fwd = api_util.name_of(self.fwd)
+            raise TypeError(
+                f"Custom VJP fwd rule {fwd} for function {self.name} must produce a pair (list or tuple of length two) where "
+                f"the first element represents the primal output (equal to those of the custom_vjp-decorated function "
+                f"{self.name}) and the second element represents residuals (i.e. values stored from the forward pass for use "
+                f"on the backward pass), but instead of a pair the fwd rule {fwd} produced {pair}."
+            )
+        return *tree_flatten(pair[0]), *tree_flatten(pair[1])
+
+    def backward(self, residuals: Any, cotangents: Any) -> list[Any]:
+        """A cotangent for each leaf of the arguments, some of them Zero: what `bwd` returns, None or zeros included."""
+        found = self.bwd(*self.statics.values(), residuals, cotangents)
+        arguments = self.in_tree.children()
+        if isinstance(found, list) and len(found) == len(arguments):
+            found = tuple(found)
+        dummy = self.in_tree.unflatten(range(self.in_tree.num_leaves))
+        try:
+            if not isinstance(found, tuple):
+                raise ValueError(f"not a tuple: {found}")
+            leaves = broadcast_prefix(found, dummy, lambda x: x is None)
+        except ValueError:
+            raise TypeError(
+                "Custom VJP bwd rule must produce an output with the same container (pytree) structure as the args tuple of "
+                "the primal function, and in particular must produce a tuple of length equal to the number of arguments to "
+                f"the primal function, but got bwd output structure {tree_structure(found)} for primal input structure "
+                f"{self.in_tree}."
+            ) from None
+        paths = [path for path, _ in tree_flatten_with_path(dummy)[0]]
+        return list(map(_checked, leaves, self.in_avals, paths))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class BatchedVjpRule(VjpRule):
+    """A rule for batches: `inner` is asked for one element of them. Residuals keep where their axes are."""
+
+    inner: VjpRule
+    axis: AxisData
+    dims: Dims  # of the arguments
+    out_dims: list[Any]  # of the results; empty until the function, or its rule, has been called
+    tag: object = None  # of the trace whose tracers the rule may close over
+
+    def forward(
+        self, primals: Sequence[Any], perturbed: Sequence[bool]
+    ) -> tuple[list[Any], PyTreeDef, list[Any], PyTreeDef]:
+        """Results with their axes at `out_dims`, and residuals that say where theirs are."""
+        made: list[Any] = []
+
+        def on_elements(*leaves: Any) -> list[Any]:
+            outs, out_tree, residuals, res_tree = self.inner.forward(leaves, perturbed)
+            made[:] = out_tree, res_tree
+            return [*outs, *residuals]
+
+        vals, found = batch(on_elements, self.axis, primals, self.dims, self.tag)
+        out_tree, res_tree = made
+        count = out_tree.num_leaves
+        if not self.out_dims:
+            self.out_dims[:] = found[:count]
+        outs = [
+            x if to is None else move_to(x, dim, to, self.axis.size)
+            for x, dim, to in zip(vals, found, self.out_dims, strict=False)
+        ]
+        residuals = Partial(_ResidualsOfBatch(tuple(found[count:]), res_tree), *vals[count:])
+        return outs, out_tree, *tree_flatten(residuals)
+
+    def backward(self, residuals: Any, cotangents: Any) -> list[Any]:
+        """Cotangents with the axes of the arguments; for one without an axis, the sum."""
+        kept: _ResidualsOfBatch = residuals.func
+        cts, tree = tree_flatten(cotangents)
+        nonzero: list[bool] = []
+        zeros = {
+            i: SymbolicZero(without_axis(ct.aval, dim))
+            for i, (ct, dim) in enumerate(zip(cts, self.out_dims, strict=True))
+            if type(ct) is SymbolicZero
+        }
+
+        def on_elements(*leaves: Any) -> list[Any]:
+            count = len(kept.dims)
+            given = [zeros.get(i, ct) for i, ct in enumerate(leaves[count:])]
+            found = self.inner.backward(tree_unflatten(kept.tree, leaves[:count]), tree_unflatten(tree, given))
+            nonzero[:] = [type(ct) is not Zero for ct in found]
+            return [ct for ct in found if type(ct) is not Zero]
+
+        ct_dims = [None if i in zeros else dim for i, dim in enumerate(self.out_dims)]
+        values = [0.0 if i in zeros else ct for i, ct in enumerate(cts)]
+        vals, found = batch(
+            on_elements, self.axis, [*residuals.args, *values], [*kept.dims, *ct_dims], self.tag
+        )
+        made = iter(zip(vals, found, strict=True))
+        return [
+            self._gathered(*next(made), to) if nz else Zero(tangent_aval(aval))
+            for nz, to, aval in zip(nonzero, self.dims, self.in_avals, strict=True)
+        ]
+
+    def _gathered(self, ct: Any, dim: Any, to: Any) -> Any:
+        if to is not None:
+            return move_to(ct, dim, to, self.axis.size)
+        return ct if dim is None else lax.reduce_sum(ct, [dim])
+
+
+def batched_vjp_rule(
+    rule: VjpRule, axis: AxisData, dims: Dims, out_dims: list[Any], in_avals: tuple[Any, ...], tag: object = None
+) -> BatchedVjpRule:
+    """The rule for batches."""
+    fields = {field.name: getattr(rule, field.name) for field in dataclasses.fields(VjpRule)}
+    fields |= {"in_avals": in_avals, "inner": rule, "axis": axis, "dims": tuple(dims), "out_dims": out_dims}
+    return BatchedVjpRule(**fields, tag=tag)
+
+
+@dataclasses.dataclass(frozen=True)
+class _ResidualsOfBatch:
+    """Where the batch axes of residuals are, and their tree."""
+
+    dims: tuple[Any, ...]
+    tree: PyTreeDef
+
+    def __call__(self, *residuals: Any) -> Any:
+        return tree_unflatten(self.tree, residuals)
+
+
+def _checked(ct: Any, aval: Any, path: Any) -> Any:
+    """A cotangent that `bwd` returned for an argument of this type. ValueError for one of another shape, or a zero of
+    another dtype.
+    """
+    expected = tangent_aval(aval)
+    if ct is None or expected.dtype == core.dtypes.float0:
+        return Zero(expected)
+    if type(ct) is SymbolicZero:
+        if (ct.shape, ct.dtype) != (expected.shape, expected.dtype):
+            raise ValueError(
+                "Custom VJP bwd rule produced a SymbolicZero with a shape/dtype that does not match the corresponding input "
+                f"tangent shape/dtype: at output{keystr(path)} the SymbolicZero had shape/dtype {ct.aval.str_short()} while the "
+                f"corresponding input had shape/dtype {aval.str_short()}. Consider just returning a None here instead of a "
+                "SymbolicZero object."
+            )
+        return Zero(expected)
+    given = core.typeof(ct)
+    if given.shape != expected.shape:
+        raise ValueError(
+            "Custom VJP bwd rule must produce an output with the same type as the args tuple of the primal function, but at "
+            f"output{keystr(path)} the bwd rule produced an output of type {given.str_short()} corresponding to an input of "
+            f"type {aval.str_short()}"
+        )
+    return ct
