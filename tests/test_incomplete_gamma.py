@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 
+import jax
 import numpy as np
 import pytest
-from twin import same_as_jax
+from lax_oracle import JAXPRS_ARE_OURS
+from twin import OURS, THEIRS, plain
 
 import jitkit
 
@@ -20,7 +22,23 @@ def special(jax):
     return importlib.import_module(f"{jax.__name__}.scipy.special")
 
 
-@same_as_jax
+def with_its_bits(program):
+    """A program gives what it gives with JAX: bit by bit with 0.10, whose expansions these are, and closely with others."""
+
+    def test():
+        theirs, ours = program(*THEIRS), program(*OURS)
+        if JAXPRS_ARE_OURS:
+            assert plain(ours) == plain(theirs)
+        numbers = [[x for x in jax.tree.leaves(tree) if not isinstance(x, str)] for tree in (ours, theirs)]
+        for a, b in zip(*numbers, strict=True):
+            narrow = np.asarray(b).dtype == np.float16
+            np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-2 if narrow else 2e-3, atol=1e-3 if narrow else 1e-6)
+
+    test.__name__ = program.__name__
+    return test
+
+
+@with_its_bits
 def test_values_at_the_edges(jax, jnp):
     a, x = EDGES
     with np.errstate(all="ignore"):
@@ -30,13 +48,13 @@ def test_values_at_the_edges(jax, jnp):
         ]
 
 
-@same_as_jax
+@with_its_bits
 def test_derivatives_at_the_edges(jax, jnp):
     a, x = map(jnp.asarray, EDGES)
     return jax.lax.igamma_grad_a(a, x), jax.lax.random_gamma_grad(a, x)
 
 
-@same_as_jax
+@with_its_bits
 def test_programs(jax, jnp):
     a, x = np.float32([0.3, 1.0, 8.0]), np.float32([0.2, 3.0, 7.0])
     gammainc, gammaincc = special(jax).gammainc, special(jax).gammaincc
@@ -63,7 +81,7 @@ def test_both_parts_are_all_of_it_and_doubles_agree_with_scipy():
         np.testing.assert_allclose(jitkit.lax.igamma_grad_a(a, x), slope, rtol=1e-5, atol=1e-9)
 
 
-@same_as_jax
+@with_its_bits
 def test_samples_move_with_their_parameter(jax, jnp):
     key, random = jax.random.key(3), jax.random
     return [
