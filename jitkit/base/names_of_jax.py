@@ -32,11 +32,10 @@ numpy.fft:
 lax: AccuracyMode ConvGeneralDilatedDimensionNumbers PrecisionLike RaggedDotDimensionNumbers RandomAlgorithm Tolerance
 approx_max_k approx_min_k approx_top_k_p betainc composite conv_general_dilated_local conv_general_dilated_patches
 conv_general_shape_tuple conv_transpose_shape_tuple custom_linear_solve custom_root dce_sink dce_sink_p device_put_p
-igamma igamma_grad_a igamma_grad_a_p igamma_p igammac igammac_p index_take linear_solve_p one_minus_square
-one_minus_square_p pcast platform_dependent polynomial polynomial_p precv psend psum_scatter_start ragged_all_to_all
-ragged_all_to_all_p ragged_dot ragged_dot_general random_gamma_grad regularized_incomplete_beta_p rng_bit_generator
-rng_bit_generator_p rng_uniform rng_uniform_p scaled_dot select_and_scatter_p sharding_constraint_p
-with_sharding_constraint
+index_take linear_solve_p one_minus_square one_minus_square_p pcast platform_dependent polynomial polynomial_p precv
+psend psum_scatter_start ragged_all_to_all ragged_all_to_all_p ragged_dot ragged_dot_general
+regularized_incomplete_beta_p rng_bit_generator rng_bit_generator_p rng_uniform rng_uniform_p scaled_dot
+select_and_scatter_p sharding_constraint_p with_sharding_constraint
 lax.linalg: cholesky_update cholesky_update_p hessenberg hessenberg_p ormqr ormqr_p qdwh schur schur_p
 symmetric_product symmetric_product_p tridiagonal tridiagonal_p tridiagonal_solve tridiagonal_solve_p
 nn: get_scaled_dot_general_config scaled_dot_general scaled_matmul
@@ -49,8 +48,8 @@ visualize_sharding
 errors: InconclusiveDimensionOperation
 ops:
 scipy: cluster fft integrate interpolate linalg ndimage signal sparse
-scipy.special: bernoulli bessel_jn beta betainc boxcox boxcox1p comb dawsn erfcinv erfcx exp1 expi expn fresnel
-gammainc gammaincc hyp1f1 hyp2f1 owens_t poch sici spence sph_harm_y wofz zeta
+scipy.special: bernoulli bessel_jn beta betainc boxcox boxcox1p comb dawsn erfcinv erfcx exp1 expi expn fresnel hyp1f1
+hyp2f1 owens_t poch sici spence sph_harm_y wofz zeta
 scipy.linalg: block_diag cho_factor cho_solve cholesky circulant companion convolution_matrix det dft eigh
 eigh_tridiagonal expm expm_frechet fiedler fiedler_companion funm hadamard hankel helmert hessenberg hilbert inv
 invhilbert invpascal leslie lu lu_factor lu_solve pascal polar qr qr_multiply rsf2csf schur solve solve_sylvester
