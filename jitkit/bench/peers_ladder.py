@@ -70,6 +70,6 @@ def _trace_and_lower(effort: Effort) -> Measured:
 _GROUP = "solutions/from_scratch.py"
 
 LADDER_ROWS = (
-    Row(_GROUP, "warm call, one array", 1.50, _warm_call),
-    Row(_GROUP, "trace and lower", 0.15, _trace_and_lower),
+    Row(_GROUP, "the ladder, warm call", 1.50, _warm_call),
+    Row(_GROUP, "the ladder, trace and lower", 0.15, _trace_and_lower),
 )
