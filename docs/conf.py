@@ -15,6 +15,7 @@ import sys
 
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
+(HERE / "generated" / "extra").mkdir(parents=True, exist_ok=True)  # filled while the site is built; Sphinx asks before
 
 project = "jitkit"
 copyright = "the authors of jitkit, Apache License 2.0"  # what Sphinx calls it

@@ -220,7 +220,7 @@ def test_sixty_columns_are_enough(learner, monkeypatch):
 
 
 def _narrow(screen):
-    screen.width = 60
+    screen._width = 60
     return screen
 
 

@@ -255,7 +255,14 @@ def donated_unusable():
 
 
 def deleted():
+    jnp.ones(3) + 1  # the program is there: JAX looks at what an operation is given, each time
     donated(jk, lambda x: x + 1)
+
+
+def donated_twice(jax):
+    x, step = jax.numpy.ones(3), jax.jit(lambda x: x + 1, donate_argnums=0)
+    step(x)
+    return step(x)
 
 
 TEXTS = {
@@ -498,6 +505,16 @@ TEXTS = {
     ),
     "deleted": (
         deleted,
+        "RuntimeError",
+        (
+            "Array has been deleted with shape=float32[3].\n"
+            "Its memory was given away: it was passed to a function with "
+            "`donate_argnums`/`donate_argnames`, or deleted by `.delete()`. Use the result of that call "
+            "instead, or do not donate an argument that is needed afterwards."
+        ),
+    ),
+    "donated twice": (
+        lambda: donated_twice(jk),
         "ValueError",
         (
             "INVALID_ARGUMENT: Invalid buffer passed to Execute() as argument 0 to replica 0: INVALID_ARGUMENT: Buffer has been "
@@ -559,7 +576,7 @@ TEXTS = {
             "Unrecognized config option: enable_x46\n"
             "The options are enable_x64, disable_jit, numpy_rank_promotion, default_matmul_precision, "
             "debug_nans, debug_key_reuse, no_execution, log_compiles, explain_cache_misses, check_tracer_leaks, "
-            "traceback_filtering, compilation_cache_dir, compilation_cache_max_size, platforms, "
+            "traceback_filtering, compilation_cache_dir, compilation_cache_max_size, errors_page, platforms, "
             "jit_cache_size, default_prng_impl, threefry_partitionable."
         ),
     ),

@@ -217,7 +217,7 @@ def explain_failure(
     error: Exception, values: Sequence[Any], consts: Sequence[Any] = (), warm: bool = False
 ) -> Exception:
     """A better error for a run that failed: an argument or a constant that had been donated, or what XLA said. In a `warm`
-    call JAX does not look at arguments, and an error about one of those is XLA's, a ValueError.
+    call of a jitted function JAX does not look at arguments, and an error about one of those is XLA's, a ValueError.
     """
     for x in (*values, *consts):
         buffer = x._buf if type(x) is Array else x

@@ -108,7 +108,7 @@ class Jitted(Traceable):
                                 else:
                                     out._buf = execute(x if x.dtype is dtype else in_dtype(x, dtype))
                             except (RuntimeError, ValueError) as error:
-                                raise explain_failure(error, args, warm=True) from None
+                                raise explain_failure(error, args, warm=self.staged) from None
                             return out
                     if options is None:
                         return under_trace(*args, **kwargs)
@@ -126,7 +126,7 @@ class Jitted(Traceable):
                     try:
                         return run(leaves)
                     except (RuntimeError, ValueError) as error:
-                        raise explain_failure(error, leaves, entry.executable.consts, warm=True) from None
+                        raise explain_failure(error, leaves, entry.executable.consts, warm=self.staged) from None
                 except (TypeError, OverflowError, FloatingPointError) as error:
                     better = self.better_error(error, args, kwargs)
                     if better is error:
