@@ -30,7 +30,8 @@ def opened(browser, site):
         page.on("console", lambda message: page.said.append(message.text) if message.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: page.said.append(str(error)))
         page.on("requestfailed", lambda request: page.said.append(request.url))
-        page.goto((site / name).as_uri())
+        path, _, anchor = name.partition("#")
+        page.goto(f"{(site / path).as_uri()}#{anchor}")
         return page
 
     yield open_page
