@@ -819,7 +819,7 @@ class OfPaper:
 def shortest_way(jk, rng):
     runtime = module(jk, "runtime")
     aval = jk.core.ShapedArray((int(rng.integers(1, 9)),), np.dtype("float32"))
-    on_host = module(jk, "runtime.array").key_of(floats(rng, *aval.shape))
+    on_host = module(jk, "runtime.argument_keys").key_of(floats(rng, *aval.shape))
     takes = module(jk, "pjit.calling").takes_buffers_as_they_are
     executables = [
         OfPaper([0, 1]), OfPaper([1]), OfPaper([0]), OfPaper([1], consts=["a constant"]), OfPaper([0, 1], consts=["a constant"]),
