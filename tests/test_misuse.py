@@ -18,6 +18,7 @@ from twin import raised, same_as_jax, words
 import jitkit as jk
 import jitkit.numpy as jnp
 from jitkit import lax
+from jitkit.base.jax_version import since
 
 # --- what Python asks of a value that is not known yet, or is not what it looks for -----------------------------
 
@@ -265,6 +266,12 @@ def donated_twice(jax):
     return step(x)
 
 
+DELETED = (
+    "Array has been deleted with shape=float32[3].\n"
+    "Its memory was given away: it was passed to a function with "
+    "`donate_argnums`/`donate_argnames`, or deleted by `.delete()`. Use the result of that call "
+    "instead, or do not donate an argument that is needed afterwards."
+)
 TEXTS = {
     "a text": (
         lambda: jk.jit(f)("relu"),
@@ -506,24 +513,15 @@ TEXTS = {
     "deleted": (
         deleted,
         "RuntimeError",
-        (
-            "Array has been deleted with shape=float32[3].\n"
-            "Its memory was given away: it was passed to a function with "
-            "`donate_argnums`/`donate_argnames`, or deleted by `.delete()`. Use the result of that call "
-            "instead, or do not donate an argument that is needed afterwards."
-        ),
+        DELETED,
     ),
     "donated twice": (
         lambda: donated_twice(jk),
-        "ValueError",
-        (
-            "INVALID_ARGUMENT: Invalid buffer passed to Execute() as argument 0 to replica 0: INVALID_ARGUMENT: Buffer has been "
-            "deleted or donated.\n"
-            "Array has been deleted with shape=float32[3].\n"
-            "Its memory was given away: it was passed to a function with "
-            "`donate_argnums`/`donate_argnames`, or deleted by `.delete()`. Use the result of that call "
-            "instead, or do not donate an argument that is needed afterwards."
-        ),
+        "RuntimeError" if since(0, 11) else "ValueError",
+        DELETED
+        if since(0, 11)
+        else "INVALID_ARGUMENT: Invalid buffer passed to Execute() as argument 0 to replica 0: INVALID_ARGUMENT: Buffer has been "
+        f"deleted or donated.\n{DELETED}",
     ),
     "struct dtype": (
         lambda: jk.ShapeDtypeStruct((2,), None),

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 from .. import core, runtime
 from ..base import config, report
+from ..base.jax_version import since
 from ..core import ShapedArray
 from ..core.effects import Effect
 from ..interpreters.mlir_module import Module
@@ -217,7 +218,7 @@ def explain_failure(
     error: Exception, values: Sequence[Any], consts: Sequence[Any] = (), warm: bool = False
 ) -> Exception:
     """A better error for a run that failed: an argument or a constant that had been donated, or what XLA said. In a `warm`
-    call of a jitted function JAX does not look at arguments, and an error about one of those is XLA's, a ValueError.
+    call of a jitted function JAX up to 0.10 does not look at arguments: an error about one of those is XLA's, a ValueError.
     """
     for x in (*values, *consts):
         buffer = x._buf if type(x) is Array else x
@@ -225,6 +226,6 @@ def explain_failure(
             deleted = runtime.deleted_error(as_array(x).aval)
             is_argument = any(x is value for value in values)
             said = str(error).split("\n")[0]
-            by_xla = warm and is_argument and "deleted or donated" in said
+            by_xla = warm and is_argument and "deleted or donated" in said and not since(0, 11)
             return ValueError(f"{said}\n{deleted}") if by_xla else deleted
     return runtime.explained(error)

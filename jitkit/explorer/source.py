@@ -73,13 +73,13 @@ def source(function: Callable[..., Any], equations: Sequence[Equation], more: Se
         linecache.checkcache(file)
         lines = [line.rstrip("\n") for line in linecache.getlines(file)]
         heading = cell(file) or file
-        if not lines:
+        changed = bool(lines) and _changed("\n".join(lines) + "\n", file, codes.get(file, []))
+        if not lines or (changed and file.startswith("<")):  # `<string>` may be any text, that of `python -c` above all
             found.row(f"{heading}: its source is not to be had", None, [], [])
             found.sentences.append(_no_source(heading))
             for line, numbers in sorted(by_line.items()):
                 found.row(f"line {line}", line, numbers, [])
             continue
-        changed = _changed("\n".join(lines) + "\n", file, codes.get(file, []))
         if changed:
             found.sentences.append(f"{heading} has changed since it was imported: its lines may not be those that ran.")
         short = heading if heading != file else os.path.basename(file)
