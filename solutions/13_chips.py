@@ -90,7 +90,7 @@ def least_bytes(fun: Callable[..., Any], *args: Any) -> int:
 def polynomial(x: Any, coefficients: Any) -> Any:
     """The polynomial `c[0] * x**(n-1) + ... + c[n-2] * x + c[n-1]` of each element of x.
 
-    Compiled, it is one kernel on a CPU and on a GPU, with no loop in it: x is read once, and the result is written once.
+    Compiled, it has no loop on any chip, and it is one kernel on a CPU and on a GPU: x is read once, and the result is written once.
 
     The program as it was:
 
@@ -128,7 +128,7 @@ def polynomial(x: Any, coefficients: Any) -> Any:
 def roughness(x: Any) -> Any:
     """The sum of the squared differences between each element of x and the one before it.
 
-    Compiled, it has no loop. The program as it was:
+    Compiled, it has no loop on any chip. The program as it was:
 
         def step(i, total):
             return total + (x[i] - x[i - 1]) ** 2
@@ -144,8 +144,8 @@ def roughness(x: Any) -> Any:
 def decayed(x: Any, rate: Any) -> Any:
     """The running sum that forgets: `y[0] = x[0]`, and `y[i] = rate * y[i - 1] + x[i]`.
 
-    Compiled, it has no loop, and for n elements no more than some multiple of log(n) steps that wait for each other. The program as
-    it was:
+    Compiled, it has no loop on any chip, and for n elements no more than some multiple of log(n) steps that wait for each other. The
+    program as it was:
 
         def step(y, element):
             y = rate * y + element

@@ -15,6 +15,11 @@ def chips(jk):
     return importlib.import_module(f"{jk.__name__}.kata.chips")
 
 
+def floats(jk, numbers):
+    """As float32 and an array of jitkit's, which has an index that is traced: so the programs as they were run, too."""
+    return jk.numpy.asarray(numbers, dtype="float32")
+
+
 @check("13.1", "A called computation runs as it is written, and what was begun elsewhere is ended for nothing.", hidden=True)
 def calls(jk, rng):
     inner, called, begun = (f"{word}.{rng.integers(900)}" for word in ("inner", "called", "begun"))
@@ -43,12 +48,12 @@ def types(jk, rng):
 
 @check("13.3", "For sixteen coefficients, too, and numbers of no axes.", hidden=True, tolerance=1e-3)
 def sixteen(jk, rng):
-    x, c = rng.uniform(-1, 1, size=50).astype("float32"), rng.normal(size=16).astype("float32")
+    x, c = floats(jk, rng.uniform(-1, 1, size=50)), floats(jk, rng.normal(size=16))
     text = jk.jit(chips(jk).polynomial).lower(x, c).compile().as_text()
     return chips(jk).polynomial(x, c), chips(jk).polynomial(x[0], c), bool(re.search(r" (while|call)\(", text))
 
 
 @check("13.4", "The rate is data, and a rate of zero forgets everything.", hidden=True, tolerance=1e-4)
 def rates(jk, rng):
-    f, x = jk.jit(chips(jk).decayed), rng.normal(size=12).astype("float32")
+    f, x = jk.jit(chips(jk).decayed), floats(jk, rng.normal(size=12))
     return f(x, float(rng.uniform(0.2, 0.8))), f(x, 0.0), chips(jk).roughness(x * 2)

@@ -1,4 +1,5 @@
-"""The programs that the exercises of lab 13 must run like the reference. Kernels and loops are counted on this CPU."""
+"""The programs that the exercises of lab 13 must run like the reference. Kernels, loops and bytes are counted in what the CPU's
+compiler made, and in what those of other chips made, where they are installed."""
 
 from __future__ import annotations
 
@@ -17,6 +18,11 @@ def chips(jk):
     return importlib.import_module(f"{jk.__name__}.kata.chips")
 
 
+def floats(jk, numbers):
+    """As float32 and an array of jitkit's, which has an index that is traced: so the programs as they were run, too."""
+    return jk.numpy.asarray(numbers, dtype="float32")
+
+
 def read(jk, text):
     """Kernels and loops, by name, as `Program` finds them."""
     program = importlib.import_module(f"{jk.__name__}.targets.hlo").Program(text)
@@ -24,11 +30,25 @@ def read(jk, text):
 
 
 def counted(jk, fun, *args):
-    """Of the compiled program: how many instructions of its entry run, and whether it has a loop or calls one."""
-    text = jk.jit(fun).lower(*args).compile().as_text()
+    """Of the program that is compiled for this CPU: how many instructions of its entry run, and whether it has a loop or calls one."""
+    return counted_in(jk.jit(fun).lower(*args).compile().as_text())
+
+
+def counted_in(text):
+    """The same, of a text of any compiler's."""
     entry = text[text.index("ENTRY") :].splitlines()[1:]
     opcodes = [found[1] for line in entry if (found := re.search(r" = .*?[\])}] ([a-z][\w-]*)\(", line))]
     return len([opcode for opcode in opcodes if opcode not in _FREE]), bool(re.search(r" (while|call)\(", text))
+
+
+def elsewhere(jk, fun, *args):
+    """The compiled program, by name of the chip, of each one whose compiler is installed. Says so where there is none."""
+    targets = importlib.import_module(f"{jk.__name__}.targets")
+    there = [target for target in targets.TARGETS.values() if target.name != "cpu" and targets.obstacle(target) is None]
+    if not there:
+        print("Counted on this CPU only: no compiler of another chip is installed. `make compilers` in a clone brings them.")
+    lowered = jk.jit(fun).lower(*args)
+    return {target.name: lowered.compile(target=target.name) for target in there}
 
 
 # --- 13.1 What runs -----------------------------------------------------------------------------------------------
@@ -178,7 +198,7 @@ def numbers_and_trees(jk, rng):
     "13.3", "The first coefficient is that of the highest power.", against=["the first coefficient is the constant"], tolerance=1e-4
 )
 def values(jk, rng):
-    x, c = rng.normal(size=(3, 5)).astype("float32"), rng.normal(size=int(rng.integers(3, 9))).astype("float32")
+    x, c = floats(jk, rng.normal(size=(3, 5))), floats(jk, rng.normal(size=int(rng.integers(3, 9))))
     return chips(jk).polynomial(x, c), chips(jk).polynomial(x[0], c[:1])
 
 
@@ -188,14 +208,31 @@ def values(jk, rng):
     against=["a loop of lax is unrolled", "a scan is no loop", "one line of Python is one kernel"],
 )
 def one_kernel(jk, rng):
-    x, c = rng.normal(size=(32, 65)).astype("float32"), rng.normal(size=int(rng.integers(5, 9))).astype("float32")
+    x, c = floats(jk, rng.normal(size=(32, 65))), floats(jk, rng.normal(size=int(rng.integers(5, 9))))
     return counted(jk, chips(jk).polynomial, x, c)
+
+
+@check(
+    "13.3",
+    "Compiled for other chips, as far as their compilers are installed, it has no loop, and a GPU needs one kernel, which moves no more "
+    "than twice the least.",
+    against=["a loop of lax is unrolled", "a scan is no loop", "one line of Python is one kernel"],
+)
+def on_other_chips(jk, rng):
+    x, c = floats(jk, rng.normal(size=(64, 256))), floats(jk, rng.normal(size=int(rng.integers(5, 9))))
+    found, twice_the_least = {}, 2 * (2 * x.nbytes + c.nbytes)
+    for name, program in elsewhere(jk, chips(jk).polynomial, x, c).items():
+        kernels, found[f"a loop on {name}"] = counted_in(program.as_text())
+        if name.startswith("gpu"):
+            found[f"kernels on {name}"] = kernels
+            found[f"few bytes on {name}"] = program.cost_analysis()["bytes accessed"] <= twice_the_least
+    return found
 
 
 @check("13.3", "Coefficients are data: others of the same number share the program.", against=["coefficients belong to the program"])
 def one_program(jk, rng):
-    f, x = jk.jit(chips(jk).polynomial), rng.normal(size=4).astype("float32")
-    return [f(x, rng.normal(size=3).astype("float32")) for _ in range(2)]
+    f, x = jk.jit(chips(jk).polynomial), floats(jk, rng.normal(size=4))
+    return [f(x, floats(jk, rng.normal(size=3))) for _ in range(2)]
 
 
 # --- 13.4 A loop of scalars ---------------------------------------------------------------------------------------
@@ -203,23 +240,34 @@ def one_program(jk, rng):
 
 @check("13.4", "Neighbours are pairs; the first and the last element are none.", against=["an array is a ring"], tolerance=1e-4)
 def rough(jk, rng):
-    x = rng.normal(size=int(rng.integers(5, 20))).astype("float32")
+    x = floats(jk, rng.normal(size=int(rng.integers(5, 20))))
     return chips(jk).roughness(x), chips(jk).roughness(x[:2])
 
 
 @check("13.4", "Each element is the one before, times the rate, and its own.", against=["the newest is what decays"], tolerance=1e-4)
 def sums(jk, rng):
-    x = rng.normal(size=9).astype("float32")
+    x = floats(jk, rng.normal(size=9))
     return [chips(jk).decayed(x[:n], rate) for n, rate in ((9, float(rng.uniform(0.3, 0.9))), (1, 0.5), (6, 1.0))]
 
 
 @check("13.4", "It stays finite when the rate is small.", against=["what is right on paper is right in float32"], tolerance=1e-4)
 def small_rate(jk, rng):
-    x = rng.normal(size=40).astype("float32")
+    x = floats(jk, rng.normal(size=40))
     return chips(jk).decayed(x, float(rng.uniform(0.01, 0.05)))
 
 
 @check("13.4", "Compiled, neither has a loop.", against=["a loop of lax is unrolled", "a scan is no loop"])
 def no_loops(jk, rng):
-    x = rng.normal(size=int(rng.integers(33, 60))).astype("float32")
-    return counted(jk, chips(jk).roughness, x)[1], counted(jk, chips(jk).decayed, x, 0.5)[1]
+    x = floats(jk, rng.normal(size=int(rng.integers(33, 60))))
+    return {"a loop in roughness": counted(jk, chips(jk).roughness, x)[1], "a loop in decayed": counted(jk, chips(jk).decayed, x, 0.5)[1]}
+
+
+@check(
+    "13.4",
+    "Nor has either one when it is compiled for other chips, as far as their compilers are installed.",
+    against=["a loop of lax is unrolled", "a scan is no loop"],
+)
+def no_loops_on_other_chips(jk, rng):
+    x = floats(jk, rng.normal(size=int(rng.integers(33, 60))))
+    programs = elsewhere(jk, lambda x, rate: (chips(jk).roughness(x), chips(jk).decayed(x, rate)), x, 0.5)
+    return {f"a loop on {name}": counted_in(program.as_text())[1] for name, program in programs.items()}
