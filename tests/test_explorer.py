@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import pathlib
 import re
 import subprocess
 import sys
 
+import jax
 import pytest
 
 import jitkit
 import jitkit.numpy as jnp
 from jitkit import lax
-from jitkit.explorer import bundle, calls, compiling, equations, hlo, machine, stablehlo
+from jitkit.explorer import bundle, calls, compiling, equations, hlo, jax_calls, machine, stablehlo
 from jitkit.explorer.api import exploration, explore, subject_of
 from jitkit.explorer.listing import Listing, owners
 
@@ -288,17 +290,56 @@ def test_the_misses_of_a_function_that_was_called_are_on_its_page():
     assert explore(lambda x: x, spec(3), targets=[]).data["calls"] is None
 
 
+def test_calls_of_a_function_of_jaxs_are_told_in_its_words(tmp_path, capfd):
+    before = jax.jit, jax.config.jax_explain_cache_misses
+    with jax_calls.recording() as found:
+
+        @functools.partial(jax.jit, static_argnames="power")
+        def step(w, lr, power=1):
+            return helper(w - lr * w.sum()) ** power
+
+        @jax.jit
+        def helper(w):
+            return w * 2.0
+
+        class Model:
+            @jax.jit
+            def scaled(self):
+                return self
+
+        for size, power in ((3, 1), (3, 1), (4, 1), (4, 2)):
+            step(jax.numpy.ones(size), 0.1, power=power)
+        jax.grad(lambda w: step(w, 0.1).sum())(jax.numpy.ones(3))  # of a trace
+        assert jax.make_jaxpr(step)(1.0, 2.0).eqns[0].params["name"] == "step"
+        assert step.lower(1.0, 2.0).compile()(1.0, 2.0).shape == ()
+        assert Model.scaled(jax.numpy.ones(2)).shape == (2,)
+    assert (jax.jit, jax.config.jax_explain_cache_misses) == before
+    assert [call.name for call in found.calls] == ["step"] * 4 + ["scaled"]
+    data = calls.as_data(found.of("step", __file__), "here")
+    first, second, third, fourth = data["entries"]
+    assert [entry["hit"] for entry in data["entries"]] == [False, True, False, False]
+    assert [name for name, _ in first["stages"]] == ["trace", "lower", "compile", "run"]
+    assert [name for name, _ in second["stages"]] == ["run"]
+    assert [entry.get("versus") for entry in data["entries"]] == [None, None, 1, 3]
+    assert third["sentences"][0] == "JAX says:"
+    assert any("f32[4]" in line and "f32[3]" in line for line in third["sentences"])
+    assert data["jaxprs"][fourth["jaxpr"]] == str(step.trace(jax.numpy.ones(4), 0.1, power=2).jaxpr).splitlines()
+    assert first["at"].startswith(__file__)
+    assert "CACHE MISS" not in capfd.readouterr().err
+
+
 # --- bad input ------------------------------------------------------------------------------------------------
 
 
-def test_a_function_that_cannot_be_traced_shows_how_far_it_came():
+@pytest.mark.parametrize("numpy", [jnp, jax.numpy], ids=["jitkit", "jax"])
+def test_a_function_that_cannot_be_traced_shows_how_far_it_came(numpy):
     def f(x):
-        y = jnp.sin(x)
+        y = numpy.sin(x)
         if y.sum() > 0:
             return y
         return -y
 
-    data = explore(f, spec(3)).data
+    data = explore(jax.jit(f) if numpy is jax.numpy else f, spec(3)).data
     assert data["failure"]["type"] == "TracerBoolConversionError"
     assert data["failure"]["stage"] == "tracing"
     assert [each["primitive"] for each in data["equations"]] == ["sin", "reduce_sum", "gt"]
@@ -464,9 +505,11 @@ def command(tmp_path, *arguments):
     )
 
 
-def test_the_command_writes_a_page_of_a_run(tmp_path):
-    (tmp_path / "model.py").write_text(PROGRAM)
-    done = command(tmp_path, "model.py:step", "--calls", "--target", "cpu")
+@pytest.mark.parametrize("library", ["jitkit", "jax"])
+def test_the_command_writes_a_page_of_a_run(tmp_path, library):
+    (tmp_path / "model.py").write_text(PROGRAM.replace("jitkit", library))
+    of_jax = ["--jax"] if library == "jax" else []
+    done = command(tmp_path, "model.py:step", "--calls", *of_jax, "--target", "cpu")
     assert done.returncode == 0, done.stderr
     assert "step.html" in done.stdout
     text = (tmp_path / "step.html").read_text(encoding="utf-8")
@@ -481,6 +524,7 @@ def test_the_command_says_what_is_wrong(tmp_path):
         (("model.py:step", "--shapes", "f32[3]", "--target", "cpu"), 1, "could not be traced"),
         (("model.py:other", "--shapes", "f32[3]"), 1, "has no function 'other'"),
         (("model.py:other", "--calls"), 1, "did not call a jitted other"),
+        (("model.py:step", "--calls", "--jax"), 1, "did not call a jitted step of JAX's"),
         (("model.py", "--shapes", "f32[3]"), 2, "does not name a function"),
         (("model.py:step", "--calls", "--target", "cpu", "-o", "no/where.html"), 1, "cannot be written"),
         (("model.py:step", "--calls", "--target", "cpu", "-o", "model.py"), 1, "not a page of the Explorer"),

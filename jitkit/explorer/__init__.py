@@ -19,6 +19,7 @@ In the order of reading:
     gone           why nothing is left of an equation
     compiling      StableHLO -> answers of the compilers, at the same time, kept by content
     calls          a run -> its calls: what each took, and why it missed
+    jax_calls      the same of JAX's jit, in JAX's words
     model          all of it -> plain data
     bundle         plain data -> one HTML file, from what is in `page/`
     api            `explore`

@@ -18,11 +18,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from ..base import config, report
 from ..misses.record import CallRecord
-from ..misses.sentences import Miss
 from ..pjit.compilation_cache import FunctionCache
 from ..pjit.jitted import Jitted
 from ..runtime.array import Array
@@ -38,14 +37,39 @@ _DISPATCH = next(
 )
 
 
-class Call(NamedTuple):
-    """One call of a jitted function, from outside of any trace."""
+class Missed(Protocol):
+    """What is told of a call that missed: a `Miss` of ours, or what JAX says."""
 
-    jitted: Jitted
+    @property
+    def number(self) -> int:
+        """Among the misses of the function."""
+
+    @property
+    def reason(self) -> str:
+        """The kind of reason: "first call", and others."""
+
+    @property
+    def closest(self) -> int | None:
+        """The number of the miss that it is compared with, where that is known."""
+
+    @property
+    def happened(self) -> str:
+        """What was done for it, in words."""
+
+    def lines(self) -> list[str]:
+        """The sentences."""
+
+
+class Call(NamedTuple):
+    """One call of a jitted function, from outside of any trace. `jitted` is what `jit` keeps of it: ours, or JAX's function."""
+
+    jitted: Any
+    name: str
+    file: str
     at: str
     start: float
     stages: list[tuple[str, float]]
-    miss: Miss | None
+    miss: Missed | None
     jaxpr: list[str] | None
     arguments: tuple[tuple[Any, ...], dict[str, Any]] | None  # of a miss
 
@@ -59,14 +83,11 @@ class Recording:
 
     def of(self, name: str, file: str | None = None) -> list[Call]:
         """Those of the functions of a name, in a file."""
-        return [
-            call
-            for call in self.calls
-            if call.jitted.name == name and (file is None or _file_of(call.jitted.fun) == file)
-        ]
+        return [call for call in self.calls if call.name == name and (file is None or call.file == file)]
 
 
-def _file_of(fun: Callable[..., Any]) -> str:
+def file_of(fun: Callable[..., Any]) -> str:
+    """The file that a function was written in; empty for one without code."""
     while isinstance(fun, functools.partial):
         fun = fun.func
     code = getattr(fun, "__code__", None)
@@ -130,7 +151,7 @@ def _call(
     rest = max(seconds - sum(stages.values()), 0.0)
     ordered = [(name, stages[name]) for name in ("trace", "lower", "compile") if name in stages]
     return Call(
-        jitted, at, start, [*ordered, ("run", rest)], miss,
+        jitted, jitted.name, file_of(jitted.fun), at, start, [*ordered, ("run", rest)], miss,
         _jaxpr_of(jitted.cache, miss.number) if miss else None, arguments if miss else None,
     )  # fmt: skip
 
@@ -173,17 +194,18 @@ def as_data(calls: list[Call], how: str) -> dict[str, Any]:
             "hit": call.miss is None,
         }
         if call.miss is not None:
-            versus = at_miss.get((id(call.jitted.cache), call.miss.closest or 0), last)
-            numbers = {miss: at for (cache, miss), at in at_miss.items() if cache == id(call.jitted.cache)}
+            own = id(getattr(call.jitted, "cache", call.jitted))
+            versus = at_miss.get((own, call.miss.closest or 0), last)
+            numbers = {miss: at for (cache, miss), at in at_miss.items() if cache == own}
             entry |= _of_miss(call.miss, call.jaxpr, jaxprs, versus, numbers)
-            at_miss[id(call.jitted.cache), call.miss.number] = number
+            at_miss[own, call.miss.number] = number
             last = number
         entries.append(entry)
     return {"how": how, "entries": entries, "jaxprs": jaxprs}
 
 
 def _of_miss(
-    miss: Miss, jaxpr: list[str] | None, jaxprs: list[list[str]], versus: int | None, numbers: dict[int, int]
+    miss: Missed, jaxpr: list[str] | None, jaxprs: list[list[str]], versus: int | None, numbers: dict[int, int]
 ) -> dict[str, Any]:
     """What is told of a miss. Its sentences number misses; here calls are numbered, and `numbers` has those of misses."""
     index = None
@@ -213,7 +235,8 @@ def seen_by(function: Callable[..., Any]) -> dict[str, Any] | None:
     _, misses = jitted.cache.misses.misses()
     called = [miss for miss in misses if miss.compiled or not miss.traced]
     found = [
-        Call(jitted, miss.call_site, 0.0, [("compile" if not miss.traced else "trace, lower, compile", miss.seconds)], miss,
+        Call(jitted, jitted.name, "", miss.call_site, 0.0,
+             [("trace, lower, compile" if miss.traced else "compile", miss.seconds)], miss,
              _jaxpr_of(jitted.cache, miss.number), None)
         for miss in called
     ]  # fmt: skip

@@ -19,7 +19,7 @@ from ..pjit.jit import jit
 from . import equations
 from .equations import Equation, Place
 from .listing import Listing, owners
-from .subject import Failure, Subject
+from .subject import Failure, Subject, cut_short
 
 
 class _OurDialect:
@@ -118,12 +118,6 @@ def _failed(function: Callable[..., Any], name: str, error: Exception) -> Subjec
     if trace is not None:
         partial = Jaxpr(trace.consts, trace.invars, [], trace.eqns)
         marked, numbered = equations.numbered(partial, _OurDialect())
-        for equation in numbered:
-            equation.live = True
-        listing = jaxpr_listing(marked)
-        if listing.lines:
-            last = listing.lines[-1]
-            listing.lines[-1] = last[: len(last) - len(last.lstrip())] + "... the error came here"
-            listing.equations[-1] = []
+        listing = cut_short(jaxpr_listing(marked), numbered)
     failure = Failure("tracing", type(error).__name__, str(error), place)
     return Subject("jitkit", name, function, [], numbered, listing, None, None, [], failure)

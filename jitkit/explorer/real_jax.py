@@ -6,8 +6,8 @@ scopes that it came with. So what XLA compiles is the user's program, and knows 
 
 Large constants become arguments on the way, so that they are not written into the text.
 
-This module is the only one of jitkit, beside the runtime, that knows of JAX; it explores JAX's functions, and nothing of ours goes
-through it.
+This module and `jax_calls` are the only ones of jitkit, beside the runtime, that know of JAX; they explore JAX's functions, and
+nothing of ours goes through them.
 
 JAX: jax/_src/stages.py:Traced
 """
@@ -25,9 +25,9 @@ from typing import Any
 
 from ..base import traceback_util
 from . import equations
-from .equations import Place
+from .equations import Equation, Place
 from .listing import Listing, owners
-from .subject import Failure, Subject
+from .subject import Failure, Subject, cut_short
 
 _PLATFORMS = {"gpu": "cuda"}
 _HOISTED_BYTES = 1 << 14
@@ -86,6 +86,11 @@ def _is_jax(file: str) -> bool:
     return file.startswith("<frozen") or any(file.startswith(folder + os.sep) for folder in folders)
 
 
+def is_machinery(file: str) -> bool:
+    """Whether a file is JAX's, or ours."""
+    return _is_jax(file) or traceback_util.is_own_file(file)
+
+
 def _is_installed(file: str) -> bool:
     folders = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     return any(file.startswith(folder + os.sep) for folder in folders) or traceback_util.is_own_file(file)
@@ -115,11 +120,14 @@ def subject(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
     name = getattr(function, "__name__", type(function).__name__)
     args, kwargs = [_spec(jax, arg) for arg in args], kwargs or {}
     jitted: Any = function if made_by_jax(function) else jax.jit(function)
+    filtering = jax.config.jax_traceback_filtering
     try:
+        jax.config.update("jax_traceback_filtering", "off")  # the trace that was being written is in a frame of JAX's
         traced = jitted.trace(*args, **kwargs)
     except Exception as error:
-        failure = Failure("tracing", type(error).__name__, str(error), _place_of_error(error))
-        return Subject("jax", name, plain, [], [], Listing("jaxpr"), None, None, [], failure)
+        return _failed(core, plain, name, error)
+    finally:
+        jax.config.update("jax_traceback_filtering", filtering)
     closed, found = equations.numbered(traced.jaxpr, _JaxDialect(core))
     large = [i for i, const in enumerate(closed.consts) if getattr(const, "nbytes", 0) > _HOISTED_BYTES]
     consts = list(closed.consts)
@@ -154,12 +162,23 @@ def _spec(jax: Any, value: Any) -> Any:
     return value
 
 
-def _place_of_error(error: Exception) -> Place | None:
-    found = None
+def _failed(core: Any, function: Callable[..., Any], name: str, error: Exception) -> Subject:
+    """How far it came: the equations of the outermost trace that was being written when the error was raised, and the line."""
+    frame: Any = None
+    place: Place | None = None
     link = error.__traceback__
     while link is not None:
         code = link.tb_frame.f_code
+        if frame is None and _is_jax(code.co_filename):
+            frame = getattr(link.tb_frame.f_locals.get("trace"), "frame", None)
         if not _is_jax(code.co_filename) and not _is_installed(code.co_filename):
-            found = Place(code.co_filename, link.tb_lineno, code.co_qualname, code)
+            place = Place(code.co_filename, link.tb_lineno, code.co_qualname, code)
         link = link.tb_next
-    return found
+    numbered: list[Equation] = []
+    listing = Listing("jaxpr")
+    if hasattr(frame, "get_eqns"):  # no public name of JAX's: where a release has another one, the error is shown alone
+        partial = core.Jaxpr([], list(frame.invars), [], frame.get_eqns(), debug_info=frame.debug_info._replace(result_paths=()))
+        marked, numbered = equations.numbered(partial, _JaxDialect(core))
+        listing = cut_short(jaxpr_listing(marked), numbered)
+    failure = Failure("tracing", type(error).__name__, str(error), place)
+    return Subject("jax", name, function, [], numbered, listing, None, None, [], failure)

@@ -46,3 +46,14 @@ class Subject:
     def signature(self) -> str:
         """`loss(w: float32[8], x: float32[8])`."""
         return f"{self.name}({', '.join(self.arguments)})"
+
+
+def cut_short(jaxpr: Listing, found: list[Equation]) -> Listing:
+    """A jaxpr that an error ended, as far as it came: where its results would stand it says so, and no equation is dead yet."""
+    for equation in found:
+        equation.live = True
+    if jaxpr.lines:
+        last = jaxpr.lines[-1]
+        jaxpr.lines[-1] = last[: len(last) - len(last.lstrip())] + "... the error came here"
+        jaxpr.equations[-1] = []
+    return jaxpr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import runpy
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from jitkit import runtime
-from jitkit.explorer import calls
+from jitkit.explorer import calls, jax_calls
 from jitkit.explorer.api import Exploration, exploration, subject_of
 from jitkit.explorer.real_jax import made_by_jax
 from jitkit.targets import TARGETS
@@ -33,9 +34,9 @@ def run(arguments: argparse.Namespace) -> int:
     kwargs: dict[str, Any] = {}
     seen: dict[str, Any] | None = None
     if arguments.calls is not None:
-        if arguments.jax:
-            raise WrongUsage("--calls records calls of jitkit's jit; leave out --jax")
-        function, found = watch(arguments.function, arguments.calls or file)
+        # What the script prints is not a part of the page's data.
+        with contextlib.redirect_stdout(sys.stderr) if arguments.json else contextlib.nullcontext():
+            function, found = watch(arguments.function, arguments.calls or file, arguments.jax)
         seen = calls.as_data(found, f"of {arguments.calls or file}, which was run")
         if not args:
             args, kwargs = last_arguments(found, name)
@@ -84,8 +85,8 @@ def write(page: Exploration, output: Path | None, seconds: float) -> None:
             screen.text(f"{each['name']}: {each['error'].splitlines()[0]}", 2, "red")
 
 
-def watch(where: str, script: str) -> tuple[Callable[..., Any], list[calls.Call]]:
-    """Run a script, and record the calls of the function. Problem when the script ends with an error before any call."""
+def watch(where: str, script: str, of_jax: bool) -> tuple[Callable[..., Any], list[calls.Call]]:
+    """Run a script, and record the calls of the function, jitted by jitkit or by JAX. Problem when it was not called."""
     file, colon, name = where.rpartition(":")
     if not colon or not name.isidentifier():
         raise WrongUsage(f"{where!r} does not name a function. Write the file, a colon and the function: model.py:loss")
@@ -98,7 +99,7 @@ def watch(where: str, script: str) -> tuple[Callable[..., Any], list[calls.Call]
     names: dict[str, Any] = {}
     stopped: BaseException | None = None
     try:
-        with calls.recording() as found:
+        with jax_calls.recording() if of_jax else calls.recording() as found:
             try:
                 names = runpy.run_path(script, run_name="__main__")
             except (Exception, SystemExit) as error:
@@ -106,15 +107,17 @@ def watch(where: str, script: str) -> tuple[Callable[..., Any], list[calls.Call]
     finally:
         sys.argv = before
         sys.path[:] = path
-    of_it = [call for call in found.calls if call.jitted.name == name]
-    own = [call for call in of_it if Path(call.jitted.fun.__code__.co_filename).resolve() == Path(file).resolve()]
+    own = [call for call in found.of(name) if Path(call.file).resolve() == Path(file).resolve()]
     if not own:
         said = f" It ended with {type(stopped).__name__}: {stopped}" if stopped and not _is_fine(stopped) else ""
-        others = sorted({call.jitted.name for call in found.calls if call.jitted.name.isidentifier()})
+        others = sorted({call.name for call in found.calls if call.name.isidentifier()})
         there = f" Jitted functions that it called: {', '.join(others)}." if others else ""
-        raise Problem(f"{script} was run, and did not call a jitted {name} of {file}.{said}{there}")
+        by = " of JAX's" if of_jax else ""
+        raise Problem(f"{script} was run, and did not call a jitted {name}{by} of {file}.{said}{there}")
     if stopped and not _is_fine(stopped):
         print(f"jitkit: {script} ended with {type(stopped).__name__}: {stopped}", file=sys.stderr)
+    if of_jax:
+        return own[-1].jitted, own
     function: Any = names.get(name)
     if not hasattr(function, "_jitted"):
         function = own[-1].jitted.make_dispatcher()

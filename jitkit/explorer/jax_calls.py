@@ -1,0 +1,193 @@
+"""a run -> its calls of JAX's jit: the same as `calls` tells of ours, from what JAX says of itself
+
+JAX's dispatcher is C++, which no hook of Python's sees. So while a run is recorded, `jax.jit` hands out functions that note when they
+are called. How long tracing, lowering and compiling took is told by `jax.monitoring`; why a call missed by the log that the option
+`jax_explain_cache_misses` asks for, and the sentences are JAX's. Functions that were jitted before are not seen.
+
+JAX: jax/_src/monitoring.py:register_event_duration_secs_listener
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import inspect
+import logging
+import sys
+import threading
+import time
+import types
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from . import real_jax
+from .calls import MOST_CALLS, Call, Recording, file_of
+
+_STAGES = {
+    "/jax/core/compile/jaxpr_trace_duration": "trace",
+    "/jax/core/compile/jaxpr_to_mlir_module_duration": "lower",
+    "/jax/core/compile/backend_compile_duration": "compile",
+}
+
+
+class JaxMiss(NamedTuple):
+    """A call that missed, in JAX's words."""
+
+    number: int
+    reason: str
+    happened: str
+    sentences: tuple[str, ...]
+    closest: int | None = None  # JAX does not say with which call it compares
+
+    def lines(self) -> list[str]:
+        """The sentences, a line each."""
+        return list(self.sentences)
+
+
+class Watched:
+    """A function made by `jax.jit` whose calls are noted; in all else it is that function."""
+
+    def __init__(self, recorder: _Recorder, jitted: Any) -> None:
+        self._recorder = recorder
+        self.jitted = jitted
+        self.misses = 0
+        functools.update_wrapper(self, jitted)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function, and note it."""
+        return self._recorder.call(self, args, kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.jitted, name)
+
+
+@contextlib.contextmanager
+def recording() -> Iterator[Recording]:
+    """Record the calls, made by this thread in the block, of functions that `jax.jit` makes in the block."""
+    jax: Any = importlib.import_module("jax")
+    monitoring = importlib.import_module("jax.monitoring")
+    recorder = _Recorder(jax)
+    make, explains, log = jax.jit, jax.config.jax_explain_cache_misses, logging.getLogger("jax")
+    others = [*log.handlers, *logging.getLogger().handlers]
+    said = _Said(recorder.said)
+    monitoring.register_event_duration_secs_listener(recorder.hear)
+    for other in others:
+        other.addFilter(_tells_of_no_miss)
+    log.addHandler(said)
+    jax.config.update("jax_explain_cache_misses", True)
+    jax.jit = recorder.jit
+    try:
+        yield recorder.found
+    finally:
+        jax.jit = make
+        jax.config.update("jax_explain_cache_misses", explains)
+        log.removeHandler(said)
+        for other in others:
+            other.removeFilter(_tells_of_no_miss)
+        monitoring.unregister_event_duration_listener(recorder.hear)
+
+
+class _Said(logging.Handler):
+    """Keeps what is logged of misses."""
+
+    def __init__(self, texts: list[str]) -> None:
+        super().__init__()
+        self.texts = texts
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if not _tells_of_no_miss(record):
+            self.texts.append(record.getMessage())
+
+
+def _tells_of_no_miss(record: logging.LogRecord) -> bool:
+    return "CACHE MISS" not in record.getMessage()
+
+
+class _Recorder:
+    """What is heard while a call is under way."""
+
+    def __init__(self, jax: Any) -> None:
+        self.jax = jax
+        self.make = jax.jit
+        self.found = Recording()
+        self.said: list[str] = []
+        self.stages: list[tuple[str, float, str]] = []  # stage, seconds, of which function
+        self.thread = threading.get_ident()
+        self.is_inside = False
+
+    def jit(self, *args: Any, **kwargs: Any) -> Any:
+        """In the place of `jax.jit`, which without a function returns a decorator."""
+        made = self.make(*args, **kwargs)
+        if hasattr(made, "lower"):
+            return Watched(self, made)
+        return lambda fun: Watched(self, made(fun))
+
+    def hear(self, event: str, seconds: float, **details: Any) -> None:
+        if self.is_inside and event in _STAGES:
+            self.stages.append((_STAGES[event], seconds, str(details.get("fun_name", ""))))
+
+    def call(self, watched: Watched, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call, wait, and note, unless this is a part of a call that is under way, or of a trace."""
+        is_traced = any(isinstance(leaf, self.jax.core.Tracer) for leaf in self.jax.tree.leaves((args, kwargs)))
+        if self.is_inside or is_traced or threading.get_ident() != self.thread:
+            return watched.jitted(*args, **kwargs)
+        self.said.clear()
+        self.stages.clear()
+        self.is_inside = True
+        start = time.perf_counter()
+        try:
+            result = self.jax.block_until_ready(watched.jitted(*args, **kwargs))
+            seconds = time.perf_counter() - start
+        finally:
+            self.is_inside = False
+        if len(self.found.calls) >= MOST_CALLS:
+            self.found.more += 1
+        else:
+            self.found.calls.append(self._noted(watched, start, seconds, args, kwargs))
+        return result
+
+    def _noted(self, watched: Watched, start: float, seconds: float, args: Any, kwargs: Any) -> Call:
+        name = getattr(watched.jitted, "__name__", type(watched.jitted).__name__)
+        stages: dict[str, float] = {}
+        for stage, each, function in self.stages:
+            if function in (name, f"jit({name})"):
+                stages[stage] = stages.get(stage, 0.0) + each
+        miss, jaxpr, types_ = None, None, None
+        if stages:
+            watched.misses += 1
+            happened = {"trace": "traced", "compile": "compiled"}
+            did = [word for stage, word in happened.items() if stage in stages]
+            reason = "first call" if watched.misses == 1 else "JAX's"
+            miss = JaxMiss(watched.misses, reason, " and ".join(did), _sentences(self.said, name))
+            types_ = self.jax.tree.map(self._type, (args, kwargs))
+            with contextlib.suppress(Exception):  # the program ran: what cannot be traced again has no jaxpr to show
+                jaxpr = str(watched.jitted.trace(*types_[0], **types_[1]).jaxpr).splitlines()
+        rest = max(seconds - sum(stages.values()), 0.0)
+        told = [(stage, stages[stage]) for stage in ("trace", "lower", "compile") if stage in stages]
+        file = file_of(inspect.unwrap(watched.jitted))
+        return Call(watched.jitted, name, file, _call_site(), start, [*told, ("run", rest)], miss, jaxpr, types_)
+
+    def _type(self, leaf: Any) -> Any:
+        """Arrays as their types: they may be large, and those that were donated are gone."""
+        if not isinstance(leaf, self.jax.Array):
+            return leaf
+        return self.jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, weak_type=leaf.weak_type)
+
+
+def _sentences(said: list[str], name: str) -> tuple[str, ...]:
+    """What JAX said of a function, without the place, which is known; of all that it said where it names no function."""
+    of_it = [text for text in said if f" {name} " in text] or said
+    lines = [line.strip() for text in of_it[:1] for line in text.splitlines()[1:]]
+    return tuple(["JAX says:", *(f"  {line}" for line in lines)] if lines else ["JAX does not say why."])
+
+
+def _call_site() -> str:
+    """The innermost line that is neither JAX's nor of this package."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and real_jax.is_machinery(frame.f_code.co_filename):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
