@@ -23,7 +23,8 @@ html_title = "jitkit"
 language = "en"
 
 extensions = [
-    "myst_nb", "sphinx_copybutton", "sphinx_design", "cells", "sources", "public_names", "lab_pages", "pitfall_pages", "explorer_page",
+    "myst_nb", "sphinx_copybutton", "sphinx_design", "cells", "sources", "public_names", "lab_pages", "ladder_pages",
+    "pitfall_pages", "explorer_page",
 ]  # fmt: skip
 exclude_patterns = ["_build", "_ext", "_static", "tests", "generated/extra"]
 nitpicky = True
