@@ -1,13 +1,14 @@
-"""The incomplete gamma functions, their derivatives, and those of samples of the gamma distribution, against JAX."""
+"""The incomplete gamma and beta functions, their derivatives, and those of samples of the gamma distribution, against JAX."""
 
 from __future__ import annotations
 
 import importlib
 
 import jax
+import jax.scipy.stats
 import numpy as np
 from lax_oracle import JAXPRS_ARE_OURS
-from twin import OURS, THEIRS, plain
+from twin import OURS, THEIRS, plain, raised, same_as_jax
 
 import jitkit
 
@@ -78,6 +79,44 @@ def test_both_parts_are_all_of_it_and_doubles_agree_with_scipy():
         step = 1e-6
         slope = (scipy.gammainc(a + step, x) - scipy.gammainc(a - step, x)) / (2 * step)
         np.testing.assert_allclose(jitkit.lax.igamma_grad_a(a, x), slope, rtol=1e-5, atol=1e-9)
+
+
+SHAPES = np.float32([0, 1e-40, 0.01, 0.1, 1, 3.3, 100, -1, np.inf, np.nan])
+POINTS = np.float32([0, 1e-30, 0.2, 0.5, 0.999, 1, -0.1, 1.1, np.inf, np.nan])
+
+
+@with_its_bits
+def test_incomplete_beta_at_the_edges(jax, jnp):
+    edges = np.meshgrid(SHAPES, SHAPES, POINTS)
+    with np.errstate(all="ignore"):
+        return [special(jax).betainc(*(v.astype(dtype) for v in edges)) for dtype in ("float32", "float16")]
+
+
+@with_its_bits
+def test_programs_of_incomplete_beta(jax, jnp):
+    a, b, x = np.float32([0.3, 1.0, 8.0]), np.float32([5.0, 3.0, 0.7]), np.float32([0.2, 0.6, 0.9])
+    betainc = special(jax).betainc
+    return [
+        jax.vmap(jax.grad(betainc, 2))(a, b, x),
+        jax.vmap(jax.grad(jax.scipy.stats.beta.logcdf))(x, a, b),
+        betainc(2, b, 0.3),
+        jax.vmap(betainc, (0, None, None))(a, 2.0, 0.3),
+        str(jax.make_jaxpr(betainc)(2.0, b, 0.3)),
+        str(jax.make_jaxpr(jax.grad(betainc, 2))(2.0, 1.0, 0.3)),
+    ]
+
+
+@same_as_jax
+def test_incomplete_beta_has_no_derivative_by_its_shapes(jax, jnp):
+    return raised(jax.grad(special(jax).betainc, 1), 2.0, 1.0, 0.3)
+
+
+def test_incomplete_beta_of_doubles_agrees_with_scipy():
+    scipy = importlib.import_module("scipy.special")  # it comes with jax
+    rng = np.random.default_rng(0)
+    with jitkit.enable_x64(True):
+        a, b, x = rng.gamma(2.0, 3.0, 200), rng.gamma(2.0, 3.0, 200), rng.uniform(size=200)
+        np.testing.assert_allclose(special(jitkit).betainc(a, b, x), scipy.betainc(a, b, x), rtol=1e-10)
 
 
 @with_its_bits

@@ -26,7 +26,7 @@ ONE_OPERAND = (
     "erf erfc erfinv expit logit i0e i0 i1e i1 gammaln loggamma gammasgn gamma factorial digamma entr ndtr ndtri log_ndtr logsumexp "
     "softmax log_softmax"
 )
-TWO_OPERANDS = "xlogy xlog1py rel_entr kl_div betaln"
+TWO_OPERANDS = "xlogy xlog1py rel_entr kl_div betaln beta"
 DISTRIBUTIONS = {
     "norm": "pdf logpdf cdf logcdf sf logsf ppf isf",
     "expon": "pdf logpdf cdf logcdf sf logsf ppf",
@@ -35,11 +35,15 @@ DISTRIBUTIONS = {
     "logistic": "pdf logpdf cdf sf ppf isf",
     "cauchy": "pdf logpdf cdf logcdf sf logsf ppf isf",
 }
+PARTS = "cdf logcdf sf logsf"
 WITH_PARAMETERS = {
-    "gamma": ("pdf logpdf", (X, 0.5), (X, np.abs(X), 1, 2), (INTS, 2)),
-    "beta": ("pdf logpdf", (X, 0.5, 12), (X, np.abs(X), X, 1, 2), (INTS, 2, 3)),
+    "gamma": (f"pdf logpdf {PARTS}", (X, 0.5), (X, np.abs(X), 1, 2), (INTS, 2)),
+    "beta": (f"pdf logpdf {PARTS}", (X, 0.5, 12), (X, np.abs(X), X, 1, 2), (INTS, 2, 3)),
     "t": ("pdf logpdf", (X, 2), (X, np.abs(X), 1, 2), (INTS, 2.5)),
-    "poisson": ("pmf logpmf", (X, 2.0), (INTS, 3, 1)),
+    "chi2": (f"pdf logpdf {PARTS}", (X, 3), (X, np.abs(X), 1, 2), (INTS, 2)),
+    "binom": ("pmf logpmf", (X, 5.0, 0.25), (INTS, 4, 0.5, 1), (INTS, np.abs(INTS), X[8:16])),
+    "nbinom": ("pmf logpmf", (X, 5.0, 0.25), (INTS, 4, 0.5, 1), (INTS, np.abs(INTS), X[8:16])),
+    "poisson": ("pmf logpmf cdf", (X, 2.0), (INTS, 3, 1)),
     "bernoulli": ("pmf logpmf cdf ppf", (X, 0.25), (INTS, X[:8])),
     "multivariate_normal": (
         "pdf logpdf",
@@ -217,6 +221,8 @@ def test_programs_and_results_are_those_of_jax(table):
 ERRORS = {
     "complex entropy": lambda lib: lib.scipy.special.entr(X.astype("F")),
     "complex sign of gamma": lambda lib: lib.scipy.special.gammasgn(X.astype("F")),
+    "complex beta": lambda lib: lib.scipy.special.beta(X.astype("F"), 1),
+    "complex incomplete beta": lambda lib: lib.scipy.special.betainc(1, 2, X.astype("F")),
     "polygamma of a float": lambda lib: lib.scipy.special.polygamma(X, X),
     "ndtr of halves": lambda lib: lib.scipy.special.ndtr(X.astype("e")),
     "log_ndtr of halves": lambda lib: lib.scipy.special.log_ndtr(X.astype("e")),

@@ -215,6 +215,8 @@ from .gathering import gather as gather
 from .gathering import gather_p as gather_p
 from .generic_reduction import reduce as reduce
 from .generic_reduction import reduce_p as reduce_p
+from .incomplete_beta import betainc as betainc
+from .incomplete_beta import regularized_incomplete_beta_p as regularized_incomplete_beta_p
 from .incomplete_gamma import igamma as igamma
 from .incomplete_gamma import igamma_grad_a as igamma_grad_a
 from .incomplete_gamma import igamma_grad_a_p as igamma_grad_a_p

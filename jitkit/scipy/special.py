@@ -1,4 +1,4 @@
-"""`jitkit.scipy.special`: error functions, gamma functions, entropies, the normal distribution.
+"""`jitkit.scipy.special`: error functions, gamma and beta functions, entropies, the normal distribution.
 
 JAX: jax/_src/scipy/special.py:erf
 """
@@ -36,7 +36,7 @@ def refuse_complex(name: str, x: Any) -> None:
         raise ValueError(f"{name} does not support complex-valued inputs.")
 
 
-# --- incomplete gamma functions ----------------------------------------------------------------------------------------------
+# --- incomplete gamma and beta functions --------------------------------------------------------------------------------------
 
 
 def gammainc(a: Any, x: Any) -> Any:
@@ -47,6 +47,13 @@ def gammainc(a: Any, x: Any) -> Any:
 def gammaincc(a: Any, x: Any) -> Any:
     """1 - gammainc(a, x), exact where that is small."""
     return lax.igammac(*promoted("gammaincc", a, x))
+
+
+def betainc(a: Any, b: Any, x: Any) -> Any:
+    """The part of the integral of t**(a - 1) (1 - t)**(b - 1) over t from 0 to 1 that lies below x."""
+    a, b, x = promoted("betainc", a, b, x)
+    refuse_complex("betainc", x)
+    return lax.betainc(a, b, x)
 
 
 # --- error functions, and what is like them -----------------------------------------------------------------------------------
@@ -140,6 +147,13 @@ def gamma(x: Any) -> Any:
 def betaln(a: Any, b: Any) -> Any:
     """log(B(a, b)), the logarithm of the beta function of positive numbers."""
     return log_beta(*promoted("betaln", *promoted("betaln", a, b)))
+
+
+def beta(a: Any, b: Any) -> Any:
+    """The beta function, gamma(a) gamma(b) / gamma(a + b)."""
+    a, b = promoted("beta", a, b)
+    refuse_complex("beta", a)
+    return gammasgn(a) * gammasgn(b) * gammasgn(a + b) * lax.exp(betaln(a, b))
 
 
 def factorial(n: Any, exact: bool = False) -> Any:

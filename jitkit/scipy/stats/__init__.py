@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from . import bernoulli as bernoulli
 from . import beta as beta
+from . import binom as binom
 from . import cauchy as cauchy
+from . import chi2 as chi2
 from . import expon as expon
 from . import gamma as gamma
 from . import laplace as laplace
 from . import logistic as logistic
 from . import multivariate_normal as multivariate_normal
+from . import nbinom as nbinom
 from . import norm as norm
 from . import poisson as poisson
 from . import t as t

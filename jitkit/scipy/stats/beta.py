@@ -12,7 +12,7 @@ import numpy as np
 from ... import lax
 from ...numpy import logical_or, where
 from ...numpy.ufuncs import constant
-from ..special import betaln, promoted, xlog1py, xlogy
+from ..special import betainc, betaln, promoted, xlog1py, xlogy
 
 
 def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
@@ -32,3 +32,29 @@ def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The density."""
     return lax.exp(logpdf(x, a, b, loc, scale))
+
+
+def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The part that is below x."""
+    x, a, b, loc, scale = promoted("beta.cdf", x, a, b, loc, scale)
+    return betainc(a, b, _from_0_to_1(x, loc, scale))
+
+
+def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the part that is below x."""
+    return lax.log(cdf(x, a, b, loc, scale))
+
+
+def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The part that is above x."""
+    x, a, b, loc, scale = promoted("beta.sf", x, a, b, loc, scale)
+    return betainc(b, a, 1 - _from_0_to_1(x, loc, scale))
+
+
+def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the part that is above x."""
+    return lax.log(sf(x, a, b, loc, scale))
+
+
+def _from_0_to_1(x: Any, loc: Any, scale: Any) -> Any:
+    return lax.clamp(constant(x, 0), lax.div(lax.sub(x, loc), scale), constant(x, 1))

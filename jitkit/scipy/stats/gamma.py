@@ -12,7 +12,7 @@ import numpy as np
 from ... import lax
 from ...numpy import where
 from ...numpy.ufuncs import constant
-from ..special import gammaln, promoted, xlogy
+from ..special import gammainc, gammaincc, gammaln, promoted, xlogy
 
 
 def logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
@@ -28,3 +28,27 @@ def logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def pdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The density."""
     return lax.exp(logpdf(x, a, loc, scale))
+
+
+def cdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The part that is below x."""
+    x, a, loc, scale = promoted("gamma.cdf", x, a, loc, scale)
+    y = lax.div(lax.sub(x, loc), scale)
+    return gammainc(a, lax.clamp(constant(x, 0), y, constant(x, np.inf)))
+
+
+def logcdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the part that is below x."""
+    return lax.log(cdf(x, a, loc, scale))
+
+
+def sf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The part that is above x."""
+    x, a, loc, scale = promoted("gamma.sf", x, a, loc, scale)
+    y = lax.div(lax.sub(x, loc), scale)
+    return where(lax.lt(y, constant(y, 0)), 1, gammaincc(a, y))
+
+
+def logsf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the part that is above x."""
+    return lax.log(sf(x, a, loc, scale))

@@ -11,9 +11,9 @@ import numpy as np
 
 from ... import lax
 from ...base.jax_version import since
-from ...numpy import exp, logical_or, round, where
+from ...numpy import exp, floor, logical_or, round, where
 from ...numpy.ufuncs import constant
-from ..special import gammaln, promoted, xlogy
+from ..special import gammaincc, gammaln, promoted, xlogy
 
 
 def logpmf(k: Any, mu: Any, loc: Any = 0) -> Any:
@@ -28,3 +28,11 @@ def logpmf(k: Any, mu: Any, loc: Any = 0) -> Any:
 def pmf(k: Any, mu: Any, loc: Any = 0) -> Any:
     """The probability."""
     return exp(logpmf(k, mu, loc))
+
+
+def cdf(k: Any, mu: Any, loc: Any = 0) -> Any:
+    """The probability of k events at most."""
+    k, mu, loc = promoted("poisson.cdf", k, mu, loc)
+    zero, x = constant(k, 0), lax.sub(k, loc)
+    at_most = gammaincc(floor(1 + x), mu)
+    return where(lax.lt(x, zero), zero, at_most)
