@@ -40,7 +40,7 @@ your package and on jitkit with the same random inputs.
 ```sh
 jitkit start --from-scratch my-jax    # a folder that is new or empty
 cd my-jax
-jitkit                                # edit, save, read the verdict; `jitkit hint` when you are stuck
+jitkit                                # edit, save, read; or `jitkit hint`
 ```
 
 `jitkit show --report` measures what your package can do. The answer is one file: [A JIT in one sitting](../../a_jit_in_one_sitting.md).
