@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import typing
@@ -60,6 +61,61 @@ def test_ranks_that_differ_can_be_refused_in_a_block(jax, jnp):
 
     kind, line = raised(add, "raise")
     return add("allow"), kind, line.split(" For more")[0]  # the address of the page depends on the version
+
+
+OPERANDS = [True, 1, 1.0, 1j, *(np.ones(2, name) for name in ("bool", "int8", "uint32", "int32", "float16", "float32", "complex64"))]
+MIXED = {
+    "add": lambda jnp, x, y: x + y,
+    "where": lambda jnp, x, y: jnp.where(True, x, y),
+    "concatenate": lambda jnp, x, y: jnp.concatenate([jnp.atleast_1d(x), jnp.atleast_1d(y)]),
+    "result_type": lambda jnp, x, y: str(jnp.result_type(x, y)),
+    "promote_types": lambda jnp, x, y: str(jnp.promote_types(getattr(x, "dtype", type(x)), getattr(y, "dtype", type(y)))),
+    "of three": lambda jnp, x, y: str(jnp.result_type(x, y, 1.0)),
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+@same_as_jax
+def test_dtypes_that_differ_can_be_refused_in_a_block(jax, jnp, name):
+    """What of two dtypes stands first in the sentence is chance in JAX."""
+
+    def mixed(x, y):
+        x, y = (jnp.asarray(z) if isinstance(z, np.ndarray) else z for z in (x, y))
+        kind, found = raised(MIXED[name], jnp, x, y)[:2]
+        if kind == "TypePromotionError":
+            return kind, sorted(re.findall(r"'([^']*)'", found)), found.split(")")[-1]
+        return getattr(found, "dtype", type(found)), getattr(found, "weak_type", found)
+
+    with jax.numpy_dtype_promotion("strict"):
+        strict = [str(mixed(x, y)) for x in OPERANDS for y in OPERANDS]
+    return strict, [str(mixed(x, y)) for x in OPERANDS for y in OPERANDS]
+
+
+@same_as_jax
+def test_the_mode_of_promotion_is_part_of_what_a_function_was_traced_for(jax, jnp):
+    traces = []
+    f = jax.jit(lambda x: traces.append(1) or x + np.int32(1))
+    f(np.float32(1))
+    with jax.numpy_dtype_promotion("strict"):
+        kind = raised(f, np.float32(1))[0]
+        f(np.int32(1))
+    f(np.int32(1)), f(np.float32(1))
+    return kind, len(traces)
+
+
+@same_as_jax
+def test_libraries_work_where_promotion_is_strict(jax, jnp):
+    with jax.numpy_dtype_promotion("strict"):
+        x = jax.random.normal(jax.random.key(1), (3,))
+        return [
+            x,
+            jax.random.split(jax.random.key(1), 2).shape,
+            raised(lambda: jnp.r_[1:3, 0.5])[0],
+            jnp.mgrid[0:2, 0:1:0.5],
+            jnp.linspace(0, 1, 3),
+            jax.nn.softmax(x).shape,
+            jax.grad(lambda x: jax.scipy.special.logsumexp(x * 2))(x).dtype,
+        ]
 
 
 @pytest.mark.usefixtures("nothing_old_to_walk")
@@ -127,6 +183,7 @@ GOOD = {
     "jit_cache_size": [1, "64", np.int64(3), 0],
     "compilation_cache_max_size": [0, 10**9, "1 GiB", "512M"],
     "compilation_cache_dir": ["/tmp/x", None, ""],
+    "numpy_dtype_promotion": ["strict"],
     "numpy_rank_promotion": ["warn"],
     "traceback_filtering": ["off"],
     "default_matmul_precision": ["highest", None],
@@ -139,6 +196,7 @@ BAD = {
     "jit_cache_size": [-1, "-1", "many", 1.5, None, True, ""],
     "compilation_cache_max_size": [-1, "1 parsec", True, 1e9, None],
     "compilation_cache_dir": [3, True],
+    "numpy_dtype_promotion": ["loose", None],
     "numpy_rank_promotion": ["sometimes", None, 1],
     "traceback_filtering": [True, "quiet"],
     "default_matmul_precision": [32],

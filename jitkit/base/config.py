@@ -41,6 +41,7 @@ class Options:
 
     enable_x64: bool
     disable_jit: bool
+    numpy_dtype_promotion: str
     numpy_rank_promotion: str
     default_matmul_precision: str | None
     debug_nans: bool
@@ -123,6 +124,12 @@ _OPTIONS = {
     for option in (
         _Option("enable_x64", False, _boolean, "keep 64-bit types instead of narrowing them to 32 bits"),
         _Option("disable_jit", False, _boolean, "run functions made by jit as plain Python"),
+        _Option(
+            "numpy_dtype_promotion",
+            "standard",
+            _one_of("standard", "strict"),
+            "operands of different dtypes",
+        ),
         _Option(
             "numpy_rank_promotion",
             "allow",

@@ -7,6 +7,8 @@ written `int*`, `float*` and `complex*`. Their place is the whole trick: `int*` 
 float, and bfloat16 and a Python float in bfloat16. A result made of weak values only is weak itself, in a trace
 too. The narrowest types have nothing above them: mixing two of them is an error, not a guess.
 
+With the option `numpy_dtype_promotion` on "strict" nothing lies above a dtype, and only weak types give way (`strict_bound`).
+
 All operands count at once: `result_type(a, b, c)` is not made of two steps. Answers for two operands are
 remembered, because every traced operator asks.
 
@@ -114,6 +116,26 @@ def least_upper_bound(x64: bool, *nodes: Node) -> Node:
     raise TypePromotionError(no_promotion_path(nodes))
 
 
+def strict_bound(nodes: tuple[Node, ...]) -> Node:
+    """As `least_upper_bound`, where a dtype is converted to no other: weak types become each other in the order `int`, `float`,
+    `complex`, and a dtype of the same kind or a later one. TypePromotionError for anything else.
+    """
+    strong = {node for node in nodes if not _is_weak_node(node)}
+    candidate = strong.pop() if strong else max(nodes, key=_height)
+    if strong or any(_height(node) > _height(candidate) for node in nodes):
+        raise TypePromotionError(
+            f"Input dtypes {tuple(map(str, nodes))} have no available implicit dtype promotion path when "
+            "jax_numpy_dtype_promotion=strict. Try explicitly casting inputs to the desired output type, or set "
+            "jax_numpy_dtype_promotion=standard."
+        )
+    return candidate
+
+
+def _height(node: Node) -> int:
+    """Of what kind a node is, in the order in which kinds give way."""
+    return (bool, *_WEAK.values()).index(node if _is_weak_node(node) else python_type_of(np.dtype(node)))
+
+
 def no_promotion_path(nodes: tuple[Node, ...]) -> str:
     """The message for types that nothing is above of: which, and how to convert them by hand."""
     message = f"Input dtypes {tuple(map(str, nodes))} have no available implicit dtype promotion path. "
@@ -140,7 +162,13 @@ def promote_types(a: Any, b: Any) -> DType:
       TypePromotionError: where they have none in common.
     """
     node_a, node_b = (spec if _is_weak_node(spec) else np.dtype(spec) for spec in (a, b))
-    return np.dtype(least_upper_bound(config.x64(), node_a, node_b))
+    options = config.local.state.options
+    return np.dtype(_bound(options.enable_x64, options.numpy_dtype_promotion, node_a, node_b))
+
+
+def _bound(x64: bool, mode: str, *nodes: Node) -> Node:
+    """What nodes meet in, by the option `numpy_dtype_promotion`."""
+    return strict_bound(nodes) if mode == "strict" else least_upper_bound(x64, *nodes)
 
 
 def _is_weak_node(spec: Any) -> bool:
@@ -153,17 +181,17 @@ def _dtype_and_weakness(x: Any) -> tuple[DType, bool]:
 
 
 @functools.lru_cache(maxsize=4096)
-def _promote(x64: bool, *operands: tuple[DType, bool]) -> tuple[DType, bool]:
+def _promote(x64: bool, mode: str, *operands: tuple[DType, bool]) -> tuple[DType, bool]:
     """The dtype and the weakness of an operation on operands with these dtypes and weaknesses."""
     dtypes = tuple(dict.fromkeys(operand for operand, _ in operands))
     weak = all(weak for _, weak in operands)
     if len(dtypes) == 1 and not weak:
         result = dtypes[0]  # extended dtypes, which are not in the lattice, take this way
-    elif weak:
+    elif weak and (mode == "standard" or len(operands) == 1):
         # Weak values do have widths, of which the widest wins as it does among strong ones.
         result = narrowed(x64, least_upper_bound(x64, *dtypes))
     else:
-        bound = least_upper_bound(x64, *dict.fromkeys(_node(operand, weak) for operand, weak in operands))
+        bound = _bound(x64, mode, *dict.fromkeys(_node(operand, weak) for operand, weak in operands))
         weak = _is_weak_node(bound)
         result = narrowed(x64, bound)
     return result, weak and result != np.bool_
@@ -179,10 +207,11 @@ def lattice_result_type(*args: Any) -> tuple[DType, bool]:
 
     Unlike in `result_type`, a weak result has the width of its operands, not the default one.
     """
-    return _promote(config.x64(), *map(_dtype_and_weakness, args))
+    options = config.local.state.options
+    return _promote(options.enable_x64, options.numpy_dtype_promotion, *map(_dtype_and_weakness, args))
 
 
-# What `result_type` said of two operands, by x64 mode, dtypes and weaknesses: a few hundred entries.
+# What `result_type` said of two operands, by the options that count, dtypes and weaknesses: a few hundred entries.
 _answers: dict[tuple[Any, ...], tuple[DType, bool]] = {}
 
 
@@ -202,7 +231,10 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> DType | tupl
     """
     try:
         a, b = args
-        answer = _answers[config.local.state.options.enable_x64, a.dtype, a.weak_type, b.dtype, b.weak_type]
+        options = config.local.state.options
+        answer = _answers[
+            options.enable_x64, options.numpy_dtype_promotion, a.dtype, a.weak_type, b.dtype, b.weak_type
+        ]
     except (AttributeError, KeyError, ValueError):
         answer = _result_type(args)
     return answer if return_weak_type_flag else answer[0]
@@ -211,13 +243,14 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> DType | tupl
 def _result_type(args: tuple[Any, ...]) -> tuple[DType, bool]:
     if not args:
         raise ValueError("at least one array or dtype is required")
-    x64 = config.x64()
+    options = config.local.state.options
+    x64, mode = options.enable_x64, options.numpy_dtype_promotion
     operands = [_dtype_and_weakness(default_float_dtype() if arg is None else arg) for arg in args]
-    result, weak = _promote(x64, *operands)
+    result, weak = _promote(x64, mode, *operands)
     if weak:
         result = narrowed(x64, _DEFAULT_BY_KIND[kinds[result]])
     if len(operands) == 2:
-        _answers[x64, *operands[0], *operands[1]] = result, weak
+        _answers[x64, mode, *operands[0], *operands[1]] = result, weak
     return result, weak
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import core
-from ..base import errors
+from ..base import config, errors
 from .creation import array, ones, zeros
 from .diagonals import diag_indices, tril, triu
 from .joining import concatenate, stack, tile
@@ -36,7 +36,8 @@ class _Grid:
     def __getitem__(self, key: slice | tuple[slice, ...]) -> Any:
         if isinstance(key, slice):
             return self._axis(key)
-        axes = promote_dtypes(*map(self._axis, key))
+        with config.override(numpy_dtype_promotion="standard"):
+            axes = promote_dtypes(*map(self._axis, key))
         coordinates = meshgrid(*axes, indexing="ij", sparse=self._sparse)
         if self._sparse:
             return coordinates

@@ -210,6 +210,13 @@ def default_matmul_precision(precision: Any) -> AbstractContextManager[None]:
     return config.override(default_matmul_precision=precision)
 
 
+def numpy_dtype_promotion(mode: str) -> AbstractContextManager[None]:
+    """What operands of different dtypes do in the block: with "standard" they are converted to one, by JAX's rules of promotion;
+    with "strict" only Python's numbers are, and TypePromotionError is raised for all others.
+    """
+    return config.override(numpy_dtype_promotion=mode)
+
+
 def numpy_rank_promotion(mode: str) -> AbstractContextManager[None]:
     """What broadcasting operands of different ranks does in the block: "allow", "warn" or "raise"."""
     return config.override(numpy_rank_promotion=mode)

@@ -22,6 +22,7 @@ import numpy as np
 
 from .. import lax
 from .. import numpy as jnp
+from ..base import config
 from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.batching import defbroadcasting
 from ..interpreters.mlir import LoweringContext, register_lowering
@@ -166,7 +167,8 @@ def threefry_seed(seeds: Any) -> Any:
     if not dtypes.issubdtype(seeds.dtype, np.integer):
         raise TypeError(f"PRNG key seed must be an integer; got {seeds!r}")
     high = lax.shift_right_logical(seeds, seeds.dtype.type(32))
-    low = jnp.bitwise_and(seeds, np.uint32(0xFFFFFFFF))
+    with config.override(numpy_dtype_promotion="standard"):
+        low = jnp.bitwise_and(seeds, np.uint32(0xFFFFFFFF))
     halves = [lax.convert_element_type(half, np.uint32) for half in (high, low)]
     return lax.concatenate([lax.expand_dims(half, [seeds.ndim]) for half in halves], seeds.ndim)
 
