@@ -1,5 +1,6 @@
 from . import ad_checkpoint as ad_checkpoint
 from . import core as core
+from . import custom_batching as custom_batching
 from . import custom_derivatives as custom_derivatives
 from . import debug as debug
 from . import dtypes as dtypes
@@ -64,6 +65,7 @@ from .pjit.api import local_devices as local_devices
 from .pjit.api import make_jaxpr as make_jaxpr
 from .pjit.api import named_scope as named_scope
 from .pjit.api import no_execution as no_execution
+from .pjit.api import numpy_dtype_promotion as numpy_dtype_promotion
 from .pjit.api import numpy_rank_promotion as numpy_rank_promotion
 from .pjit.api import process_count as process_count
 from .pjit.api import process_index as process_index

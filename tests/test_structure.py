@@ -32,7 +32,7 @@ ROOMS = (
     "lax", "derivatives", "custom_derivatives",
     # the user's vocabulary
     "numpy", "random", "nn", "scipy", "ops", "debug", "experimental", "tree", "sharding",
-    "ad_checkpoint", "flatten_util", "test_util", "typing", "errors", "dtypes", "stages", "explorer",
+    "ad_checkpoint", "custom_batching", "flatten_util", "test_util", "typing", "errors", "dtypes", "stages", "explorer",
     # `jitkit` itself, and what is built on it
     "__init__", "bench", "kata",
 )  # fmt: skip

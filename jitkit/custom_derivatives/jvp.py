@@ -47,6 +47,7 @@ from ..interpreters.batching import (
 from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, convert_constvars_jaxpr, pp_eqn_rules
 from ..jaxpr import printer as jaxpr_printer
 from ..lax import stop_gradient
+from ..lax.control_flow import solves
 from ..signature import api_util
 from ..tree_util import PyTreeDef, tree_flatten, tree_map, tree_unflatten
 
@@ -469,3 +470,6 @@ def by_position(fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
         names = ", ".join(unplaced)
         raise TypeError(f"The following keyword arguments could not be resolved to positions: {names}")
     return bound.args
+
+
+solves.derivatives.custom_jvp = custom_jvp

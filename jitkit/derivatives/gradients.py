@@ -25,6 +25,7 @@ from ..interpreters import ad, ad_linearize, ad_transpose, partial_eval
 from ..interpreters.ad_linearize import LinearProgram
 from ..interpreters.ad_rules import UndefinedPrimal, Zero, instantiate_zeros, tangent_aval
 from ..jaxpr import DebugInfo, dce_jaxpr, eval_jaxpr
+from ..lax.control_flow import solves
 from ..signature import api_util
 from ..signature.shape_struct import aval_of_argument
 from ..tree_util import Partial, PyTreeDef, keystr, tree_flatten, tree_leaves, tree_unflatten
@@ -429,3 +430,6 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
         return tree_unflatten(in_tree, [instantiate_zeros(ct) for ct in arg_cts])
 
     return Partial(transposed, jaxpr.consts)
+
+
+solves.derivatives.linearize, solves.derivatives.linear_transpose = linearize, linear_transpose

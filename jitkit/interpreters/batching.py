@@ -48,8 +48,8 @@ Dims = Sequence[Dim]
 class AxisData(NamedTuple):
     """What is known of the axis that a trace maps over: its name, None if it has none, and its size.
 
-    `in_jaxpr` is whether a jaxpr is mapped, or a function of Python. JAX remembers what it makes of nested jaxprs for each
-    of the two apart, which shows where a printed jaxpr names those that it has twice.
+    `in_jaxpr` is whether what is mapped is done for an equation of a jaxpr, or by a function of Python. JAX remembers what it
+    makes of nested jaxprs for each of the two apart, which shows where a printed jaxpr names those that it has twice.
     """
 
     name: Hashable
@@ -340,8 +340,10 @@ def batch_jaxpr(
 
     The same question gets the same jaxpr as the answer.
     """
-    options = config.local.state.options
-    return _batch_jaxpr(jaxpr, axis, tuple(in_dims), None if out_dims is None else tuple(out_dims), options)
+    state = config.local.state
+    if state.source is not None:
+        axis = axis._replace(in_jaxpr=True)
+    return _batch_jaxpr(jaxpr, axis, tuple(in_dims), None if out_dims is None else tuple(out_dims), state.options)
 
 
 @remembered

@@ -5,7 +5,10 @@ from .bessel import bessel_i0e_p as bessel_i0e_p
 from .control_flow import associative_scan as associative_scan
 from .control_flow import cond as cond
 from .control_flow import cond_p as cond_p
+from .control_flow import custom_linear_solve as custom_linear_solve
+from .control_flow import custom_root as custom_root
 from .control_flow import fori_loop as fori_loop
+from .control_flow import linear_solve_p as linear_solve_p
 from .control_flow import map as map
 from .control_flow import scan as scan
 from .control_flow import scan_p as scan_p

@@ -8,3 +8,6 @@ from .loops import while_loop as while_loop
 from .loops import while_p as while_p
 from .scanning import scan as scan
 from .scanning import scan_p as scan_p
+from .solves import custom_linear_solve as custom_linear_solve
+from .solves import custom_root as custom_root
+from .solves import linear_solve_p as linear_solve_p

@@ -96,11 +96,12 @@ def trace_body(body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> Traced:
     key = (body.traced_for, in_tree, tuple(avals), config.local.state.options)
     traced = known.get(key)
     if traced is None or not traced.is_current():
-        traced = known[key] = _trace(body, in_tree, avals)
+        traced = known[key] = trace_anew(body, in_tree, avals)
     return traced
 
 
-def _trace(body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> Traced:
+def trace_anew(body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> Traced:
+    """The same, traced in any case: `fun` is more than `user`, such as a partial function of another one."""
     out_trees: list[PyTreeDef] = []
     info = DebugInfo(body.traced_for, api_util.source_of(body.user), _argument_names(body, in_tree))
 
