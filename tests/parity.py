@@ -533,10 +533,9 @@ derive, nothing linear, or no operand that could be a batch.
 
 Jaxprs of derivatives are printed as JAX prints them (`tests/test_ad_*.py`), with these exceptions. `jacfwd`, `jacrev` and
 `hessian` make their basis of fewer operations (JAX's `eye` adds 0, splits what has one part, and converts to the same
-dtype). What `checkpoint` keeps by a policy is used as it is (JAX puts a `reduce_precision` after it), and policies have
-other names in print. Of equal jaxprs some are shared that JAX prints twice: those of updates in gradients of `scatter`,
+dtype). Of equal jaxprs some are shared that JAX prints twice: those of updates in gradients of `scatter`,
 and of one jitted function in two others. A call of a `custom_vjp` function in the body of a scan leaves no empty call in front
-of the loop. What is computed of a `scan` in a `checkpoint` before its derivative is no `closed_call` here. `pinv` adds the
+of the loop. In second derivatives, what is computed of a `scan` in a `checkpoint` first is no `closed_call` here. `pinv` adds the
 parts of its derivative in another order, and what solves systems (`solve`, `inv`, `slogdet`, `lstsq`, `eigvals`) has the
 derivative of what it is made of, where JAX has `custom_linear_solve`. A number that a derivative rule multiplies by is no
 result of a jitted `svd`. Of random nests of calls, loops and derivatives one in two hundred and fifty prints the constants of an

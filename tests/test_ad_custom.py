@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 import jax
+import jax.ad_checkpoint
 import numpy as np
 import pytest
 from lax_oracle import JAXPRS_ARE_OURS
@@ -168,6 +169,71 @@ def test_policies_keep_what_they_say_and_change_no_value(policy):
     again = [eqn.primitive.name for eqn in inside.params["jaxpr"].eqns]
     assert ("tanh" in again) == (policy != "everything_saveable")
     assert again.count("dot_general") == (5 if policy == "nothing_saveable" else 4)
+
+
+def checkpointed(jax, name):
+    """Functions with other functions in them, for policies to look into."""
+    jnp, lax = jax.numpy, jax.lax
+    dot = jnp.dot
+
+    def net(x):
+        return jnp.sum(jnp.sin(dot(jnp.tanh(dot(x, x)), x)))
+
+    def named(x):
+        return jnp.sum(jnp.sin(name(jnp.cos(dot(x, x)), "q") * x))
+
+    return {
+        "flat": net,
+        "named, jitted": lambda x: jax.jit(named)(x),
+        "jit in jit": lambda x: jax.jit(lambda x: jax.jit(net)(x) * 2)(x),
+        "results that are residuals": lambda x: jnp.sum(jax.jit(jnp.tanh)(jax.jit(dot)(x, x))),
+        "cond": lambda x: lax.cond(jnp.sum(x) > 0, net, lambda x: jnp.sum(x), x),
+        "switch": lambda x: lax.switch(1, [lambda x: x, lambda x: dot(x, dot(x, x)), jnp.sin], x).sum(),
+        "scan": lambda x: lax.scan(lambda c, _: (jnp.sin(dot(c, x)), jnp.sum(c)), x, None, length=3)[0].sum(),
+        "what a scan shares": lambda x: lax.scan(lambda c, y: (jnp.sin(dot(dot(x, x), c) * y), c), x, jnp.ones(3))[1].sum(),
+        "while": lambda x: dot(x, x).sum() * lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * 2), (0, 1.0))[1],
+        "in another": lambda x: jnp.sum(jax.checkpoint(lambda x: jnp.sin(dot(x, x)))(dot(x, x))),
+        "relu": lambda x: jnp.sum(jax.nn.relu(dot(x, x))),
+    }
+
+
+POLICIES = {
+    "none": lambda cp: None,
+    "everything": lambda cp: cp.everything_saveable,
+    "dots": lambda cp: cp.dots_saveable,
+    "names": lambda cp: cp.save_only_these_names("q"),
+}
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("name", checkpointed(jax, None))
+def test_policies_look_into_calls_and_loops(name, policy):
+    """The gradient computes again what JAX's computes again, and keeps what that keeps."""
+    a = np.arange(9, dtype=np.float32).reshape(3, 3) / 9
+    found = []
+    for library, give_name in ((jitkit, jitkit.ad_checkpoint.checkpoint_name), (jax, jax.ad_checkpoint.checkpoint_name)):
+        keep = POLICIES[policy](library.checkpoint_policies)
+        f = library.checkpoint(checkpointed(library, give_name)[name], policy=keep)
+        gradients = library.grad(f), library.vmap(library.grad(f))
+        jaxprs = [str(library.make_jaxpr(g)(x)) for g, x in zip(gradients, (a, a[None]), strict=True)]
+        found.append((jaxprs, np.asarray(library.jit(gradients[0])(a))))
+    (ours, our_values), (theirs, their_values) = found
+    np.testing.assert_allclose(our_values, their_values, rtol=1e-5)
+    assert ours == theirs or not JAXPRS_ARE_OURS
+
+
+@same_as_jax
+def test_what_is_looked_at_is_looked_at_again(jax, jnp):
+    """A print in a checkpoint is run on the way back, too, unless a policy keeps it."""
+
+    def programs(policy):
+        def f(x):
+            jax.debug.print("{}", x)
+            return jnp.sin(jnp.sin(x))
+
+        return str(jax.make_jaxpr(jax.grad(jax.checkpoint(f, policy=policy)))(1.0)).count("debug_print")
+
+    return [programs(None), programs(jax.checkpoint_policies.everything_saveable)]
 
 
 @same_as_jax

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from .. import core
-from ..base import traceback_util
-from ..base.util import merge_lists
+from ..base import source_info, traceback_util
+from ..base.util import merge_lists, partition_list
 from ..core import Primitive, dtypes
 from ..interpreters import ad
 from ..interpreters.ad_linearize import PartialTrace, partial_eval_rules, split_jaxpr
@@ -47,14 +47,13 @@ from ..jaxpr import (
     dce_rules,
     eval_jaxpr,
     jaxpr_as_fun,
-    keep_outputs,
-    known_outputs,
     remembered,
 )
 from ..lax.convert import reduce_precision_p
 from ..signature import api_util
 from ..tree_util import PyTreeDef, tree_flatten, tree_unflatten
-from .policies import Policy
+from .policies import Policy, nothing_saveable
+from .saving import Parts, not_there, split_by_policy, split_rules
 
 remat_p = Primitive("remat2", multiple_results=True, pure_shape_rule=False)
 remat_p.effects = lambda params: params["jaxpr"].effects
@@ -80,7 +79,7 @@ def _(
 
 @register_batcher(remat_p, even_unmapped=True)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, jaxpr: Jaxpr, **params: Any) -> Any:
-    on_batches, out_dims = batch_jaxpr(jaxpr, axis, dims)
+    on_batches, out_dims = batch_jaxpr(jaxpr, axis, dims, [None] * len(jaxpr.outvars))
     outs = remat_p.bind(*on_batches.consts, *vals, jaxpr=convert_constvars_jaxpr(on_batches), **params)
     return outs, out_dims
 
@@ -138,60 +137,68 @@ def split_for_later(
     """Two jaxprs, and which outputs are known. The first takes the known inputs, and returns the known outputs and what
     is kept; the second takes what is kept, and all inputs, and returns the other outputs.
     """
-    known_out = known_outputs(jaxpr, known)
-    parts = split_jaxpr(jaxpr, tuple(not k for k in known))
-    if policy is None and sum(parts.nonzero) < known_out.count(False):
-        # A loop of which a part is known: as an equation it is needed whole.
-        known_out = [not later for later in parts.nonzero]
-        first = keep_outputs(parts.primal, (True,) * sum(known_out) + (False,) * parts.num_residuals)
-        later_only = jaxpr.replace(outvars=list(compress(jaxpr.outvars, parts.nonzero)))
-        return first, dce_jaxpr(later_only, True, instantiate=True)[0], known_out
-    later = list(compress(jaxpr.outvars, [not k for k in known_out]))
-    staged, kept = _what_is_done_again(jaxpr, known, policy)
-    second = jaxpr.replace(invars=[*kept, *jaxpr.invars], outvars=later, eqns=staged)
-    second, used = dce_jaxpr(second, True, instantiate=(False,) * len(kept) + (True,) * len(known))
-    residuals = list(compress(kept, used))
-    wanted = [*compress(jaxpr.outvars, known_out), *residuals]
-    first, _ = dce_jaxpr(jaxpr.replace(outvars=wanted), True, instantiate=known)
-    return _with_exact_residuals(first, residuals), second, known_out
+    count = len(known)
+    split = split_by_policy(
+        jaxpr,
+        tuple(not k for k in known),
+        (True,) * count,
+        (False,) * len(jaxpr.outvars),
+        False,
+        policy or nothing_saveable,
+    )
+    later = list(compress(split.unknown, split.there))
+    is_fixed = (False,) * split.num_residuals + (True,) * count
+    second, used = dce_jaxpr(split.second, later, instantiate=is_fixed)
+    kept = used[: split.num_residuals]
+    known_out = [not u for u in split.unknown]
+    first, _ = dce_jaxpr(split.first, [True] * sum(known_out) + kept, instantiate=True)
+    return _with_exact_residuals(first, first.outvars[sum(known_out) :]), second, known_out
 
 
-def _what_is_done_again(
-    jaxpr: Jaxpr, known: tuple[bool, ...], policy: Policy | None
-) -> tuple[list[JaxprEqn], list[Var]]:
-    """The equations of the second jaxpr, and what of the first they read: results that the policy keeps."""
-    alive = set(compress(jaxpr.invars, known))
-    saved: set[Var] = set()
-    staged: list[JaxprEqn] = []
-    kept: dict[Var, None] = {}
-    for eqn in jaxpr.eqns:
-        operands = [x for x in eqn.invars if isinstance(x, Var)]
-        if all(x in alive for x in operands):
-            alive.update(eqn.outvars)
-            if policy is not None and policy(eqn.primitive, *[x.aval for x in eqn.invars], **eqn.params):
-                saved.update(eqn.outvars)
-                continue
-        staged.append(eqn)
-        kept.update(dict.fromkeys(x for x in operands if x in saved))
-    return staged, list(kept)
-
-
-def _with_exact_residuals(jaxpr: Jaxpr, residuals: list[Var]) -> Jaxpr:
+def _with_exact_residuals(jaxpr: Jaxpr, residuals: Sequence[Any]) -> Jaxpr:
     """The jaxpr with the residuals that it goes on with rounded to what their types can hold: XLA may compute with more
     bits, but what is computed again later begins with what was kept.
     """
     read = {x for eqn in jaxpr.eqns for x in eqn.invars if isinstance(x, Var)}
-    exact = {v for v in residuals if v in read and dtypes.issubdtype(v.aval.dtype, np.inexact)}
-    eqns: list[JaxprEqn] = []
+    exact = {v: Var(v.aval) for v in residuals if v in read and dtypes.issubdtype(v.aval.dtype, np.inexact)}
+    eqns = [_rounding(exact[v], v) for v in reversed(residuals) if v in exact and v in jaxpr.invars]
     for eqn in jaxpr.eqns:
-        outvars = [Var(v.aval) if v in exact else v for v in eqn.outvars]
-        eqns.append(eqn.replace(outvars=outvars))
-        for rough, v in zip(outvars, eqn.outvars, strict=True):
-            if v in exact:
-                info = dtypes.finfo(v.aval.dtype)
-                params = {"exponent_bits": info.nexp, "mantissa_bits": info.nmant}
-                eqns.append(JaxprEqn([rough], [v], reduce_precision_p, params, source_info=eqn.source_info))
-    return jaxpr.replace(eqns=eqns)
+        rounded = [v for v in eqn.outvars if v in exact and eqn.primitive is not reduce_precision_p]
+        eqns.append(eqn.replace(outvars=[exact[v] if v in rounded else v for v in eqn.outvars]))
+        eqns += [_rounding(exact[v], v, eqn) for v in rounded]
+    return jaxpr.replace(invars=[exact.get(v, v) for v in jaxpr.invars], eqns=eqns)
+
+
+def _rounding(rough: Var, exact: Var, made_by: JaxprEqn | None = None) -> JaxprEqn:
+    info = dtypes.finfo(exact.aval.dtype)
+    params = {"exponent_bits": info.nexp, "mantissa_bits": info.nmant}
+    source = source_info.UNKNOWN if made_by is None else made_by.source_info
+    return JaxprEqn([rough], [exact], reduce_precision_p, params, source_info=source)
+
+
+def _split(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
+    """A checkpoint in another one: two of them."""
+    jaxpr = eqn.params["jaxpr"]
+    split = split_by_policy(jaxpr, tuple(unknown), tuple(there), (False,) * len(jaxpr.outvars), False, policy)
+    residuals = [Var(aval) for aval in split.second.in_avals[: split.num_residuals]]
+    known, _ = partition_list(unknown, eqn.invars)
+    results, _ = partition_list(split.unknown, eqn.outvars)
+    first = eqn.replace(
+        invars=known,
+        outvars=[*results, *residuals],
+        params=eqn.params | {"jaxpr": split.first},
+        effects=split.first.effects,
+    )
+    second = eqn.replace(
+        invars=[*residuals, *compress(eqn.invars, there)],
+        outvars=list(compress(eqn.outvars, split.there)),
+        params=eqn.params | {"jaxpr": split.second, "differentiated": True},
+        effects=split.second.effects,
+    )
+    return Parts(first, second, split.unknown, split.there, [*not_there(eqn, there), *residuals])
+
+
+split_rules[remat_p] = _split
 
 
 def _transpose(cts: Sequence[Any], *operands: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
