@@ -429,6 +429,8 @@ PROGRAMS = {
         lax.igamma_grad_a(x, x)
         lax.fft(x, "FFT", (4,))
         lax.fft(x, lax.FftType.RFFT, (4,))
+        lax.custom_linear_solve(lambda a: 2 * a, x, lambda f, b: b / 2, symmetric=True)
+        lax.custom_root(lambda a: a * a - s, s, lambda f, a: jnp.sqrt(s), lambda g, b: b / g(1.0))
         lax.fori_loop(0, 3, lambda k, a: a * 2, s)
         lax.fori_loop(0, n, lambda k, a: a + k, s)
         lax.full((2, 3), 1.5)
@@ -865,6 +867,7 @@ ANSWERS = {
         jax.local_device_count() == jax.device_count()
         str(jax.make_jaxpr(lambda a, k: a * k, static_argnums=1)(1.0, 3))
         jax.make_jaxpr(mul, return_shape=True)(1.0, 3.0)[1]
+        numpy_dtype_promotion: within(jax.numpy_dtype_promotion("strict"), lambda: jnp.float32(1) * jnp.int32(2))
         within(jax.numpy_rank_promotion("raise"), lambda: jnp.ones((2, 2)) + jnp.ones(2))
         jax.process_count()
         jax.process_index()
