@@ -213,7 +213,7 @@ def test_sizes_have_units(count, words):
 
 
 @pytest.mark.parametrize(
-    ("ratio", "words"), [(0.4, "0.40x"), (1.04, "1.0x"), (27.4, "27x"), (9414, "9,400x")]
+    ("ratio", "words"), [(0.00068, "0.0007x"), (0.0123, "0.01x"), (0.4, "0.40x"), (1.04, "1.0x"), (27.4, "27x"), (9414, "9,400x")]
 )
 def test_factors_have_three_digits_at_most(ratio, words):
     assert times(ratio) == words

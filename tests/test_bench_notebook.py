@@ -84,6 +84,16 @@ def test_misses_name_the_calls_that_missed_and_why():
     assert "x: float32[8] before, float32[3] now" in str(shown)
 
 
+def test_the_calls_that_stopwatches_make_are_those_of_the_users_line():
+    f = jitkit.jit(lambda x: double(x))
+    misses(f, [X, X[:3]])
+    timed(f, X[:4], rounds=2)
+    compare({"f": f}, X[:5], rounds=2)
+    sites = [miss.call_site for miss in jitkit.explain(f).misses]
+    assert len(sites) == 4
+    assert all("test_bench_notebook.py" in site for site in sites)
+
+
 def test_misses_takes_tuples_as_arguments_and_generators_as_programs():
     assert len(misses(jitkit.jit(lambda x, y: x + y), [(X, X), (X, 1.0)]).rows) == 2
 

@@ -8,6 +8,7 @@ import copy
 import dataclasses
 import math
 import re
+import traceback
 import warnings
 
 import jax
@@ -691,3 +692,29 @@ def test_the_whole_text_of_an_error(name):
     said = words(str(caught.value)).replace("JitTracer", "Tracer").replace("DynamicJaxprTracer", "Tracer")
     said = re.sub(r"at \S*test_misuse\.py:\d+", "at HERE", said).replace(f"{__name__}.", "")
     assert said == text
+
+
+# --- one error, and not the one that our look-up failed with before -----------------------------------------------------
+
+
+WRONG_OPERATIONS = {
+    "operands of different ranks": lambda: lax.add(jnp.ones((8, 8)), jnp.ones(3)),
+    "shapes that do not broadcast": lambda: jnp.ones((8, 8)) + jnp.ones(3),
+    "the same, traced": lambda: jk.eval_shape(lambda x: x + jnp.ones(3), jnp.ones((8, 8))),
+    "arrays to join": lambda: jnp.concatenate([jnp.ones((8, 8)), jnp.ones(3)]),
+    "sizes": lambda: lax.reshape(jnp.ones((8, 8)), (3,)),
+    "a text as an index": lambda: jnp.ones(3)["a"],
+    "a float as an index": lambda: jnp.ones(3)[1.5],
+    "a float as an axis": lambda: jnp.sum(jnp.ones(3), axis=1.5),
+    "a text as a shift": lambda: jnp.roll(jnp.ones(3), "a"),
+    "no operands at all": lambda: jnp.result_type(),
+}
+
+
+@pytest.mark.parametrize("what", WRONG_OPERATIONS)
+def test_errors_of_operations_are_shown_alone(what):
+    with pytest.raises(Exception) as found:
+        WRONG_OPERATIONS[what]()
+    shown = "".join(traceback.format_exception(found.value))
+    assert "During handling" not in shown
+    assert "direct cause" not in shown

@@ -16,6 +16,7 @@ import jitkit.numpy as jnp
 from jitkit import lax
 from jitkit.bench.notebook import Timing
 from jitkit.bench.timing import Spread
+from jitkit.misses.sentences import Report
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs a browser: chromium")
@@ -48,6 +49,7 @@ for (const output of document.querySelectorAll('.output')) {
   found[output.id] = {
     pictures: [...output.querySelectorAll('img')].map(img => getComputedStyle(img).display),
     outside: output.scrollWidth - output.clientWidth,
+    last: output.querySelector('tr:last-child td:last-child')?.getBoundingClientRect().width,
     ...(pre && {
       space: style.whiteSpace, breaks: style.wordBreak, wrap: style.overflowWrap, color: word && getComputedStyle(word).color,
       lines: (pre.scrollHeight) / parseFloat(style.lineHeight), text: pre.textContent.split('\\n').length,
@@ -63,6 +65,14 @@ def attention(x, wq, wk, wv):
     return lax.fori_loop(0, 3, lambda i, y: weights @ jnp.sin(y), x @ wv)
 
 
+def of_long_paths():
+    """The report on a function from a file deep down in a project."""
+    names = {"jk": jk, "jnp": jnp}
+    program = "f = jk.jit(lambda x: x * 2)\nf(jnp.ones(3)), f(jnp.ones(4))"
+    exec(compile(program, "/home/somebody/projects/2026/a_model_with_a_name/training/loop.py", "exec"), names)
+    return Report("f", jk.explain(names["f"]).misses, of_one_function=False)
+
+
 def displays():
     f = jk.jit(attention)
     x = jnp.ones((8, 8))
@@ -76,6 +86,7 @@ def displays():
         "lowered": lowered,
         "compiled": compiled,
         "explain": jk.explain(f),
+        "paths": of_long_paths(),
         "timing": Timing("f", 0.1, {}, Spread.of([0.001, 0.002, 0.003])),
     }
 
@@ -138,9 +149,13 @@ def test_what_runs_in_a_compiled_program_is_seen_without_scrolling(measured):
     assert 0 < compiled["entry"] < compiled["seen"] / 4
 
 
-@pytest.mark.parametrize("name", [*PROGRAMS, "explain", "timing"])
+@pytest.mark.parametrize("name", [*PROGRAMS, "explain", "paths", "timing"])
 def test_nothing_reaches_out_of_its_cell(name, measured):
     assert measured["true"][name]["outside"] == measured["false"][name]["outside"] == 0
+
+
+def test_paths_leave_room_for_the_reason(measured):
+    assert measured["true"]["paths"]["last"] > 200
 
 
 def test_light_and_dark_have_colours_of_their_own(measured):

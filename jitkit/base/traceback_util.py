@@ -34,6 +34,8 @@ R = TypeVar("R")
 _PACKAGE = os.path.normcase(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 # Users of the JIT that happen to live in its package: their frames are part of what the user runs.
 _CALLERS = tuple(_PACKAGE + name + os.sep for name in ("kata", "bench"))
+# But not the stopwatches, which call what the user wrote elsewhere.
+_STOPWATCHES = tuple(os.path.join(_PACKAGE + "bench", name) for name in ("notebook.py", "calls.py", "timing.py"))
 
 _NOTE = "(jitkit hides its own frames; JITKIT_TRACEBACK_FILTERING=off or exc.__jitkit_traceback__ shows them)"
 
@@ -44,7 +46,7 @@ _FRAME = r'  File "([^"\n]*)", line \d+, in (.*)\n'  # in a traceback that is te
 def is_own_file(filename: str) -> bool:
     """Whether code of this file is jitkit's own, and so hidden. (Code objects as keys would hash slowly.)"""
     path = os.path.normcase(os.path.abspath(filename))
-    return path.startswith(_PACKAGE) and not path.startswith(_CALLERS)
+    return path.startswith(_PACKAGE) and (not path.startswith(_CALLERS) or path in _STOPWATCHES)
 
 
 def stacklevel() -> int:

@@ -27,9 +27,9 @@ def size(count: float) -> str:
 
 
 def times(ratio: float) -> str:
-    """A factor in three digits at most: `0.42x`, `1.3x`, `27x`, `9,400x`."""
+    """A factor in three digits at most: `0.0007x`, `0.42x`, `1.3x`, `27x`, `9,400x`."""
     if ratio < 0.995:
-        return f"{ratio:.2f}x"
+        return f"{ratio:.2f}x" if ratio >= 0.095 or ratio == 0 else f"{float(f'{ratio:.1g}'):f}".rstrip("0") + "x"
     if ratio < 9.95:
         return f"{ratio:.1f}x"
     return f"{ratio:,.0f}x" if ratio < 999.5 else f"{round(ratio, -2):,.0f}x"

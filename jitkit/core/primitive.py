@@ -189,7 +189,7 @@ class Primitive:
         try:
             return self._memo[key]
         except KeyError:
-            out = self._shape_rule(*avals, **params)
+            pass  # what the rule raises is not to be an error that came while another was handled
         except TypeError as error:
             unhashable = next((f"{k}={v!r}" for k, v in params.items() if not _is_hashable(v)), None)
             if unhashable is None:
@@ -197,6 +197,7 @@ class Primitive:
             raise TypeError(
                 f"parameters of primitive {self.name} must be hashable, got {unhashable}"
             ) from error
+        out = self._shape_rule(*avals, **params)
         if len(self._memo) >= _MEMO_LIMIT:
             self._memo.clear()
         self._memo[key] = out

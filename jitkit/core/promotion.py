@@ -236,6 +236,8 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> DType | tupl
             options.enable_x64, options.numpy_dtype_promotion, a.dtype, a.weak_type, b.dtype, b.weak_type
         ]
     except (AttributeError, KeyError, ValueError):
+        answer = None
+    if answer is None:
         answer = _result_type(args)
     return answer if return_weak_type_flag else answer[0]
 

@@ -10,7 +10,6 @@ JAX: jax/_src/lax/lax.py:dot_general
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -33,7 +32,7 @@ from .precision import (
     precision_pair,
 )
 from .shaping import transpose
-from .utils import is_a
+from .utils import index_tuple, is_a
 
 Axes = tuple[int, ...]
 DotDimensionNumbers = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]  # contracting (lhs, rhs), batch (lhs, rhs)
@@ -366,10 +365,7 @@ def dot(
 def _static_axes(axes: Any) -> Axes:
     """One axis, or a sequence of them, as a tuple."""
     known = core.concrete_or_error(lambda x: x, axes, "expected a static index or sequence of indices.")
-    try:
-        return (operator.index(known),)
-    except TypeError:
-        return tuple(map(operator.index, known))
+    return index_tuple(known)
 
 
 def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:

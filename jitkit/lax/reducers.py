@@ -32,6 +32,8 @@ def remembered(computation: Callable[..., Any], key: Any, make: Callable[[], _T]
     try:
         known = _known.setdefault(computation, {})
     except TypeError:  # no hash, or no weak references
+        known = None
+    if known is None:
         return make()
     full_key = key, config.local.state.options
     if full_key not in known:

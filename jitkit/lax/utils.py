@@ -129,11 +129,20 @@ def broadcast_shapes(*shapes: Any) -> Shape:
     ranked = [(1,) * (rank - len(shape)) + shape for shape in known]
     try:
         return broadcast_equal_ranks("broadcast_shapes", ranked or [()])
-    except TypeError as error:
+    except TypeError:
         raise ValueError(
             f"Incompatible shapes for broadcasting: shapes={list(shapes)}\n"
             "From the last axis to the first, sizes must be equal, or one of them 1. `x[:, None]` adds an axis."
-        ) from error
+        ) from None
+
+
+def index_tuple(x: Any) -> tuple[int, ...]:
+    """An int, or a sequence of them, as a tuple of ints. TypeError for anything else."""
+    try:
+        one = operator.index(x)
+    except TypeError:
+        one = None
+    return tuple(map(operator.index, x)) if one is None else (one,)
 
 
 # --- dtypes --------------------------------------------------------------------------------------------

@@ -298,8 +298,10 @@ class Report(RichDisplay):
             time, why = _milliseconds(miss.seconds), "\n".join(miss.lines())
             function = self._functions(miss.function)
             rows.append((f"#{miss.number}", *function, miss.call_site, miss.happened, time, why))
-        cell = "<td style='text-align: left; white-space: pre-wrap'>{}</td>"
-        table = "".join(f"<tr>{''.join(cell.format(escape(text)) for text in row)}</tr>" for row in rows)
+        cell = "<td style='text-align: left; white-space: pre-wrap; {}'>{}</td>"
+        breaks = "min-width: 7em; overflow-wrap: anywhere"  # a path has no spaces, and would leave no room for the reason
+        looks = ["", *self._functions(breaks), breaks, "", "", "min-width: 20em"]
+        table = "".join(f"<tr>{''.join(map(cell.format, looks, map(escape, row)))}</tr>" for row in rows)
         return f"<p>{escape(self.title)}</p><table>{table}</table>"
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import lax
 from ..core import dtypes, operators
+from ..lax.utils import index_tuple
 from ..runtime.array import device_put_leaf
 from . import (
     arithmetic,
@@ -34,7 +35,7 @@ from . import (
     ufuncs,
 )
 from .creation import zeros
-from .util import ensure_arraylike, index_tuple
+from .util import ensure_arraylike
 
 # --- methods that are more than a function with the array in front ---------------------------------------------------
 

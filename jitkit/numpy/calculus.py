@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import lax
 from ..core import dtypes
-from ..lax.utils import canonicalize_axis
+from ..lax.utils import canonicalize_axis, index_tuple
 from ..pjit.jit import jit
 from .creation import asarray
 from .joining import concatenate
@@ -21,7 +21,7 @@ from .searching import searchsorted
 from .selection import clip, where
 from .shaping import diff, moveaxis, ravel
 from .ufuncs import abs as abs_
-from .util import check_arraylike, ensure_arraylike, ensure_arraylikes, index_tuple
+from .util import check_arraylike, ensure_arraylike, ensure_arraylikes
 
 # --- derivatives and integrals ---------------------------------------------------------------------------------------
 

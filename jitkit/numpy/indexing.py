@@ -164,6 +164,8 @@ def getitem(x: Any, index: Any) -> Any:
     try:
         key = (shape, *map(_key_of_static, index)) if type(index) is tuple else (shape, _key_of_static(index))
     except TypeError:
+        key = None
+    if key is None:
         return take_index(x, index)
     window = _windows.get(key)
     if window is None:

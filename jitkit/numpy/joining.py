@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import core, lax
 from ..base.jax_version import since
-from ..lax.utils import canonicalize_axis
+from ..lax.utils import canonicalize_axis, index_tuple
 from ..pjit.jit import fused, jit
 from .creation import array, asarray, full, zeros
 from .cumulative import cumsum
@@ -26,7 +26,6 @@ from .util import (
     concrete_index,
     ensure_arraylike,
     ensure_arraylikes,
-    index_tuple,
     is_array,
 )
 

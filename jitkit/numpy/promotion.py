@@ -58,6 +58,8 @@ class _Promoter:
         try:
             plan = self._plans[config.local.state.options, *[_signature(x) for x in args]]
         except (KeyError, TypeError):
+            plan = None
+        if plan is None:
             args, plan = self._make(name, args)
         dtype, conversions, ranks = plan
         operands: Sequence[Any] = args

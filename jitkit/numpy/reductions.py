@@ -41,9 +41,10 @@ def static_axes(axis: Any) -> Any:
     if isinstance(axis, core.Tracer):
         raise errors.ConcretizationTypeError(axis, _ANY_AXIS)
     try:
-        return operator.index(axis)
+        one = operator.index(axis)
     except TypeError:
-        return tuple(map(operator.index, axis))
+        one = None
+    return tuple(map(operator.index, axis)) if one is None else one
 
 
 def reduced_axes(ndim: int, axis: Any) -> tuple[int, ...]:

@@ -15,12 +15,12 @@ import numpy as np
 from .. import core, lax
 from ..base.jax_version import since
 from ..core import dtypes
-from ..lax.utils import canonicalize_axis, canonicalize_shape
+from ..lax.utils import canonicalize_axis, canonicalize_shape, index_tuple
 from ..pjit.jit import fused, jit
 from .creation import array, asarray
 from .promotion import broadcast_to
 from .reductions import static_axes
-from .util import as_array, check_arraylike, concrete_index, ensure_arraylike, index_tuple
+from .util import as_array, check_arraylike, concrete_index, ensure_arraylike
 
 # --- the same elements under other axes ------------------------------------------------------------------------------
 
@@ -246,11 +246,12 @@ def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
     axes = tuple(canonicalize_axis(i, arr.ndim) for i in index_tuple(axis))
     if isinstance(shift, core.Tracer):
         return _roll_dynamic(arr, shift, axes)
+    shifts: tuple[int, ...] | None
     try:
         shifts = index_tuple(shift)
     except TypeError:
-        return _roll_dynamic(arr, asarray(shift), axes)
-    return _roll_static(arr, shifts, axes)
+        shifts = None
+    return _roll_dynamic(arr, asarray(shift), axes) if shifts is None else _roll_static(arr, shifts, axes)
 
 
 @jit(static_argnums=(2,))

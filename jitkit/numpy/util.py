@@ -16,7 +16,7 @@ from .. import core, lax
 from ..base import errors
 from ..core import dtypes
 from ..core.operators import Operators
-from ..lax.utils import canonicalize_axis
+from ..lax.utils import canonicalize_axis, index_tuple
 from ..runtime.array import Array, wrap
 
 # --- axes ------------------------------------------------------------------------------------------------------------
@@ -27,14 +27,6 @@ def concrete_index(x: Any, context: str) -> int:
     if isinstance(x, core.Tracer):
         raise errors.ConcretizationTypeError(x, context)
     return operator.index(x)
-
-
-def index_tuple(x: Any) -> tuple[int, ...]:
-    """An int, or a sequence of them, as a tuple of ints. TypeError for anything else."""
-    try:
-        return (operator.index(x),)
-    except TypeError:
-        return tuple(map(operator.index, x))
 
 
 # --- is it an array? -------------------------------------------------------------------------------------------------

@@ -232,14 +232,15 @@ def fingerprint(data: Any) -> Any:
 
 def make_node(node_type: NodeType, data: Any, children: tuple[PyTreeDef, ...]) -> PyTreeDef:
     """The treedef with this root and these children."""
+    key: Any = None
     try:
         key = (node_type, data if node_type.is_builtin else fingerprint(data), children)
         found = _known.get(key)
-    except TypeError:
-        return _make_compared_node(node_type, data, children)
+    except TypeError:  # no hash
+        key = found = None
     if found is not None:
         return found
-    if any(isinstance(child, _ComparedTreeDef) for child in children):
+    if key is None or any(isinstance(child, _ComparedTreeDef) for child in children):
         return _make_compared_node(node_type, data, children)
     with intern_lock:
         found = _known.setdefault(key, PyTreeDef(node_type, data, children))
