@@ -615,7 +615,7 @@ def render_missing(names: dict[str, list[str]]) -> str:
 
 MISSING = """\
 These are the public names of JAX's modules that jitkit has not, or not yet; primitives (`_p`) too. Whoever asks for one of
-them is told so. Modules of `jax.experimental` and `jax.extend` are not looked into.
+them is told so. What is in the modules of `jax.experimental`, and in `jax.extend`, is not looked into.
 """
 
 

@@ -198,6 +198,17 @@ def test_jax_make_jaxpr_of_our_function_says_what_to_use():
         jax.make_jaxpr(jitkit.jit(lambda x: x))(1.0)
 
 
+# --- random keys ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("use", [jitkit.random.split, jitkit.jit(lambda key: jitkit.random.normal(key, (2,)))])
+def test_a_key_of_jax_says_how_to_make_one_of_ours(use):
+    with pytest.raises(TypeError, match=r"a random key of jax itself. Make it with `jitkit.random.key\(seed\)`"):
+        use(jax.random.key(0))
+    ours = jitkit.random.wrap_key_data(jax.random.key_data(jax.random.key(3)))  # as the sentence says
+    assert (jitkit.random.normal(ours, (2,)) == jax.random.normal(jax.random.key(3), (2,))).all()
+
+
 # --- names --------------------------------------------------------------------------------------------------------------------
 
 
@@ -211,6 +222,8 @@ def test_an_import_of_a_missing_name_gets_the_same_sentence():
     for statement, sentence in {
         "from jitkit import live_arrays": "JAX has `jax.live_arrays`, and jitkit has not",
         "from jitkit.numpy import apply_along_axis": "JAX has `jax.numpy.apply_along_axis`, and jitkit has not",
+        "from jitkit.experimental import pallas": "JAX has `jax.experimental.pallas`, and jitkit has not",
+        "from jitkit.scipy import optimize": "JAX has `jax.scipy.optimize`, and jitkit has not",
         "from jitkit import pmap": "jitkit has no `pmap`, or not yet",
         "from jitkit.numpy import sinn": "Did you mean `sin`",
     }.items():

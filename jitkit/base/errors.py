@@ -205,9 +205,14 @@ for _error in [found for found in vars().values() if isinstance(found, type) and
     _error.__module__ = "jitkit.errors"  # where users import them from, as tracebacks say
 
 
-def about_jax_tracer(x: Any) -> str:
-    """For a tracer of jax itself, a sentence on a line of its own that says what to do with it; nothing for others."""
+def about_value_of_jax(x: Any) -> str:
+    """For a tracer or a random key of jax itself, a sentence that says what to do with it, on a line of its own; or nothing."""
     t = type(x)
+    if t.__module__.startswith("jax.") and t.__name__ == "PRNGKeyArray":
+        return (
+            "\nThis is a random key of jax itself. Make it with `jitkit.random.key(seed)`, which gives the same numbers; or pass on "
+            "what it is made\nof: `jitkit.random.wrap_key_data(jax.random.key_data(key))`."
+        )
     if not t.__module__.startswith("jax.") or not t.__name__.endswith("Tracer"):
         return ""
     maker = {"BatchTracer": "jax.vmap", "JVPTracer": "jax.jvp", "LinearizeTracer": "jax.grad"}.get(t.__name__, "jax.jit")

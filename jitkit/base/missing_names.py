@@ -33,8 +33,8 @@ def explain(inside: str, module: types.ModuleType, sentences: Mapping[str, str] 
 
 explained: dict[str, types.ModuleType] = {}  # the public modules, once they are imported: each explains itself
 _PUBLIC = (
-    "debug", "errors", "flatten_util", "lax", "lax.linalg", "nn", "numpy", "numpy.fft", "numpy.linalg", "ops", "random", "scipy",
-    "sharding", "stages", "tree", "tree_util",
+    "debug", "errors", "experimental", "flatten_util", "lax", "lax.linalg", "nn", "numpy", "numpy.fft", "numpy.linalg", "ops", "random",
+    "scipy", "sharding", "stages", "tree", "tree_util",
 )  # fmt: skip
 
 
@@ -76,7 +76,7 @@ def _public(*parts: str) -> str:
 
 
 def _about(inside: str, module: types.ModuleType, name: str) -> str:
-    if name in late_rooms.import_room(".names_of_jax", __package__).missing(inside):
+    if late_rooms.import_room(".names_of_jax", __package__).is_in_jax(inside, name):
         return f"JAX has `{_public('jax', inside, name)}`, and jitkit has not: docs/parity.md lists what is missing."
     places = [place for place, other in public_modules().items() if other is not module and name in dir(other)]
     if places:

@@ -46,6 +46,10 @@ tree:
 debug: DebugEffect OrderedDebugEffect breakpoint inspect_array_sharding log visualize_array_sharding
 visualize_sharding
 errors: InconclusiveDimensionOperation
+experimental: EArray array_serialization buffer_callback checkify colocated_python compilation_cache compute_on control_deps
+cur_qdd custom_partitioning fused hijax jax2tf jet key_reuse layout mesh_utils mosaic multihost_utils ode overlap pallas
+pjit primal_tangent_dtype profiler random rnn roofline scheduling_groups serialize_executable shard_alike shard_map
+source_mapper sparse thunky topologies transfer xla_metadata
 ops:
 scipy: cluster fft integrate interpolate linalg ndimage signal sparse
 scipy.special: bernoulli bessel_jn beta betainc boxcox boxcox1p comb dawsn erfcinv erfcx exp1 expi expn fresnel hyp1f1
@@ -91,6 +95,12 @@ BY_MODULE: dict[str, frozenset[str]] = {
     line.partition(":")[0]: frozenset(line.partition(":")[2].split())
     for line in re.sub(r"\n(?!\S*:)", " ", _TABLE).splitlines()
 }
+
+
+def is_in_jax(inside: str, name: str) -> bool:
+    """Whether a module of JAX's has a name that ours has not, or a module below it (which may not be imported yet)."""
+    below = f"{inside}.{name}".lstrip(".")
+    return name in missing(inside) or any(f"{module}.".startswith(f"{below}.") for module in BY_MODULE)
 
 
 def missing(inside: str) -> frozenset[str]:

@@ -239,7 +239,7 @@ def check_arrays(primitive: Primitive, args: tuple[Any, ...]) -> None:
             raise TypeError(
                 f"Error interpreting argument to {primitive.name} as a JAX value. The problematic value is of type "
                 f"{type(value)} and was passed to {primitive.name} at position {position}."
-                f"{errors.about_jax_tracer(value) or _OPERANDS}"
+                f"{errors.about_value_of_jax(value) or _OPERANDS}"
             ) from None
 
 

@@ -2,4 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+
+from ..base import missing_names
 from ..lax.callback import io_callback as io_callback
+
+missing_names.explain("experimental", sys.modules[__name__])

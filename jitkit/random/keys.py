@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import core
 from .. import numpy as jnp
+from ..base import errors
 from . import prng
 from .prng import KeyTy, PRNGImpl, is_key_array
 from .threefry2x32 import threefry_prng_impl
@@ -78,7 +79,7 @@ def check_key(function: str, key: Any, allow_batched: bool = False) -> tuple[Any
     """
     is_bare = not is_key_array(key)
     if is_bare and not (core.is_array_type(type(key)) or np.isscalar(key)):
-        raise TypeError(f"unexpected PRNG key type {type(key)}")
+        raise TypeError(f"unexpected PRNG key type {type(key)}{errors.about_value_of_jax(key)}")
     typed = prng.random_wrap(key, default_prng_impl()) if is_bare else key
     if typed.ndim and not allow_batched:
         raise ValueError(

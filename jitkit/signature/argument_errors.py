@@ -22,7 +22,7 @@ def not_an_array(fun: Callable[..., Any], name: str, x: Any, error: Exception) -
             f"{name}. Got {type(x)} with value {x}\n"
             "It does not fit the 32-bit integers that are the default. Pass a float, or enable 64-bit types."
         )
-    if hasattr(x, "__jax_array__") and not errors.about_jax_tracer(x):
+    if hasattr(x, "__jax_array__") and not errors.about_value_of_jax(x):
         return ValueError(
             "Triggering __jax_array__() during abstractification is no longer supported. To avoid this error, either "
             "explicitly convert your object using jax.numpy.array(), or register your object as a pytree.\n"
@@ -45,7 +45,7 @@ def not_an_array(fun: Callable[..., Any], name: str, x: Any, error: Exception) -
 
 
 def _instead_of(x: Any, name: str) -> str:
-    if about := errors.about_jax_tracer(x):
+    if about := errors.about_value_of_jax(x):
         return about.lstrip()
     if isinstance(x, str):
         return f"A string is not an array. If {name} selects a variant of the function, {_made_static(name)}."
