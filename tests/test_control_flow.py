@@ -13,6 +13,7 @@ import jax
 import jax.numpy
 import numpy as np
 import pytest
+import tails
 from jax._src.interpreters import partial_eval as jax_partial_eval
 from lax_oracle import JAX_VERSION, x64
 from tails import keeping, one_in
@@ -37,7 +38,9 @@ ROW = np.array([1.0, -2.0, 0.5], np.float32)
 
 
 def assert_agrees(program, *args):
-    """The same jaxpr as printed, and the same results, types, structure and weak types, jitted and eagerly."""
+    """The same jaxpr as printed, and the same results, types, structure and weak types, jitted and eagerly. JAX is called
+    eagerly only where ours gives something else than JAX's jitted program, or for `make test-all`.
+    """
 
     def with_modules(modules):
         return lambda *xs: program(*modules, *xs)
@@ -48,7 +51,9 @@ def assert_agrees(program, *args):
     assert str(our_jaxpr) == str(jax.make_jaxpr(theirs)(*args))
     expected = plain(jax.jit(theirs)(*args))
     assert difference(plain(jitkit.jit(ours)(*args)), expected) is None
-    assert difference(plain(ours(*args)), plain(theirs(*args))) is None
+    eager = plain(ours(*args))
+    if tails.with_tails or difference(eager, expected) is not None:
+        assert difference(eager, plain(theirs(*args))) is None
 
 
 def let(*values):
@@ -526,6 +531,12 @@ LOOPS_THAT_DISAGREE = {
     ),
     "a second branch": lambda jax, jnp: jax.lax.switch(1, [lambda x: x, lambda x: jnp.int32(3)], 1.0),
     "no pair": lambda jax, jnp: jax.lax.scan(lambda c, x: c, 1.0, ROW),
+    "None out of a while": lambda jax, jnp: jax.lax.while_loop(lambda c: True, lambda c: None, 1.0),
+    "None out of a scan": lambda jax, jnp: jax.lax.scan(lambda c, x: (None, x), {"a": 1.0}, ROW),
+    "None into a while": lambda jax, jnp: jax.lax.while_loop(lambda c: True, lambda c: (1.0, 2.0), None),
+    "None into a scan": lambda jax, jnp: jax.lax.scan(lambda c, x: ([c], x), None, ROW),
+    "None from one branch": lambda jax, jnp: jax.lax.cond(True, lambda x: None, lambda x: x, 1.0),
+    "None from one of three": lambda jax, jnp: jax.lax.switch(1, [lambda x: (x,), lambda x: (None,), lambda x: (x,)], 1.0),
     "a condition of two": lambda jax, jnp: jax.lax.while_loop(lambda c: (c > 1, c), lambda c: c, 1.0),
 }
 

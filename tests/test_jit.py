@@ -1141,3 +1141,57 @@ def test_nothing_is_run_where_that_is_forbidden(jax, jnp):
 def test_a_token_outside_of_programs_can_be_printed(jax, jnp):
     token = jax.lax.create_token()
     return "Token object" in repr(token), "Token object" in str(jax.lax.after_all(token, token))
+
+
+def kinds(tree):
+    """Of each leaf its value; of a token, that it is one."""
+    return ["Token" if type(x).__name__ == "Token" else np.asarray(x).tolist() for x in jax.tree.leaves(tree)]
+
+
+@same_as_jax
+def test_a_token_goes_out_of_a_program_and_into_the_next_one(jax, jnp):
+    lax, token = jax.lax, jax.lax.create_token()
+    wait = jax.jit(lambda *tokens: lax.after_all(*tokens))
+    made = jax.jit(lambda x: (lax.create_token(x), x + 1))(1.0)
+    passed = jax.jit(lambda t, x: (t, x))
+    on_purpose = jax.device_put(2.0, jax.devices()[0])
+    results = [
+        wait(token), wait(made[0], token), wait(wait(token)), *made, *passed(*made), *passed(token, np.float32(3)),
+        *passed(token, on_purpose), lax.after_all(made[0], wait(token)), jax.jit(wait)(token), jax.block_until_ready(wait(token)),
+        jax.jit(lambda t, x: x)(token, 1.0), jax.jit(lambda t: 1.0)(token), jax.device_put(token), jax.typeof(token) is jax.typeof(made[0]),
+    ]  # fmt: skip
+    return kinds(results), repr(jax.typeof(token)), repr(jax.eval_shape(passed, token, 1.0)[0])
+
+
+@same_as_jax
+def test_a_token_is_traced_lowered_and_closed_over(jax, jnp):
+    token = jax.lax.create_token()
+
+    def f(t, x):
+        return jax.lax.after_all(t, token), x
+
+    closed = jax.jit(lambda x: (token, jax.lax.after_all(token, jax.lax.create_token(x)), x))
+    text = jax.jit(f).lower(token, 1.0).as_text()
+    return str(jax.make_jaxpr(f)(token, 1.0)), text.count("stablehlo.token"), text.count("create_token"), kinds(closed(1.0))
+
+
+@same_as_jax
+def test_a_token_is_no_array(jax, jnp):
+    token = jax.lax.create_token()
+    array = jnp.ones(2)
+    return [
+        raised(lambda: jax.lax.after_all(token, array))[0], raised(lambda: array + token)[0], raised(lambda: token + array)[0],
+        raised(lambda: jax.lax.after_all(1.0)), raised(lambda: jnp.asarray(token))[0],
+    ]  # fmt: skip
+
+
+def test_a_compiled_program_and_a_loop_take_tokens():
+    """JAX's end in an AttributeError of their own."""
+    token = jk.lax.create_token()
+    compiled = jk.jit(lambda t, x: (t, x * 2)).lower(token, 1.0).compile()
+    assert kinds(compiled(token, 3.0)) == ["Token", 6.0]
+    assert repr(compiled.out_info[0]) == "AbstractToken()"
+    with pytest.raises(TypeError, match="compiled with Tok and called with float32"):
+        compiled(1.0, 3.0)
+    count, last = jk.lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, jk.lax.after_all(c[1])), (0, token))
+    assert kinds([count, last]) == [3, "Token"]

@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 import pytest
+from tails import one_in
 from twin import JAX_VERSION, raised, same_as_jax, warned
 
 import jitkit as jk
@@ -444,7 +445,7 @@ HOST_VALUES = {
 }
 
 
-@pytest.mark.parametrize("values", HOST_VALUES)
+@pytest.mark.parametrize("values", one_in(2, list(HOST_VALUES)))
 @same_as_jax
 def test_host_values_arrive_unchanged_however_often_they_come(jax, jnp, values):
     identity, pair = jax.jit(lambda x: x), jax.jit(lambda x, y: (x, y))
@@ -575,13 +576,14 @@ def _of_a_type(name):
         "checkpoint": lambda jax, jnp, s: jax.checkpoint(jnp.sin)(s),
         "custom_jvp": lambda jax, jnp, s: _with_rule(jax.custom_jvp, "defjvp")(s),
         "custom_vjp": lambda jax, jnp, s: _with_rule(jax.custom_vjp, "defvjp")(s),
+        "numpy's": lambda jax, jnp, s: [jnp.sin(s), jnp.dot(s, b=s), jnp.sum(s), jnp.exp(s), jnp.arctan2(s, 2)],
     }[name]
 
 
 _TAKERS = (
     "sin", "add", "reshape", "concatenate", "scan", "carry", "while_loop", "fori_loop", "cond", "switch", "map",
     "associative_scan", "jit", "vmap", "grad", "value_and_grad", "jvp", "vjp", "linearize", "hessian", "checkpoint", "custom_jvp",
-    "custom_vjp",
+    "custom_vjp", "numpy's",
 )  # fmt: skip
 
 
@@ -590,6 +592,24 @@ _TAKERS = (
 def test_eval_shape_lets_a_type_stand_for_an_array_everywhere(jax, jnp, name):
     struct = jax.ShapeDtypeStruct((3,), "float32")
     return repr(jax.eval_shape(lambda x: _of_a_type(name)(jax, jnp, struct), struct))
+
+
+def test_operators_of_numpy_take_a_type_where_jax_refuses_it():
+    struct = jk.ShapeDtypeStruct((3,), "float32")
+    found = jk.eval_shape(lambda x: [jnp.add(struct, x), jnp.maximum(struct, 2.0), jnp.logical_or(x, struct)], struct)
+    assert [(s.shape, s.dtype.name) for s in found] == [((3,), "float32"), ((3,), "float32"), ((3,), "bool")]
+    with pytest.raises(TypeError, match=r"Argument 'x' of shape float32\[3\]"):
+        jnp.add(struct, 1.0)
+
+
+@same_as_jax
+def test_what_builds_arrays_of_arrays_takes_no_type_for_one(jax, jnp):
+    s = jax.ShapeDtypeStruct((3,), "float32")
+    takers = (
+        lambda: jnp.reshape(s, (3, 1)), lambda: jnp.stack([s, s]), lambda: jnp.concatenate([s, s]), lambda: jnp.einsum("i->", s),
+        lambda: jnp.var(s), lambda: jnp.transpose(s), lambda: jnp.sin([s]),
+    )  # fmt: skip
+    return [raised(jax.eval_shape, lambda x, f=f: f(), s)[0] for f in takers], raised(jnp.sin, s)[0]
 
 
 @same_as_jax

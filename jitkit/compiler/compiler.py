@@ -132,7 +132,7 @@ class Executable:
         if type(x) is Array:
             x = x._buf
         elif not runtime.is_buffer(x):
-            return runtime.put(x, aval, sharding, False)
+            return runtime.put(x.as_argument() if type(x) is tokens.Token else x, aval, sharding, False)
         if x.is_deleted():
             raise runtime.deleted_error(aval)
         if runtime.sharding_devices(x.sharding) != runtime.sharding_devices(sharding):

@@ -20,6 +20,7 @@ from typing import Any
 from .avals import AbstractToken as AbstractToken
 from .avals import ShapedArray as ShapedArray
 from .avals import abstract_token as abstract_token
+from .avals import is_of_arrays as is_of_arrays
 from .avals import physical_aval as physical_aval
 from .primitive import Primitive as Primitive
 from .primitive import aval_of_constant as aval_of_constant
@@ -31,6 +32,7 @@ from .primitive import foreign as foreign
 from .primitive import get_aval as get_aval
 from .primitive import is_array_type as is_array_type
 from .primitive import is_array_value as is_array_value
+from .primitive import not_arrays as not_arrays
 from .primitive import typeof as typeof
 from .tracer import Trace as Trace
 from .tracer import Tracer as Tracer

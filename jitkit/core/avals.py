@@ -94,14 +94,23 @@ class ShapedArray:
 
 def physical_aval(aval: Any) -> Any:
     """The aval of what is on the device: for an array of an extended dtype, one with the axes of its elements
-    behind its own; for one of float0, which has no bytes, one of bool; any other aval itself.
+    behind its own; for one of float0, which has no bytes, one of bool; for a token an empty one; any other aval itself.
     """
+    if aval is abstract_token:
+        return ShapedArray((0,), np.bool_)
     dtype = getattr(aval, "dtype", None)
     if dtype == dtypes.float0:
         return ShapedArray(aval.shape, np.bool_)
     if not isinstance(dtype, dtypes.ExtendedDType):
         return aval
     return ShapedArray((*aval.shape, *dtype.physical_shape), dtype.physical_dtype)
+
+
+def is_of_arrays(aval: Any) -> bool:
+    """Whether values of this type are Arrays. Tokens are not, and not tangents of integers (float0), of which nothing is known
+    but the shape.
+    """
+    return aval is not abstract_token and aval.dtype != dtypes.float0
 
 
 class AbstractToken:

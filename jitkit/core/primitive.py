@@ -32,6 +32,9 @@ from .tracer import Tracer
 # How to find the aval of a concrete value, by its exact type. `array` and `runtime` add theirs.
 aval_of_type: dict[type, Callable[[Any], Any]] = {}
 
+# Those whose values have an aval, and are no arrays: the type of tokens.
+not_arrays: set[type] = set()
+
 
 class _Foreign(Slots):
     """Slot for what is asked about types that are in no table: an aval function, or None. The runtime knows `jax.Array`."""
@@ -65,7 +68,7 @@ def aval_of_constant(x: Any) -> Any:
 
 def typeof(x: Any) -> Any:
     """The aval of a value; TypeError for what is not an array."""
-    if not is_array_type(type(x)):
+    if not is_array_type(type(x)) and type(x) not in not_arrays:
         kind = type(x) if isinstance(x, str) else f"'{type(x)}'"
         raise TypeError(f"Argument '{x}' of type {kind} is not a valid JAX type")
     return get_aval(x)
@@ -73,7 +76,9 @@ def typeof(x: Any) -> Any:
 
 def is_array_type(t: type) -> bool:
     """Whether values of this type are accepted as arrays (Tracers are)."""
-    return t in aval_of_type or issubclass(t, Tracer) or _find_aval_function(t) is not None
+    if t in aval_of_type:
+        return t not in not_arrays
+    return issubclass(t, Tracer) or _find_aval_function(t) is not None
 
 
 def is_array_value(x: Any) -> bool:

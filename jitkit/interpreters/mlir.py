@@ -274,7 +274,11 @@ class LoweringContext:
             )
 
     def array_constant(self, value: Any, aval: Any) -> str:
-        """A captured array: written into the text when small, an argument of the function otherwise."""
+        """A captured array: written into the text when small, an argument of the function otherwise. A captured token: a
+        new one, which the program need not wait for.
+        """
+        if aval is core.abstract_token:
+            return self.emit_text("stablehlo.create_token : !stablehlo.token")
         if type(value) in core.aval_without_value:
             raise TypeError(
                 f"A {type(value).__name__} does not have a value and cannot be used as a constant in a JAX function.\n"

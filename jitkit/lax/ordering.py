@@ -148,17 +148,11 @@ def _(ctx: LoweringContext, *operands: str) -> str:
     return ctx.emit_text(f"stablehlo.after_all {', '.join(operands)} : !stablehlo.token")
 
 
-class Token:
-    """A token outside of programs: what it stands for has happened."""
-
-
 def create_token(_: Any = None) -> Any:
     """A token: no data, but what takes it comes after what gave it."""
-    return Token() if core.current_trace() is None else create_token_p.bind()
+    return create_token_p.bind()
 
 
 def after_all(*operands: Any) -> Any:
     """One token that comes after all of these. TypeError for anything but tokens."""
-    if core.current_trace() is None and all(isinstance(operand, Token) for operand in operands):
-        return Token()
-    return after_all_p.bind(*[operand for operand in operands if not isinstance(operand, Token)])
+    return after_all_p.bind(*operands)

@@ -21,9 +21,10 @@ import numpy as np
 
 from .. import runtime
 from ..compiler.compiler import Executable
-from ..core import ShapedArray, dtypes, physical_aval
+from ..core import ShapedArray, abstract_token, dtypes, is_of_arrays, physical_aval
 from ..runtime import OnHost
 from ..runtime.array import Array
+from ..runtime.tokens import Token
 from ..tree_util import PyTreeDef, tree_structure
 from ..tree_util.compiled import compile_put_together
 
@@ -43,7 +44,7 @@ def direct(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]
     if out_tree is not LEAF or len(leaf_keys) > 1:
         return None
     (aval,), (key,) = executable.out_avals, executable.out_keys
-    if aval.dtype == dtypes.float0:
+    if not is_of_arrays(aval):
         return None
     if takes_buffers_as_they_are(executable, leaf_keys):
         return executable.execute, executable.handlers, None, aval, key
@@ -55,18 +56,20 @@ def direct(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]
 def runner_of_all(
     executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]
 ) -> Callable[[Leaves], Any]:
-    """The `runner` of an executable, also of one with results that are no Arrays: of the tangent of an integer (float0) nothing
-    is known but its shape, and users have it as an array of numpy's.
+    """The `runner` of an executable, also of one with results that are no Arrays: tokens; and tangents of integers (float0), which
+    users have as arrays of numpy's.
     """
     avals, keys = executable.out_avals, executable.out_keys
-    if all(aval.dtype != dtypes.float0 for aval in avals):
+    if all(map(is_of_arrays, avals)):
         return runner(executable, out_tree, leaf_keys)
     run = buffers_runner(executable, leaf_keys)
     return lambda leaves: out_tree.unflatten(list(map(_result, run(leaves), avals, keys)))
 
 
-def _result(buffer: runtime.Buffer, aval: ShapedArray, key: Any) -> Any:
-    return np.zeros(aval.shape, aval.dtype) if aval.dtype == dtypes.float0 else Array(buffer, aval, key)
+def _result(buffer: runtime.Buffer, aval: Any, key: Any) -> Any:
+    if is_of_arrays(aval):
+        return Array(buffer, aval, key)
+    return Token(buffer) if aval is abstract_token else np.zeros(aval.shape, aval.dtype)
 
 
 def runner(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]) -> Callable[[Leaves], Any]:
@@ -115,8 +118,9 @@ def takes_buffers_as_they_are(executable: Executable, leaf_keys: Sequence[Any]) 
 def _takes_one_numpy_array(executable: Executable, key: Any) -> bool:
     return (
         isinstance(key, OnHost)
+        and is_of_arrays(key.aval)
         and not key.aval.weak_type
-        and key.aval.dtype.kind not in "bV"  # Python's own are among the bools, and have no dtype; float0 has no bytes
+        and key.aval.dtype.kind != "b"  # Python's own are among these, and have no dtype
         and not executable.committed
         and executable.kept == [0]
         and not executable.consts
@@ -191,6 +195,8 @@ def _host_runner(executable: Executable, leaf_keys: Sequence[Any]) -> Callable[[
 
 def in_dtype(x: Any, dtype: np.dtype[Any]) -> Any:
     """A host value in the dtype of the program: nobody else checks what an executable is given."""
+    if type(x) is Token:
+        return x.as_argument()
     if getattr(x, "dtype", None) == dtypes.float0:
         return np.zeros(np.shape(x), dtype)
     return np.asarray(x, dtype) if isinstance(x, np.ndarray) else dtype.type(x)

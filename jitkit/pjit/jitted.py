@@ -153,7 +153,13 @@ class Jitted(Traceable):
         """A call of a `fused` function while another one is traced: its operations are recorded one by one."""
         trace = core.current_trace()
         finish = None if trace is None else trace.note(args)
-        out = self.fun(*args, **kwargs)
+        try:
+            out = self.fun(*args, **kwargs)
+        except TypeError:
+            if not any(type(x) in core.aval_without_value for x in tree_flatten((args, kwargs))[0]):
+                raise  # and not because of a ShapeDtypeStruct, in whose place a tracer would do
+            args, kwargs = partial_eval.with_stand_ins_in((args, kwargs))
+            out = self.fun(*args, **kwargs)
         return out if finish is None else finish(out)
 
     # --- calls ----------------------------------------------------------------------------------------------

@@ -109,13 +109,17 @@ class _Stage(RichDisplay):
     @property
     def out_info(self) -> Any:
         """A `ShapeDtypeStruct` per result, in the result's tree. From `Lowered` on, nothing is weakly typed."""
-        infos = [ShapeDtypeStruct(a.shape, a.dtype) for a in self._program.jaxpr.out_avals]
-        return tree_unflatten(self._program.out_tree, infos)
+        return tree_unflatten(self._program.out_tree, [_info(a) for a in self._program.jaxpr.out_avals])
 
     @property
     def donate_argnums(self) -> tuple[int, ...]:
         """The positions, among the leaves, of arguments whose buffers are given away."""
         return tuple(i for i, donated in enumerate(self._program.donated) if donated)
+
+
+def _info(aval: Any, **more: Any) -> Any:
+    """A `ShapeDtypeStruct`; a token's type says it all."""
+    return aval if aval is core.abstract_token else ShapeDtypeStruct(aval.shape, aval.dtype, **more)
 
 
 def _some(items: Sequence[str], most: int = 8) -> str:
@@ -144,9 +148,7 @@ class Traced(_Stage):
     @property
     def out_info(self) -> Any:
         """A `ShapeDtypeStruct` per result, in the result's tree."""
-        infos = [
-            ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in self._program.jaxpr.out_avals
-        ]
+        infos = [_info(a, weak_type=a.weak_type) for a in self._program.jaxpr.out_avals]
         return tree_unflatten(self._program.out_tree, infos)
 
     @property
@@ -317,10 +319,7 @@ class Compiled(_Stage):
     def out_info(self) -> Any:
         """A `ShapeDtypeStruct` per result, in the result's tree, with its sharding."""
         shardings = self._executable.out_shardings
-        infos = [
-            ShapeDtypeStruct(a.shape, a.dtype, sharding=s)
-            for a, s in zip(self._program.jaxpr.out_avals, shardings, strict=True)
-        ]
+        infos = [_info(a, sharding=s) for a, s in zip(self._program.jaxpr.out_avals, shardings, strict=True)]
         return tree_unflatten(self._program.out_tree, infos)
 
     @property
@@ -436,7 +435,7 @@ def _check_avals(program: Program, tree: Any, leaves: Sequence[Any]) -> None:
                 f"Detected argument of Tracer type {type(x)}.\nCall the jitted function itself here."
             )
         actual = _aval_of_value(x)
-        if actual.shape != expected.shape or actual.dtype != expected.dtype:
+        if actual.strip_weak_type() is not expected.strip_weak_type():
             name = from_names[i] or keystr(tree_flatten_with_path(tree)[0][i][0])
             wrong.append(
                 f"Argument '{name}' compiled with {expected.str_short()} and called with {actual.str_short()}"

@@ -22,7 +22,7 @@ from ..compiler.shardings import ShardingTree
 from ..core import Tracer
 from ..interpreters import partial_eval
 from ..jaxpr import DebugInfo
-from ..misses.record import CallRecord, record_call
+from ..misses.record import CallRecord, aval_of, record_call
 from ..signature import api_util, argument_errors
 from ..signature.api_util import Arguments, ArgumentSpec
 from ..signature.shape_struct import ShapeDtypeStruct, aval_of_argument, key_of_argument
@@ -235,7 +235,7 @@ class Traceable:
 
 def avals_of(keys: Sequence[Any]) -> list[Any]:
     """The avals in the keys of leaves, which may name a place, too."""
-    return [key if isinstance(key, core.ShapedArray) else key.aval for key in keys]
+    return [aval_of(key) for key in keys]
 
 
 def trace_call(

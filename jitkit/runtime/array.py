@@ -372,6 +372,8 @@ def _not_for_a_device(x: Any) -> TypeError:
 
 def device_put_leaf(x: Any, device: Any = None) -> Any:
     """One array to a device or sharding; with `None`, to the default device unless it is on one already."""
+    if type(x) in core.not_arrays:
+        return x
     try:
         x = as_array(x)
     except TypeError:

@@ -75,8 +75,8 @@ def put(x: Any, aval: ShapedArray, sharding: Sharding, committed: bool) -> Buffe
     """Copy a host value (numpy, Python scalar), or a buffer that is elsewhere, to the devices of a sharding."""
     if is_buffer(x):
         return gate().jax.device_put(x, sharding) if committed or x.sharding != sharding else x
-    if aval.dtype == dtypes.float0:
-        x = np.zeros(aval.shape, bool)
+    if not core.is_of_arrays(aval):
+        x = np.zeros(core.physical_aval(aval).shape, bool)
     aval = core.physical_aval(aval)
     if type(x) is np.ndarray and x.dtype == aval.dtype:
         value = x

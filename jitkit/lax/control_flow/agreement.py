@@ -23,7 +23,7 @@ from ...core import dtypes
 from ...jaxpr import Jaxpr
 from ...signature import api_util
 from ...signature.api_util import Arguments
-from ...tree_util import PyTreeDef, equality_errors, keystr, tree_flatten_with_path
+from ...tree_util import PyTreeDef, equality_errors, keystr, tree_flatten_with_path, tree_structure
 from ..convert import convert_element_type
 from .common import Body, Traced
 
@@ -95,12 +95,18 @@ def check_carry(what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef, 
 
 
 def carry_structure_error(what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef) -> TypeError:
-    """The error for a carry that comes out as another tree."""
+    """The error for a carry that comes out as another tree. Of None, JAX shows the trees."""
+    if out_tree == tree_structure(None):
+        carry_tree = in_tree.children()[0]
+        differences = f"the input tree structure is:\n{carry_tree}\nthe output tree structure is:\n{out_tree}\n"
+        mend = "None is what a function returns that has no `return`."
+    else:
+        differences = _sentences(_different_structures(body, in_tree, out_tree))
+        mend = "Or start the loop from a value with the structure that is returned."
     return TypeError(
         f"{what} function carry input and carry output must have the same pytree structure, but they differ:"
-        f"\n\n{_sentences(_different_structures(body, in_tree, out_tree))}\n"
-        "Revise the function so that the carry output has the same pytree structure as the carry input.\n\n"
-        "Or start the loop from a value with the structure that is returned."
+        f"\n\n{differences}\n"
+        f"Revise the function so that the carry output has the same pytree structure as the carry input.\n\n{mend}"
     )
 
 
