@@ -82,6 +82,18 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+_entered = set()
+
+
+def pytest_runtest_setup(item):
+    """The same for what earlier files have left, JAX among it: measuring collects garbage before it starts the clock, and
+    that took longer than all the rest.
+    """
+    if item.path not in _entered:
+        _entered.add(item.path)
+        gc.freeze()
+
+
 def pytest_terminal_summary(terminalreporter, config):
     """Say what did not run."""
     if config.option.markexpr == WITHOUT_TAILS:

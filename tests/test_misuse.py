@@ -14,6 +14,7 @@ import warnings
 import jax
 import numpy as np
 import pytest
+from tails import one_in
 from twin import raised, same_as_jax, words
 
 import jitkit as jk
@@ -40,7 +41,7 @@ ASKED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", one_in(2, list(ASKED)))
 @same_as_jax
 def test_a_value_that_is_asked_for_more_than_it_has(jax, jnp, name):
     ask = ASKED[name]

@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from numpy_oracle import accepted, check, check_error
+from tails import one_in
 
 REDUCTIONS = [
     "sum", "prod", "max", "min", "all", "any", "mean", "var", "std", "ptp", "amax", "amin", "nansum",
@@ -54,7 +55,7 @@ RUN = {
 }  # equal jaxprs are equal programs
 
 
-@pytest.mark.parametrize("kind", OPERANDS)
+@pytest.mark.parametrize("kind", one_in(2, list(OPERANDS)))
 def test_reductions_of_all_elements_agree_with_jax(kind):
     rows = [(name, reducing(name), OPERANDS[kind]) for name in REDUCTIONS + POSITIONS + RUNNING]
     if kind == "complex numbers":  # neither compiles the order of complex numbers that it traces
@@ -68,7 +69,7 @@ def test_reductions_of_all_elements_agree_with_jax(kind):
             check_error(row)
 
 
-@pytest.mark.parametrize("name", REDUCTIONS + POSITIONS + RUNNING)
+@pytest.mark.parametrize("name", one_in(2, REDUCTIONS + POSITIONS + RUNNING))
 def test_reductions_over_axes_agree_with_jax(name):
     rows = [(f"{name} over {axis}", reducing(name, axis=axis), MATRIX) for axis in (0, 1, -1)]
     if name in REDUCTIONS:

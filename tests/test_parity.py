@@ -28,8 +28,8 @@ def without_other_operands(table):
 
 @pytest.mark.parametrize("alias", list(parity.SECTIONS))
 def test_the_page_says_what_a_comparison_finds(alias):
-    """Each name with half of the other kinds of operand, and the next name with the other half."""
-    comparison = parity.Comparison(alias, one_kind_in=2)
+    """Each name with a fifth of the other kinds of operand, and the next name with the next."""
+    comparison = parity.Comparison(alias, one_kind_in=5)
     assert comparison.unexpected == []
     if jax.__version__ != parity.VERSION:  # the tables are about another version, in which other rows may differ
         return

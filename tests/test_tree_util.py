@@ -994,13 +994,13 @@ def test_a_function_in_the_metadata_dies_when_its_owner_does() -> None:
 
 def test_structures_that_nobody_holds_do_not_pile_up() -> None:
     def make(start: int) -> None:
-        for i in range(start, start + 3000):
+        for i in range(start, start + 1000):
             ours.tree_structure([{f"key {i}": (1, [i])}, (0,) * (i % 400)])
 
     make(0)
     gc.collect()
     before = len(our_treedef._known)
-    make(3000)
+    make(1000)
     gc.collect()
     assert len(our_treedef._known) <= before + 100
 

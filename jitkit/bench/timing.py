@@ -53,16 +53,17 @@ def no_wait(result: Any) -> None:
 @contextlib.contextmanager
 def quiet_collector() -> Iterator[None]:
     """Collect garbage now, and not by itself before the block ends; what is alive now is not looked at again
-    in between.
+    in between. What somebody had set aside before, with `gc.freeze()`, stays aside.
     """
-    was_enabled = gc.isenabled()
+    was_enabled, was_frozen = gc.isenabled(), gc.get_freeze_count() > 0
     gc.collect()
     gc.freeze()
     gc.disable()
     try:
         yield
     finally:
-        gc.unfreeze()
+        if not was_frozen:
+            gc.unfreeze()
         if was_enabled:
             gc.enable()
 
