@@ -21,7 +21,7 @@ from typing import Any
 from . import core
 from .base import traceback_util
 from .core import Primitive
-from .custom_derivatives.jvp import by_position
+from .custom_derivatives.calling import by_position
 from .derivatives.gradients import jvp
 from .interpreters import ad
 from .interpreters.ad_rules import instantiate_zeros, primitive_jvps
@@ -73,13 +73,7 @@ class custom_vmap:
         AttributeError where there is no rule yet; TypeError for arguments that do not fit.
         """
         name = api_util.name_of(self.fun)
-        try:
-            args = by_position(self.fun, args, kwargs)
-        except TypeError as error:
-            raise TypeError(
-                f"The input arguments to the custom_vmap-decorated function {name} could not be resolved to "
-                f"positional-only arguments. Binding failed with the error:\n{error}"
-            ) from error
+        args = by_position("custom_vmap", self.fun, args, kwargs)
         if self.vmap_rule is None:
             raise AttributeError(f"No batching rule defined for custom_vmap function {name} using def_vmap.")
         leaves, in_tree = tree_flatten(with_stand_ins_in(args))

@@ -380,7 +380,8 @@ def test_any_room_can_be_the_first_that_is_entered():
                 print(first)
         """
     rooms = sorted({f"jitkit.{name.split('.')[0]}" for name in MODULES} | {f"jitkit.{name}" for name in ("lax.linalg", "numpy.fft")})
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program), *some_of(rooms, 4)], capture_output=True, text=True, cwd=ROOT, check=True)
+    command = [sys.executable, "-c", textwrap.dedent(program), *some_of(rooms, 4)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
     assert (done.stdout, len(rooms) > 20) == ("", True), done.stderr
 
 

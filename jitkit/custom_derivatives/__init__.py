@@ -3,6 +3,7 @@
 Comes in: a function, and a rule that the user wrote. Goes out: the function, which under a derivative does what the rule
 says, and otherwise what it did before. In the order of reading:
 
+    calling     a call of such a function, in the way of each transformation
     jvp         custom_jvp: a rule for values with tangents
     vjp_rule    what a user wrote, as functions of flat lists; of elements, as one for batches
     vjp         custom_vjp: a rule for the way back, from cotangents; custom_gradient

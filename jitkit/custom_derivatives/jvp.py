@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import inspect
 from collections.abc import Callable, Sequence
 from itertools import compress
 from typing import Any
@@ -22,8 +21,6 @@ from .. import core
 from ..base import traceback_util
 from ..core import Primitive, Tracer
 from ..interpreters import mlir, partial_eval
-from ..interpreters.ad import DualTrace
-from ..interpreters.ad_linearize import PartialTrace
 from ..interpreters.ad_rules import (
     Zero,
     add_tangents,
@@ -50,6 +47,7 @@ from ..lax import stop_gradient
 from ..lax.control_flow import solves
 from ..signature import api_util
 from ..tree_util import PyTreeDef, tree_flatten, tree_map, tree_unflatten
+from .calling import FlatFun, Ways, by_position, call_with_rule, numbers_of
 
 # --- the primitive ---------------------------------------------------------------------------------------------------
 
@@ -335,60 +333,24 @@ class custom_jvp:
 
         AttributeError where there is no rule yet; TypeError for arguments that do not fit.
         """
-        name = api_util.name_of(self.fun)
-        if self.jvp is None:
+        name, jvp = api_util.name_of(self.fun), self.jvp
+        if jvp is None:
             raise AttributeError(f"No JVP defined for custom_jvp function {name} using defjvp.")
-        try:
-            args = by_position(self.fun, args, kwargs)
-        except TypeError as error:
-            raise TypeError(
-                f"The input arguments to the custom_jvp-decorated function {name} could not be resolved to "
-                f"positional-only arguments. Binding failed with the error:\n{error}"
-            ) from error
+        args = by_position("custom_jvp", self.fun, args, kwargs)
         if core.current_trace() is None:
             leaves, out_tree = tree_flatten(self.fun(*args))
             return tree_unflatten(out_tree, leaves)  # in containers of its own, as under a trace
-        return self._bind(self.jvp, args)
-
-    def _bind(self, jvp: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        """A call under a trace."""
         statics = {i: tree_map(_undifferentiated, args[i]) for i in self.nondiff_argnums if i < len(args)}
-        leaves, in_tree = tree_flatten(partial_eval.with_stand_ins_in(tuple(x for i, x in enumerate(args) if i not in statics)))
-        rule = JvpRule(api_util.name_of(self.fun), jvp, tuple(statics.values()), in_tree, self.symbolic_zeros)
-        out_trees: list[PyTreeDef] = []
 
-        def flat_fun(*leaves: Any) -> list[Any]:
-            values = iter(tree_unflatten(in_tree, leaves))
-            out = self.fun(*[statics[i] if i in statics else next(values) for i in range(len(args))])
-            outs, out_tree = tree_flatten(out)
-            out_trees.append(out_tree)
-            return outs
+        def rule(leaves: list[Any], in_tree: PyTreeDef) -> JvpRule:
+            return JvpRule(name, jvp, tuple(statics.values()), in_tree, self.symbolic_zeros)
 
-        info = DebugInfo("custom_jvp fun", api_util.source_of(self.fun))
-        outs = call_flat(flat_fun, rule, leaves, info, out_trees)
-        return tree_unflatten(out_trees[0], outs)
+        return call_with_rule(self.fun, args, statics, rule, _WAYS, "custom_jvp fun")
 
 
-def call_flat(
-    fun: Callable[..., list[Any]],
-    rule: JvpRule,
-    leaves: Sequence[Any],
-    info: DebugInfo,
-    out_trees: list[PyTreeDef],
+def _record(
+    rule: JvpRule, trace: core.Trace, fun: FlatFun, leaves: Sequence[Any], info: DebugInfo
 ) -> list[Any]:
-    """Call `fun`, which takes and returns flat lists, or its rule: each transformation does so in its own way. Whichever is
-    called says in `out_trees` of which tree the results are.
-    """
-    trace = core.current_trace()
-    if trace is None:
-        return fun(*leaves)
-    if isinstance(trace, PartialTrace) and not any(map(trace.is_tangent, leaves)):
-        with core.set_current_trace(trace.parent):  # in the rule of another function: as around it
-            return call_flat(fun, rule, leaves, info, out_trees)
-    if isinstance(trace, BatchTrace):
-        return _call_on_batches(trace, fun, rule, leaves, info, out_trees)
-    if isinstance(trace, DualTrace):
-        return _differentiate(trace, fun, rule, leaves, info, out_trees)
     trace.note(leaves)
     jaxpr = partial_eval.trace_to_jaxpr(fun, [core.get_aval(x) for x in leaves], info)
     outs: list[Any] = custom_jvp_call_p.bind(
@@ -402,74 +364,16 @@ def call_flat(
     return outs
 
 
-def _call_on_batches(
-    trace: BatchTrace, fun: Callable[..., list[Any]], rule: JvpRule, leaves: Sequence[Any], *rest: Any
-) -> list[Any]:
-    """A call for one element of batches: one for all of them, outside."""
-    pairs = [trace.unwrap(x) for x in leaves]
-    dims, out_dims = [dim for _, dim in pairs], list[Any]()
-
-    def on_batches(*vals: Any) -> list[Any]:
-        outs, out_dims[:] = batch(fun, trace.axis, vals, dims, trace.tag)
-        return outs
-
-    batched = batched_rule(rule, trace.axis, dims, out_dims, trace.tag)
-    with core.set_current_trace(trace.parent):
-        outs = call_flat(on_batches, batched, [val for val, _ in pairs], *rest)
-    return list(map(trace.wrap, outs, out_dims))
+def _batched(rule: JvpRule, trace: BatchTrace, vals: Vals, dims: Dims, out_dims: list[Any]) -> JvpRule:
+    return batched_rule(rule, trace.axis, dims, out_dims, trace.tag)
 
 
-def _differentiate(
-    trace: DualTrace,
-    fun: Callable[..., list[Any]],
-    rule: JvpRule,
-    leaves: Sequence[Any],
-    info: DebugInfo,
-    out_trees: list[PyTreeDef],
-) -> list[Any]:
-    """A call while a derivative is taken: that of the rule. The function itself is not called."""
-    primals, tangents = trace.pairs(leaves)
-    if all(type(t) is Zero for t in tangents):
-        with core.set_current_trace(trace.parent):
-            return call_flat(fun, rule, primals, info, out_trees)
-
-    def flat_rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        *out, out_tree = rule(primals, tangents)
-        out_trees.append(out_tree)
-        return out[0], out[1]
-
-    outs, out_tangents = trace.by_rule(flat_rule, True, primals, tangents, {})
-    return list(map(trace.with_tangent, outs, out_tangents))
+_WAYS = Ways(_batched, lambda rule, primals, tangents: rule(primals, tangents), _record)
 
 
 def _undifferentiated(x: Any) -> Any:
     """A value that the rule does not differentiate: marked so, where it is traced."""
     return stop_gradient(x) if isinstance(x, Tracer) else x
-
-
-def numbers_of(
-    fun: Callable[..., Any], argnums: Sequence[int], argnames: Sequence[str] | str
-) -> tuple[int, ...]:
-    """The positions of arguments that are given by position or by name, in order."""
-    argnames = (argnames,) if isinstance(argnames, str) else tuple(argnames)
-    names = list(inspect.signature(fun).parameters) if argnames else []
-    return tuple(sorted({names.index(name) for name in argnames if name in names}.union(argnums)))
-
-
-def by_position(fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """The arguments in the order of the parameters, defaults filled in. TypeError where they do not fit, or where one
-    that was passed by keyword has no position.
-    """
-    signature = None if isinstance(fun, functools.partial) else api_util.signature_of(fun)
-    if signature is None:
-        signature = inspect.signature(lambda *args, **kwargs: None)
-    bound = signature.bind(*args, **kwargs)
-    bound.apply_defaults()
-    unplaced = [name for name in bound.kwargs if name in kwargs]
-    if unplaced:
-        names = ", ".join(unplaced)
-        raise TypeError(f"The following keyword arguments could not be resolved to positions: {names}")
-    return bound.args
 
 
 solves.derivatives.custom_jvp = custom_jvp

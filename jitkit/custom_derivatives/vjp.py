@@ -18,8 +18,6 @@ from ..base import traceback_util
 from ..base.errors import UnexpectedTracerError
 from ..core import Primitive, Tracer
 from ..interpreters import mlir, partial_eval
-from ..interpreters.ad import DualTrace
-from ..interpreters.ad_linearize import PartialTrace
 from ..interpreters.ad_rules import (
     Zero,
     instantiate_zeros,
@@ -32,7 +30,6 @@ from ..interpreters.batching import (
     BatchTrace,
     Dims,
     Vals,
-    batch,
     batch_jaxpr,
     register_batcher,
 )
@@ -46,7 +43,8 @@ from ..tree_util import (
     tree_leaves,
     tree_unflatten,
 )
-from .jvp import SymbolicZero, by_position, numbers_of
+from .calling import FlatFun, Ways, by_position, call_with_rule, numbers_of
+from .jvp import SymbolicZero
 from .vjp_rule import VjpRule, batched_vjp_rule
 
 # --- the primitives ---------------------------------------------------------------------------------------------------
@@ -227,16 +225,10 @@ class custom_vjp:
         AttributeError where there is no rule yet; TypeError for arguments that do not fit; UnexpectedTracerError for a
         tracer as an argument that is not differentiated.
         """
-        name = api_util.name_of(self.fun)
-        if self.fwd is None or self.bwd is None:
+        name, fwd, bwd = api_util.name_of(self.fun), self.fwd, self.bwd
+        if fwd is None or bwd is None:
             raise AttributeError(f"No VJP defined for custom_vjp function {name} using defvjp.")
-        try:
-            args = by_position(self.fun, args, kwargs)
-        except TypeError as error:
-            raise TypeError(
-                f"The input arguments to the custom_vjp-decorated function {name} could not be resolved to positional-only "
-                f"arguments. Binding failed with the error:\n{error}"
-            ) from error
+        args = by_position("custom_vjp", self.fun, args, kwargs)
         statics = {i: args[i] for i in self.nondiff_argnums if i < len(args)}
         if any(isinstance(x, Tracer) for x in tree_leaves(tuple(statics.values()))):
             raise UnexpectedTracerError(
@@ -246,43 +238,17 @@ class custom_vjp:
                 "e.g. function-valued arguments. In particular, array-valued arguments should typically not be indicated as "
                 "nondiff_argnums."
             )
-        leaves, in_tree = tree_flatten(partial_eval.with_stand_ins_in(tuple(x for i, x in enumerate(args) if i not in statics)))
-        avals = tuple(core.typeof(x) for x in leaves)
-        rule = VjpRule(name, self.fwd, self.bwd, statics, in_tree, avals, self.symbolic_zeros)
-        out_trees: list[PyTreeDef] = []
 
-        def flat_fun(*leaves: Any) -> list[Any]:
-            values = iter(tree_unflatten(in_tree, leaves))
-            out = self.fun(*[statics[i] if i in statics else next(values) for i in range(len(args))])
-            outs, out_tree = tree_flatten(out)
-            out_trees.append(out_tree)
-            return outs
+        def rule(leaves: list[Any], in_tree: PyTreeDef) -> VjpRule:
+            avals = tuple(core.typeof(x) for x in leaves)
+            return VjpRule(name, fwd, bwd, statics, in_tree, avals, self.symbolic_zeros)
 
-        info = DebugInfo("custom_vjp fun", api_util.source_of(self.fun))
-        outs = _call_flat(flat_fun, rule, leaves, info, out_trees)
-        return tree_unflatten(out_trees[0], outs)
+        return call_with_rule(self.fun, args, statics, rule, _WAYS, "custom_vjp fun")
 
 
-def _call_flat(
-    fun: Callable[..., list[Any]],
-    rule: VjpRule,
-    leaves: Sequence[Any],
-    info: DebugInfo,
-    out_trees: list[PyTreeDef],
+def _record(
+    rule: VjpRule, trace: core.Trace, fun: FlatFun, leaves: Sequence[Any], info: DebugInfo
 ) -> list[Any]:
-    """Call `fun`, which takes and returns flat lists, or its rule: each transformation does so in its own way. Whichever is
-    called says in `out_trees` of which tree the results are.
-    """
-    trace = core.current_trace()
-    if trace is None:
-        return fun(*leaves)
-    if isinstance(trace, PartialTrace) and not any(map(trace.is_tangent, leaves)):
-        with core.set_current_trace(trace.parent):  # in the rule of another function: as around it
-            return _call_flat(fun, rule, leaves, info, out_trees)
-    if isinstance(trace, BatchTrace):
-        return _call_on_batches(trace, fun, rule, leaves, info, out_trees)
-    if isinstance(trace, DualTrace):
-        return _differentiate(trace, fun, rule, leaves, info, out_trees)
     jaxpr = partial_eval.trace_to_jaxpr(fun, rule.in_avals, info)
     outs: list[Any] = custom_vjp_call_p.bind(
         *jaxpr.consts,
@@ -294,45 +260,11 @@ def _call_flat(
     return outs
 
 
-def _call_on_batches(
-    trace: BatchTrace, fun: Callable[..., list[Any]], rule: VjpRule, leaves: Sequence[Any], *rest: Any
-) -> list[Any]:
-    """A call for one element of batches: one for all of them, outside."""
-    pairs = [trace.unwrap(x) for x in leaves]
-    dims, out_dims = [dim for _, dim in pairs], list[Any]()
-
-    def on_batches(*vals: Any) -> list[Any]:
-        outs, out_dims[:] = batch(fun, trace.axis, vals, dims, trace.tag)
-        return outs
-
-    in_avals = tuple(core.get_aval(val) for val, _ in pairs)
-    batched = batched_vjp_rule(rule, trace.axis, dims, out_dims, in_avals, trace.tag)
-    with core.set_current_trace(trace.parent):
-        outs = _call_flat(on_batches, batched, [val for val, _ in pairs], *rest)
-    return list(map(trace.wrap, outs, out_dims))
+def _batched(rule: VjpRule, trace: BatchTrace, vals: Vals, dims: Dims, out_dims: list[Any]) -> VjpRule:
+    return batched_vjp_rule(rule, trace.axis, dims, out_dims, tuple(map(core.get_aval, vals)), trace.tag)
 
 
-def _differentiate(
-    trace: DualTrace,
-    fun: Callable[..., list[Any]],
-    rule: VjpRule,
-    leaves: Sequence[Any],
-    info: DebugInfo,
-    out_trees: list[PyTreeDef],
-) -> list[Any]:
-    """A call while a derivative is taken: that of the rule. The function itself is not called."""
-    primals, tangents = trace.pairs(leaves)
-    if all(type(t) is Zero for t in tangents):
-        with core.set_current_trace(trace.parent):
-            return _call_flat(fun, rule, primals, info, out_trees)
-
-    def flat_rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        outs, out_tangents, out_tree = _by_rule(rule, primals, tangents)
-        out_trees.append(out_tree)
-        return outs, out_tangents
-
-    outs, out_tangents = trace.by_rule(flat_rule, True, primals, tangents, {})
-    return list(map(trace.with_tangent, outs, out_tangents))
+_WAYS = Ways(_batched, _by_rule, _record)
 
 
 # --- custom_gradient --------------------------------------------------------------------------------------------------

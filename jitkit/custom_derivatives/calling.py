@@ -1,0 +1,153 @@
+"""call of a function with a rule -> its results, in the way of whichever transformation is at work
+
+Eagerly the function is called as it is. Batched, it is called once for all elements, with a rule for batches. Where a derivative
+is taken, the rule is called in its place. Where it is only traced, the call is recorded as an equation that keeps both. The
+two kinds of rules differ in what `Ways` says, and in nothing else.
+
+JAX: jax/_src/custom_derivatives.py:custom_jvp
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from .. import core
+from ..interpreters import partial_eval
+from ..interpreters.ad import DualTrace
+from ..interpreters.ad_linearize import PartialTrace
+from ..interpreters.ad_rules import Zero
+from ..interpreters.batching import BatchTrace, batch
+from ..jaxpr import DebugInfo
+from ..signature import api_util
+from ..tree_util import PyTreeDef, tree_flatten, tree_unflatten
+
+FlatFun = Callable[..., list[Any]]
+Values = Sequence[Any]
+
+
+class Ways(NamedTuple):
+    """What can be done with the rules of one kind."""
+
+    batched: Callable[[Any, BatchTrace, Values, Values, list[Any]], Any]
+    """(rule, trace, values, their batch dims, those of the results: filled in later) -> the rule for batches"""
+    with_tangents: Callable[[Any, Values, Values], tuple[list[Any], list[Any], PyTreeDef]]
+    """(rule, primals, tangents) -> the results, their tangents, and the tree of either"""
+    record: Callable[[Any, core.Trace, FlatFun, Values, DebugInfo], list[Any]]
+    """(rule, trace, function, leaves, what is known of the function) -> the results of an equation for the call"""
+
+
+class _Call(NamedTuple):
+    """What stays the same of a call on its way through the transformations."""
+
+    ways: Ways
+    info: DebugInfo
+    out_trees: list[PyTreeDef]  # of the results: whichever is called, the function or its rule, says it here
+
+
+def call_with_rule(
+    fun: Callable[..., Any],
+    args: tuple[Any, ...],
+    statics: dict[int, Any],
+    make_rule: Callable[[list[Any], PyTreeDef], Any],
+    ways: Ways,
+    traced_for: str,
+) -> Any:
+    """Call `fun`, or its rule, which `make_rule` makes of the leaves and the tree of those arguments that are not `statics`."""
+    differentiated = tuple(x for i, x in enumerate(args) if i not in statics)
+    leaves, in_tree = tree_flatten(partial_eval.with_stand_ins_in(differentiated))
+    call = _Call(ways, DebugInfo(traced_for, api_util.source_of(fun)), [])
+
+    def flat_fun(*leaves: Any) -> list[Any]:
+        values = iter(tree_unflatten(in_tree, leaves))
+        out = fun(*[statics[i] if i in statics else next(values) for i in range(len(args))])
+        outs, out_tree = tree_flatten(out)
+        call.out_trees.append(out_tree)
+        return outs
+
+    outs = _call_flat(call, flat_fun, make_rule(leaves, in_tree), leaves)
+    return tree_unflatten(call.out_trees[0], outs)
+
+
+def _call_flat(call: _Call, fun: FlatFun, rule: Any, leaves: Values) -> list[Any]:
+    trace = core.current_trace()
+    if trace is None:
+        return fun(*leaves)
+    if isinstance(trace, PartialTrace) and not any(map(trace.is_tangent, leaves)):
+        with core.set_current_trace(trace.parent):  # in the rule of another function: as around it
+            return _call_flat(call, fun, rule, leaves)
+    if isinstance(trace, BatchTrace):
+        return _call_on_batches(trace, call, fun, rule, leaves)
+    if isinstance(trace, DualTrace):
+        return _differentiate(trace, call, fun, rule, leaves)
+    return call.ways.record(rule, trace, fun, leaves, call.info)
+
+
+def _call_on_batches(trace: BatchTrace, call: _Call, fun: FlatFun, rule: Any, leaves: Values) -> list[Any]:
+    """A call for one element of batches: one for all of them, outside."""
+    pairs = [trace.unwrap(x) for x in leaves]
+    vals, dims = [val for val, _ in pairs], [dim for _, dim in pairs]
+    out_dims: list[Any] = []
+
+    def on_batches(*vals: Any) -> list[Any]:
+        outs, out_dims[:] = batch(fun, trace.axis, vals, dims, trace.tag)
+        return outs
+
+    batched = call.ways.batched(rule, trace, vals, dims, out_dims)
+    with core.set_current_trace(trace.parent):
+        outs = _call_flat(call, on_batches, batched, vals)
+    return list(map(trace.wrap, outs, out_dims))
+
+
+def _differentiate(trace: DualTrace, call: _Call, fun: FlatFun, rule: Any, leaves: Values) -> list[Any]:
+    """A call while a derivative is taken: that of the rule. The function itself is not called."""
+    primals, tangents = trace.pairs(leaves)
+    if all(type(t) is Zero for t in tangents):
+        with core.set_current_trace(trace.parent):
+            return _call_flat(call, fun, rule, primals)
+
+    def flat_rule(primals: Values, tangents: Values) -> tuple[list[Any], list[Any]]:
+        outs, out_tangents, out_tree = call.ways.with_tangents(rule, primals, tangents)
+        call.out_trees.append(out_tree)
+        return outs, out_tangents
+
+    outs, out_tangents = trace.by_rule(flat_rule, True, primals, tangents, {})
+    return list(map(trace.with_tangent, outs, out_tangents))
+
+
+# --- the arguments of a call -----------------------------------------------------------------------------------------
+
+
+def numbers_of(
+    fun: Callable[..., Any], argnums: Sequence[int], argnames: Sequence[str] | str
+) -> tuple[int, ...]:
+    """The positions of arguments that are given by position or by name, in order."""
+    argnames = (argnames,) if isinstance(argnames, str) else tuple(argnames)
+    names = list(inspect.signature(fun).parameters) if argnames else []
+    return tuple(sorted({names.index(name) for name in argnames if name in names}.union(argnums)))
+
+
+def by_position(
+    decorator: str, fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, ...]:
+    """The arguments of a decorated function in the order of the parameters, defaults filled in. TypeError where they do not
+    fit, or where one that was passed by keyword has no position.
+    """
+    try:
+        signature = None if isinstance(fun, functools.partial) else api_util.signature_of(fun)
+        if signature is None:
+            signature = inspect.signature(lambda *args, **kwargs: None)
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        unplaced = [name for name in bound.kwargs if name in kwargs]
+        if unplaced:
+            names = ", ".join(unplaced)
+            raise TypeError(f"The following keyword arguments could not be resolved to positions: {names}")
+    except TypeError as error:
+        raise TypeError(
+            f"The input arguments to the {decorator}-decorated function {api_util.name_of(fun)} could not be resolved to "
+            f"positional-only arguments. Binding failed with the error:\n{error}"
+        ) from error
+    return bound.args
