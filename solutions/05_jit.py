@@ -12,9 +12,13 @@ from jitkit.compiler.placement import Placement, default_placement
 from jitkit.compiler.program import Program, compile_program
 from jitkit.core import Tracer
 from jitkit.jaxpr import convert_constvars_jaxpr
-from jitkit.misses.record import CallRecord, Change, TRACES, aval_of, changes, kinds_of_types, latest_first, sharding_of
+from jitkit.misses.record import (
+    CallRecord, Change, TRACES, aval_of, changes, kinds_of_types, latest_first, sharding_of,
+)
 from jitkit.pjit.calling import LEAF, Leaves, buffers_runner
-from jitkit.pjit.compilation_cache import EXACT_LRU_SIZE, Entry, FunctionCache, TracedCall, _caches, _caches_lock
+from jitkit.pjit.compilation_cache import (
+    EXACT_LRU_SIZE, Entry, FunctionCache, TracedCall, _caches, _caches_lock,
+)
 from jitkit.pjit.jit_call import Inline, jit_p
 from jitkit.pjit.jitted import flat_tree
 from jitkit.pjit.tracing import avals_of
@@ -63,7 +67,7 @@ class Jitted:
     def key_of_call(self, arguments: Arguments, tree: PyTreeDef, keys: Sequence[Any]) -> tuple[Any, ...]:
         """The key under which the entry of a call is in the table, and under which the dispatcher looks it up:
 
-            (options, key of leaf, key of leaf, ...)                           no static argument, every other one a leaf
+            (options, key of leaf, key of leaf, ...)                           all leaves, none static
             (options, tree, static values, key of leaf, key of leaf, ...)      everything else
 
         The first form is that of most calls, and is made without flattening anything. `tree` is then the very
@@ -102,10 +106,10 @@ class Traceable:
         Calls with one `trace_key` share what was traced, whichever `jit` of the function they come from. So Python runs the
         function, which is what `trace_now` does, once for all of them:
 
-            f(x), then f(y) with y like x                 what was traced, and True; the same object, and False
-            f(x), again after f raised an error           f runs again: of a failure nothing is kept
-            f calls itself, with the same key             RecursionError with the name of f, at once
-            f calls itself, with another key              is traced like any other call
+            f(x), then f(y) with y like x          what was traced, and True; the same object, and False
+            f(x), again after f raised an error    f runs again: of a failure nothing is kept
+            f calls itself, with the same key      RecursionError with the name of f, at once
+            f calls itself, with another key       is traced like any other call
 
         A counter-example: f uses a tracer of a function around it. When that one is traced anew, the key is the same, and
         what was kept has a tracer in it whose trace has ended. It is not current any more, and f is traced again.
@@ -170,7 +174,9 @@ class Table:
         To touch takes time at each warm call, so it is done only if the table is `crowded`, and that is decided here: one
         with room for `EXACT_LRU_SIZE` or less is so from its first entry on, a larger one when it is more than half full:
 
-            room for 64, 1 entry: crowded      room for 100, 50 entries: not      room for 100, 51 entries: crowded
+            room for 64, 1 entry          crowded
+            room for 100, 50 entries      not
+            room for 100, 51 entries      crowded
 
         Afterwards the key is none that `failed`, even if it was; and where there are more `executables` than room, those that
         no entry runs are gone (`drop_unused_executables`). Other threads use the table: all of this is done under `lock`.
@@ -281,15 +287,15 @@ def changed_leaves(leaves: Iterable[tuple[str, Any, Any]]) -> Iterator[Change]:
 
     A key is an aval, or has one (`aval_of`), and avals and keys are interned. Of a leaf is told what costs most:
 
-        key before                  key now                     kinds, and sizes above 1
-        f32[2]                      f32[3]                      shape
-        f32[2]                      i32[3]                      shape, of size 2: what else is of its type goes with it
-        OnHost of f32[2]            f32[2]                      host
-        OnHost of f32[2]            i32[2]                      dtype, and not a word of the host
-        f32[2]                      Placed on c, f32[2]         device
-        OnHost of f32[2]            Placed on c, f32[2]         device
-        Placed on c, f32[2]         Placed on d, i32[2]         dtype; and device: two changes, in this order
-        Placed on c, f32[2]         Placed on c, i32[2]         dtype: it is where it was
+        key before             key now                kinds, and sizes above 1
+        f32[2]                 f32[3]                 shape
+        f32[2]                 i32[3]                 shape, of size 2: its dtype goes with it
+        OnHost of f32[2]       f32[2]                 host
+        OnHost of f32[2]       i32[2]                 dtype, and not a word of the host
+        f32[2]                 Placed on c, f32[2]    device
+        OnHost of f32[2]       Placed on c, f32[2]    device
+        Placed on c, f32[2]    Placed on d, i32[2]    dtype; and device: two changes, in this order
+        Placed on c, f32[2]    Placed on c, i32[2]    dtype: it is where it was
 
     `kinds_of_types` says what differs between two types, the first of it first; `sharding_of`, where a key is placed: two places
     that are equal are one.
@@ -390,11 +396,11 @@ class NestedCall:
         """What the equations of the call will have: `params`, the dict of their parameters, and `outer`, the operands before the
         arguments. An example, where the only argument is donated, x is a tracer of the function around, and a an array:
 
-            closed over        the parameter `jaxpr`                   `outer`       the parameter `donated_invars`
-            nothing            as it was traced                        ()            (True,)
-            a                  as it was traced: it has a              ()            (True,)
-            x                  its first input is x                    (x,)          (False, True)
-            x and a            its first inputs are x and a            (x, a)        (False, False, True)
+            closed over    the parameter `jaxpr`           `outer`    the parameter `donated_invars`
+            nothing        as it was traced                ()         (True,)
+            a              as it was traced: it has a      ()         (True,)
+            x              its first input is x            (x,)       (False, True)
+            x and a        its first inputs are x and a    (x, a)     (False, False, True)
 
         A tracer is no value, so it must not stay among a jaxpr's constants: `convert_constvars_jaxpr` makes inputs of them all.
         The parameters are in the order of their names: `donated_invars`, `inline`, `jaxpr`, `keep_unused`, `name`.

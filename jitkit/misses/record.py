@@ -285,15 +285,15 @@ def changed_leaves(leaves: Iterable[tuple[str, Any, Any]]) -> Iterator[Change]:
 
     A key is an aval, or has one (`aval_of`), and avals and keys are interned. Of a leaf is told what costs most:
 
-        key before                  key now                     kinds, and sizes above 1
-        f32[2]                      f32[3]                      shape
-        f32[2]                      i32[3]                      shape, of size 2: what else is of its type goes with it
-        OnHost of f32[2]            f32[2]                      host
-        OnHost of f32[2]            i32[2]                      dtype, and not a word of the host
-        f32[2]                      Placed on c, f32[2]         device
-        OnHost of f32[2]            Placed on c, f32[2]         device
-        Placed on c, f32[2]         Placed on d, i32[2]         dtype; and device: two changes, in this order
-        Placed on c, f32[2]         Placed on c, i32[2]         dtype: it is where it was
+        key before             key now                kinds, and sizes above 1
+        f32[2]                 f32[3]                 shape
+        f32[2]                 i32[3]                 shape, of size 2: its dtype goes with it
+        OnHost of f32[2]       f32[2]                 host
+        OnHost of f32[2]       i32[2]                 dtype, and not a word of the host
+        f32[2]                 Placed on c, f32[2]    device
+        OnHost of f32[2]       Placed on c, f32[2]    device
+        Placed on c, f32[2]    Placed on d, i32[2]    dtype; and device: two changes, in this order
+        Placed on c, f32[2]    Placed on c, i32[2]    dtype: it is where it was
 
     `kinds_of_types` says what differs between two types, the first of it first; `sharding_of`, where a key is placed: two places
     that are equal are one.

@@ -143,7 +143,9 @@ class Table:
         To touch takes time at each warm call, so it is done only if the table is `crowded`, and that is decided here: one
         with room for `EXACT_LRU_SIZE` or less is so from its first entry on, a larger one when it is more than half full:
 
-            room for 64, 1 entry: crowded      room for 100, 50 entries: not      room for 100, 51 entries: crowded
+            room for 64, 1 entry          crowded
+            room for 100, 50 entries      not
+            room for 100, 51 entries      crowded
 
         Afterwards the key is none that `failed`, even if it was; and where there are more `executables` than room, those that
         no entry runs are gone (`drop_unused_executables`). Other threads use the table: all of this is done under `lock`.

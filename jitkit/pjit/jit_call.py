@@ -124,11 +124,11 @@ class NestedCall:
         """What the equations of the call will have: `params`, the dict of their parameters, and `outer`, the operands before the
         arguments. An example, where the only argument is donated, x is a tracer of the function around, and a an array:
 
-            closed over        the parameter `jaxpr`                   `outer`       the parameter `donated_invars`
-            nothing            as it was traced                        ()            (True,)
-            a                  as it was traced: it has a              ()            (True,)
-            x                  its first input is x                    (x,)          (False, True)
-            x and a            its first inputs are x and a            (x, a)        (False, False, True)
+            closed over    the parameter `jaxpr`           `outer`    the parameter `donated_invars`
+            nothing        as it was traced                ()         (True,)
+            a              as it was traced: it has a      ()         (True,)
+            x              its first input is x            (x,)       (False, True)
+            x and a        its first inputs are x and a    (x, a)     (False, False, True)
 
         A tracer is no value, so it must not stay among a jaxpr's constants: `convert_constvars_jaxpr` makes inputs of them all.
         The parameters are in the order of their names: `donated_invars`, `inline`, `jaxpr`, `keep_unused`, `name`.

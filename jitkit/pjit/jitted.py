@@ -213,7 +213,7 @@ class Jitted(Traceable):
     def key_of_call(self, arguments: Arguments, tree: PyTreeDef, keys: Sequence[Any]) -> tuple[Any, ...]:
         """The key under which the entry of a call is in the table, and under which the dispatcher looks it up:
 
-            (options, key of leaf, key of leaf, ...)                           no static argument, every other one a leaf
+            (options, key of leaf, key of leaf, ...)                           all leaves, none static
             (options, tree, static values, key of leaf, key of leaf, ...)      everything else
 
         The first form is that of most calls, and is made without flattening anything. `tree` is then the very

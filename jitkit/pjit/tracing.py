@@ -149,10 +149,10 @@ class Traceable:
         Calls with one `trace_key` share what was traced, whichever `jit` of the function they come from. So Python runs the
         function, which is what `trace_now` does, once for all of them:
 
-            f(x), then f(y) with y like x                 what was traced, and True; the same object, and False
-            f(x), again after f raised an error           f runs again: of a failure nothing is kept
-            f calls itself, with the same key             RecursionError with the name of f, at once
-            f calls itself, with another key              is traced like any other call
+            f(x), then f(y) with y like x          what was traced, and True; the same object, and False
+            f(x), again after f raised an error    f runs again: of a failure nothing is kept
+            f calls itself, with the same key      RecursionError with the name of f, at once
+            f calls itself, with another key       is traced like any other call
 
         A counter-example: f uses a tracer of a function around it. When that one is traced anew, the key is the same, and
         what was kept has a tracer in it whose trace has ended. It is not current any more, and f is traced again.

@@ -783,7 +783,8 @@ def told(changes, leaves):
 def devices(jk, rng):
     runtime, calls = module(jk, "runtime"), module(jk, "misses.record")
     a, b = aval(jk, int(rng.integers(2, 9))), aval(jk, dtype="int32")
-    one, equal, other = ((int(n), "a place") for n in (n := rng.integers(9), n, n + 1))
+    n = int(rng.integers(9))
+    one, equal, other = ((number, "a place") for number in (n, n, n + 1))
     here, again, there = runtime.Placed(a, one), runtime.Placed(a, equal), runtime.Placed(a, other)
     leaves = [
         ("x", a, here), ("y", here, a), ("z", here, there), ("u", here, again), ("v", b, here),
