@@ -94,7 +94,10 @@ def test_an_ellipsis_in_an_output_is_no_line_of_code():
         ),
         (
             'def f(x, y):\n    """One.\n\n    Args:\n      x, y: of `f ( x )` here.\n      z: two\n        three.\n    """',
-            'def f(x, y):\n    """One.\n\n    Args:\n      x, y: of\n        `f ( x )`\n        here.\n      z: two\n        three.\n    """',
+            (
+                'def f(x, y):\n    """One.\n\n    Args:\n      x, y: of\n        `f ( x )`\n        here.\n'
+                '      z: two\n        three.\n    """'
+            ),
         ),
     ],
 )
