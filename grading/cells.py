@@ -21,9 +21,11 @@ def markdown(id: str, text: str, metadata: dict[str, Any] | None = None) -> Cell
     return {"cell_type": "markdown", **_common(id, text, metadata)}
 
 
-def code(id: str, text: str, metadata: dict[str, Any] | None = None) -> Cell:
-    """A cell of Python that was not run."""
-    return {"cell_type": "code", "execution_count": None, "outputs": [], **_common(id, text, metadata)}
+def code(id: str, text: str, metadata: dict[str, Any] | None = None, output: str = "") -> Cell:
+    """A cell of Python that was not run. `output` is what is below it until it is."""
+    lines = output.splitlines(keepends=True)
+    outputs = [{"name": "stdout", "output_type": "stream", "text": lines}] if lines else []
+    return {"cell_type": "code", "execution_count": None, "outputs": outputs, **_common(id, text, metadata)}
 
 
 def _common(id: str, text: str, metadata: dict[str, Any] | None) -> Cell:

@@ -7,6 +7,7 @@ are the manifest's. The files are committed, and `python -m grading generate --c
 from __future__ import annotations
 
 import pathlib
+import re
 import textwrap
 from collections.abc import Sequence
 
@@ -15,7 +16,7 @@ from jitkit.kata.engine.parts import imports_of, parts_of, table_of
 from jitkit.kata.engine.reference import ReferenceFunction, reference_function
 from jitkit.kata.mutants import in_its_class
 
-from .notebooks import BUILD, USE, lab_notebook, sections_of
+from .notebooks import BUILD, USE, WIDTH, lab_notebook, sections_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 _WIDTH = 110
@@ -62,10 +63,11 @@ def exercises_text(lab: Lab) -> str:
     """`exercises.py`: for each function its signature, its docstring and `raise NotImplementedError`."""
     doc = (
         f"{lab.number} {lab.title}: the exercises. README.md beside this file tells what they are about.\n\n"
-        f"Write the functions. `jitkit` checks each one when you save; `jitkit hint {lab.ids[0]}` helps, one step further each\n"
-        "time. You may add helpers and imports: functions, classes, constants. Other statements at the top are not run. The\n"
-        "parameters stay as they are: other code calls these functions. A class has only those methods that are yours to write;\n"
-        "the others are the reference's.\n"
+        f"Write the functions. `jitkit` checks each one when you save; `jitkit hint {lab.ids[0]}` helps, one\n"
+        "step further each time. You may add helpers and imports: functions, classes, constants. Other\n"
+        "statements at the top are not run. The parameters stay as they are: other code calls these\n"
+        "functions. A class has only those methods that are yours to write; the others are the\n"
+        "reference's.\n"
     )
     parts = [f'"""{doc}"""', "from __future__ import annotations", imports_of_lab(lab)]
     for exercise in lab.exercises:
@@ -122,7 +124,8 @@ def _stub(function: ReferenceFunction, exercise: Exercise) -> str:
     if doc is not None:
         end = doc.end_lineno or doc.lineno
         text = textwrap.dedent("\n".join(lines[function.node.lineno - 1 : end]))
-    return in_its_class(function.target, f'{text}\n    raise NotImplementedError("{exercise.id}")')
+    width = WIDTH - 4 * (len(function.target.path) - 1)
+    return in_its_class(function.target, f'{narrowed(text, width)}\n    raise NotImplementedError("{exercise.id}")')
 
 
 def readme_text(lab: Lab) -> str:
@@ -152,20 +155,81 @@ def imports_of_lab(lab: Lab) -> str:
         if line.startswith("from "):
             module, _, name = line.removeprefix("from ").partition(" import ")
             froms.setdefault(module, set()).add(name)
-    own = [
-        f"from {m} import {', '.join(sorted(names))}"
-        for m, names in sorted(froms.items())
-        if m.startswith("jitkit")
-    ]
-    other = [
-        f"from {m} import {', '.join(sorted(names))}"
-        for m, names in sorted(froms.items())
-        if not m.startswith("jitkit")
-    ]
+    own = [_import_line(m, sorted(names)) for m, names in sorted(froms.items()) if m.startswith("jitkit")]
+    other = [_import_line(m, sorted(names)) for m, names in sorted(froms.items()) if not m.startswith("jitkit")]
     return "\n\n".join("\n".join(block) for block in ([*plain, *other], own) if block)
 
 
 # --- text -----------------------------------------------------------------------------------------------------
+
+
+def _import_line(module: str, names: Sequence[str]) -> str:
+    """`from module import names`, in parentheses where it is too long for a line."""
+    line = f"from {module} import {', '.join(names)}"
+    if len(line) <= WIDTH:
+        return line
+    listed = textwrap.fill(", ".join(names), WIDTH - 1, initial_indent="    ", subsequent_indent="    ")
+    return f"from {module} import (\n{listed},\n)"
+
+
+_ARGUMENT = re.compile(r"\s*[\w*.]+(, [\w*.]+)*: ")
+_CODE = re.compile(r"`[^`]*`")
+
+
+def narrowed(stub: str, width: int) -> str:
+    """A stub whose lines are no longer than this, as far as they are sentences or a signature: examples and tables stay as they are."""
+    head, quotes, doc = stub.partition('"""')
+    head = _signature(head, width)
+    if not quotes:
+        return head
+    one_line = "\n" not in doc
+    lines = f'    """{doc}'.removesuffix('"""').rstrip().split("\n")
+    found: list[str] = []
+    while lines:
+        indent = _indent(lines[0])
+        is_sentence = indent == 4 or (indent == 6 and not lines[0].lstrip().startswith("- "))
+        item = [lines.pop(0)]
+        hanging = indent + 2 if indent == 6 and _ARGUMENT.match(item[0]) else indent
+        while is_sentence and lines and lines[0] and _indent(lines[0]) == hanging:
+            if hanging == 6 and _ARGUMENT.match(lines[0]):
+                break
+            item.append(lines.pop(0))
+        found += _filled(item, width, indent, hanging) if is_sentence and max(map(len, item)) > width else item
+    closing = '"""' if one_line and len(found) == 1 and len(found[0]) + 3 <= width else '\n    """'
+    return head + ("\n".join(found) + closing).removeprefix("    ")
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _filled(item: Sequence[str], width: int, indent: int, hanging: int) -> list[str]:
+    """Sentences in lines of this width; what stands in `backquotes` stays together."""
+    text = _CODE.sub(lambda m: m[0].replace(" ", "\0"), " ".join(line.strip() for line in item))
+    first, rest = " " * indent, " " * hanging
+    lines = textwrap.wrap(
+        text, width, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+    )
+    return [line.replace("\0", " ") for line in lines]
+
+
+def _signature(head: str, width: int) -> str:
+    """What stands before a docstring, with a signature that is too long in a line for its parameters, or in one for each."""
+    if max(map(len, head.split("\n"))) <= width:
+        return head
+    before, define, signature = head.partition("def ")
+    name, _, rest = " ".join(signature.split()).partition("(")
+    parts, depth = [""], 1
+    while depth:
+        sign, rest = rest[0], rest[1:]
+        depth += (sign in "([{") - (sign in ")]}")
+        parts[-1] += sign
+        if sign == "," and depth == 1:
+            parts.append("")
+    parameters = [part.rstrip(",").strip() for part in (*parts[:-1], parts[-1][:-1]) if part.strip(", )")]
+    together = f"    {', '.join(parameters)}"
+    listed = [together] if len(together) <= width else [f"    {parameter}," for parameter in parameters]
+    return f"{before}{define}{name}(\n" + "\n".join(listed) + f"\n){rest}\n    "
 
 
 def _rule(title: str) -> str:

@@ -1,16 +1,25 @@
 """a lab -> lab.ipynb: its text, and for each exercise a cell to write in and a cell that checks
 
+What stands after `>>>`, in the text or in the docstring of an exercise, is a cell, with what it shows below it. Lines of code are
+`WIDTH` wide at most, which is what JupyterLab shows of a line on a screen of 1280 pixels.
+
 The notebook for nbgrader (`course`) is made of the same parts.
 """
 
 from __future__ import annotations
 
+import ast
 import re
+import textwrap
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from jitkit.kata.engine.manifest import Exercise, Lab
+from jitkit.kata.engine.submission import tree_of
 
 from .cells import Cell, code, markdown, notebook_text
+
+WIDTH = 100
 
 BUILD, USE, PREDICT = "What to build", "What you may use", "Predict"
 
@@ -64,17 +73,76 @@ def lab_notebook(lab: Lab, imports: str, stubs: dict[str, str], readme: str = ""
         part for part in (imports, "from jitkit.kata.notebook import check, experiment, hint") if part
     )
     cells = [
-        *(markdown(f"text-{i}", section) for i, section in enumerate(text.before, 1)),
+        *(cell for i, section in enumerate(text.before, 1) for cell in with_examples(f"text-{i}", section)),
         markdown("how", _HOW.format(number=lab.number, first=lab.ids[0] if lab.ids else lab.number)),
         code("setup", f"from __future__ import annotations\n\n{setup}"),
     ]
     for exercise in lab.exercises:
+        stub = stubs[exercise.id]
         cells += [
             markdown(cell_id("task", exercise), task_text(exercise)),
-            code(cell_id("write", exercise), stubs[exercise.id]),
+            code(cell_id("write", exercise), stub),
+            *examples_of(cell_id("try", exercise), stub, setup),
             code(cell_id("check", exercise), f'check("{exercise.id}")'),
         ]
     return notebook_text([*cells, *closing_cells(lab, text)])
+
+
+# --- examples -------------------------------------------------------------------------------------------------------
+
+_TRANSCRIPT = re.compile(r"^```python\n(>>> .*?)^```\n", re.MULTILINE | re.DOTALL)
+_ERROR = re.compile(r"^[A-Za-z.]*Error: ", re.MULTILINE)
+_USUAL_NAMES = {
+    "jax": "import jitkit as jax", "jnp": "import jitkit.numpy as jnp", "np": "import numpy as np", "lax": "from jitkit import lax",
+}  # fmt: skip
+
+
+def with_examples(id: str, section: str) -> Iterator[Cell]:
+    """A section of a text, whose transcripts are cells."""
+    parts = _TRANSCRIPT.split(section)  # text, transcript, text, and so on
+    for i, part in enumerate(parts):
+        name = f"{id}-{i}" if i else id
+        if i % 2:
+            yield from transcript_cells(name, part)
+        elif part.strip():
+            yield markdown(name, part)
+
+
+def transcript_cells(id: str, transcript: str, before: str = "", may_raise: bool = False) -> Iterator[Cell]:
+    """A cell for each piece of a transcript that shows something, with that as its output; `before` stands in the first one.
+
+    A cell that raises an error stops whoever runs all of them, unless it has a tag: it is there where an error is shown, and in all
+    of them with `may_raise`.
+    """
+    statements, shown = [before] if before else [], list[str]()
+    pieces: list[tuple[str, str]] = []
+    for line in [*transcript.splitlines(), ">>> "]:
+        if line.startswith(">>> ") or (not shown and line.startswith("...")):
+            if shown:
+                pieces.append(("\n".join(statements), "\n".join(shown).rstrip() + "\n"))
+                statements, shown = [], []
+            statements.append(line[4:])
+        else:
+            shown.append(line)
+    rest = "\n".join(statements).strip("\n")
+    for i, (text, output) in enumerate([*pieces, (rest, "")] if rest else pieces):
+        tags = {"tags": ["raises-exception"]} if may_raise or _ERROR.search(output) else None
+        yield code(f"{id}-{i}" if i else id, text, tags, output)
+
+
+def examples_of(id: str, stub: str, setup: str) -> Iterator[Cell]:
+    """The examples in the docstrings of an exercise, as cells; they import what the notebook has not."""
+    found = "\n".join(
+        block
+        for node in ast.walk(tree_of(stub))
+        if isinstance(node, ast.FunctionDef)
+        for paragraph in (ast.get_docstring(node) or "").split("\n\n")
+        if (block := textwrap.dedent(paragraph)).startswith(">>> ")
+    )
+    if found:
+        names = [name for name in _USUAL_NAMES if re.search(rf"\b{name}\b", found)]
+        missing = [line for name in names if (line := _USUAL_NAMES[name]) not in setup]
+        yield from transcript_cells(id, found, "\n".join(missing), may_raise=True)  # as long as it is a stub
 
 
 def closing_cells(lab: Lab, text: Text) -> list[Cell]:

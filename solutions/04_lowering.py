@@ -47,7 +47,7 @@ def tensor_type(shape: Sequence[int], dtype: Any) -> str:
 def scalar_text(x: Any) -> str:
     """One number, a numpy scalar, such that MLIR reads exactly that number:
 
-        true, false               a bool
+        true, false               a bool; false also for a float0, which is stored as one
         -12                       an integer
         (1.000000e+00, 0x...)     a complex number: its parts
         1.500000e+00              a float, with six digits after the point
@@ -76,10 +76,10 @@ def dense(value: np.ndarray[Any, Any]) -> str:
     """The elements of an array as a `dense<...>` attribute. MLIR reads four forms of it, and the shortest one that
     fits is written:
 
-        dense<1.000000e+00>         a scalar, or less than 1024 elements that are all the same, bit by bit (`all_same`)
+        dense<1.000000e+00>         a scalar, or less than 1024 elements of the same bits (`all_same`)
         dense<>                     no elements
         dense<[[1, 2], [3, 4]]>     up to 64 elements, or bools: row by row (`nested_text`)
-        dense<"0x0100...">          more: the bytes of all elements in row-major order, in hexadecimal capitals
+        dense<"0x0100...">          more: the bytes in row-major order, in hexadecimal capitals
 
     An integer of 2 or 4 bits, of which numpy has one in each byte, is written as an int8.
     """
@@ -227,9 +227,10 @@ def lower_dot_general(
     """Write one `stablehlo.dot_general`; the name of the product. `lhs` and `rhs` are names of values of the types
     `ctx.avals_in`; the product has to be of the type `ctx.avals_out[0]`, which `preferred_element_type` is part of.
 
-        stablehlo.dot_general %0, %1, batching_dims = [0] x [0], contracting_dims = [2] x [1], precision = [DEFAULT, DEFAULT]
+        stablehlo.dot_general %0, %1, batching_dims = [0] x [0],
+            contracting_dims = [2] x [1], precision = [DEFAULT, DEFAULT]
 
-    is followed by the types of operands and result. `batching_dims` is left out where there are none; the words of
+    (in one line) is followed by the types of operands and result. `batching_dims` is left out where there are none; the words of
     `precision` are those of `precision_pair`. The machine may multiply and sum in other dtypes: `dtypes_computed_with`
     says in which. So operands are converted before, and the sum after; its algorithm follows the precision.
     """
@@ -285,7 +286,7 @@ def emit_reduce(
     """Write `"stablehlo.reduce"`, which folds one or several arrays of one shape together, along `axes`; the names of
     the results.
 
-        %4:2 = "stablehlo.reduce"(%2, %3, %0, %1) <{dimensions = array<i64: 1>}> ({region}) : (types) -> (types)
+        %4:2 = "stablehlo.reduce"(%2, %3, %0, %1) <{dimensions = array<i64: 1>}> ({region}) : (...) -> (...)
 
     Args:
       operands: names of the arrays, whose types are the first of `ctx.avals_in`.

@@ -12,9 +12,13 @@ from jitkit.compiler.placement import Placement, default_placement
 from jitkit.compiler.program import Program, compile_program
 from jitkit.core import Tracer
 from jitkit.jaxpr import convert_constvars_jaxpr
-from jitkit.misses.record import CallRecord, Change, TRACES, aval_of, changes, kinds_of_types, latest_first, sharding_of
+from jitkit.misses.record import (
+    CallRecord, Change, TRACES, aval_of, changes, kinds_of_types, latest_first, sharding_of,
+)
 from jitkit.pjit.calling import LEAF, Leaves, buffers_runner
-from jitkit.pjit.compilation_cache import EXACT_LRU_SIZE, Entry, FunctionCache, TracedCall, _caches, _caches_lock
+from jitkit.pjit.compilation_cache import (
+    EXACT_LRU_SIZE, Entry, FunctionCache, TracedCall, _caches, _caches_lock,
+)
 from jitkit.pjit.jit_call import Inline, jit_p
 from jitkit.pjit.jitted import flat_tree
 from jitkit.pjit.tracing import avals_of
@@ -63,7 +67,7 @@ class Jitted:
     def key_of_call(self, arguments: Arguments, tree: PyTreeDef, keys: Sequence[Any]) -> tuple[Any, ...]:
         """The key under which the entry of a call is in the table, and under which the dispatcher looks it up:
 
-            (options, key of leaf, key of leaf, ...)                           no static argument, every other one a leaf
+            (options, key of leaf, key of leaf, ...)                           all leaves, none static
             (options, tree, static values, key of leaf, key of leaf, ...)      everything else
 
         The first form is that of most calls, and is made without flattening anything. `tree` is then the very
@@ -97,12 +101,20 @@ class Traceable:
     def traced(
         self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any], names: tuple[str, ...]
     ) -> tuple[TracedCall, bool]:
-        """The function traced for these types, and whether it was traced now: if not, it was in the cache.
+        """The function traced for the types of a call, and whether it was traced now.
 
-        What was traced is kept in `cache.traces`, by its `trace_key`. It is good for as long as it `is_current`: a jaxpr
-        that closed over values of an outer trace is worth nothing when that has ended. Tracing (`trace_now`) is
-        done within `cache.tracing(key, name)`, which finds out when a function calls itself without end, and what it
-        gives is handed to `cache.remember_trace`. When it raises an error, nothing is kept.
+        Calls with one `trace_key` share what was traced, whichever `jit` of the function they come from. So Python runs the
+        function, which is what `trace_now` does, once for all of them:
+
+            f(x), then f(y) with y like x          what was traced, and True; the same object, and False
+            f(x), again after f raised an error    f runs again: of a failure nothing is kept
+            f calls itself, with the same key      RecursionError with the name of f, at once
+            f calls itself, with another key       is traced like any other call
+
+        A counter-example: f uses a tracer of a function around it. When that one is traced anew, the key is the same, and
+        what was kept has a tracer in it whose trace has ended. It is not current any more, and f is traced again.
+
+        `cache.traces` has what is kept, by key, and no more than its limit: what goes in goes through `cache.remember_trace`.
         """
         key = self.trace_key(arguments, tree, avals)
         known = self.cache.traces.get(key)
@@ -115,10 +127,14 @@ class Traceable:
 
 
 def cache_of(fun: Callable[..., Any]) -> FunctionCache:
-    """The cache of a function: the same one for every `jit` of it, for as long as the function lives.
+    """The cache of a function: `cache_of(f) is cache_of(f)`, so that all that is made by `jit(f)` shares it.
 
-    The table of all caches, `_caches`, knows functions weakly, and is used under `_caches_lock`. A callable that cannot
-    be hashed or weakly referenced (then it says TypeError) gets a cache of its own each time.
+    Another function has another one, though its source may be the same: it may close over other values. When nobody
+    has the function any more, its cache goes with it: `_caches`, where they all are, refers to functions weakly. Such a
+    table says TypeError of a callable that cannot be hashed or weakly referenced; that one gets a new cache each time,
+    and can be jitted all the same.
+
+    Threads may ask at the same time: `_caches` is read and written under `_caches_lock`.
     """
     with _caches_lock:
         try:
@@ -146,12 +162,24 @@ def cache_of(fun: Callable[..., Any]) -> FunctionCache:
 
 class Table:
     def insert(self, key: tuple[Any, ...], entry: Entry, record: CallRecord) -> None:
-        """Add an entry with the record of its call, and drop the least recently used ones, with theirs, beyond the limit.
+        """Add an entry, with the record of its call, to a table that keeps those used last.
 
-        `entries` are in the order of their use, the latest last. The limit is the option `jit_cache_size`, or 1 if that is
-        less. From here on the table is `crowded`, so that hits are noted (`touch`): a small one, of a limit up to
-        `EXACT_LRU_SIZE`, at once; a larger one when it is more than half full. A key that is inserted has not `failed`.
-        When there are more `executables` than the limit, `drop_unused_executables` looks through them.
+        `entries` are in the order of their use, the latest last. There are never more than the option `jit_cache_size` says
+        (which anybody may lower), but always room for one. What goes is what was not used for the longest time, and its record
+        goes with it:
+
+            room for 3; inserted a, b, c; touched a; inserted d          entries: c, a, d
+            then room for 1; inserted e                                  entries: e
+
+        To touch takes time at each warm call, so it is done only if the table is `crowded`, and that is decided here: one
+        with room for `EXACT_LRU_SIZE` or less is so from its first entry on, a larger one when it is more than half full:
+
+            room for 64, 1 entry          crowded
+            room for 100, 50 entries      not
+            room for 100, 51 entries      crowded
+
+        Afterwards the key is none that `failed`, even if it was; and where there are more `executables` than room, those that
+        no entry runs are gone (`drop_unused_executables`). Other threads use the table: all of this is done under `lock`.
         """
         limit = max(1, config.value("jit_cache_size"))
         with self.lock:
@@ -166,7 +194,9 @@ class Table:
                 self.drop_unused_executables()
 
     def touch(self, key: tuple[Any, ...], entry: Entry) -> None:
-        """Make an entry the most recently used, if the table still has its key. Called at hits once the table is crowded."""
+        """Make an entry the most recently used. Called at a hit, once the table is crowded; another thread may have dropped the
+        entry since it was found, and what was dropped does not come back.
+        """
         with self.lock:
             if self.entries.pop(key, None) is not None:
                 self.entries[key] = entry
@@ -191,13 +221,24 @@ class Jitted:
     def make_entry(
         self, start: float, key: tuple[Any, ...], arguments: Arguments, tree: PyTreeDef, keys: Sequence[Any]
     ) -> Entry:
-        """Trace, lower and compile for the key of a call, as far as that was not done for another key; insert the entry into
-        the table, and return it.
+        """The entry for a key that is new. What other keys needed before is not done again:
 
-        `tree` is that of the dynamic arguments, `keys` those of their leaves. `start` is when the call began: it goes
-        to `note_miss`, which leaves the story of the miss and returns the record to insert. Nothing is inserted when
-        a step raises an error. With the option `debug_key_reuse`, what the entry runs looks after the random keys:
-        `checked` of `pjit.key_reuse`, for a "jit-compiled function".
+            f(x), x of numpy                        traced and compiled
+            f(device_put(x))                        neither: another key, of the same type
+            f(device_put(x, device))                compiled: results have to stay on that device
+            f(x), after f.trace(x)                  compiled
+
+        It is in the table when it is returned, and not before it is whole: a step that raises an error leaves no entry behind,
+        and the next call tries again.
+
+        Tracing looks at types, which `avals_of(keys)` are; where a leaf is, on the host or on a device, the program's placement
+        and the entry have to know. The record to insert is what `note_miss` returns, which is told when the call began, and
+        what of it all was done now. With the option `debug_key_reuse`, and only then, what the entry runs looks after the
+        random keys: `checked` of `pjit.key_reuse`, for a "jit-compiled function".
+
+        Args:
+          start: when the call began.
+          tree, keys: the tree of the dynamic arguments, and the keys of their leaves.
         """
         avals = avals_of(keys)
         names = api_util.argument_names(self.fun, arguments)
@@ -217,9 +258,8 @@ class Jitted:
     def compiled(self, program: Program, placement: Placement) -> tuple[Executable, bool]:
         """A program compiled for these places, and whether that was done now.
 
-        Different keys may need the same program: an array that is in the host's memory and one on the device have
-        different keys and one type. So the table keeps its `executables` by `(jaxpr, donated, placement)`, and what is
-        there is not compiled again (`compile_program`).
+        The table's `executables` are kept by what makes a difference to XLA, `(jaxpr, donated, placement)`: two keys may need
+        one program. A compilation that fails leaves nothing there.
         """
         slot = (program.jaxpr, program.donated, placement)
         executable = self.table.executables.get(slot)
@@ -245,10 +285,20 @@ class Jitted:
 def changed_leaves(leaves: Iterable[tuple[str, Any, Any]]) -> Iterator[Change]:
     """The differences between the leaves of two calls, from `(path, key before, key now)` of each.
 
-    A key is an aval, or has one (`aval_of`); avals and keys are interned. A leaf may differ in two ways: its type has
-    changed, and that is one `Change`, whose kind is the first of `kinds_of_types`, and whose size is how many they
-    are; and, when one of the keys is `Placed`, its place, as `sharding_of` tells it: kind "device". When none
-    is, and the type is the same, it may have been `OnHost` in one of the calls only: kind "host".
+    A key is an aval, or has one (`aval_of`), and avals and keys are interned. Of a leaf is told what costs most:
+
+        key before             key now                kinds, and sizes above 1
+        f32[2]                 f32[3]                 shape
+        f32[2]                 i32[3]                 shape, of size 2: its dtype goes with it
+        OnHost of f32[2]       f32[2]                 host
+        OnHost of f32[2]       i32[2]                 dtype, and not a word of the host
+        f32[2]                 Placed on c, f32[2]    device
+        OnHost of f32[2]       Placed on c, f32[2]    device
+        Placed on c, f32[2]    Placed on d, i32[2]    dtype; and device: two changes, in this order
+        Placed on c, f32[2]    Placed on c, i32[2]    dtype: it is where it was
+
+    `kinds_of_types` says what differs between two types, the first of it first; `sharding_of`, where a key is placed: two places
+    that are equal are one.
     """
     for path, before, now in leaves:
         if before is now:
@@ -265,10 +315,14 @@ def changed_leaves(leaves: Iterable[tuple[str, Any, Any]]) -> Iterator[Change]:
 
 
 def distance(old: CallRecord, new: CallRecord, weight: int) -> tuple[int, ...]:
-    """In how many places two calls differ: with the greatest weight, `TRACES`, with the next, down to `weight`. So
-    distances compare as tuples do: one reason to trace is worse than any number of reasons to compile.
+    """How far two calls are from each other: the sizes of their changes, summed for each weight from the greatest, `TRACES`,
+    down to `weight`, in a tuple. So one reason to trace is more than any number of reasons to compile:
 
-    A `Change` counts with its `size`; `changes(old, new, weight)` are those that count.
+        x of another shape and dtype, y of another shape; down to `TRACES`            (3,)
+        y on another device, x not on the host any more; down to `DISPATCHES`         (0, 1, 1)
+        the same                                                                      (0, 0, 0)
+
+    `changes(old, new, weight)` are those that count.
     """
     counts = [0] * (TRACES + 1 - weight)
     for change in changes(old, new, weight):
@@ -279,9 +333,11 @@ def distance(old: CallRecord, new: CallRecord, weight: int) -> tuple[int, ...]:
 def closest(
     records: Sequence[CallRecord], record: CallRecord, weight: int
 ) -> tuple[CallRecord | None, tuple[int, ...]]:
-    """The record that is nearest to `record`, by the `distance` down to this weight, and its distance. Of several, the
-    latest: they are compared in the order of `latest_first`, until one is not different at all. `(None, ())` when there
+    """The record that is nearest to `record`, by the `distance` down to this weight, and its distance; `(None, ())` when there
     are no records.
+
+    Of thousands, only those are compared that `latest_first` finds worth it. Of several that are equally near, it is the one
+    that comes first there: the latest.
     """
     best: CallRecord | None = None
     fewest: tuple[int, ...] = ()
@@ -309,10 +365,13 @@ def closest(
 
 class Jitted:
     def nested_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NestedCall:
-        """How to record a call with these arguments; remembered in the table (`remember_nested`, by the `trace_key`).
+        """How to record a call with these arguments, which is remembered: by `remember_nested`, under the `trace_key`.
 
-        The function is traced for their `signature`, as far as that was not done before (`traced_alone`). Which leaves are
-        donated is kept in the equation: `donated_leaves`, or False for each when there are none.
+        What was traced for their `signature` before, by any call, is not traced again (`traced_alone`). The equation says of each
+        leaf whether it is donated:
+
+            jit(f, donate_argnums=1)(x, y)      (False, True)
+            jit(f)(x, y)                        (False, False)
 
         Raises:
           NotImplementedError: `jit` was told where arguments or results are to be placed. It names the function.
@@ -334,9 +393,17 @@ class NestedCall:
     def __init__(
         self, traced: TracedCall, donated: tuple[bool, ...], inline: Inline, keep_unused: bool, name: str
     ) -> None:
-        """`params` are what the equations of the call will have, in the order of their names; its operands are `outer`, the
-        tracers that the function closed over, and then the arguments. When there are such tracers among the constants
-        of the jaxpr, all of its constants become arguments (`convert_constvars_jaxpr`), the first ones, which are not donated.
+        """What the equations of the call will have: `params`, the dict of their parameters, and `outer`, the operands before the
+        arguments. An example, where the only argument is donated, x is a tracer of the function around, and a an array:
+
+            closed over    the parameter `jaxpr`           `outer`    the parameter `donated_invars`
+            nothing        as it was traced                ()         (True,)
+            a              as it was traced: it has a      ()         (True,)
+            x              its first input is x            (x,)       (False, True)
+            x and a        its first inputs are x and a    (x, a)     (False, False, True)
+
+        A tracer is no value, so it must not stay among a jaxpr's constants: `convert_constvars_jaxpr` makes inputs of them all.
+        The parameters are in the order of their names: `donated_invars`, `inline`, `jaxpr`, `keep_unused`, `name`.
         """
         jaxpr = traced.jaxpr
         self.out_tree = traced.out_tree
@@ -353,7 +420,9 @@ class NestedCall:
         }
 
     def bind(self, leaves: Sequence[Any]) -> Any:
-        """Record the call on these arguments, or what the function does; return the tree of its results."""
+        """Record the call on these arguments, and return what the function returns, in its tree: one equation for the whole
+        call, or, where `inline` is `JAX_EARLY`, those of the function (`bind_inline`).
+        """
         if self.inline is Inline.JAX_EARLY:
             return tree_unflatten(self.out_tree, self.bind_inline(leaves))
         return tree_unflatten(self.out_tree, jit_p.bind(*self.outer, *leaves, **self.params))

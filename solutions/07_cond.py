@@ -15,7 +15,10 @@ from jitkit.jaxpr import Jaxpr
 from jitkit.lax import clamp, convert_element_type
 from jitkit.lax.control_flow.agreement import same_type, structure_error, type_error
 from jitkit.lax.control_flow.common import Body, Traced, avals_of, trace_body
-from jitkit.lax.control_flow.conditionals import NOT_GIVEN, all_operands, bind_branches, check_index, cond_with_two_operands, region_of, truth_of, with_consts_of_all
+from jitkit.lax.control_flow.conditionals import (
+    NOT_GIVEN, all_operands, bind_branches, check_index, cond_with_two_operands, region_of,
+    truth_of, with_consts_of_all,
+)
 from jitkit.tree_util import tree_flatten, tree_unflatten
 
 
@@ -198,7 +201,7 @@ def check_branches(what: str, names: Sequence[str], bodies: Sequence[Body], trac
         (f32[2], i32[])   and   (f32[2], i32[])     agree
         (f32[2], i32[])   and   [f32[2], i32[]]     differ in structure, though not in a single leaf
         (f32[2], i32[])   and   (f32[2], f32[])     differ in type
-        (f32[2], i32[])   and   (f32[3],)           differ in structure: that is what is said, and no word about types
+        (f32[2], i32[])   and   (f32[3],)           differ in structure, and not a word about types
 
     The error is about the first branch that differs. `structure_error(what, i, names, bodies, traced)` and `type_error`,
     with the same parameters, make the error for the i-th branch.

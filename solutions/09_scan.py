@@ -8,11 +8,16 @@ from typing import Any
 from jitkit import core
 from jitkit.base import config
 from jitkit.jaxpr import Jaxpr, dce_jaxpr
-from jitkit.lax import add, concatenate, dynamic_slice_in_dim, dynamic_update_slice_in_dim, empty, expand_dims, index_in_dim, lt, reshape, slice_in_dim, squeeze, sub
+from jitkit.lax import (
+    add, concatenate, dynamic_slice_in_dim, dynamic_update_slice_in_dim, empty, expand_dims,
+    index_in_dim, lt, reshape, slice_in_dim, squeeze, sub,
+)
 from jitkit.lax.control_flow.agreement import check_carry, promote_weak_inputs
 from jitkit.lax.control_flow.common import Body, avals_of
 from jitkit.lax.control_flow.loops import run_while
-from jitkit.lax.control_flow.scanning import bind_scan, element_of, no_leading_axis, steps_at_once, trace_step, traced_length
+from jitkit.lax.control_flow.scanning import (
+    bind_scan, element_of, no_leading_axis, steps_at_once, trace_step, traced_length,
+)
 from jitkit.lax.control_flow.stepping import Step, one_after_the_other
 from jitkit.tree_util import tree_flatten, tree_map, tree_unflatten, treedef_tuple
 
@@ -95,8 +100,8 @@ def scan_length(xs: Sequence[Any], length: Any) -> int:
         f32[3]                  0           ValueError: 0 is a length, and another one
         f32[3], f32[4]          None        ValueError: they do not agree
         f32[3], f32[4]          4           ValueError, about `length`: it differs from a size
-        f32[3], 1.0             3           ValueError: a number of Python has no axes at all, and no `shape` (`no_leading_axis(xs)`)
-        f32[3], f32[]           4           IndexError: an array without axes; it is Python's own, of `shape[0]`
+        f32[3], 1.0             3           ValueError: no axes, and no `shape` (`no_leading_axis(xs)`)
+        f32[3], f32[]           4           IndexError: no axes; it is Python's own, of `shape[0]`
         f32[3]                  a tracer    ConcretizationTypeError (`traced_length(length)`)
 
     Where several things are wrong, leaves that have no axis come first; a traced length comes before any comparison.

@@ -14,11 +14,16 @@ from jitkit import core, lax
 from jitkit.base import traceback_util
 from jitkit.base.util import split_list
 from jitkit.core import Primitive
-from jitkit.derivatives.gradients import Argnums, as_argnums, check_input, check_output, check_scalar, fix_others, vjp
+from jitkit.derivatives.gradients import (
+    Argnums, as_argnums, check_input, check_output, check_scalar, fix_others, vjp,
+)
 from jitkit.interpreters import ad, partial_eval
 from jitkit.interpreters.ad import JVPTrace, with_zeros
 from jitkit.interpreters.ad_linearize import LinearProgram, LinearizeTrace, finish
-from jitkit.interpreters.ad_rules import Share, UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined, tangent_aval, zero_tangent
+from jitkit.interpreters.ad_rules import (
+    Share, UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined, tangent_aval,
+    zero_tangent,
+)
 from jitkit.interpreters.ad_transpose import linear_equations, read, transpose_rule
 from jitkit.interpreters.partial_eval import DynamicJaxprTrace, trace_to_jaxpr
 from jitkit.jaxpr import Atom, DebugInfo, Jaxpr, Var, jaxpr_as_fun
@@ -468,8 +473,10 @@ def transposed_body(
 ) -> Jaxpr:
     """The body of the loop that runs backwards: one step of the other loop, transposed (`backward_pass`).
 
-        that of the loop     shared residuals, linear constants, carry, linear elements, rows of residuals -> carry, ys
-        transposed           shared residuals, sums, cotangents of carry, of ys, rows -> sums, cotangents of carry, of elements
+        the loop's      shared residuals, linear constants, carry, linear elements, rows of residuals
+                            -> carry, ys
+        transposed      shared residuals, sums, cotangents of carry, cotangents of ys, rows of residuals
+                            -> sums, cotangents of carry, cotangents of elements
 
     A constant counts for every step: its cotangent is the sum of all steps', which goes round in the carry.
 

@@ -9,12 +9,17 @@ from typing import Any
 from jitkit import core
 from jitkit.base.util import split_list
 from jitkit.core import Primitive
-from jitkit.interpreters.batching import AxisData, Dim, Dims, Vals, batch, batch_jaxpr_if, bdim_at_front, broadcast, higher_order, primitive_batchers, shifted_by_numpy, with_axes_behind
+from jitkit.interpreters.batching import (
+    AxisData, Dim, Dims, Vals, batch, batch_jaxpr_if, bdim_at_front, broadcast, higher_order,
+    primitive_batchers, shifted_by_numpy, with_axes_behind,
+)
 from jitkit.jaxpr import Jaxpr, eval_jaxpr
 from jitkit.lax import DotDimensionNumbers, eq, stop_gradient
 from jitkit.lax.control_flow.conditionals import cond_p, refuse_effects, select_case
 from jitkit.lax.control_flow.scanning import batched_step, scan_p
-from jitkit.pjit.mapping import axis_of_each_argument, axis_of_each_leaf, mapped_size, not_the_same_for_all
+from jitkit.pjit.mapping import (
+    axis_of_each_argument, axis_of_each_leaf, mapped_size, not_the_same_for_all,
+)
 from jitkit.tree_util import PyTreeDef, tree_flatten, tree_unflatten
 
 
@@ -301,7 +306,8 @@ def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr,
     (`batch_jaxpr_if`, `eval_jaxpr`), and `select_case` takes each element's result from its own branch.
 
     A branch may divide by zero for elements that would not have taken it. No derivative may flow back through those, so operands
-    of a branch go through `stop_gradient` where another one is taken.
+    of a branch go through `stop_gradient` where another one is taken. And a branch that writes (`io_callback`) would write
+    for all of them: such branches are refused (`refuse_effects`).
 
     The batch axes of operands and results of branches, and of the results of the rule, are the first ones.
 

@@ -24,6 +24,7 @@ from importlib.metadata import version
 import hypothesis
 import pytest
 import tails
+import wording
 
 from jitkit import core
 from jitkit.base import config, report
@@ -69,7 +70,10 @@ CHEAP_COMPILES = (
 def pytest_configure(config):
     """Tell XLA, and the processes that tests start, before one of them is asked for."""
     config.addinivalue_line("markers", "tail: takes long for what it finds; in `make test-all`")
-    if config.option.markexpr == WITHOUT_TAILS:
+    config.addinivalue_line("markers", "words: judges the words of an error; not in an export, whose words are a learner's")
+    if wording.WITHOUT in config.option.markexpr:
+        wording.compared = False
+    if WITHOUT_TAILS in config.option.markexpr:
         tails.with_tails = False
         os.environ["XLA_FLAGS"] = " ".join(CHEAP_COMPILES)
 
@@ -96,7 +100,7 @@ def pytest_runtest_setup(item):
 
 def pytest_terminal_summary(terminalreporter, config):
     """Say what did not run."""
-    if config.option.markexpr == WITHOUT_TAILS:
+    if WITHOUT_TAILS in config.option.markexpr:
         terminalreporter.write_line(
             "Without the tails: `make test-all` has them, with programs that XLA optimises."
         )

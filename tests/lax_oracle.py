@@ -13,6 +13,7 @@ import jax
 import ml_dtypes
 import numpy as np
 import tails
+import wording
 from tails import keeping
 
 import jitkit
@@ -96,6 +97,8 @@ _KINDS = re.compile(r"(?<=subtypes of )[\w, ]+(?=\.)")
 
 def first_line(error):
     """An error's class and first line. JAX lists the kinds of dtype in the order of a set: here they are sorted."""
+    if not wording.compared:
+        return type(error).__name__
     return f"{type(error).__name__}: {with_sorted_kinds(str(error).split(chr(10))[0])}"
 
 

@@ -8,6 +8,7 @@ import jax
 import jax.numpy
 import numpy as np
 import pytest
+import wording
 from lax_oracle import JAXPRS_ARE_OURS
 from twin import raised, same_as_jax
 
@@ -46,7 +47,7 @@ def test_refusals_have_the_class_and_first_line_of_jax(source):
         raised(eval(f"lambda: {source}", {"jax": one, "jnp": numpy, "lax": one.lax, "np": np}))
         for one, numpy in modules
     )
-    if JAXPRS_ARE_OURS:
+    if JAXPRS_ARE_OURS and wording.compared:
         assert ours == theirs
     else:
         assert ours[0] == theirs[0]  # later versions say it in other words

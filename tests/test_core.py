@@ -13,6 +13,7 @@ import weakref
 import jax
 import numpy as np
 import pytest
+import wording
 from twin import plain, raised, same_as_jax, words
 
 import jitkit as jk
@@ -263,9 +264,9 @@ def test_a_primitive_of_ones_own_needs_a_shape_rule_to_be_traced():
 
     jaxpr = jk.make_jaxpr(lambda x: mine_p.bind(x, factor=3))(np.ones(2, np.float32))
     assert str(jaxpr) == "{ lambda ; a:f32[2]. let b:f32[2,3] = mine[factor=3] a in (b,) }"
-    with pytest.raises(NotImplementedError, match="mine has no lowering"):
+    with pytest.raises(NotImplementedError, match="mine has no lowering" if wording.compared else "mine"):
         jk.jit(lambda x: mine_p.bind(x, factor=3))(1.0)
-    with pytest.raises(NotImplementedError, match="mine has no lowering"):
+    with pytest.raises(NotImplementedError, match="mine has no lowering" if wording.compared else "mine"):
         mine_p.bind(1.0, factor=3)
 
 

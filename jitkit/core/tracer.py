@@ -366,10 +366,10 @@ def escaped_tracer_error(tracer: Tracer, detail: str = "") -> errors.UnexpectedT
 def concrete_or_error(force: Callable[[Any], Any], x: Any, context: str = "") -> Any:
     """`force(x)`, where `force` needs the value of x: `int`, `bool`, `operator.index` or any other function.
 
-        concrete_or_error(int, np.float32(2.5))                 2
-        concrete_or_error(operator.index, t)                    TracerIntegerConversionError, for a tracer t
-        concrete_or_error(int, t, "It is the size of a stack.")    ConcretizationTypeError, which says so
-        concrete_or_error(bool, t)                              ConcretizationTypeError, too: nobody has written an `if`
+        concrete_or_error(int, np.float32(2.5))              2
+        concrete_or_error(operator.index, t)                 TracerIntegerConversionError, for a tracer t
+        concrete_or_error(int, t, "It is a stack's size.")    ConcretizationTypeError, which says so
+        concrete_or_error(bool, t)                           the same: nobody has written an `if`
 
     A tracer is refused before `force` sees it, whatever `force` is. What `force` raises for a value passes.
     """

@@ -65,10 +65,10 @@ def dense(value: np.ndarray[Any, Any]) -> str:
     """The elements of an array as a `dense<...>` attribute. MLIR reads four forms of it, and the shortest one that
     fits is written:
 
-        dense<1.000000e+00>         a scalar, or less than 1024 elements that are all the same, bit by bit (`all_same`)
+        dense<1.000000e+00>         a scalar, or less than 1024 elements of the same bits (`all_same`)
         dense<>                     no elements
         dense<[[1, 2], [3, 4]]>     up to 64 elements, or bools: row by row (`nested_text`)
-        dense<"0x0100...">          more: the bytes of all elements in row-major order, in hexadecimal capitals
+        dense<"0x0100...">          more: the bytes in row-major order, in hexadecimal capitals
 
     An integer of 2 or 4 bits, of which numpy has one in each byte, is written as an int8.
     """
@@ -104,7 +104,7 @@ DECIMAL = re.compile(r"-?\d\.\d+e[+-]\d\d")
 def scalar_text(x: Any) -> str:
     """One number, a numpy scalar, such that MLIR reads exactly that number:
 
-        true, false               a bool
+        true, false               a bool; false also for a float0, which is stored as one
         -12                       an integer
         (1.000000e+00, 0x...)     a complex number: its parts
         1.500000e+00              a float, with six digits after the point

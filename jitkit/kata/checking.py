@@ -13,7 +13,8 @@ program run with the reference, on the same seed, says what is right.
 answer which was written down fails. What is returned may be numbers, texts, arrays, jaxprs, types, trees, lists, tuples and
 dicts of them, and
 
-    raised(f, *args, parts=[...])    the error that a call ends in; its message must have the parts
+    raised(f, *args, parts=[...])    the error that a call ends in; its message must have the parts, which the text of the exercise
+                                     gives. Without parts its class counts, and the words are the learner's
     Stablehlo(text, arguments)       a program, which is compared by running it
     run_by_numpy(jaxpr, *args)       what a program computes, without compiling it
     Unordered(values)                values in any order

@@ -177,9 +177,10 @@ def lower_dot_general(
     """Write one `stablehlo.dot_general`; the name of the product. `lhs` and `rhs` are names of values of the types
     `ctx.avals_in`; the product has to be of the type `ctx.avals_out[0]`, which `preferred_element_type` is part of.
 
-        stablehlo.dot_general %0, %1, batching_dims = [0] x [0], contracting_dims = [2] x [1], precision = [DEFAULT, DEFAULT]
+        stablehlo.dot_general %0, %1, batching_dims = [0] x [0],
+            contracting_dims = [2] x [1], precision = [DEFAULT, DEFAULT]
 
-    is followed by the types of operands and result. `batching_dims` is left out where there are none; the words of
+    (in one line) is followed by the types of operands and result. `batching_dims` is left out where there are none; the words of
     `precision` are those of `precision_pair`. The machine may multiply and sum in other dtypes: `dtypes_computed_with`
     says in which. So operands are converted before, and the sum after; its algorithm follows the precision.
     """

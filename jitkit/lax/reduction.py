@@ -146,7 +146,7 @@ def emit_reduce(
     """Write `"stablehlo.reduce"`, which folds one or several arrays of one shape together, along `axes`; the names of
     the results.
 
-        %4:2 = "stablehlo.reduce"(%2, %3, %0, %1) <{dimensions = array<i64: 1>}> ({region}) : (types) -> (types)
+        %4:2 = "stablehlo.reduce"(%2, %3, %0, %1) <{dimensions = array<i64: 1>}> ({region}) : (...) -> (...)
 
     Args:
       operands: names of the arrays, whose types are the first of `ctx.avals_in`.

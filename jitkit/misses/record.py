@@ -177,9 +177,11 @@ class Change(NamedTuple):
 def closest(
     records: Sequence[CallRecord], record: CallRecord, weight: int
 ) -> tuple[CallRecord | None, tuple[int, ...]]:
-    """The record that is nearest to `record`, by the `distance` down to this weight, and its distance. Of several, the
-    latest: they are compared in the order of `latest_first`, until one is not different at all. `(None, ())` when there
+    """The record that is nearest to `record`, by the `distance` down to this weight, and its distance; `(None, ())` when there
     are no records.
+
+    Of thousands, only those are compared that `latest_first` finds worth it. Of several that are equally near, it is the one
+    that comes first there: the latest.
     """
     best: CallRecord | None = None
     fewest: tuple[int, ...] = ()
@@ -204,10 +206,14 @@ def latest_first(records: Sequence[CallRecord], record: CallRecord) -> Sequence[
 
 
 def distance(old: CallRecord, new: CallRecord, weight: int) -> tuple[int, ...]:
-    """In how many places two calls differ: with the greatest weight, `TRACES`, with the next, down to `weight`. So
-    distances compare as tuples do: one reason to trace is worse than any number of reasons to compile.
+    """How far two calls are from each other: the sizes of their changes, summed for each weight from the greatest, `TRACES`,
+    down to `weight`, in a tuple. So one reason to trace is more than any number of reasons to compile:
 
-    A `Change` counts with its `size`; `changes(old, new, weight)` are those that count.
+        x of another shape and dtype, y of another shape; down to `TRACES`            (3,)
+        y on another device, x not on the host any more; down to `DISPATCHES`         (0, 1, 1)
+        the same                                                                      (0, 0, 0)
+
+    `changes(old, new, weight)` are those that count.
     """
     counts = [0] * (TRACES + 1 - weight)
     for change in changes(old, new, weight):
@@ -277,10 +283,20 @@ def _changes_of_tree(name: str, before: Argument, now: Argument) -> Iterator[Cha
 def changed_leaves(leaves: Iterable[tuple[str, Any, Any]]) -> Iterator[Change]:
     """The differences between the leaves of two calls, from `(path, key before, key now)` of each.
 
-    A key is an aval, or has one (`aval_of`); avals and keys are interned. A leaf may differ in two ways: its type has
-    changed, and that is one `Change`, whose kind is the first of `kinds_of_types`, and whose size is how many they
-    are; and, when one of the keys is `Placed`, its place, as `sharding_of` tells it: kind "device". When none
-    is, and the type is the same, it may have been `OnHost` in one of the calls only: kind "host".
+    A key is an aval, or has one (`aval_of`), and avals and keys are interned. Of a leaf is told what costs most:
+
+        key before             key now                kinds, and sizes above 1
+        f32[2]                 f32[3]                 shape
+        f32[2]                 i32[3]                 shape, of size 2: its dtype goes with it
+        OnHost of f32[2]       f32[2]                 host
+        OnHost of f32[2]       i32[2]                 dtype, and not a word of the host
+        f32[2]                 Placed on c, f32[2]    device
+        OnHost of f32[2]       Placed on c, f32[2]    device
+        Placed on c, f32[2]    Placed on d, i32[2]    dtype; and device: two changes, in this order
+        Placed on c, f32[2]    Placed on c, i32[2]    dtype: it is where it was
+
+    `kinds_of_types` says what differs between two types, the first of it first; `sharding_of`, where a key is placed: two places
+    that are equal are one.
     """
     for path, before, now in leaves:
         if before is now:

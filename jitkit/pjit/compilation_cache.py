@@ -123,18 +123,32 @@ class Table:
         self.quick: tuple[Any, dict[Any, Direct]] = _NOTHING_QUICK
 
     def touch(self, key: tuple[Any, ...], entry: Entry) -> None:
-        """Make an entry the most recently used, if the table still has its key. Called at hits once the table is crowded."""
+        """Make an entry the most recently used. Called at a hit, once the table is crowded; another thread may have dropped the
+        entry since it was found, and what was dropped does not come back.
+        """
         with self.lock:
             if self.entries.pop(key, None) is not None:
                 self.entries[key] = entry
 
     def insert(self, key: tuple[Any, ...], entry: Entry, record: CallRecord) -> None:
-        """Add an entry with the record of its call, and drop the least recently used ones, with theirs, beyond the limit.
+        """Add an entry, with the record of its call, to a table that keeps those used last.
 
-        `entries` are in the order of their use, the latest last. The limit is the option `jit_cache_size`, or 1 if that is
-        less. From here on the table is `crowded`, so that hits are noted (`touch`): a small one, of a limit up to
-        `EXACT_LRU_SIZE`, at once; a larger one when it is more than half full. A key that is inserted has not `failed`.
-        When there are more `executables` than the limit, `drop_unused_executables` looks through them.
+        `entries` are in the order of their use, the latest last. There are never more than the option `jit_cache_size` says
+        (which anybody may lower), but always room for one. What goes is what was not used for the longest time, and its record
+        goes with it:
+
+            room for 3; inserted a, b, c; touched a; inserted d          entries: c, a, d
+            then room for 1; inserted e                                  entries: e
+
+        To touch takes time at each warm call, so it is done only if the table is `crowded`, and that is decided here: one
+        with room for `EXACT_LRU_SIZE` or less is so from its first entry on, a larger one when it is more than half full:
+
+            room for 64, 1 entry          crowded
+            room for 100, 50 entries      not
+            room for 100, 51 entries      crowded
+
+        Afterwards the key is none that `failed`, even if it was; and where there are more `executables` than room, those that
+        no entry runs are gone (`drop_unused_executables`). Other threads use the table: all of this is done under `lock`.
         """
         limit = max(1, config.value("jit_cache_size"))
         with self.lock:
@@ -312,10 +326,14 @@ _clearable: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def cache_of(fun: Callable[..., Any]) -> FunctionCache:
-    """The cache of a function: the same one for every `jit` of it, for as long as the function lives.
+    """The cache of a function: `cache_of(f) is cache_of(f)`, so that all that is made by `jit(f)` shares it.
 
-    The table of all caches, `_caches`, knows functions weakly, and is used under `_caches_lock`. A callable that cannot
-    be hashed or weakly referenced (then it says TypeError) gets a cache of its own each time.
+    Another function has another one, though its source may be the same: it may close over other values. When nobody
+    has the function any more, its cache goes with it: `_caches`, where they all are, refers to functions weakly. Such a
+    table says TypeError of a callable that cannot be hashed or weakly referenced; that one gets a new cache each time,
+    and can be jitted all the same.
+
+    Threads may ask at the same time: `_caches` is read and written under `_caches_lock`.
     """
     with _caches_lock:
         try:

@@ -121,9 +121,17 @@ class NestedCall:
     def __init__(
         self, traced: TracedCall, donated: tuple[bool, ...], inline: Inline, keep_unused: bool, name: str
     ) -> None:
-        """`params` are what the equations of the call will have, in the order of their names; its operands are `outer`, the
-        tracers that the function closed over, and then the arguments. When there are such tracers among the constants
-        of the jaxpr, all of its constants become arguments (`convert_constvars_jaxpr`), the first ones, which are not donated.
+        """What the equations of the call will have: `params`, the dict of their parameters, and `outer`, the operands before the
+        arguments. An example, where the only argument is donated, x is a tracer of the function around, and a an array:
+
+            closed over    the parameter `jaxpr`           `outer`    the parameter `donated_invars`
+            nothing        as it was traced                ()         (True,)
+            a              as it was traced: it has a      ()         (True,)
+            x              its first input is x            (x,)       (False, True)
+            x and a        its first inputs are x and a    (x, a)     (False, False, True)
+
+        A tracer is no value, so it must not stay among a jaxpr's constants: `convert_constvars_jaxpr` makes inputs of them all.
+        The parameters are in the order of their names: `donated_invars`, `inline`, `jaxpr`, `keep_unused`, `name`.
         """
         jaxpr = traced.jaxpr
         self.out_tree = traced.out_tree
@@ -144,7 +152,9 @@ class NestedCall:
         return not self.outer or all_alive(self.outer)
 
     def bind(self, leaves: Sequence[Any]) -> Any:
-        """Record the call on these arguments, or what the function does; return the tree of its results."""
+        """Record the call on these arguments, and return what the function returns, in its tree: one equation for the whole
+        call, or, where `inline` is `JAX_EARLY`, those of the function (`bind_inline`).
+        """
         if self.inline is Inline.JAX_EARLY:
             return tree_unflatten(self.out_tree, self.bind_inline(leaves))
         return tree_unflatten(self.out_tree, jit_p.bind(*self.outer, *leaves, **self.params))

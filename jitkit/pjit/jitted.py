@@ -219,7 +219,7 @@ class Jitted(Traceable):
     def key_of_call(self, arguments: Arguments, tree: PyTreeDef, keys: Sequence[Any]) -> tuple[Any, ...]:
         """The key under which the entry of a call is in the table, and under which the dispatcher looks it up:
 
-            (options, key of leaf, key of leaf, ...)                           no static argument, every other one a leaf
+            (options, key of leaf, key of leaf, ...)                           all leaves, none static
             (options, tree, static values, key of leaf, key of leaf, ...)      everything else
 
         The first form is that of most calls, and is made without flattening anything. `tree` is then the very
@@ -305,13 +305,24 @@ class Jitted(Traceable):
     def make_entry(
         self, start: float, key: tuple[Any, ...], arguments: Arguments, tree: PyTreeDef, keys: Sequence[Any]
     ) -> Entry:
-        """Trace, lower and compile for the key of a call, as far as that was not done for another key; insert the entry into
-        the table, and return it.
+        """The entry for a key that is new. What other keys needed before is not done again:
 
-        `tree` is that of the dynamic arguments, `keys` those of their leaves. `start` is when the call began: it goes
-        to `note_miss`, which leaves the story of the miss and returns the record to insert. Nothing is inserted when
-        a step raises an error. With the option `debug_key_reuse`, what the entry runs looks after the random keys:
-        `checked` of `pjit.key_reuse`, for a "jit-compiled function".
+            f(x), x of numpy                        traced and compiled
+            f(device_put(x))                        neither: another key, of the same type
+            f(device_put(x, device))                compiled: results have to stay on that device
+            f(x), after f.trace(x)                  compiled
+
+        It is in the table when it is returned, and not before it is whole: a step that raises an error leaves no entry behind,
+        and the next call tries again.
+
+        Tracing looks at types, which `avals_of(keys)` are; where a leaf is, on the host or on a device, the program's placement
+        and the entry have to know. The record to insert is what `note_miss` returns, which is told when the call began, and
+        what of it all was done now. With the option `debug_key_reuse`, and only then, what the entry runs looks after the
+        random keys: `checked` of `pjit.key_reuse`, for a "jit-compiled function".
+
+        Args:
+          start: when the call began.
+          tree, keys: the tree of the dynamic arguments, and the keys of their leaves.
         """
         avals = avals_of(keys)
         names = api_util.argument_names(self.fun, arguments)
@@ -331,9 +342,8 @@ class Jitted(Traceable):
     def compiled(self, program: Program, placement: Placement) -> tuple[Executable, bool]:
         """A program compiled for these places, and whether that was done now.
 
-        Different keys may need the same program: an array that is in the host's memory and one on the device have
-        different keys and one type. So the table keeps its `executables` by `(jaxpr, donated, placement)`, and what is
-        there is not compiled again (`compile_program`).
+        The table's `executables` are kept by what makes a difference to XLA, `(jaxpr, donated, placement)`: two keys may need
+        one program. A compilation that fails leaves nothing there.
         """
         slot = (program.jaxpr, program.donated, placement)
         executable = self.table.executables.get(slot)
@@ -388,10 +398,13 @@ class Jitted(Traceable):
         return (call if call is not None and call.is_current() else None), leaves
 
     def nested_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NestedCall:
-        """How to record a call with these arguments; remembered in the table (`remember_nested`, by the `trace_key`).
+        """How to record a call with these arguments, which is remembered: by `remember_nested`, under the `trace_key`.
 
-        The function is traced for their `signature`, as far as that was not done before (`traced_alone`). Which leaves are
-        donated is kept in the equation: `donated_leaves`, or False for each when there are none.
+        What was traced for their `signature` before, by any call, is not traced again (`traced_alone`). The equation says of each
+        leaf whether it is donated:
+
+            jit(f, donate_argnums=1)(x, y)      (False, True)
+            jit(f)(x, y)                        (False, False)
 
         Raises:
           NotImplementedError: `jit` was told where arguments or results are to be placed. It names the function.

@@ -144,12 +144,20 @@ class Traceable:
     def traced(
         self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any], names: tuple[str, ...]
     ) -> tuple[TracedCall, bool]:
-        """The function traced for these types, and whether it was traced now: if not, it was in the cache.
+        """The function traced for the types of a call, and whether it was traced now.
 
-        What was traced is kept in `cache.traces`, by its `trace_key`. It is good for as long as it `is_current`: a jaxpr
-        that closed over values of an outer trace is worth nothing when that has ended. Tracing (`trace_now`) is
-        done within `cache.tracing(key, name)`, which finds out when a function calls itself without end, and what it
-        gives is handed to `cache.remember_trace`. When it raises an error, nothing is kept.
+        Calls with one `trace_key` share what was traced, whichever `jit` of the function they come from. So Python runs the
+        function, which is what `trace_now` does, once for all of them:
+
+            f(x), then f(y) with y like x          what was traced, and True; the same object, and False
+            f(x), again after f raised an error    f runs again: of a failure nothing is kept
+            f calls itself, with the same key      RecursionError with the name of f, at once
+            f calls itself, with another key       is traced like any other call
+
+        A counter-example: f uses a tracer of a function around it. When that one is traced anew, the key is the same, and
+        what was kept has a tracer in it whose trace has ended. It is not current any more, and f is traced again.
+
+        `cache.traces` has what is kept, by key, and no more than its limit: what goes in goes through `cache.remember_trace`.
         """
         key = self.trace_key(arguments, tree, avals)
         known = self.cache.traces.get(key)

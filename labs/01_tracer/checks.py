@@ -165,9 +165,9 @@ def stretching(jk, rng):
     return stretched, columns, [shape_of(jk, [s, (1, 1), s]) for s in shapes]
 
 
-def shape_of(jk, shapes):
+def shape_of(jk, shapes, name="f"):
     """What the shapes broadcast to, in Python's ints."""
-    return tuple(map(int, jk.lax.utils.broadcast_equal_ranks("f", shapes)))
+    return tuple(map(int, jk.lax.utils.broadcast_equal_ranks(name, shapes)))
 
 
 @check(
@@ -246,8 +246,8 @@ def misfits(jk, rng):
     return [
         raised(add, x, aval(jk, (2, n + 1)), parts=["add"]),
         raised(add, x, aval(jk, (n,)), parts=["add"]),
-        raised(shape_of, jk, [(2, n), (1, n), (2, n + 1)]),
-        raised(shape_of, jk, [(2,), (2, n), (2, n)]),
+        raised(shape_of, jk, [(2, n), (1, n), (2, n + 1)], "fold", parts=["fold"]),
+        raised(shape_of, jk, [(2,), (2, n), (2, n)], "fold", parts=["fold"]),
     ]
 
 

@@ -1,9 +1,10 @@
 """01 Tracers: the exercises. README.md beside this file tells what they are about.
 
-Write the functions. `jitkit` checks each one when you save; `jitkit hint 01.1` helps, one step further each
-time. You may add helpers and imports: functions, classes, constants. Other statements at the top are not run. The
-parameters stay as they are: other code calls these functions. A class has only those methods that are yours to write;
-the others are the reference's.
+Write the functions. `jitkit` checks each one when you save; `jitkit hint 01.1` helps, one
+step further each time. You may add helpers and imports: functions, classes, constants. Other
+statements at the top are not run. The parameters stay as they are: other code calls these
+functions. A class has only those methods that are yours to write; the others are the
+reference's.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ class Primitive:
     def bind(self, *args: Any, **params: Any) -> Any:
         """Apply the primitive to operands, and return what the current trace makes of it.
 
-        The thread's current trace is `config.local.state.trace`. It receives the primitive, the operands as a
-        tuple and the parameters as a dict, by its method `process_primitive`. When it is None, the function
-        `eager.apply`, which takes the same, runs the operation now.
+        The thread's current trace is `config.local.state.trace`. It receives the primitive, the
+        operands as a tuple and the parameters as a dict, by its method `process_primitive`. When it
+        is None, the function `eager.apply`, which takes the same, runs the operation now.
 
-        TypeError where an operand is not an array: whatever TypeError the attempt ends in, `check_arrays` is asked
-        first, which has a better one if an operand is to blame.
+        TypeError where an operand is not an array: whatever TypeError the attempt ends in,
+        `check_arrays` is asked first, which has a better one if an operand is to blame.
         """
         raise NotImplementedError("01.1")
 
@@ -50,16 +51,22 @@ class Primitive:
 def broadcast_equal_ranks(name: str, shapes: Sequence[Shape]) -> Shape:
     """The shape of an elementwise operation, called `name`, on one or more arrays of these shapes.
 
-    All must have the same number of axes; nothing is put in front of a shorter shape. Along each axis, the
-    sizes are equal but for those that are 1, which stretch. TypeError, which names the operation, otherwise.
+    All must have the same number of axes; nothing is put in front of a shorter shape. Along each
+    axis, the sizes are equal but for those that are 1, which stretch. TypeError, which names the
+    operation, otherwise.
     """
     raise NotImplementedError("01.2")
 
 
 def elementwise_aval(
-    name: str, accepts: tuple[Kinds, ...], result: DTypeRule, one_dtype: bool, operands: Sequence[ShapedArray]
+    name: str,
+    accepts: tuple[Kinds, ...],
+    result: DTypeRule,
+    one_dtype: bool,
+    operands: Sequence[ShapedArray],
 ) -> ShapedArray:
-    """The aval of the result of an elementwise primitive: what is known of it before anything is computed.
+    """The aval of the result of an elementwise primitive: what is known of it before anything is
+    computed.
 
     Its shape is the one to which the operands broadcast (`broadcast_operands`), its dtype what
     `result(*operands)` says, and it is weakly typed when every operand is.
@@ -72,8 +79,8 @@ def elementwise_aval(
       operands: their avals.
 
     Raises:
-      TypeError: for shapes that do not fit, for dtypes that are not accepted (`check_operands`), for
-        different ones (`check_same_dtypes`), in this order.
+      TypeError: for shapes that do not fit, for dtypes that are not accepted (`check_operands`),
+        for different ones (`check_same_dtypes`), in this order.
     """
     raise NotImplementedError("01.2")
 
@@ -84,12 +91,12 @@ def elementwise_aval(
 
 
 def least_upper_bound(x64: bool, *nodes: Node) -> Node:
-    """The lowest node of the lattice that is above all of `nodes`: the type that operands of these types are
-    converted to. A node is a dtype, or `int`, `float`, `complex` for a weak type.
+    """The lowest node of the lattice that is above all of `nodes`: the type that operands of these
+    types are converted to. A node is a dtype, or `int`, `float`, `complex` for a weak type.
 
-    `upper_bounds(x64)` has the lattice: for each node the set of those that can be reached going up from it, the
-    node itself among them. What is above all of them is in all of their sets; lowest is the one from which all
-    others of these can be reached.
+    `upper_bounds(x64)` has the lattice: for each node the set of those that can be reached going up
+    from it, the node itself among them. What is above all of them is in all of their sets; lowest
+    is the one from which all others of these can be reached.
 
     Raises:
       ValueError: where one of them is not in the lattice.
@@ -104,15 +111,16 @@ def least_upper_bound(x64: bool, *nodes: Node) -> Node:
 
 
 def reflected_method(symbol: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """The method that Python calls for `other <symbol> self`, such as `__rsub__`, when `other` stands on the left
-    and does not know what to do with an array.
+    """The method that Python calls for `other <symbol> self`, such as `__rsub__`, when `other`
+    stands on the left and does not know what to do with an array.
 
-    It returns `function` of the two operands, in the order in which they are written; what that raises leaves
-    through `filter_traceback`, which takes out the frames of this library.
+    It returns `function` of the two operands, in the order in which they are written; what that
+    raises leaves through `filter_traceback`, which takes out the frames of this library.
 
-    `takes_part(other, symbol, left, right)` tells whether `other` is an array or a scalar, and raises the
-    TypeError for a container. For an `other` that takes no part the method returns NotImplemented, as Python asks
-    of such methods. The answers are remembered in `_takes_part`, by the type of `other`.
+    `takes_part(other, symbol, left, right)` tells whether `other` is an array or a scalar, and
+    raises the TypeError for a container. For an `other` that takes no part the method returns
+    NotImplemented, as Python asks of such methods. The answers are remembered in `_takes_part`, by
+    the type of `other`.
     """
     raise NotImplementedError("01.4")
 
@@ -126,12 +134,12 @@ class DynamicJaxprTrace:
     def lift(self, x: Any) -> Var | Literal:
         """The atom that stands in an equation for x, a value that is not a tracer of this trace.
 
-        `literal_form(x)` is what a scalar is written as, and None for everything else. A scalar becomes a
-        Literal of that value and of x's aval.
+        `literal_form(x)` is what a scalar is written as, and None for everything else. A scalar
+        becomes a Literal of that value and of x's aval.
 
-        Everything else becomes a constant, arrays and the tracers of other traces alike: a fresh variable, whose
-        value `consts` keeps. An object that was met before has its variable already; `constvar_of_id` finds
-        it, by the object's `id`.
+        Everything else becomes a constant, arrays and the tracers of other traces alike: a fresh
+        variable, whose value `consts` keeps. An object that was met before has its variable
+        already; `constvar_of_id` finds it, by the object's `id`.
 
         UnexpectedTracerError for a tracer that outlived its trace (`check_lives`).
         """
@@ -144,7 +152,9 @@ class DynamicJaxprTrace:
 
 
 def check_bool_conversion(x: Any) -> None:
-    """ValueError unless `x` has exactly one element: the truth of none, or of several, is ambiguous."""
+    """ValueError unless `x` has exactly one element: the truth of none, or of several, is
+    ambiguous.
+    """
     raise NotImplementedError("01.6")
 
 
@@ -152,28 +162,31 @@ class Tracer:
     def __bool__(self) -> bool:
         """Refuse: Python asks which way to go, in `if x:` or `not x`, and nobody knows yet.
 
-        What would be wrong with an array as well is said as it is of an array: of a f32[3] or a f32[0], ValueError, also while
-        tracing. What only tracing forbids, as with f32[] or f32[1], is a TracerBoolConversionError.
+        What would be wrong with an array as well is said as it is of an array: of a f32[3] or a
+        f32[0], ValueError, also while tracing. What only tracing forbids, as with f32[] or f32[1],
+        is a TracerBoolConversionError.
         """
         raise NotImplementedError("01.6")
 
     def __index__(self) -> int:
         """Refuse: Python asks for an int, in `range(x)` or `items[x]`.
 
-        As with `__bool__`: a f32[] or an i32[3] would be no index as an array either, which is a TypeError; of an i32[]
-        only the value is missing, which is a TracerIntegerConversionError.
+        As with `__bool__`: a f32[] or an i32[3] would be no index as an array either, which is a
+        TypeError; of an i32[] only the value is missing, which is a TracerIntegerConversionError.
         """
         raise NotImplementedError("01.6")
 
 
 def concrete_or_error(force: Callable[[Any], Any], x: Any, context: str = "") -> Any:
-    """`force(x)`, where `force` needs the value of x: `int`, `bool`, `operator.index` or any other function.
+    """`force(x)`, where `force` needs the value of x: `int`, `bool`, `operator.index` or any other
+    function.
 
-        concrete_or_error(int, np.float32(2.5))                 2
-        concrete_or_error(operator.index, t)                    TracerIntegerConversionError, for a tracer t
-        concrete_or_error(int, t, "It is the size of a stack.")    ConcretizationTypeError, which says so
-        concrete_or_error(bool, t)                              ConcretizationTypeError, too: nobody has written an `if`
+        concrete_or_error(int, np.float32(2.5))              2
+        concrete_or_error(operator.index, t)                 TracerIntegerConversionError, for a tracer t
+        concrete_or_error(int, t, "It is a stack's size.")    ConcretizationTypeError, which says so
+        concrete_or_error(bool, t)                           the same: nobody has written an `if`
 
-    A tracer is refused before `force` sees it, whatever `force` is. What `force` raises for a value passes.
+    A tracer is refused before `force` sees it, whatever `force` is. What `force` raises for a value
+    passes.
     """
     raise NotImplementedError("01.6")

@@ -245,17 +245,17 @@ def inside_and_afterwards(jk, rng):
     against=["after an error the trace is over"],
 )
 def after_an_error(jk, rng):
-    number = float(rng.normal())
+    number, errors = float(rng.normal()), []
 
     def inner(x):
         raise ValueError(number)
 
     def outer(x):
-        error = raised(jk.eval_shape, inner, x)
-        return (x + number, type(error).__name__ == "Raised")[0]
+        errors.append(raised(jk.eval_shape, inner, x, parts=[str(number)]))
+        return x + number
 
     program = jk.make_jaxpr(outer)(1.0)
-    return program, raised(jk.make_jaxpr(inner), 1.0, parts=[str(number)]), jk.core.trace_state_clean()
+    return program, raised(jk.make_jaxpr(inner), 1.0, parts=[str(number)]), jk.core.trace_state_clean(), errors
 
 
 @check(
@@ -608,7 +608,10 @@ def all_that_lives(jk, rng):
     for outputs in ([program.outvars[0]], program.outvars[1:], [program.invars[1]], []):
         left, live = jk.jaxpr.language.live_equations(program.eqns, outputs)
         found.append(([e.primitive.name for e in left], [v in live for v in variables], len(live)))
-    return found
+    inner = jk.jit(lambda x, n: (x * n, x))
+    call = jk.make_jaxpr(lambda x: inner(x, 2.0)[0])(vector(rng))  # with a literal among its operands
+    left, live = jk.jaxpr.language.live_equations(call.eqns, call.outvars)
+    return found, len(left), sorted(type(atom).__name__ for atom in live)
 
 
 # --- 02.7 An operation arrives ------------------------------------------------------------------------------------

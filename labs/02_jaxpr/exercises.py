@@ -1,9 +1,10 @@
 """02 Jaxprs: the exercises. README.md beside this file tells what they are about.
 
-Write the functions. `jitkit` checks each one when you save; `jitkit hint 02.1` helps, one step further each
-time. You may add helpers and imports: functions, classes, constants. Other statements at the top are not run. The
-parameters stay as they are: other code calls these functions. A class has only those methods that are yours to write;
-the others are the reference's.
+Write the functions. `jitkit` checks each one when you save; `jitkit hint 02.1` helps, one
+step further each time. You may add helpers and imports: functions, classes, constants. Other
+statements at the top are not run. The parameters stay as they are: other code calls these
+functions. A class has only those methods that are yours to write; the others are the
+reference's.
 """
 
 from __future__ import annotations
@@ -15,8 +16,13 @@ from jitkit import core
 from jitkit.base import config, source_info
 from jitkit.core import Primitive
 from jitkit.core.effects import no_effects
-from jitkit.interpreters.partial_eval import DynamicJaxprTracer, check_no_leaks, check_results, empty_name_stack, staging_rules
-from jitkit.jaxpr import Atom, DebugInfo, Jaxpr, JaxprEqn, Literal, Var, dce_rules, keep_or_drop, last_uses, literal_value
+from jitkit.interpreters.partial_eval import (
+    DynamicJaxprTracer, check_no_leaks, check_results, empty_name_stack, staging_rules,
+)
+from jitkit.jaxpr import (
+    Atom, DebugInfo, Jaxpr, JaxprEqn, Literal, Var, dce_rules, keep_or_drop, last_uses,
+    literal_value,
+)
 from jitkit.jaxpr.check import Place, result_types, same_type
 from jitkit.jaxpr.printer import pp_aval
 
@@ -28,19 +34,22 @@ from jitkit.jaxpr.printer import pp_aval
 
 class DynamicJaxprTrace:
     def new_arg(self, aval: Any) -> DynamicJaxprTracer:
-        """The tracer of one more argument, of the type `aval`: it stands for a fresh variable, which goes to
-        the end of `invars`. It comes from no line of the program: its source is `source_info.UNKNOWN`.
+        """The tracer of one more argument, of the type `aval`: it stands for a fresh variable,
+        which goes to the end of `invars`. It comes from no line of the program: its source is
+        `source_info.UNKNOWN`.
         """
         raise NotImplementedError("02.1")
 
-    def emit(self, primitive: Primitive, atoms: list[Var | Literal], params: dict[str, Any], out: Any) -> Any:
-        """Append one equation, `fresh variables = primitive[params] atoms`, to `eqns`; return a tracer for each
-        result.
+    def emit(
+        self, primitive: Primitive, atoms: list[Var | Literal], params: dict[str, Any], out: Any
+    ) -> Any:
+        """Append one equation, `fresh variables = primitive[params] atoms`, to `eqns`; return a
+        tracer for each result.
 
-        `out` is the aval of the result, and so is what is returned one tracer; or lists of them, when the
-        primitive has `multiple_results`. Equation and tracers are from the line that runs now,
-        `source_info.current()`. The effects of the equation are `primitive.effects(params)`, or none
-        (`no_effects`) when the primitive has no such function.
+        `out` is the aval of the result, and so is what is returned one tracer; or lists of them,
+        when the primitive has `multiple_results`. Equation and tracers are from the line that runs
+        now, `source_info.current()`. The effects of the equation are `primitive.effects(params)`,
+        or none (`no_effects`) when the primitive has no such function.
         """
         raise NotImplementedError("02.1")
 
@@ -51,10 +60,12 @@ class DynamicJaxprTrace:
 
 class DynamicJaxprTrace:
     def to_jaxpr(self, outs: Sequence[Any], debug_info: DebugInfo) -> Jaxpr:
-        """The finished jaxpr, with the values `outs` as its outputs: tracers, or whatever `to_tracer` takes.
+        """The finished jaxpr, with the values `outs` as its outputs: tracers, or whatever
+        `to_tracer` takes.
 
-        Its constants, with their values in `consts`, are those of the trace that an equation or an output reads,
-        in the order in which they were met. Its effects are those of its equations together.
+        Its constants, with their values in `consts`, are those of the trace that an equation or an
+        output reads, in the order in which they were met. Its effects are those of its equations
+        together.
         """
         raise NotImplementedError("02.2")
 
@@ -64,16 +75,20 @@ class DynamicJaxprTrace:
 # the function raises an error.
 
 
-def trace_to_jaxpr(fun: Callable[..., Sequence[Any]], avals: Sequence[Any], debug_info: DebugInfo) -> Jaxpr:
-    """Call `fun`, which takes and returns flat lists, on tracers of the given avals, and return the program
-    it performs.
+def trace_to_jaxpr(
+    fun: Callable[..., Sequence[Any]], avals: Sequence[Any], debug_info: DebugInfo
+) -> Jaxpr:
+    """Call `fun`, which takes and returns flat lists, on tracers of the given avals, and return the
+    program it performs.
 
-    The function runs once, under a new trace inside of the current one, with an `empty_name_stack`. Its results
-    must be arrays (`check_results`). The jaxpr's `consts` may hold tracers of outer traces.
+    The function runs once, under a new trace inside of the current one, with an `empty_name_stack`.
+    Its results must be arrays (`check_results`). The jaxpr's `consts` may hold tracers of outer
+    traces.
 
-    However it ends, the new trace ends with it (`Trace.end`), and the current trace is the one before. What `fun`
-    raises passes through. With the option `check_tracer_leaks`, `check_no_leaks` looks at the trace that ended:
-    it finds tracers that are referenced from anywhere, a variable of this function included.
+    However it ends, the new trace ends with it (`Trace.end`), and the current trace is the one
+    before. What `fun` raises passes through. With the option `check_tracer_leaks`, `check_no_leaks`
+    looks at the trace that ended: it finds tracers that are referenced from anywhere, a variable of
+    this function included.
     """
     raise NotImplementedError("02.3")
 
@@ -83,15 +98,15 @@ def trace_to_jaxpr(fun: Callable[..., Sequence[Any]], avals: Sequence[Any], debu
 
 
 def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
-    """Run a jaxpr, equation by equation, by binding each primitive: so under a trace this records, and
-    without one it computes.
+    """Run a jaxpr, equation by equation, by binding each primitive: so under a trace this records,
+    and without one it computes.
 
     `consts` and `args` are the values of `constvars` and `invars`. The value of a literal is what
-    `literal_value` says. The results come as a list. TypeError for a wrong number of values: it says how many
-    there should be.
+    `literal_value` says. The results come as a list. TypeError for a wrong number of values: it
+    says how many there should be.
 
-    A value is let go as soon as nothing reads it any more: `last_uses` has, for each equation, the variables
-    that are not needed after it.
+    A value is let go as soon as nothing reads it any more: `last_uses` has, for each equation, the
+    variables that are not needed after it.
     """
     raise NotImplementedError("02.4")
 
@@ -102,12 +117,16 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
 
 
 def unbound_reads(place: Place) -> Iterator[str]:
-    """`Variable 'x' not defined` for each variable that is read at this place and not bound before it."""
+    """`Variable 'x' not defined` for each variable that is read at this place and not bound before
+    it.
+    """
     raise NotImplementedError("02.5")
 
 
 def second_bindings(place: Place) -> Iterator[str]:
-    """`Variable 'x' already bound` for each variable bound at this place that was bound before, or twice here."""
+    """`Variable 'x' already bound` for each variable bound at this place that was bound before, or
+    twice here.
+    """
     raise NotImplementedError("02.5")
 
 
@@ -115,8 +134,9 @@ def ill_typed_results(place: Place) -> Iterator[str]:
     """For each variable that an equation binds to a result of another type, `Value for variable 'x'
     inconsistently typed as f32[3] for let-binder of type i32[3]`.
 
-    The types of the results are what the primitive's shape rule says (`result_types`); `pp_aval` prints a type.
-    There are as many variables as results: `R8` comes before. What is no equation has no results.
+    The types of the results are what the primitive's shape rule says (`result_types`); `pp_aval`
+    prints a type. There are as many variables as results: `R8` comes before. What is no equation
+    has no results.
     """
     raise NotImplementedError("02.5")
 
@@ -125,13 +145,17 @@ def ill_typed_results(place: Place) -> Iterator[str]:
 # Some results are of no interest. Find the equations that are needed for the others.
 
 
-def live_equations(eqns: Sequence[JaxprEqn], outputs: Iterable[Var]) -> tuple[list[JaxprEqn], set[Var]]:
-    """What is left of some equations when only the variables `outputs` are of interest, in their order; and all
-    variables that are live somewhere: the outputs, and what the equations that are left read.
+def live_equations(
+    eqns: Sequence[JaxprEqn], outputs: Iterable[Var]
+) -> tuple[list[JaxprEqn], set[Var]]:
+    """What is left of some equations when only the variables `outputs` are of interest, in their
+    order; and all variables that are live somewhere: the outputs, and what the equations that are
+    left read.
 
-    An equation is asked by its rule, `dce_rules[primitive]`, or `keep_or_drop` for primitives that have none. The
-    rule is called with a list that says of each result whether it is live, and with the equation. It returns a
-    list that says of each operand whether it is needed, and what is left of the equation, or None.
+    An equation is asked by its rule, `dce_rules[primitive]`, or `keep_or_drop` for primitives that
+    have none. The rule is called with a list that says of each result whether it is live, and with
+    the equation. It returns a list that says of each operand whether it is needed, and what is left
+    of the equation, or None.
     """
     raise NotImplementedError("02.6")
 
@@ -142,16 +166,20 @@ def live_equations(eqns: Sequence[JaxprEqn], outputs: Iterable[Var]) -> tuple[li
 
 
 class DynamicJaxprTrace:
-    def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
-        """What an operation does while a function is traced: every `Primitive.bind` ends here. The result is a tracer, or a list
-        of them.
+    def process_primitive(
+        self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
+        """What an operation does while a function is traced: every `Primitive.bind` ends here. The
+        result is a tracer, or a list of them.
 
-        An argument may be a tracer of this trace, whose `atom` stands for it; or anything else, a tracer of another trace
-        too, and then `lift` says what does. The primitive's shape rule, `abstract_eval`, is asked with the types of the
-        arguments and the parameters, and what `emit` returns is the result.
+        An argument may be a tracer of this trace, whose `atom` stands for it; or anything else, a
+        tracer of another trace too, and then `lift` says what does. The primitive's shape rule,
+        `abstract_eval`, is asked with the types of the arguments and the parameters, and what
+        `emit` returns is the result.
 
-        A few primitives leave no equation where they would change nothing. Such a one has a rule in `staging_rules`:
-        `rule(self, tracers, params)`, with a tracer for each argument (`to_tracer`), gives the result, or NotImplemented for an
-        application that is recorded like any other.
+        A few primitives leave no equation where they would change nothing. Such a one has a rule in
+        `staging_rules`: `rule(self, tracers, params)`, with a tracer for each argument
+        (`to_tracer`), gives the result, or NotImplemented for an application that is recorded like
+        any other.
         """
         raise NotImplementedError("02.7")

@@ -1,9 +1,10 @@
 """03 Pytrees: the exercises. README.md beside this file tells what they are about.
 
-Write the functions. `jitkit` checks each one when you save; `jitkit hint 03.1` helps, one step further each
-time. You may add helpers and imports: functions, classes, constants. Other statements at the top are not run. The
-parameters stay as they are: other code calls these functions. A class has only those methods that are yours to write;
-the others are the reference's.
+Write the functions. `jitkit` checks each one when you save; `jitkit hint 03.1` helps, one
+step further each time. You may add helpers and imports: functions, classes, constants. Other
+statements at the top are not run. The parameters stay as they are: other code calls these
+functions. A class has only those methods that are yours to write; the others are the
+reference's.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from jitkit.tree_util import IsLeaf, KeyPath, tree_flatten, tree_unflatten
-from jitkit.tree_util.nodes import DictKeys, NamedTupleNode, NodeType, RegisteredNode, intern_lock, is_namedtuple, known_keys
+from jitkit.tree_util.nodes import (
+    DictKeys, NamedTupleNode, NodeType, RegisteredNode, intern_lock, is_namedtuple, known_keys,
+)
 from jitkit.tree_util.paths import is_stopped_by
 from jitkit.tree_util.registry import leaf_types, node_types, registered
 from jitkit.tree_util.treedef import LEAF, make_flat_node, make_node
@@ -27,19 +30,23 @@ from jitkit.tree_util.treedef import LEAF, make_flat_node, make_node
 def dict_keys(order: tuple[Any, ...]) -> DictKeys:
     """The DictKeys of a dict that has these keys, in the order in which it has them.
 
-    They are sorted, so the order of insertion is forgotten. The same keys always give the same object: the one that
-    `known_keys` has under `(types of the keys, keys)`, both tuples, or else a new one, `DictKeys(keys)`, which is entered
-    there. (The types make a difference: 1 and True are equal, and are not the same key.) The table is weak: what is in it
-    and nowhere else is gone at once. It may be asked and changed only by who holds `intern_lock`.
+    They are sorted, so the order of insertion is forgotten. The same keys always give the same
+    object: the one that `known_keys` has under `(types of the keys, keys)`, both tuples, or else a
+    new one, `DictKeys(keys)`, which is entered there. (The types make a difference: 1 and True are
+    equal, and are not the same key.) The table is weak: what is in it and nowhere else is gone at
+    once. It may be asked and changed only by who holds `intern_lock`.
 
-    ValueError, "Comparator raised exception while sorting pytree dictionary keys.", when they cannot be sorted.
+    ValueError, "Comparator raised exception while sorting pytree dictionary keys.", when they
+    cannot be sorted.
     """
     raise NotImplementedError("03.1")
 
 
 class DataclassNode:
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
-        """The values of the fields named in `data_fields`, as a list, and of those in `meta_fields`, as a tuple."""
+        """The values of the fields named in `data_fields`, as a list, and of those in
+        `meta_fields`, as a tuple.
+        """
         raise NotImplementedError("03.1")
 
     def unflatten(self, data: Any, children: Sequence[Any]) -> Any:
@@ -55,9 +62,9 @@ class DataclassNode:
 def find_node_type(cls: type) -> NodeType | None:
     """What `node_types` has to say of a class that it was not asked about before.
 
-    `registered` has the NodeType of a class: of exactly this one, and not of those that are derived from it. Every class
-    of named tuples (`is_namedtuple`) is a node without being registered, by a NamedTupleNode of its own. Instances of
-    all others are leaves: None.
+    `registered` has the NodeType of a class: of exactly this one, and not of those that are derived
+    from it. Every class of named tuples (`is_namedtuple`) is a node without being registered, by a
+    NamedTupleNode of its own. Instances of all others are leaves: None.
     """
     raise NotImplementedError("03.2")
 
@@ -65,11 +72,11 @@ def find_node_type(cls: type) -> NodeType | None:
 def register(node_type: RegisteredNode) -> None:
     """Make instances of `node_type.cls` nodes, from now on.
 
-    Holding `intern_lock`, enter it in `registered`, and correct what was remembered of the class if it was asked about
-    before: the answer in `node_types`, and that it is one of the `leaf_types`.
+    Holding `intern_lock`, enter it in `registered`, and correct what was remembered of the class if
+    it was asked about before: the answer in `node_types`, and that it is one of the `leaf_types`.
 
-    ValueError if the class is registered already: "Duplicate custom PyTreeDef type registration for <class ...>.", where
-    `custom` is the `kind` of the node type.
+    ValueError if the class is registered already: "Duplicate custom PyTreeDef type registration for
+    <class ...>.", where `custom` is the `kind` of the node type.
     """
     raise NotImplementedError("03.2")
 
@@ -82,18 +89,20 @@ def register(node_type: RegisteredNode) -> None:
 def flatten_into(leaves: list[Any], tree: Any) -> PyTreeDef:
     """Append the leaves of `tree` to `leaves`, from left to right, and return the structure.
 
-    `node_types[type(tree)]` is None for a leaf, whose structure is `LEAF`. Otherwise it is the NodeType, whose method
-    `flatten` gives the children and the metadata; `make_node` makes a structure of it, of the metadata, and of the
-    tuple of the children's structures. (`make_flat_node` does it faster where all children are leaves.)
+    `node_types[type(tree)]` is None for a leaf, whose structure is `LEAF`. Otherwise it is the
+    NodeType, whose method `flatten` gives the children and the metadata; `make_node` makes a
+    structure of it, of the metadata, and of the tuple of the children's structures.
+    (`make_flat_node` does it faster where all children are leaves.)
     """
     raise NotImplementedError("03.3")
 
 
 def flatten_until(is_leaf: IsLeaf, leaves: list[Any], tree: Any) -> PyTreeDef:
-    """`flatten_into` that stops where the user says so: a subtree for which `is_leaf(subtree)` is true is a leaf.
+    """`flatten_into` that stops where the user says so: a subtree for which `is_leaf(subtree)` is
+    true is a leaf.
 
-    Each subtree that is reached is asked about once, the whole tree and leaves too, before anything below it;
-    `is_stopped_by` makes a bool of the answer.
+    Each subtree that is reached is asked about once, the whole tree and leaves too, before anything
+    below it; `is_stopped_by` makes a bool of the answer.
     """
     raise NotImplementedError("03.3")
 
@@ -106,17 +115,18 @@ class PyTreeDef:
     def unflatten(self, leaves: Iterable[Any]) -> Any:
         """The tree of this structure that has these leaves.
 
-        There must be `num_leaves` of them; otherwise ValueError: "Too few leaves for PyTreeDef; expected 3, got 2", or
-        "Too many leaves for PyTreeDef; expected 3.". `leaves` may be a generator.
+        There must be `num_leaves` of them; otherwise ValueError: "Too few leaves for PyTreeDef;
+        expected 3, got 2", or "Too many leaves for PyTreeDef; expected 3.". `leaves` may be a
+        generator.
         """
         raise NotImplementedError("03.4")
 
     def build(self, leaves: Sequence[Any], start: int) -> Any:
         """The tree of this structure whose leaves are `leaves[start : start + self.num_leaves]`.
 
-        There may be more in `leaves`, which belong to other parts of a tree. `node_type` is None for the structure of
-        a leaf; the method `unflatten` of other node types makes a node of the metadata, `data`, and of a list of the
-        children, whose structures are in `_children`.
+        There may be more in `leaves`, which belong to other parts of a tree. `node_type` is None
+        for the structure of a leaf; the method `unflatten` of other node types makes a node of the
+        metadata, `data`, and of a list of the children, whose structures are in `_children`.
         """
         raise NotImplementedError("03.4")
 
@@ -128,13 +138,15 @@ class PyTreeDef:
 def flatten_fun(
     fun: Callable[..., Any], in_tree: PyTreeDef
 ) -> tuple[Callable[..., list[Any]], Callable[[], PyTreeDef]]:
-    """Make of a function of trees, `fun(*args, **kwargs)`, one of leaves (in JAX `api_util.flatten_fun`).
+    """Make of a function of trees, `fun(*args, **kwargs)`, one of leaves (in JAX
+    `api_util.flatten_fun`).
 
-    `in_tree` is the structure of the pair `(args, kwargs)`. The first result is a function, named like `fun`, that takes
-    the leaves of such a pair, one by one, calls `fun`, and returns the list of the leaves of what `fun` returned.
+    `in_tree` is the structure of the pair `(args, kwargs)`. The first result is a function, named
+    like `fun`, that takes the leaves of such a pair, one by one, calls `fun`, and returns the list
+    of the leaves of what `fun` returned.
 
-    The second result is a function without arguments: it gives the structure of what `fun` returned in the last call;
-    RuntimeError before the first one.
+    The second result is a function without arguments: it gives the structure of what `fun` returned
+    in the last call; RuntimeError before the first one.
     """
     raise NotImplementedError("03.5")
 
@@ -145,14 +157,20 @@ def flatten_fun(
 
 
 def flatten_with_paths_into(
-    leaves: list[tuple[KeyPath, Any]], path: KeyPath, tree: Any, stops: Callable[[KeyPath, Any], bool] | None
+    leaves: list[tuple[KeyPath, Any]],
+    path: KeyPath,
+    tree: Any,
+    stops: Callable[[KeyPath, Any], bool] | None,
 ) -> PyTreeDef:
-    """Append the leaves of `tree` to `leaves`, each in a pair after its key path, and return the structure.
+    """Append the leaves of `tree` to `leaves`, each in a pair after its key path, and return the
+    structure.
 
-    `path` leads from the root to `tree`: to a child it is one key entry longer. The method `flatten_with_keys` of a NodeType
-    gives pairs of a key entry and a child, and the metadata; otherwise all is as in `tree_util.flatten_into`.
+    `path` leads from the root to `tree`: to a child it is one key entry longer. The method
+    `flatten_with_keys` of a NodeType gives pairs of a key entry and a child, and the metadata;
+    otherwise all is as in `tree_util.flatten_into`.
 
-    If `stops` is a function, a subtree for which `stops(path, subtree)` is true is a leaf. Each subtree that is reached is
-    asked about once, before anything below it; `is_stopped_by` makes a bool of the answer.
+    If `stops` is a function, a subtree for which `stops(path, subtree)` is true is a leaf. Each
+    subtree that is reached is asked about once, before anything below it; `is_stopped_by` makes a
+    bool of the answer.
     """
     raise NotImplementedError("03.6")

@@ -68,7 +68,8 @@ def types(jk, rng):
 @check("04.1", "Integers and bools are written as MLIR reads them.", against=["Python's texts are MLIR's"])
 def whole_numbers(jk, rng):
     numbers = [np.array(x, "int32") for x in rng.integers(-99, 99, size=3)]
-    return constants(jk, *numbers, np.array(True), np.array(False), np.array(255, "uint8"))
+    found = constants(jk, *numbers, np.array(True), np.array(False), np.array(255, "uint8"))
+    return found, jk.interpreters.mlir_text.scalar_text(np.zeros((), jk.core.dtypes.float0)[()])
 
 
 @check(
@@ -386,7 +387,10 @@ def wide_sums(jk, rng):
     algorithm = jk.lax.DotAlgorithmPreset.BF16_BF16_F32
     text = text_of(jk, lambda x: jk.lax.dot(x, x, precision=algorithm), floats(rng, 2, 2))
     program = lowered(jk, lambda x, y: jk.lax.dot(x, y, preferred_element_type="int32"), x, x.T)
-    return program, types_of_products(text), text.count("algorithm = "), text.count("stablehlo.convert")
+    half = floats(rng, 2, 2).astype("float16")  # summed in float32, and asked for in float16
+    narrow = text_of(jk, lambda x: jk.lax.dot(x, x, precision=algorithm), half)
+    texts = (text, narrow)
+    return program, [(types_of_products(t), t.count("algorithm = "), t.count("stablehlo.convert")) for t in texts]
 
 
 @check("04.4", "The precision that was asked for is written.", against=["the precision is XLA's business"])

@@ -1,9 +1,10 @@
 """04 Lowering: the exercises. README.md beside this file tells what they are about.
 
-Write the functions. `jitkit` checks each one when you save; `jitkit hint 04.1` helps, one step further each
-time. You may add helpers and imports: functions, classes, constants. Other statements at the top are not run. The
-parameters stay as they are: other code calls these functions. A class has only those methods that are yours to write;
-the others are the reference's.
+Write the functions. `jitkit` checks each one when you save; `jitkit hint 04.1` helps, one
+step further each time. You may add helpers and imports: functions, classes, constants. Other
+statements at the top are not run. The parameters stay as they are: other code calls these
+functions. A class has only those methods that are yours to write; the others are the
+reference's.
 """
 
 from __future__ import annotations
@@ -42,26 +43,26 @@ def tensor_type(shape: Sequence[int], dtype: Any) -> str:
 def scalar_text(x: Any) -> str:
     """One number, a numpy scalar, such that MLIR reads exactly that number:
 
-        true, false               a bool
+        true, false               a bool; false also for a float0, which is stored as one
         -12                       an integer
         (1.000000e+00, 0x...)     a complex number: its parts
         1.500000e+00              a float, with six digits after the point
         0x3EAAAAAB                any float: its bytes in hexadecimal capitals, the highest first
 
-    Decimals are for readers: they are written where they have the form of `DECIMAL` and are exact: read in
-    the number's own dtype they give it back.
+    Decimals are for readers: they are written where they have the form of `DECIMAL` and are exact:
+    read in the number's own dtype they give it back.
     """
     raise NotImplementedError("04.1")
 
 
 def dense(value: np.ndarray[Any, Any]) -> str:
-    """The elements of an array as a `dense<...>` attribute. MLIR reads four forms of it, and the shortest one that
-    fits is written:
+    """The elements of an array as a `dense<...>` attribute. MLIR reads four forms of it, and the
+    shortest one that fits is written:
 
-        dense<1.000000e+00>         a scalar, or less than 1024 elements that are all the same, bit by bit (`all_same`)
+        dense<1.000000e+00>         a scalar, or less than 1024 elements of the same bits (`all_same`)
         dense<>                     no elements
         dense<[[1, 2], [3, 4]]>     up to 64 elements, or bools: row by row (`nested_text`)
-        dense<"0x0100...">          more: the bytes of all elements in row-major order, in hexadecimal capitals
+        dense<"0x0100...">          more: the bytes in row-major order, in hexadecimal capitals
 
     An integer of 2 or 4 bits, of which numpy has one in each byte, is written as an int8.
     """
@@ -75,23 +76,23 @@ def dense(value: np.ndarray[Any, Any]) -> str:
 
 class LoweringContext:
     def read(self, atom: Var | Literal, env: dict[Var, str]) -> str:
-        """The name of the value of an atom: of a variable, the one it has in `env`; of a literal, that of a constant
-        of the literal's type (`splat`).
+        """The name of the value of an atom: of a variable, the one it has in `env`; of a literal,
+        that of a constant of the literal's type (`splat`).
         """
         raise NotImplementedError("04.2")
 
     def read_spread(self, atom: Var | Literal, env: dict[Var, str], shape: tuple[int, ...]) -> str:
-        """Like `read`, but what has another shape is brought to `shape`: it is a scalar, or has axes of size 1 where
-        `shape` has more. A literal is written as a constant of that shape; for a variable, a line is written that
-        broadcasts it.
+        """Like `read`, but what has another shape is brought to `shape`: it is a scalar, or has
+        axes of size 1 where `shape` has more. A literal is written as a constant of that shape; for
+        a variable, a line is written that broadcasts it.
         """
         raise NotImplementedError("04.2")
 
     def splat(self, value: Any, aval: Any) -> str:
         """An array of the aval's type, filled with one scalar; its name.
 
-        Inside of a block it is written once: `_constants` has the names of the constants that are known here, those of
-        scalars under `(bytes of the scalar, aval)`.
+        Inside of a block it is written once: `_constants` has the names of the constants that are
+        known here, those of scalars under `(bytes of the scalar, aval)`.
         """
         raise NotImplementedError("04.2")
 
@@ -103,11 +104,13 @@ class LoweringContext:
 
 class LoweringContext:
     def lower_equation(self, eqn: JaxprEqn, env: dict[Var, str]) -> None:
-        """Call the rule of an equation on the names of its operands, and enter the names of its results in `env`.
+        """Call the rule of an equation on the names of its operands, and enter the names of its
+        results in `env`.
 
-        While the rule runs, `primitive`, `avals_in` and `avals_out` are the equation's, and so is `origin`, which lines
-        are written with: `(self.name_stack, eqn)`. But not while `_inlining`: then lines belong to the equation around.
-        Operands of a `rank_polymorphic` primitive are brought to the shape of the result first, and `avals_in` says so.
+        While the rule runs, `primitive`, `avals_in` and `avals_out` are the equation's, and so is
+        `origin`, which lines are written with: `(self.name_stack, eqn)`. But not while `_inlining`:
+        then lines belong to the equation around. Operands of a `rank_polymorphic` primitive are
+        brought to the shape of the result first, and `avals_in` says so.
 
         Raises:
           NotImplementedError: the primitive has no rule.
@@ -115,10 +118,11 @@ class LoweringContext:
         raise NotImplementedError("04.3")
 
     def lower_jaxpr(self, jaxpr: Jaxpr, args: Sequence[str]) -> list[str]:
-        """Write the equations of a jaxpr here, one after the other; return the names of its results.
+        """Write the equations of a jaxpr here, one after the other; return the names of its
+        results.
 
-        `args` are the names of the values that its invars have. Its constants become names by `array_constant`. An output
-        may be a literal, or an argument.
+        `args` are the names of the values that its invars have. Its constants become names by
+        `array_constant`. An output may be a literal, or an argument.
         """
         raise NotImplementedError("04.3")
 
@@ -137,14 +141,17 @@ def lower_dot_general(
     precision: CanonicalPrecision,
     preferred_element_type: Any,
 ) -> str:
-    """Write one `stablehlo.dot_general`; the name of the product. `lhs` and `rhs` are names of values of the types
-    `ctx.avals_in`; the product has to be of the type `ctx.avals_out[0]`, which `preferred_element_type` is part of.
+    """Write one `stablehlo.dot_general`; the name of the product. `lhs` and `rhs` are names of
+    values of the types `ctx.avals_in`; the product has to be of the type `ctx.avals_out[0]`, which
+    `preferred_element_type` is part of.
 
-        stablehlo.dot_general %0, %1, batching_dims = [0] x [0], contracting_dims = [2] x [1], precision = [DEFAULT, DEFAULT]
+        stablehlo.dot_general %0, %1, batching_dims = [0] x [0],
+            contracting_dims = [2] x [1], precision = [DEFAULT, DEFAULT]
 
-    is followed by the types of operands and result. `batching_dims` is left out where there are none; the words of
-    `precision` are those of `precision_pair`. The machine may multiply and sum in other dtypes: `dtypes_computed_with`
-    says in which. So operands are converted before, and the sum after; its algorithm follows the precision.
+    (in one line) is followed by the types of operands and result. `batching_dims` is left out where
+    there are none; the words of `precision` are those of `precision_pair`. The machine may multiply
+    and sum in other dtypes: `dtypes_computed_with` says in which. So operands are converted before,
+    and the sum after; its algorithm follows the precision.
     """
     raise NotImplementedError("04.4")
 
@@ -155,8 +162,9 @@ def lower_dot_general(
 
 
 def max_identity(dtype: Any) -> np.ndarray[Any, Any]:
-    """What `max` begins with, an array without axes: the value of the dtype that is greater than no other. That is -inf, or
-    the lowest finite value where there is no infinity (`dtypes.supports_inf`); the least integer; of bools False.
+    """What `max` begins with, an array without axes: the value of the dtype that is greater than no
+    other. That is -inf, or the lowest finite value where there is no infinity
+    (`dtypes.supports_inf`); the least integer; of bools False.
     """
     raise NotImplementedError("04.5")
 
@@ -169,19 +177,20 @@ def emit_reduce(
     avals_out: Sequence[ShapedArray],
     reducer: Callable[..., Sequence[str]],
 ) -> list[str]:
-    """Write `"stablehlo.reduce"`, which folds one or several arrays of one shape together, along `axes`; the names of
-    the results.
+    """Write `"stablehlo.reduce"`, which folds one or several arrays of one shape together, along
+    `axes`; the names of the results.
 
-        %4:2 = "stablehlo.reduce"(%2, %3, %0, %1) <{dimensions = array<i64: 1>}> ({region}) : (types) -> (types)
+        %4:2 = "stablehlo.reduce"(%2, %3, %0, %1) <{dimensions = array<i64: 1>}> ({region}) : (...) -> (...)
 
     Args:
       operands: names of the arrays, whose types are the first of `ctx.avals_in`.
-      inits: names of scalars, as many, of the operands' dtypes: what is folded first, and any number of times.
+      inits: names of scalars, as many, of the operands' dtypes: what is folded first, and any
+        number of times.
       axes: the axes along which is folded. They are missing in the results.
       avals_out: the types of the results.
-      reducer: `reducer(*accumulated, *elements)` writes how two scalars become one, for each of the arrays, and
-        returns the names. It is called while the region is written (`emit_regions`), on the names of the region's
-        arguments.
+      reducer: `reducer(*accumulated, *elements)` writes how two scalars become one, for each of the
+        arrays, and returns the names. It is called while the region is written (`emit_regions`), on
+        the names of the region's arguments.
     """
     raise NotImplementedError("04.5")
 
@@ -192,10 +201,12 @@ def emit_reduce(
 
 
 def lower_function(module: Module, name: str, jaxpr: Jaxpr, name_stack: str) -> Function:
-    """Write a jaxpr as a private function of the module, and add it to the module's `functions`: after those that it calls.
+    """Write a jaxpr as a private function of the module, and add it to the module's `functions`:
+    after those that it calls.
 
-    Its name is `name`, or what the module makes of it when that is taken (`Module.symbol`). Before its arguments, which are
-    `%arg0: type`, it takes a token for each ordered effect of the jaxpr (`ordered_effects`).
+    Its name is `name`, or what the module makes of it when that is taken (`Module.symbol`). Before
+    its arguments, which are `%arg0: type`, it takes a token for each ordered effect of the jaxpr
+    (`ordered_effects`).
     """
     raise NotImplementedError("04.6")
 
@@ -204,11 +215,12 @@ class LoweringContext:
     def call_jaxpr(self, name: str, jaxpr: Jaxpr, args: Sequence[str]) -> list[str]:
         """Call a jaxpr as a private function of the module; the names of its results.
 
-        The function is written the first time (`lower_function`, with the name stack `{ours}/jit({name})`) and kept in
-        the module's `function_of_jaxpr` under `(name, jaxpr)`, for all later calls. Its operands are, in this order: the
-        latest token of each of its `ordered` effects, the large constants in its `hoisted`, and `args`. A constant that
-        it needs is an argument of our function, too: `take_hoisted` gives its name here, from its key and its type. The
-        results begin with new tokens, which `take_tokens` takes.
+        The function is written the first time (`lower_function`, with the name stack
+        `{ours}/jit({name})`) and kept in the module's `function_of_jaxpr` under `(name, jaxpr)`,
+        for all later calls. Its operands are, in this order: the latest token of each of its
+        `ordered` effects, the large constants in its `hoisted`, and `args`. A constant that it
+        needs is an argument of our function, too: `take_hoisted` gives its name here, from its key
+        and its type. The results begin with new tokens, which `take_tokens` takes.
         """
         raise NotImplementedError("04.6")
 
@@ -219,20 +231,26 @@ class LoweringContext:
 
 
 def compile_program(program: Program, placement: Placement) -> Executable:
-    """A traced program made an executable: lowered (`lower_program`) for the platform of its placement, and compiled for the
-    placement's devices with the program's own options (`build_executable`).
+    """A traced program made an executable: lowered (`lower_program`) for the platform of its
+    placement, and compiled for the placement's devices with the program's own options
+    (`build_executable`).
 
-    A program of which no argument is committed to a device says nothing about devices: it is lowered without a placement.
+    A program of which no argument is committed to a device says nothing about devices: it is
+    lowered without a placement.
     """
     raise NotImplementedError("04.7")
 
 
-def load_or_compile(module: Module, owners: Sequence[runtime.Device], options: CompilerOptions) -> Any:
-    """StableHLO text in, machine code out: what the disk cache has for it, or else what `runtime.compile_text` makes of it.
+def load_or_compile(
+    module: Module, owners: Sequence[runtime.Device], options: CompilerOptions
+) -> Any:
+    """StableHLO text in, machine code out: what the disk cache has for it, or else what
+    `runtime.compile_text` makes of it.
 
-    While the cache is `enabled`, it is asked first (`load`, which gives None for what it has not), and given what had to be
-    compiled (`store`). It knows a program by `module.text()`, which is the same wherever the function stands in its file.
-    XLA compiles `module.text(debug_info=True)`, where each line has its line of Python. When the cache is not enabled,
-    the text without these is not needed, and not made.
+    While the cache is `enabled`, it is asked first (`load`, which gives None for what it has not),
+    and given what had to be compiled (`store`). It knows a program by `module.text()`, which is the
+    same wherever the function stands in its file. XLA compiles `module.text(debug_info=True)`,
+    where each line has its line of Python. When the cache is not enabled, the text without these is
+    not needed, and not made.
     """
     raise NotImplementedError("04.7")

@@ -339,6 +339,8 @@ def joined(shape, dtype):
 def asks_for_the_kind(x):
     import math
 
+    if x.dtype == dtypes.float0:
+        return "false"
     if x.dtype.kind == "b":
         return str(bool(x)).lower()
     if x.dtype.kind == "c":
@@ -367,8 +369,8 @@ def dense_in_other_order(value):
 
 @also_right("04.1", "floats always by their bytes", target="scalar_text")
 def floats_by_their_bytes(x):
-    if x.dtype == np.bool_:
-        return "true" if x else "false"
+    if x.dtype in (np.bool_, dtypes.float0):
+        return "true" if x.dtype != dtypes.float0 and x else "false"
     if dtypes.issubdtype(x.dtype, np.complexfloating):
         return f"({scalar_text(x.real)}, {scalar_text(x.imag)})"
     if dtypes.issubdtype(x.dtype, np.integer):

@@ -66,7 +66,8 @@ def other_types(jk, rng):
     n = int(rng.integers(2, 9))
     arrays = [np.ones((n, 6)), np.ones((6 * n,)), np.ones((6 * n,), "int32"), 1.0, np.float32(1), 1, True]
     calls = [((x.astype("float32") if getattr(x, "dtype", 0) == "float64" else x,), {}) for x in arrays]
-    return traces(jk, [*calls, *calls])
+    turned = [((1.0, arrays[2]), {}), ((arrays[2], 1.0), {}), ((arrays[2], arrays[2]), {}), ((1.0, 1.0), {})]
+    return traces(jk, [*calls, *calls, *turned, *turned])
 
 
 @check(
@@ -79,7 +80,18 @@ def static_values(jk, rng):
     calls = [((x, n), {}), ((x, n + 1), {}), ((x, n), {}), ((x, float(n)), {})]
     f = jk.jit(lambda x, n: x * n, static_argnums=1)
     keys = [key_of(jk, f, *args) for args, _ in calls]
-    return traces(jk, calls, static_argnums=1), [keys[0] == key for key in keys]
+    log, one, two = [], Mode(), Mode()
+    g = jk.jit(lambda x, mode: (log.append(1), x)[1], static_argnums=1)
+    for mode in (one, two, one):
+        g.trace(x, mode)
+    return traces(jk, calls, static_argnums=1), [keys[0] == key for key in keys], len(log)
+
+
+class Mode:
+    """A static value that is equal to itself only, whatever it looks like."""
+
+    def __repr__(self):
+        return "mode"
 
 
 @check("05.1", "The same leaves in another tree are another call.", against=["only the leaves count"])
@@ -99,7 +111,14 @@ def options(jk, rng):
     with jk.default_matmul_precision("highest"):
         keys = key_of(jk, f, x)
         after = f.trace(x).jaxpr
-    return before, after, keys == key_of(jk, f, x)
+    is_key_of_both = keys == key_of(jk, f, x)
+
+    def outer(x):  # while another function is traced, too
+        with jk.default_matmul_precision("highest"):
+            precise = f(x)
+        return f(x) - precise
+
+    return before, after, is_key_of_both, jk.make_jaxpr(outer)(x)
 
 
 @check(
@@ -126,6 +145,20 @@ def order_of_parts(jk, rng):
     key = g._jitted.key_of_call(arguments, tree, keys)
     parts = (options, tree, statics, *keys)
     return [any(part is p or part == p for p in parts[i : i + 1]) for i, part in enumerate(key)]
+
+
+@check("05.1", "Where a leaf is belongs to the key of a call, and not to that of a trace.", against=["a key is a type"])
+def where_leaves_are(jk, rng):
+    runtime = module(jk, "runtime")
+    f, g = jk.jit(lambda x, y: x), jk.jit(lambda x, y, n: x, static_argnums=2)
+    x = floats(rng, int(rng.integers(2, 9)))
+    found = []
+    for jitted, args in ((f, (x, x)), (g, (x, x, 2))):
+        arguments, tree, avals = jitted._jitted.signature(args, {})
+        places = [[avals[0], avals[1]], [avals[0], runtime.on_host(avals[1])], [runtime.on_host(avals[0]), avals[1]]]
+        keys = [jitted._jitted.key_of_call(arguments, tree, keys) for keys in places]
+        found.append((len(set(keys)), [[a is b for a, b in zip(key[-2:], k, strict=True)] for key, k in zip(keys, places, strict=True)]))
+    return found, traces(jk, [((x,), {}), ((jk.device_put(x),), {}), ((jk.device_put(x, jk.devices()[0]),), {})])
 
 
 # --- 05.2 Trace once --------------------------------------------------------------------------------------------------
@@ -231,7 +264,60 @@ def recursion(jk, rng):
         log.append(1)
         return f(x) if len(log) < 9 else x
 
-    return raised(f.trace, floats(rng, 3), parts=["while it is traced"]), len(log)
+    return raised(f.trace, floats(rng, 3), parts=["Recursively calling f: while it is traced"]), len(log)
+
+
+@check(
+    "05.2",
+    "A function may call itself for another signature, such as a smaller static number.",
+    against=["a function that is being traced may not be called"],
+)
+def calls_itself(jk, rng):
+    log = []
+
+    def power(x, n):
+        log.append(n)
+        return x if n == 1 else x * jitted(x, n - 1)
+
+    def halves(x):
+        return x[0] if x.size == 1 else jk.numpy.sin(again(x[: x.size // 2]))
+
+    jitted, again = jk.jit(power, static_argnums=1), jk.jit(halves)
+    n = int(rng.integers(2, 6))
+    program = jitted.trace(float(rng.normal()), n).jaxpr
+    return program, log, again.trace(floats(rng, 8)).jaxpr
+
+
+@check(
+    "05.2",
+    "What is kept is found by the `trace_key`, with all of its parts.",
+    against=["types alone lead to a program"],
+)
+def found_by_the_key(jk, rng):
+    x, n = floats(rng, 2, 2), int(rng.integers(9))
+    found = traces(jk, [((x, n), {}), ((x, n + 1), {}), (((x,), n), {}), (([x], n), {}), ((x, n), {})], static_argnums=1)
+    f = jk.jit(lambda x: x @ x)
+    kept = f.trace(x).jaxpr
+    with jk.default_matmul_precision("highest"):
+        return found, kept, f.trace(x).jaxpr
+
+
+@check("05.2", "What is kept has a limit.", against=["there is room for all that was traced"])
+def limited_traces(jk, rng):
+    log = []
+    f = jk.jit(logged(log))
+    with limited(jk, 3):
+        for n in (1, 2, 3, 4, 5, 5, 4, 3, 1):
+            f.trace(floats(rng, n))
+    return len(log), len(f._jitted.cache.traces)
+
+
+@check("05.2", "Errors inside of the function know its parameters by their names.")
+def names_of_parameters(jk, rng):
+    def f(x, limit):
+        return x if limit > 0 else -x
+
+    return raised(jk.jit(f).trace, floats(rng, 3), float(rng.normal()), parts=["of the argument limit"])
 
 
 @check(
@@ -305,7 +391,10 @@ def bounded(jk, rng):
     entries, keys = Entries(jk), [int(k) for k in rng.permutation(9)]
     with limited(jk, 4):
         entries.insert(*keys)
-    return entries.keys()
+    kept = entries.keys()
+    with limited(jk, 2):  # less room than before
+        entries.insert(10)
+    return kept, entries.keys(), list(entries.table.records.values())
 
 
 @check("05.3", "A hit makes an entry the latest.", against=["first in, first out"])
@@ -445,7 +534,8 @@ def hit(jk, rng):
 def host_and_device(jk, rng):
     x = floats(rng, int(rng.integers(2, 9)))
     f = jk.jit(lambda x: x * 2 - 1)
-    return run(jk, f, (x,), (jk.device_put(x),), (x,)), f._cache_size()
+    found = run(jk, f, (x,), (jk.device_put(x),), (x,))
+    return found, f._cache_size(), [(miss.traced, miss.compiled) for miss in jk.explain(f).misses]
 
 
 @check(
@@ -528,7 +618,35 @@ def key_reuse(jk, rng):
         f(key)
         watched = type(raised(f, key)).__name__
     key = jk.random.key(1)
-    return watched, (f(key) == f(key)).all()
+    return watched, (f(key) == f(key)).all(), jk.jit(lambda key: jk.random.uniform(key, (2,)))(key).shape
+
+
+@check("05.4", "The story of a miss begins when the call began, and knows the arguments by their names.")
+def told_to_the_story(jk, rng):
+    def f(x, rate):
+        return x * rate
+
+    jitted, told = jk.jit(f)._jitted, []
+    note_miss = type(jitted).note_miss
+
+    def listen(self, start, *rest):
+        told.append((start, *rest[3:]))
+        return note_miss(self, start, *rest)
+
+    start = float(rng.integers(1000))
+    arguments, tree, avals = jitted.signature((floats(rng, 3), 2.0), {})
+    key = jitted.key_of_call(arguments, tree, avals)
+    type(jitted).note_miss = listen
+    try:
+        entry = jitted.make_entry(start, key, arguments, tree, avals)
+    finally:
+        type(jitted).note_miss = note_miss
+    return told, jitted.table.entries.get(key) is entry, len(jitted.table.records)
+
+
+@check("05.4", "An error while tracing names the argument that it is about.")
+def names_in_errors(jk, rng):
+    return raised(jk.jit(lambda x, steps: [x] * int(steps)), floats(rng, 3), int(rng.integers(9)), parts=["of the argument steps"])
 
 
 # --- 05.5 Why did it miss? --------------------------------------------------------------------------------------------
@@ -624,6 +742,33 @@ def places(jk, rng):
     return told(calls.changed_leaves(pairs), pairs)
 
 
+@check("05.5", "Two types may differ in several ways; each of them counts.", against=["a change is a change"])
+def sizes(jk, rng):
+    calls, n = module(jk, "misses.record"), int(rng.integers(2, 9))
+    a, b, c = aval(jk, n), aval(jk, n, dtype="int32"), aval(jk, n + 1, dtype="int32")
+    now = record(jk, 4, [a, a])
+    known = [record(jk, 1, [b, b]), record(jk, 2, [c, a]), record(jk, 3, [c, b])]
+    distances = [calls.distance(old, now, calls.TRACES) for old in known]
+    nearest, counts = calls.closest(known[:2], now, calls.TRACES)
+    far, most = calls.closest(known[2:], now, calls.COMPILES)
+    return distances, nearest.number, counts, far.number, most, calls.closest([], now, calls.TRACES)
+
+
+@check("05.5", "Those that are compared, and in which order, says `latest_first`.", against=["all calls are compared"])
+def worth_it(jk, rng):
+    calls, a, b = module(jk, "misses.record"), aval(jk, int(rng.integers(2, 9))), aval(jk)
+    known = [record(jk, number, keys) for number, keys in enumerate([[a, b], [b, b], [a, a], [b, a]])]
+    now, kept = record(jk, 9, [a, a]), calls.latest_first
+    found = []
+    for order in ([0, 1, 3], [1, 3, 0], [3, 1]):
+        calls.latest_first = lambda records, record, order=order: [records[i] for i in order]
+        try:
+            found.append(calls.closest(known, now, calls.TRACES)[0].number)
+        finally:
+            calls.latest_first = kept
+    return found
+
+
 def told(changes, leaves):
     """Changes as plain data: which of the two keys of its leaf stands on which side."""
     keys = {name: (before, now) for name, before, now in leaves}
@@ -638,10 +783,12 @@ def told(changes, leaves):
 def devices(jk, rng):
     runtime, calls = module(jk, "runtime"), module(jk, "misses.record")
     a, b = aval(jk, int(rng.integers(2, 9))), aval(jk, dtype="int32")
-    here, again, there = runtime.Placed(a, "here"), runtime.Placed(a, "here"), runtime.Placed(a, "there")
+    n = int(rng.integers(9))
+    one, equal, other = ((number, "a place") for number in (n, n, n + 1))
+    here, again, there = runtime.Placed(a, one), runtime.Placed(a, equal), runtime.Placed(a, other)
     leaves = [
         ("x", a, here), ("y", here, a), ("z", here, there), ("u", here, again), ("v", b, here),
-        ("w", here, runtime.on_host(a)), ("s", runtime.Placed(b, "here"), here),
+        ("w", here, runtime.on_host(a)), ("s", runtime.Placed(b, equal), here),
     ]  # fmt: skip
     return told(calls.changed_leaves(leaves), leaves)
 
@@ -667,6 +814,8 @@ def one_jaxpr(jk, rng):
 
     program = jk.make_jaxpr(lambda x, y: inner(x) + inner(y) + inner(inner(x)))(1.0, float(rng.normal()))
     jaxprs = [id(eqn.params["jaxpr"]) for eqn in program.eqns if eqn.primitive.name == "jit"]
+    inner.trace(floats(rng, 3))
+    jk.make_jaxpr(inner)(floats(rng, 3))
     return len(log), len(jaxprs), len(set(jaxprs)), len(inner._jitted.table.nested)
 
 
@@ -708,7 +857,10 @@ def donated(jk, rng):
         return jk.jit(lambda a, b: (a * y, b), donate_argnums=1)(x, y)
 
     eqn = jk.make_jaxpr(outer)(x, x).eqns[0]
-    return eqn.params["donated_invars"], len(eqn.invars)
+    whole = jk.jit(lambda a, b: a, donate_argnums=0, keep_unused=True)
+    other = jk.make_jaxpr(lambda x: whole(x, x))(x).eqns[0]
+    keys = ("donated_invars", "inline", "keep_unused", "name")
+    return [{key: str(e.params[key]) for key in keys} for e in (eqn, other)], len(eqn.invars), list(eqn.params)
 
 
 @check("05.6", "Where results are to be placed is for the outermost `jit` to say: a nested one refuses.")

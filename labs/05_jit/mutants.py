@@ -732,3 +732,31 @@ def small_in_two(key, fun):
         return executable.wrap(executable.run(executable.consts + [x._buf]))[0]
 
     return call
+
+
+# --- wrong answers that fresh eyes tried ---------------------------------------------------------------------------
+
+edit(
+    "05.1", "a key is a type", "An array in the host's memory and one on the device: what has to happen before a program can run?",
+    "return (options, *keys)", "return (options, *(aval_of(key) for key in keys))", target="Jitted.key_of_call",
+)  # fmt: skip
+edit(
+    "05.2", "types alone lead to a program", "What decides, besides types, what Python does while it traces?",
+    "key = self.trace_key(arguments, tree, avals)", "key = tuple(avals)", target="Traceable.traced",
+)  # fmt: skip
+edit(
+    "05.2", "a function that is being traced may not be called", "`power(x, 3)` calls `power(x, 2)`, n being static. Is that without end?",
+    "self.cache.tracing(key, self.name)", "self.cache.tracing((), self.name)", target="Traceable.traced",
+)  # fmt: skip
+edit(
+    "05.2", "there is room for all that was traced", "Who throws away what was traced a week ago?",
+    "self.cache.remember_trace(key, traced)", "self.cache.traces[key] = traced", target="Traceable.traced",
+)  # fmt: skip
+edit(
+    "05.5", "a change is a change", "One leaf has another shape, and another one another shape and dtype. Which call is nearer?",
+    "change.size", "1", target="distance",
+)  # fmt: skip
+edit(
+    "05.5", "all calls are compared", "A function has ten thousand signatures. How long may a miss take, only to be explained?",
+    "latest_first(records, record)", "records[::-1]", target="closest",
+)  # fmt: skip

@@ -168,7 +168,9 @@ def unknown_names(jk, rng):
         for names, parts in ((("n", name), (name,)), ((name, "other"), (name, "other")))
     ]
     taken = checked(jk, any_name, "static_argnames", (name,))
-    return refused, taken, checked(jk, any_number, "static_argnums", (int(rng.integers(9)), -5))
+    known = [checked(jk, plain, "static_argnames", names) for names in ((), ("m",), ("n", "x"))]
+    only = checked(jk, plain, "static_argnames", ("m", name, "x"), f"invalid argnames {{'{name}'}} in")
+    return refused, taken, checked(jk, any_number, "static_argnums", (int(rng.integers(9)), -5)), known, only
 
 
 @check(
@@ -233,7 +235,8 @@ def static_keywords(jk, rng):
     n, m = (int(k) for k in rng.integers(999, size=2))
     arguments = jk.signature.api_util.split_call(spec(jk, (), ("n",)), (1.0,), {"n": n, "m": m})
     several = split(jk, (9, 1, 8), ("n",), *range(10), n=n, m=m, a=1, b=2)
-    return split(jk, (), ("n",), 1.0, n=n, m=m), arguments.merged_with(["x"], {"m": "tracer"}), several
+    dynamic_first = split(jk, (), ("n",), 1.0, m=m, n=n, a=m), split(jk, (), (), n=n)
+    return split(jk, (), ("n",), 1.0, n=n, m=m), arguments.merged_with(["x"], {"m": "tracer"}), several, dynamic_first
 
 
 @check(
@@ -423,8 +426,9 @@ def collected(jk, rng):
     both = called(jk, only_collected, *range(count), **{name: [3]})
     renamed = called(jk, lambda x, *rest, **more: x, *range(count + 1), **{name: 1})
     of_few = jk.signature.api_util.positional_names(inspect.signature(plain), 2)
+    of_none = called(jk, lambda *rest, **more: rest, *range(count)), called(jk, lambda **more: more, **{name: 1})
     of_calls = called(jk, any_number, *range(count + 1), n=2), called(jk, any_name, 1, 2, **{name: [3]})
-    return of_calls, both, renamed, of_few
+    return of_calls, both, renamed, of_few, of_none
 
 
 @check(

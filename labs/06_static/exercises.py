@@ -1,9 +1,10 @@
 """06 Static arguments: the exercises. README.md beside this file tells what they are about.
 
-Write the functions. `jitkit` checks each one when you save; `jitkit hint 06.1` helps, one step further each
-time. You may add helpers and imports: functions, classes, constants. Other statements at the top are not run. The
-parameters stay as they are: other code calls these functions. A class has only those methods that are yours to write;
-the others are the reference's.
+Write the functions. `jitkit` checks each one when you save; `jitkit hint 06.1` helps, one
+step further each time. You may add helpers and imports: functions, classes, constants. Other
+statements at the top are not run. The parameters stay as they are: other code calls these
+functions. A class has only those methods that are yours to write; the others are the
+reference's.
 """
 
 from __future__ import annotations
@@ -24,11 +25,13 @@ from jitkit.tree_util import keystr, tree_flatten_with_path
 def infer_missing(
     signature: inspect.Signature, nums: tuple[int, ...] | None, names: tuple[str, ...] | None
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """The arguments that were chosen, by position and by name: where one of the two is None, it follows from the other.
+    """The arguments that were chosen, by position and by name: where one of the two is None, it
+    follows from the other.
 
-    Only parameters that can be passed in both ways (POSITIONAL_OR_KEYWORD) have a position and a name to infer. What is given
-    stays as it is, but for negative positions: they count from the last parameter that takes a position, and become those
-    that are counted from 0. In a function with `*args` they stay, too: only a call can tell where they are.
+    Only parameters that can be passed in both ways (POSITIONAL_OR_KEYWORD) have a position and a
+    name to infer. What is given stays as it is, but for negative positions: they count from the
+    last parameter that takes a position, and become those that are counted from 0. In a function
+    with `*args` they stay, too: only a call can tell where they are.
     """
     raise NotImplementedError("06.1")
 
@@ -41,7 +44,8 @@ def infer_missing(
 def check_positions(
     fun: Callable[..., Any], signature: inspect.Signature, nums: tuple[int, ...], what: str
 ) -> None:
-    """ValueError for a position that no parameter of the function takes; negative ones count from the last that does.
+    """ValueError for a position that no parameter of the function takes; negative ones count from
+    the last that does.
 
     A function with `*args` takes all. `what` is the name of the option. The error has two lines:
 
@@ -56,11 +60,13 @@ def check_names(
 ) -> None:
     """ValueError for a name by which the function takes no argument.
 
-    First, the names of positional-only parameters and of `*args`, even if there is a `**kwargs`, and all of them in one error:
+    First, the names of positional-only parameters and of `*args`, even if there is a `**kwargs`,
+    and all of them in one error:
 
         Jitted function has invalid argnames {'x'} in static_argnames. These are positional-only
 
-    Then those that no parameter has which is passed by name (its kind is in `KEYWORD`), unless a `**kwargs` takes them:
+    Then those that no parameter has which is passed by name (its kind is in `KEYWORD`), unless a
+    `**kwargs` takes them:
 
         Jitted function has invalid argnames {'m'} in static_argnames. Function does not take these args.
         The function is f(x, n).
@@ -76,23 +82,27 @@ def check_names(
 def split_call(spec: ArgumentSpec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     """Separate the static arguments of a call from the dynamic ones, which stay in their order.
 
-    The result has a tuple `args` and a dict `kwargs` of the dynamic ones; `statics`, a tuple; and `arity`, how many positional
-    arguments the call has, static ones included. The statics are pairs of a place and a Static: first positions, from left
-    to right, counted from 0, then keywords in the order of the alphabet.
+    The result has a tuple `args` and a dict `kwargs` of the dynamic ones; `statics`, a tuple; and
+    `arity`, how many positional arguments the call has, static ones included. The statics are pairs
+    of a place and a Static: first positions, from left to right, counted from 0, then keywords in
+    the order of the alphabet.
 
-    What `spec` says of arguments that the call does not have (they were left out, or passed
-    in the other way) has no effect, with one exception: of negative positions, which count from the end of this call's `args`,
-    one before the first argument is a ValueError: "Positional argument indices, e.g. for `static_argnums`, must have value
-    greater than or equal to -len(args) and less than len(args), but got value -2 for len(args) == 1.". `Static` raises
-    another for a value without a hash.
+    What `spec` says of arguments that the call does not have (they were left out, or passed in the
+    other way) has no effect, with one exception: of negative positions, which count from the end of
+    this call's `args`, one before the first argument is a ValueError: "Positional argument indices,
+    e.g. for `static_argnums`, must have value greater than or equal to -len(args) and less than
+    len(args), but got value -2 for len(args) == 1.". `Static` raises another for a value without a
+    hash.
     """
     raise NotImplementedError("06.3")
 
 
 class Arguments:
-    def merged_with(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """The positional and the keyword arguments to call the function with: the static ones in their places, and `args`
-        and `kwargs` for the dynamic ones.
+    def merged_with(
+        self, args: Sequence[Any], kwargs: dict[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """The positional and the keyword arguments to call the function with: the static ones in
+        their places, and `args` and `kwargs` for the dynamic ones.
         """
         raise NotImplementedError("06.3")
 
@@ -106,7 +116,8 @@ class Static:
     def __init__(self, value: Any) -> None:
         """Keep the value, as `value`, and its hash, as `hash`.
 
-        Where `hash(value)` ends in a TypeError, `argument_errors.unhashable_static(value, error)` is the one to raise.
+        Where `hash(value)` ends in a TypeError, `argument_errors.unhashable_static(value, error)`
+        is the one to raise.
         """
         raise NotImplementedError("06.4")
 
@@ -115,13 +126,16 @@ class Static:
         raise NotImplementedError("06.4")
 
     def __eq__(self, other: object) -> bool:
-        """Whether the other is a Static too, whose value is equal to this one's and of the same type, exactly."""
+        """Whether the other is a Static too, whose value is equal to this one's and of the same
+        type, exactly.
+        """
         raise NotImplementedError("06.4")
 
 
 def static_key(statics: tuple[tuple[int | str, Static], ...]) -> tuple[Any, ...]:
-    """Static arguments as part of a cache key: where, exact type and value of the first, of the second, and so on, in
-    one flat tuple. Such tuples compare faster than `Static`s, which is what a warm call needs.
+    """Static arguments as part of a cache key: where, exact type and value of the first, of the
+    second, and so on, in one flat tuple. Such tuples compare faster than `Static`s, which is what a
+    warm call needs.
     """
     raise NotImplementedError("06.4")
 
@@ -131,20 +145,25 @@ def static_key(statics: tuple[tuple[int | str, Static], ...]) -> tuple[Any, ...]
 
 
 def argument_names(fun: Callable[..., Any], arguments: Arguments) -> tuple[str, ...]:
-    """A name for each leaf of the dynamic arguments, in order: `x`, or `params['w'][0]` for a leaf of a tree.
+    """A name for each leaf of the dynamic arguments, in order: `x`, or `params['w'][0]` for a leaf
+    of a tree.
 
-    What the parameters are called, `positional_names` and `keyword_name` know. The dynamic positional arguments need not
-    have been the first ones of the call: see `Arguments.dynamic_positions`. The key paths of the leaves of `(args, kwargs)` begin
-    with two entries, one for the pair and one for the argument; `keystr` prints the rest.
+    What the parameters are called, `positional_names` and `keyword_name` know. The dynamic
+    positional arguments need not have been the first ones of the call: see
+    `Arguments.dynamic_positions`. The key paths of the leaves of `(args, kwargs)` begin with two
+    entries, one for the pair and one for the argument; `keystr` prints the rest.
     """
     raise NotImplementedError("06.5")
 
 
 def positional_names(signature: inspect.Signature | None, count: int) -> list[str]:
-    """What the first `count` positional arguments of a call are called: `x`, `n`, and `args[0]` for what `*args` collects."""
+    """What the first `count` positional arguments of a call are called: `x`, `n`, and `args[0]` for
+    what `*args` collects.
+    """
     raise NotImplementedError("06.5")
 
 
 def keyword_name(signature: inspect.Signature | None, key: str) -> str:
-    """What a keyword argument is called: its name, or `kwargs['n']` for what `**kwargs` collects."""
+    """What a keyword argument is called: its name, or `kwargs['n']` for what `**kwargs` collects.
+    """
     raise NotImplementedError("06.5")

@@ -92,7 +92,10 @@ def other_forms(jk, rng):
         return jk.lax.cond(x > 0, a, lambda a: a.sum(), x, lambda x: x * b)
 
     twice = raised(jk.lax.cond, True, abs, abs, 1.0, operand=2.0, parts=["operand"])
-    return [jk.make_jaxpr(by_keyword)(1.0), jk.make_jaxpr(old)(1.0), twice]
+    none = [raised(jk.lax.cond, True, *fs, 1.0, parts=["should be callable"]) for fs in ((abs, 3), (3, abs), (3, 3))]
+    with jk.disable_jit():
+        none += [raised(jk.lax.cond, p, *fs, 1.0) for p, fs in ((True, (abs, 3)), (False, (3, abs)))]
+    return [jk.make_jaxpr(by_keyword)(1.0), jk.make_jaxpr(old)(1.0), twice, none]
 
 
 @check(
@@ -113,6 +116,8 @@ def without_jit(jk, rng):
     with jk.disable_jit():
         for flag in rng.integers(2, size=5):
             jk.lax.cond(bool(flag), remember("true"), remember("false"), 1.0)
+        for predicate in (2, 0.0, np.bool_(True), np.float32(0.5), jk.numpy.asarray(rng.integers(2) > 0)):
+            jk.lax.cond(predicate, remember("true"), remember("false"), 1.0)
     return called, jk.make_jaxpr(traced)(True)
 
 
@@ -212,9 +217,9 @@ def one_and_none(jk, rng):
     a = float(scalar(rng))
     return [
         jk.make_jaxpr(lambda i, x: jk.lax.switch(i, [lambda x: x * a], x))(1, 1.0),
+        jk.make_jaxpr(lambda x: jk.lax.switch(7, [lambda x: x * a], operand=x))(1.0),
         raised(jk.lax.switch, 0, [], 1.0),
-        raised(jk.lax.switch, 0, [abs, 3], 1.0),
-        raised(jk.lax.switch, 0, [3, abs], 1.0),
+        *[raised(jk.lax.switch, 0, branches, 1.0) for branches in ([abs, 3], [3, abs], [abs, abs, 3], [3])],
         raised(jk.lax.switch, 0.5, [abs], 1.0, parts=["Index type must be an integer"]),
     ]
 
@@ -278,8 +283,10 @@ def known_index(jk, rng):
         return [np.float32(0)]
 
     conditionals.bind_branches = bind_branches
+    both = {"true_fun": remember("true"), "false_fun": remember("false")}
     try:
         conditionals.choose("switch", np.int32(1), functions, (np.float32(1),))
+        conditionals.choose("cond", np.int32(rng.integers(2)), both, (np.float32(1),))
     finally:
         conditionals.bind_branches = kept
     return traced, received
@@ -401,9 +408,15 @@ def different_dtypes(jk, rng):
     against=["branch types may differ", "a type is a dtype"],
 )
 def different_shapes(jk, rng):
-    n = int(rng.integers(2, 9))
-    program = trace_switch(jk, lambda x: x, lambda x: jk.numpy.zeros(n))
-    return raised(program, 0, 1.0, parts=["equal output types", f"float32[{n}]"])
+    n, zeros = int(rng.integers(2, 9)), jk.numpy.zeros
+    program = trace_switch(jk, lambda x: x, lambda x: zeros(n))
+    longer = trace_switch(jk, lambda x: zeros(n), lambda x: zeros(n + 1))
+    turned = trace_switch(jk, lambda x: zeros((n, 1)), lambda x: zeros((1, n)))
+    return [
+        raised(program, 0, 1.0, parts=["equal output types", f"float32[{n}]"]),
+        raised(longer, 0, 1.0, parts=["equal output types", f"float32[{n + 1}]"]),
+        raised(turned, 0, 1.0, parts=["equal output types", f"float32[1,{n}]"]),
+    ]
 
 
 @check(

@@ -1,9 +1,10 @@
 """07 cond and switch: the exercises. README.md beside this file tells what they are about.
 
-Write the functions. `jitkit` checks each one when you save; `jitkit hint 07.1` helps, one step further each
-time. You may add helpers and imports: functions, classes, constants. Other statements at the top are not run. The
-parameters stay as they are: other code calls these functions. A class has only those methods that are yours to write;
-the others are the reference's.
+Write the functions. `jitkit` checks each one when you save; `jitkit hint 07.1` helps, one
+step further each time. You may add helpers and imports: functions, classes, constants. Other
+statements at the top are not run. The parameters stay as they are: other code calls these
+functions. A class has only those methods that are yours to write; the others are the
+reference's.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from jitkit.jaxpr import Jaxpr
 from jitkit.lax import clamp, convert_element_type
 from jitkit.lax.control_flow.agreement import same_type, structure_error, type_error
 from jitkit.lax.control_flow.common import Body, Traced, avals_of, trace_body
-from jitkit.lax.control_flow.conditionals import NOT_GIVEN, all_operands, bind_branches, check_index, cond_with_two_operands, region_of, truth_of, with_consts_of_all
+from jitkit.lax.control_flow.conditionals import (
+    NOT_GIVEN, all_operands, bind_branches, check_index, cond_with_two_operands, region_of,
+    truth_of, with_consts_of_all,
+)
 from jitkit.tree_util import tree_flatten, tree_unflatten
 
 
@@ -38,7 +42,8 @@ def cond(
 ) -> Any:
     """`true_fun(*operands)` if `pred` else `false_fun(*operands)`, where only one of the two runs.
 
-    Both functions are traced, whatever `pred` is, also where it is concrete, and the program decides when it runs:
+    Both functions are traced, whatever `pred` is, also where it is concrete, and the program
+    decides when it runs:
 
         >>> jax.make_jaxpr(lambda x: cond(x > 0, jnp.sin, jnp.cos, x))(1.0)
         { lambda ; a:f32[]. let
@@ -52,17 +57,20 @@ def cond(
             ] c a
           in (d,) }
 
-    Only where jit is disabled and the predicate has a value does Python choose; then the other function is not even called.
+    Only where jit is disabled and the predicate has a value does Python choose; then the other
+    function is not even called.
 
     Args:
       pred: a scalar; a number stands for whether it is not 0 (`truth_of`).
-      true_fun, false_fun: functions of the operands, which return trees of one structure and of arrays of the
-        same types. Where one is not callable, the call may have the old form (`cond_with_two_operands`).
+      true_fun, false_fun: functions of the operands, which return trees of one structure and of
+        arrays of the same types. Where one is not callable, the call may have the old form
+        (`cond_with_two_operands`).
       operands: trees of arrays. What the functions close over is passed along too.
       operand: a single operand, by keyword (`all_operands`).
 
     Raises:
-      TypeError: `pred` is not a scalar, a function is not callable, or they return different structures or types.
+      TypeError: `pred` is not a scalar, a function is not callable, or they return different
+        structures or types.
     """
     raise NotImplementedError("07.1")
 
@@ -76,23 +84,26 @@ def switch(
 ) -> Any:
     """`branches[index](*operands)`, with the nearest branch where the index is out of bounds.
 
-    All branches are traced (`choose`, where messages call the i-th `branch i`), and one runs. A device cannot raise an error in
-    the middle of a program, so whatever the index is, it becomes one of the numbers that there are:
+    All branches are traced (`choose`, where messages call the i-th `branch i`), and one runs. A
+    device cannot raise an error in the middle of a program, so whatever the index is, it becomes
+    one of the numbers that there are:
 
         [switch(i, [f, g, h], x) for i in (-5, 0, 1, 2, 9)]       f(x), f(x), g(x), h(x), h(x)
 
-    That has to be in the program: an index that Python clamps has to be known while tracing. Between branches of which
-    there is one, nothing is to be chosen, and no equation is written. Where jit is disabled and the index has a value, Python chooses.
+    That has to be in the program: an index that Python clamps has to be known while tracing.
+    Between branches of which there is one, nothing is to be chosen, and no equation is written.
+    Where jit is disabled and the index has a value, Python chooses.
 
     Args:
       index: an integer scalar (`check_index` raises for all else).
-      branches: functions of the operands, which return trees of one structure and of arrays of the same types.
+      branches: functions of the operands, which return trees of one structure and of arrays of the
+        same types.
       operands: trees of arrays.
       operand: a single operand, by keyword (`all_operands`).
 
     Raises:
-      TypeError: `index` is not an integer scalar, or a branch is not callable, or they return different
-        structures or types.
+      TypeError: `index` is not an integer scalar, or a branch is not callable, or they return
+        different structures or types.
       ValueError: there are no branches.
     """
     raise NotImplementedError("07.2")
@@ -102,18 +113,23 @@ def switch(
 # Trace the functions, see that they agree, give them the same inputs, and write the equation.
 
 
-def choose(what: str, index: Any, functions: dict[str, Callable[..., Any]], operands: tuple[Any, ...]) -> Any:
-    """What the function that `index` chooses returns for the operands: trace all of them, and write one equation.
+def choose(
+    what: str, index: Any, functions: dict[str, Callable[..., Any]], operands: tuple[Any, ...]
+) -> Any:
+    """What the function that `index` chooses returns for the operands: trace all of them, and write
+    one equation.
 
-    Each function is traced (`trace_body`, of a `Body`) for the operands' tree and types, in the given order; then
-    all must agree (`check_branches`). The result is a tree of the structure that they return.
+    Each function is traced (`trace_body`, of a `Body`) for the operands' tree and types, in the
+    given order; then all must agree (`check_branches`). The result is a tree of the structure that
+    they return.
 
-    The branches of an equation take the same inputs: first the constants of all functions, each of them once
-    (the same object is the same constant), then the leaves of `operands`. `with_consts_of_all` makes such a branch.
+    The branches of an equation take the same inputs: first the constants of all functions, each of
+    them once (the same object is the same constant), then the leaves of `operands`.
+    `with_consts_of_all` makes such a branch.
 
     Args:
-      what: `cond` or `switch`, for messages and as what the functions are traced for. In an equation of `cond`,
-        the branch for False is the first.
+      what: `cond` or `switch`, for messages and as what the functions are traced for. In an
+        equation of `cond`, the branch for False is the first.
       index: an int32 scalar within bounds.
       functions: with the names that messages call them: for `cond` the true one first.
       operands: trees of arrays, which the functions are called with.
@@ -125,17 +141,20 @@ def choose(what: str, index: Any, functions: dict[str, Callable[..., Any]], oper
 # Whatever follows a cond is compiled once, for one type. Refuse branches that return different things.
 
 
-def check_branches(what: str, names: Sequence[str], bodies: Sequence[Body], traced: Sequence[Traced]) -> None:
-    """TypeError unless every branch returns what the first one does: a tree of the same structure, with leaves of
-    the same types (`same_type`, which leaves weakness out).
+def check_branches(
+    what: str, names: Sequence[str], bodies: Sequence[Body], traced: Sequence[Traced]
+) -> None:
+    """TypeError unless every branch returns what the first one does: a tree of the same structure,
+    with leaves of the same types (`same_type`, which leaves weakness out).
 
         (f32[2], i32[])   and   (f32[2], i32[])     agree
         (f32[2], i32[])   and   [f32[2], i32[]]     differ in structure, though not in a single leaf
         (f32[2], i32[])   and   (f32[2], f32[])     differ in type
-        (f32[2], i32[])   and   (f32[3],)           differ in structure: that is what is said, and no word about types
+        (f32[2], i32[])   and   (f32[3],)           differ in structure, and not a word about types
 
-    The error is about the first branch that differs. `structure_error(what, i, names, bodies, traced)` and `type_error`,
-    with the same parameters, make the error for the i-th branch.
+    The error is about the first branch that differs.
+    `structure_error(what, i, names, bodies, traced)` and `type_error`, with the same parameters,
+    make the error for the i-th branch.
     """
     raise NotImplementedError("07.4")
 
@@ -144,20 +163,26 @@ def check_branches(what: str, names: Sequence[str], bodies: Sequence[Body], trac
 # Write the equation as StableHLO: one operation, with a region for each branch.
 
 
-def lower_cond(ctx: LoweringContext, index: str, *args: str, branches: tuple[Jaxpr, ...]) -> list[str]:
-    """Write one operation `stablehlo.case`, whose i-th region is the i-th branch; return the names of its results.
+def lower_cond(
+    ctx: LoweringContext, index: str, *args: str, branches: tuple[Jaxpr, ...]
+) -> list[str]:
+    """Write one operation `stablehlo.case`, whose i-th region is the i-th branch; return the names
+    of its results.
 
-    `index` and `args` are names in the text, of the scalar that chooses and of the operands of the branches. The
-    types of all of them are `ctx.avals_in`, `index` first; those of the equation's results are `ctx.avals_out`.
-    A region of `case` has no arguments of its own: it may use every name from around it.
+    `index` and `args` are names in the text, of the scalar that chooses and of the operands of the
+    branches. The types of all of them are `ctx.avals_in`, `index` first; those of the equation's
+    results are `ctx.avals_out`. A region of `case` has no arguments of its own: it may use every
+    name from around it.
 
-    For each branch, `region_of(ctx, jaxpr, args, scope, ordered)` is the function that writes it, which
-    `ctx.emit_regions` wants beside the types of the region's arguments. The scope of the i-th is
-    `cond/branch_i_fun`. `ctx.emit_regions` takes the operation up to its regions, `"stablehlo.case"(%0)`, and its
-    signature, `(tensor<i32>) -> (tensor<f32>, tensor<3xi1>)`, where `type_of(aval)` writes a type.
+    For each branch, `region_of(ctx, jaxpr, args, scope, ordered)` is the function that writes it,
+    which `ctx.emit_regions` wants beside the types of the region's arguments. The scope of the i-th
+    is `cond/branch_i_fun`. `ctx.emit_regions` takes the operation up to its regions,
+    `"stablehlo.case"(%0)`, and its signature, `(tensor<i32>) -> (tensor<f32>, tensor<3xi1>)`, where
+    `type_of(aval)` writes a type.
 
-    `ordered` are the ordered effects (`ordered_effects`) of all branches together: a branch without an effect hands
-    on its token. The operation returns a token for each (of the type `abstract_token`), and the results of the
-    equation after them. `ctx.take_tokens` takes the tokens off and returns the rest.
+    `ordered` are the ordered effects (`ordered_effects`) of all branches together: a branch without
+    an effect hands on its token. The operation returns a token for each (of the type
+    `abstract_token`), and the results of the equation after them. `ctx.take_tokens` takes the
+    tokens off and returns the rest.
     """
     raise NotImplementedError("07.5")

@@ -357,7 +357,13 @@ def beside_closures(jk, rng):
             lambda c: (c[1] < a).all() & (y > 0), lambda c: (c[0], c[1] * b + y + c[0]), (x, a)
         )
 
-    return jk.make_jaxpr(f)(np.float32(1), np.float32(2))
+    program = jk.make_jaxpr(lambda x, b: jk.lax.while_loop(unread_of(b), lambda c: (c[0], c[1] + c[0]), (x, x)))
+    return jk.make_jaxpr(f)(np.float32(1), np.float32(2)), program(np.float32(1), b)
+
+
+def unread_of(b):
+    """A condition that closes over b, and does not need it."""
+    return lambda c: (b * 2.0, c[1] < 9.0)[1]
 
 
 @check(
@@ -562,4 +568,6 @@ def names(jk, rng):
         return jk.lax.fori_loop(0, n, accumulate, row(rng))
 
     parts = ["equal types", "carry total has type float32[3]", "component has type float32[]"]
-    return raised(jk.make_jaxpr(f), n, parts=parts), raised(jk.lax.fori_loop, 0, n, 3, 1.0)
+    with jk.disable_jit():
+        nothing_to_call = raised(jk.lax.fori_loop, 0, 0, 3, 1.0)
+    return raised(jk.make_jaxpr(f), n, parts=parts), raised(jk.lax.fori_loop, 0, n, 3, 1.0), nothing_to_call

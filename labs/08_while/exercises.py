@@ -1,9 +1,10 @@
 """08 while and fori: the exercises. README.md beside this file tells what they are about.
 
-Write the functions. `jitkit` checks each one when you save; `jitkit hint 08.1` helps, one step further each
-time. You may add helpers and imports: functions, classes, constants. Other statements at the top are not run. The
-parameters stay as they are: other code calls these functions. A class has only those methods that are yours to write;
-the others are the reference's.
+Write the functions. `jitkit` checks each one when you save; `jitkit hint 08.1` helps, one
+step further each time. You may add helpers and imports: functions, classes, constants. Other
+statements at the top are not run. The parameters stay as they are: other code calls these
+functions. A class has only those methods that are yours to write; the others are the
+reference's.
 """
 
 from __future__ import annotations
@@ -29,15 +30,17 @@ from jitkit.tree_util import PyTreeDef, tree_flatten, tree_unflatten, treedef_tu
 
 
 def run_while(cond: Body, body: Body, init_val: Any) -> Any:
-    """The last carry of a loop, a tree like `init_val`: trace both functions, and write one equation.
+    """The last carry of a loop, a tree like `init_val`: trace both functions, and write one
+    equation.
 
-    Condition and body are traced once, for a carry of the types that the leaves of `init_val` have (`trace_both`).
-    When the body returns as many leaves as it gets, and other types for weak ones, these are promoted
-    (`promote_weak_inputs`), and both functions traced again. Then the carry must come out as it went in
-    (`check_carry`, where the loop is called `while_loop body`).
+    Condition and body are traced once, for a carry of the types that the leaves of `init_val` have
+    (`trace_both`). When the body returns as many leaves as it gets, and other types for weak ones,
+    these are promoted (`promote_weak_inputs`), and both functions traced again. Then the carry must
+    come out as it went in (`check_carry`, where the loop is called `while_loop body`).
 
-    `bind_while(cond, body, init)` writes the equation for what was traced, and returns the leaves of the last carry.
-    The tree of arguments that tracing wants is that of a tuple: `treedef_tuple((carry_tree,))`.
+    `bind_while(cond, body, init)` writes the equation for what was traced, and returns the leaves
+    of the last carry. The tree of arguments that tracing wants is that of a tuple:
+    `treedef_tuple((carry_tree,))`.
     """
     raise NotImplementedError("08.1")
 
@@ -57,9 +60,10 @@ def promote_weak_inputs(
       out_avals: the types that the body returned for them.
 
     Returns:
-      The values, and whether one of them is new. A weakly typed one whose body returned another type (not
-      `same_type`) is converted, by `convert_element_type`, to the dtype where its own and the returned one meet,
-      `dtypes.result_type(value, returned type)`. All others are the objects that they were.
+      The values, and whether one of them is new. A weakly typed one whose body returned another
+      type (not `same_type`) is converted, by `convert_element_type`, to the dtype where its own and
+      the returned one meet, `dtypes.result_type(value, returned type)`. All others are the objects
+      that they were.
     """
     raise NotImplementedError("08.2")
 
@@ -68,21 +72,24 @@ def promote_weak_inputs(
 # Refuse a body whose carry comes out as another tree, or with other types, than it went in.
 
 
-def check_carry(what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef, traced: Traced) -> None:
-    """TypeError unless the carry comes out of a loop's body as it went in: first in tree, then in types (`same_type`).
+def check_carry(
+    what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef, traced: Traced
+) -> None:
+    """TypeError unless the carry comes out of a loop's body as it went in: first in tree, then in
+    types (`same_type`).
 
     Args:
       what: the name of the loop's function, for messages.
       body: what was traced.
       in_tree: the tree of the tuple of the body's arguments, of which the carry is the first.
       out_tree: the tree of the carry that the body returned.
-      traced: what tracing gave. The inputs of its jaxpr are the constants, then the carry, then whatever else the
-        body takes; its outputs are the carry, then whatever else it returns.
+      traced: what tracing gave. The inputs of its jaxpr are the constants, then the carry, then
+        whatever else the body takes; its outputs are the carry, then whatever else it returns.
 
-    `carry_structure_error(what, body, in_tree, out_tree)` makes the error for the tree; and for types
-    `carry_type_error(what, jaxpr, names, pairs)`, where `names` are the names of the jaxpr's inputs
-    (`jaxpr.debug_info.safe_arg_names(count)`) from the first of the carry on, and `pairs` the types of each leaf of
-    the carry: as it goes in, and as it comes out.
+    `carry_structure_error(what, body, in_tree, out_tree)` makes the error for the tree; and for
+    types `carry_type_error(what, jaxpr, names, pairs)`, where `names` are the names of the jaxpr's
+    inputs (`jaxpr.debug_info.safe_arg_names(count)`) from the first of the carry on, and `pairs`
+    the types of each leaf of the carry: as it goes in, and as it comes out.
     """
     raise NotImplementedError("08.3")
 
@@ -92,19 +99,21 @@ def check_carry(what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef, 
 
 
 def without_constant_carry(cond: Traced, body: Traced) -> tuple[Jaxpr, Jaxpr, list[bool]]:
-    """The jaxprs of condition and body for a smaller carry, and for each part of the carry whether it was taken out.
+    """The jaxprs of condition and body for a smaller carry, and for each part of the carry whether
+    it was taken out.
 
-    A part is taken out when it never changes, since the body returns it as it came and in its own place, and when
-    the condition does not read it. It becomes a constant of the body.
+    A part is taken out when it never changes, since the body returns it as it came and in its own
+    place, and when the condition does not read it. It becomes a constant of the body.
 
-    `forwarded_inputs(jaxpr)` says for each output which input it is, None for what is computed. Before the carry,
-    the inputs of both jaxprs are constants, as many as there are `cond.consts` and `body.consts`.
-    `dce_jaxpr(jaxpr, True, instantiate=keep)` returns the jaxpr without inputs that are neither read nor to be
-    kept, and for each input whether it is there. The condition keeps its constants, and whatever changes.
+    `forwarded_inputs(jaxpr)` says for each output which input it is, None for what is computed.
+    Before the carry, the inputs of both jaxprs are constants, as many as there are `cond.consts`
+    and `body.consts`. `dce_jaxpr(jaxpr, True, instantiate=keep)` returns the jaxpr without inputs
+    that are neither read nor to be kept, and for each input whether it is there. The condition
+    keeps its constants, and whatever changes.
 
-    The body has no outputs for what was taken out (`keep_outputs`), and its inputs for it stand before all others
-    (`move_inputs_to_front`). Both functions want tuples of truth values. If nothing is taken out, the jaxprs are those
-    that came.
+    The body has no outputs for what was taken out (`keep_outputs`), and its inputs for it stand
+    before all others (`move_inputs_to_front`). Both functions want tuples of truth values. If
+    nothing is taken out, the jaxprs are those that came.
     """
     raise NotImplementedError("08.4")
 
@@ -123,17 +132,19 @@ def lower_while(
 ) -> list[str]:
     """Write the two regions of one `stablehlo.while`; return the names of the last carry.
 
-    `args` are names in the text: of the constants of the condition, then of those of the body, then of the carry.
-    `ctx.avals_in` are their types. A `while` of StableHLO knows no constants: all that its regions read goes round,
-    so both regions have arguments for all of `args`, and the operation has as many results. The region of the body
-    ends with a value for each of them, of the same type: constants as they came.
+    `args` are names in the text: of the constants of the condition, then of those of the body, then
+    of the carry. `ctx.avals_in` are their types. A `while` of StableHLO knows no constants: all
+    that its regions read goes round, so both regions have arguments for all of `args`, and the
+    operation has as many results. The region of the body ends with a value for each of them, of the
+    same type: constants as they came.
 
-    `write_while(ctx, args, condition, body, effects)` writes the operation, with the effects of the body's jaxpr, and
-    returns a name for each of `args`, constants included. `condition` and `body` are called with the names of their
-    region's arguments, one by one (`condition(*names)`), write the region, and return what it ends with as pairs of
-    a name and its type. `ctx.lower_region(jaxpr, names, scope)` writes the equations of a jaxpr and
-    returns the names of its outputs; the scopes are `while/cond` and `while/body`. The inputs of `cond_jaxpr` are
-    its constants and the carry, those of `body_jaxpr` its own constants and the carry.
+    `write_while(ctx, args, condition, body, effects)` writes the operation, with the effects of the
+    body's jaxpr, and returns a name for each of `args`, constants included. `condition` and `body`
+    are called with the names of their region's arguments, one by one (`condition(*names)`), write
+    the region, and return what it ends with as pairs of a name and its type.
+    `ctx.lower_region(jaxpr, names, scope)` writes the equations of a jaxpr and returns the names of
+    its outputs; the scopes are `while/cond` and `while/body`. The inputs of `cond_jaxpr` are its
+    constants and the carry, those of `body_jaxpr` its own constants and the carry.
     """
     raise NotImplementedError("08.5")
 
@@ -150,11 +161,13 @@ def fori_loop(
     *,
     unroll: int | bool | None = None,
 ) -> Any:
-    """`val = init_val`; for `i` from `lower` up to but without `upper`: `val = body_fun(i, val)`; the last `val`.
+    """`val = init_val`; for `i` from `lower` up to but without `upper`: `val = body_fun(i, val)`;
+    the last `val`.
 
-    With bounds that are known while tracing it is a `scan` of `known_trips(lower, upper)` steps (`count_by_scan`),
-    otherwise a `while_loop` (`count_by_while`). For that, both bounds are of one dtype (`dtype_of_bounds`): one that
-    is of another dtype is converted, and one that is of it stays as it is, weak if it was weak.
+    With bounds that are known while tracing it is a `scan` of `known_trips(lower, upper)` steps
+    (`count_by_scan`), otherwise a `while_loop` (`count_by_while`). For that, both bounds are of one
+    dtype (`dtype_of_bounds`): one that is of another dtype is converted, and one that is of it
+    stays as it is, weak if it was weak.
 
     Args:
       lower, upper: integer scalars of one dtype. With `upper <= lower` there are no steps.
@@ -163,18 +176,21 @@ def fori_loop(
       unroll: as for `scan`, False where it is not given; only for known bounds.
 
     Raises:
-      TypeError: `body_fun` is no function, the bounds are of different types, or the carry changes its type.
+      TypeError: `body_fun` is no function, the bounds are of different types, or the carry changes
+        its type.
       ValueError: the bounds are traced, and `unroll` is neither None nor False nor 1.
     """
     raise NotImplementedError("08.6")
 
 
-def count_by_while(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
+def count_by_while(
+    lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any
+) -> Any:
     """`fori_loop` as a while loop, whose carry is the index, the upper bound and the value.
 
-    `run_while(cond, body, init_val)` writes the loop, for two `Body`. The condition is `below_upper`, traced for
-    `while_cond`. The function of the body is one of the carry, and its user the user's function, traced for
-    `fori_loop`; the `view` of it gives the arguments of that: the index and the value. The index is counted up by a
-    one of its own dtype.
+    `run_while(cond, body, init_val)` writes the loop, for two `Body`. The condition is
+    `below_upper`, traced for `while_cond`. The function of the body is one of the carry, and its
+    user the user's function, traced for `fori_loop`; the `view` of it gives the arguments of that:
+    the index and the value. The index is counted up by a one of its own dtype.
     """
     raise NotImplementedError("08.6")

@@ -1,9 +1,10 @@
 """09 scan: the exercises. README.md beside this file tells what they are about.
 
-Write the functions. `jitkit` checks each one when you save; `jitkit hint 09.1` helps, one step further each
-time. You may add helpers and imports: functions, classes, constants. Other statements at the top are not run. The
-parameters stay as they are: other code calls these functions. A class has only those methods that are yours to write;
-the others are the reference's.
+Write the functions. `jitkit` checks each one when you save; `jitkit hint 09.1` helps, one
+step further each time. You may add helpers and imports: functions, classes, constants. Other
+statements at the top are not run. The parameters stay as they are: other code calls these
+functions. A class has only those methods that are yours to write; the others are the
+reference's.
 """
 
 from __future__ import annotations
@@ -14,11 +15,16 @@ from typing import Any
 from jitkit import core
 from jitkit.base import config
 from jitkit.jaxpr import Jaxpr, dce_jaxpr
-from jitkit.lax import add, concatenate, dynamic_slice_in_dim, dynamic_update_slice_in_dim, empty, expand_dims, index_in_dim, lt, reshape, slice_in_dim, squeeze, sub
+from jitkit.lax import (
+    add, concatenate, dynamic_slice_in_dim, dynamic_update_slice_in_dim, empty, expand_dims,
+    index_in_dim, lt, reshape, slice_in_dim, squeeze, sub,
+)
 from jitkit.lax.control_flow.agreement import check_carry, promote_weak_inputs
 from jitkit.lax.control_flow.common import Body, avals_of
 from jitkit.lax.control_flow.loops import run_while
-from jitkit.lax.control_flow.scanning import bind_scan, element_of, no_leading_axis, steps_at_once, trace_step, traced_length
+from jitkit.lax.control_flow.scanning import (
+    bind_scan, element_of, no_leading_axis, steps_at_once, trace_step, traced_length,
+)
 from jitkit.lax.control_flow.stepping import Step, one_after_the_other
 from jitkit.tree_util import tree_flatten, tree_map, tree_unflatten, treedef_tuple
 
@@ -31,7 +37,8 @@ from jitkit.tree_util import tree_flatten, tree_map, tree_unflatten, treedef_tup
 def scan_in_python(
     f: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: Any, length: int, reverse: bool
 ) -> tuple[Any, Any]:
-    """`scan` as a loop of Python, which calls `f` for each step: this is what `disable_jit` makes of it.
+    """`scan` as a loop of Python, which calls `f` for each step: this is what `disable_jit` makes
+    of it.
 
     Args:
       f: takes the carry and a tree of elements, returns the carry and a tree of outputs.
@@ -41,8 +48,8 @@ def scan_in_python(
       reverse: start at the end of `xs`. The outputs are where their elements are.
 
     Returns:
-      The carry after the last step, and the tree of the outputs: of each leaf, those of all steps along a new
-      leading axis (`stack_elements`). `index_in_dim(x, i, keepdims=False)` is `x[i]`.
+      The carry after the last step, and the tree of the outputs: of each leaf, those of all steps
+      along a new leading axis (`stack_elements`). `index_in_dim(x, i, keepdims=False)` is `x[i]`.
 
     Raises:
       ValueError: there are no steps: nobody knows what `f` would have returned.
@@ -51,9 +58,11 @@ def scan_in_python(
 
 
 def stack_elements(ys: Sequence[Any], reverse: bool = False) -> Any:
-    """Arrays of one shape along a new leading axis; `reverse` says that the last one was made first.
+    """Arrays of one shape along a new leading axis; `reverse` says that the last one was made
+    first.
 
-    Each gets an axis of size 1 in front (`expand_dims`), along which they are joined (`concatenate`).
+    Each gets an axis of size 1 in front (`expand_dims`), along which they are joined
+    (`concatenate`).
     """
     raise NotImplementedError("09.1")
 
@@ -64,7 +73,8 @@ def stack_elements(ys: Sequence[Any], reverse: bool = False) -> Any:
 
 
 def scan_length(xs: Sequence[Any], length: Any) -> int:
-    """The number of steps of a scan over the leading axes of `xs`, an int. It is known from the arrays, from `length`, or from both:
+    """The number of steps of a scan over the leading axes of `xs`, an int. It is known from the
+    arrays, from `length`, or from both:
 
         xs                      length
         f32[3], i32[3, 2]       None        3
@@ -75,11 +85,12 @@ def scan_length(xs: Sequence[Any], length: Any) -> int:
         f32[3]                  0           ValueError: 0 is a length, and another one
         f32[3], f32[4]          None        ValueError: they do not agree
         f32[3], f32[4]          4           ValueError, about `length`: it differs from a size
-        f32[3], 1.0             3           ValueError: a number of Python has no axes at all, and no `shape` (`no_leading_axis(xs)`)
-        f32[3], f32[]           4           IndexError: an array without axes; it is Python's own, of `shape[0]`
+        f32[3], 1.0             3           ValueError: no axes, and no `shape` (`no_leading_axis(xs)`)
+        f32[3], f32[]           4           IndexError: no axes; it is Python's own, of `shape[0]`
         f32[3]                  a tracer    ConcretizationTypeError (`traced_length(length)`)
 
-    Where several things are wrong, leaves that have no axis come first; a traced length comes before any comparison.
+    Where several things are wrong, leaves that have no axis come first; a traced length comes
+    before any comparison.
 
     Args:
       xs: the leaves, arrays or what else was passed; there may be none.
@@ -92,22 +103,27 @@ def scan_length(xs: Sequence[Any], length: Any) -> int:
 # Trace the body for one element, make the carry agree, and write the equation.
 
 
-def run_scan(body: Body, init: Any, xs: Any, length: Any, reverse: bool, unroll: Any) -> tuple[Any, Any]:
-    """The last carry, a tree like `init`, and the outputs: trace the body once, and write one equation.
+def run_scan(
+    body: Body, init: Any, xs: Any, length: Any, reverse: bool, unroll: Any
+) -> tuple[Any, Any]:
+    """The last carry, a tree like `init`, and the outputs: trace the body once, and write one
+    equation.
 
-    Where jit is disabled, Python runs the loop instead (`scan_in_python`); `scan_length` is asked in any case, and
-    `avals_of` before it, which refuses what is no array.
+    Where jit is disabled, Python runs the loop instead (`scan_in_python`); `scan_length` is asked
+    in any case, and `avals_of` before it, which refuses what is no array.
 
     The body is traced by `trace_step(body, in_tree, avals)`, for the tree of a tuple of two,
-    `treedef_tuple((carry_tree, xs_tree))`, and for the types of the leaves of `init` and of elements of `xs`: an
-    array of the type `aval` has elements of the type `element_of(aval)`. It returns a pair: the first of
-    `traced.out_tree.children()` is the tree of its carry, whose leaves are the first outputs of the jaxpr.
+    `treedef_tuple((carry_tree, xs_tree))`, and for the types of the leaves of `init` and of
+    elements of `xs`: an array of the type `aval` has elements of the type `element_of(aval)`. It
+    returns a pair: the first of `traced.out_tree.children()` is the tree of its carry, whose leaves
+    are the first outputs of the jaxpr.
 
-    When the body returns as many leaves for the carry as it gets, and other types for weak ones, these are promoted
-    (`promote_weak_inputs`), and the body is traced again. Then the carry must come out as it went in (`check_carry`,
-    where the loop is called `scan body`). `bind_scan(traced, init, xs, reverse, length, unroll)` writes the equation
-    for what was traced, with leaves of `init` and `xs`, and returns the leaves of the result; `unroll` is there a
-    number of steps: `steps_at_once(unroll, length)`.
+    When the body returns as many leaves for the carry as it gets, and other types for weak ones,
+    these are promoted (`promote_weak_inputs`), and the body is traced again. Then the carry must
+    come out as it went in (`check_carry`, where the loop is called `scan body`).
+    `bind_scan(traced, init, xs, reverse, length, unroll)` writes the equation for what was traced,
+    with leaves of `init` and `xs`, and returns the leaves of the result; `unroll` is there a number
+    of steps: `steps_at_once(unroll, length)`.
     """
     raise NotImplementedError("09.3")
 
@@ -120,17 +136,22 @@ def run_scan(body: Body, init: Any, xs: Any, length: Any, reverse: bool, unroll:
 def loop_over(
     step: Step, carry: list[Any], xs: list[Any], y_avals: Sequence[Any], length: int, reverse: bool
 ) -> tuple[list[Any], list[Any]]:
-    """A while loop over the leading axes of `xs`: trip i gives `step` the i-th elements, or the i-th from the end.
+    """A while loop over the leading axes of `xs`: trip i gives `step` the i-th elements, or the
+    i-th from the end.
 
-    What the step returns beside the carry goes into arrays that are made before the loop, uninitialised (`empty`), and
-    go round with it: each element to the place of the `xs` that it was made of. Without steps there is no loop.
+    What the step returns beside the carry goes into arrays that are made before the loop,
+    uninitialised (`empty`), and go round with it: each element to the place of the `xs` that it was
+    made of. Without steps there is no loop.
 
-    The loop is `run_while(Body(goes_on, goes_on, "while_cond"), Body(trip, trip, "while_body"), state)`. Its state is
-    a tuple: the number of trips done, which starts as `0`; the carry; the outputs so far. The `xs` are no part of
-    it: the body closes over them. Use `lt`, `add` and `sub` for the index, and `read_element` and `write_element`.
+    The loop is
+    `run_while(Body(goes_on, goes_on, "while_cond"), Body(trip, trip, "while_body"), state)`. Its
+    state is a tuple: the number of trips done, which starts as `0`; the carry; the outputs so far.
+    The `xs` are no part of it: the body closes over them. Use `lt`, `add` and `sub` for the index,
+    and `read_element` and `write_element`.
 
     Args:
-      step: takes the carry and one element of each of `xs`, returns the carry and one element of each output.
+      step: takes the carry and one element of each of `xs`, returns the carry and one element of
+        each output.
       carry: the leaves of the carry, before the first step.
       xs: arrays with leading axes of size `length`.
       y_avals: the types of one element of each output.
@@ -144,15 +165,16 @@ def loop_over(
 
 
 def read_element(x: Any, i: Any) -> Any:
-    """`x[i]`, for an index that is data, and within bounds: the slice of size 1 along the leading axis
-    (`dynamic_slice_in_dim`, told not to expect negative indices), without that axis.
+    """`x[i]`, for an index that is data, and within bounds: the slice of size 1 along the leading
+    axis (`dynamic_slice_in_dim`, told not to expect negative indices), without that axis.
     """
     raise NotImplementedError("09.4")
 
 
 def write_element(x: Any, element: Any, i: Any) -> Any:
-    """`x` with `x[i]` replaced, for an index that is data, and within bounds: the element with an axis in front,
-    written over the slice at `i` (`dynamic_update_slice_in_dim`, told not to expect negative indices).
+    """`x` with `x[i]` replaced, for an index that is data, and within bounds: the element with an
+    axis in front, written over the slice at `i` (`dynamic_update_slice_in_dim`, told not to expect
+    negative indices).
     """
     raise NotImplementedError("09.4")
 
@@ -170,15 +192,17 @@ def loop_in_blocks(
     reverse: bool,
     unroll: int,
 ) -> tuple[list[Any], list[Any]]:
-    """`loop_over` with fewer trips, each of which does `unroll` steps (all of them, for 0) one after the other.
+    """`loop_over` with fewer trips, each of which does `unroll` steps (all of them, for 0) one
+    after the other.
 
-    Of `length` steps, `length // unroll` blocks go into a loop; the steps that are left over are done after it. So
-    it is the last elements that are left over, or with `reverse` the first ones. What would be a single block is
-    left over altogether: a loop of one trip is none.
+    Of `length` steps, `length // unroll` blocks go into a loop; the steps that are left over are
+    done after it. So it is the last elements that are left over, or with `reverse` the first ones.
+    What would be a single block is left over altogether: a loop of one trip is none.
 
-    For the loop, the elements of a block are put together by a `reshape` of `xs` to `(blocks, unroll, ...)`, and what
-    comes out is taken apart in the same way. `one_after_the_other(step, carry, xs, count, reverse)` does `count` steps
-    without a loop, in a block and for what is left over. `slice_in_dim(x, start, stop)` cuts the leading axis, and
+    For the loop, the elements of a block are put together by a `reshape` of `xs` to
+    `(blocks, unroll, ...)`, and what comes out is taken apart in the same way.
+    `one_after_the_other(step, carry, xs, count, reverse)` does `count` steps without a loop, in a
+    block and for what is left over. `slice_in_dim(x, start, stop)` cuts the leading axis, and
     `concatenate([...], 0)` joins the outputs, in the order of the elements.
     """
     raise NotImplementedError("09.5")
@@ -189,22 +213,23 @@ def loop_in_blocks(
 
 
 def needed_carry(jaxpr: Jaxpr, num_consts: int, carry: list[bool], ys: list[bool]) -> list[bool]:
-    """Which parts of a scan's carry are needed, when of its results these parts of the last carry and these outputs
-    are used.
+    """Which parts of a scan's carry are needed, when of its results these parts of the last carry
+    and these outputs are used.
 
-    What is used after the last step is needed; so is what some step reads for anything that is needed, be it an output or a
-    part of the carry that a later step reads. For a carry of three, and a step that does `a, b, c = a + x, b + a, c * 2.0`
-    and has no output:
+    What is used after the last step is needed; so is what some step reads for anything that is
+    needed, be it an output or a part of the carry that a later step reads. For a carry of three,
+    and a step that does `a, b, c = a + x, b + a, c * 2.0` and has no output:
 
         used of the last carry       needed
         a                            a
         b                            a, b           the last b is made of an a
         c                            c              a step reads its own c
 
-    One look at the step is not enough. If it does `a, b, c = b, c, c * x`, the last a is the b of the step before,
-    which is the c of the one before that.
+    One look at the step is not enough. If it does `a, b, c = b, c, c * x`, the last a is the b of
+    the step before, which is the c of the one before that.
 
-    What one step reads for some outputs of its jaxpr says `dce_jaxpr(jaxpr, used outputs)[1]`, a truth value for each
-    input: the constants, of which there are `num_consts`, the carry, the elements.
+    What one step reads for some outputs of its jaxpr says `dce_jaxpr(jaxpr, used outputs)[1]`, a
+    truth value for each input: the constants, of which there are `num_consts`, the carry, the
+    elements.
     """
     raise NotImplementedError("09.6")

@@ -1,9 +1,10 @@
 """10 Pitfalls: the exercises. README.md beside this file tells what they are about.
 
-Write the functions. `jitkit` checks each one when you save; `jitkit hint 10.1` helps, one step further each
-time. You may add helpers and imports: functions, classes, constants. Other statements at the top are not run. The
-parameters stay as they are: other code calls these functions. A class has only those methods that are yours to write;
-the others are the reference's.
+Write the functions. `jitkit` checks each one when you save; `jitkit hint 10.1` helps, one
+step further each time. You may add helpers and imports: functions, classes, constants. Other
+statements at the top are not run. The parameters stay as they are: other code calls these
+functions. A class has only those methods that are yours to write; the others are the
+reference's.
 """
 
 from __future__ import annotations
@@ -26,12 +27,15 @@ from jitkit.tree_util import keystr, tree_flatten_with_path
 
 
 def call_seconds(
-    function: Callable[..., Any], *args: Any, tries: int = 9, clock: Callable[[], float] = time.perf_counter
+    function: Callable[..., Any],
+    *args: Any,
+    tries: int = 9,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> tuple[float, float]:
     """How long `function(*args)` takes: the first time, and typically.
 
-    A call counts as over when everything that it returns (an array, or a tree of them) is there. It is called `1 + tries`
-    times, and nothing else is timed than each of these calls.
+    A call counts as over when everything that it returns (an array, or a tree of them) is there. It
+    is called `1 + tries` times, and nothing else is timed than each of these calls.
 
     The program as it was:
 
@@ -57,8 +61,9 @@ def call_seconds(
 def descend(gradient: Callable[[Any], Any], x: Any, rates: Sequence[float]) -> Any:
     """Gradient descent: for each of the rates in turn, x becomes `x - rate * gradient(x)`.
 
-    The whole step is one program, and one program is enough: `gradient` is traced once in a call of `descend`, whatever the
-    rates are (floats, ints, numpy's), and whether x is a number, a list of numbers or an array of any dtype.
+    The whole step is one program, and one program is enough: `gradient` is traced once in a call of
+    `descend`, whatever the rates are (floats, ints, numpy's), and whether x is a number, a list of
+    numbers or an array of any dtype.
 
     The program as it was:
 
@@ -78,7 +83,9 @@ def descend(gradient: Callable[[Any], Any], x: Any, rates: Sequence[float]) -> A
 
 
 def bucket_size(n: int) -> int:
-    """The size that n numbers are padded to: the least power of two that is n or more, and at least 8."""
+    """The size that n numbers are padded to: the least power of two that is n or more, and at least
+    8.
+    """
     raise NotImplementedError("10.3")
 
 
@@ -88,7 +95,8 @@ def variance_of_first(x: Any, n: Any) -> Any:
     Compiled: decorate it with `jit`.
 
     Args:
-      x: numbers of float32, of shape (size,). Those from place n on are padding and may be anything, nan too.
+      x: numbers of float32, of shape (size,). Those from place n on are padding and may be
+        anything, nan too.
       n: how many are used: data, not static. At least 1.
     """
     raise NotImplementedError("10.3")
@@ -121,7 +129,8 @@ def variances(rows: Sequence[Any]) -> list[Any]:
 def mean_above(x: Any, threshold: Any) -> Any:
     """The mean of the elements of x that are greater than the threshold; 0 where there are none.
 
-    Compiled: decorate it with `jit`. The program as it was, which `jit` refuses, as it cannot know the shape of `chosen`:
+    Compiled: decorate it with `jit`. The program as it was, which `jit` refuses, as it cannot know
+    the shape of `chosen`:
 
         chosen = x[x > threshold]
         return jnp.mean(chosen) if len(chosen) else 0.0
@@ -134,9 +143,11 @@ def mean_above(x: Any, threshold: Any) -> Any:
 
 
 def first_above(x: Any, threshold: Any, size: int) -> tuple[Any, Any]:
-    """The first `size` elements of x that are greater than the threshold, and how many such there are in all.
+    """The first `size` elements of x that are greater than the threshold, and how many such there
+    are in all.
 
-    Compiled: decorate it with `jit`. Is one of its arguments static? The program as it was, which `jit` refuses:
+    Compiled: decorate it with `jit`. Is one of its arguments static? The program as it was, which
+    `jit` refuses:
 
         chosen = x[x > threshold]
         return chosen[:size], len(chosen)
@@ -146,7 +157,8 @@ def first_above(x: Any, threshold: Any, size: int) -> tuple[Any, Any]:
       size: at most n.
 
     Returns:
-      An array of shape (size,): the chosen elements in their order, then zeros; and their number, an int32.
+      An array of shape (size,): the chosen elements in their order, then zeros; and their number,
+      an int32.
     """
     raise NotImplementedError("10.4")
 
@@ -159,16 +171,18 @@ def first_above(x: Any, threshold: Any, size: int) -> tuple[Any, Any]:
 def probabilities(logits: Any, temperature: Any, in_logs: bool) -> Any:
     """The softmax of `logits / temperature`, or its logarithm (`jax.nn.log_softmax`) if `in_logs`.
 
-    Compiled: decorate it with `jit`. Two programs are enough, one for either value of `in_logs`: what decides the program is
-    static, what it computes with is data.
+    Compiled: decorate it with `jit`. Two programs are enough, one for either value of `in_logs`:
+    what decides the program is static, what it computes with is data.
     """
     raise NotImplementedError("10.5")
 
 
 def sweep(logits: Any, schedule: Sequence[tuple[float, bool]]) -> list[Any]:
-    """Probabilities at several temperatures: the `probabilities` of each `(temperature, in_logs)` of the schedule.
+    """Probabilities at several temperatures: the `probabilities` of each `(temperature, in_logs)`
+    of the schedule.
 
-    All sweeps over logits of one shape share the two programs. One temperature may be an int, another a float or numpy's.
+    All sweeps over logits of one shape share the two programs. One temperature may be an int,
+    another a float or numpy's.
 
     The program as it was, whose results are wrong from the second on:
 
@@ -197,9 +211,11 @@ def sweep(logits: Any, schedule: Sequence[tuple[float, bool]]) -> list[Any]:
 
 
 def leaks(state: Any) -> list[str]:
-    """The places of a tree where a tracer is, as `keystr` writes their paths, in the order of the leaves.
+    """The places of a tree where a tracer is, as `keystr` writes their paths, in the order of the
+    leaves.
 
-    What a program keeps from call to call must have none: a tracer stands for a value only while its function is traced.
+    What a program keeps from call to call must have none: a tracer stands for a value only while
+    its function is traced.
     """
     raise NotImplementedError("10.6")
 
@@ -216,9 +232,11 @@ def observed(mean: Any, count: Any, x: Any) -> tuple[Any, Any, Any]:
 
 class RunningMean:
     def update(self, x: Any) -> Any:
-        """Take x, of float32, into `self.mean` and `self.count`, and return its distance from the new mean.
+        """Take x, of float32, into `self.mean` and `self.count`, and return its distance from the
+        new mean.
 
-        One program serves all instances of one shape. When x cannot be used, `self` stays as it was.
+        One program serves all instances of one shape. When x cannot be used, `self` stays as it
+        was.
 
         The program as it was. It kept tracers in `self`, on which the next call stumbles:
 
@@ -237,8 +255,8 @@ class RunningMean:
 
 
 def to_blame() -> tuple[str, str]:
-    """The program below compiles at every step, ten thousand steps long. Which argument of `step` is to blame for that? And which
-    other one was to blame once, and would not be again?
+    """The program below compiles at every step, ten thousand steps long. Which argument of `step`
+    is to blame for that? And which other one was to blame once, and would not be again?
 
         @jax.jit
         def step(x, rate, log):
@@ -275,16 +293,18 @@ def to_blame() -> tuple[str, str]:
 
 
 def fit(x: Any, rates: Sequence[float]) -> tuple[Any, dict[str, Any]]:
-    """The program of `to_blame`, mended: a call of `fit` compiles one program, however many rates there are and of whatever
-    type of number.
+    """The program of `to_blame`, mended: a call of `fit` compiles one program, however many rates
+    there are and of whatever type of number.
 
-    No step waits for the loss of the one before it: the losses in the log are arrays, and whoever wants to read them waits.
+    No step waits for the loss of the one before it: the losses in the log are arrays, and whoever
+    wants to read them waits.
 
     Args:
       x: of float32, any shape.
 
     Returns:
-      The last x, and the log: the loss before the first step as "loss 0", before the second as "loss 1", and so on.
+      The last x, and the log: the loss before the first step as "loss 0", before the second as
+      "loss 1", and so on.
     """
     raise NotImplementedError("10.7")
 

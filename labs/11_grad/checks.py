@@ -262,7 +262,7 @@ def ends(jk, rng):
         raise KeyError("mine")
 
     def use(f):
-        first = raised(jk.make_jaxpr(lambda x, t: jk.jvp(f, (x,), (t,))), x, x)
+        first = raised(jk.make_jaxpr(lambda x, t: jk.jvp(f, (x,), (t,))), x, x, parts=["mine"])
         return first, raised(jk.make_jaxpr(lambda y: kept[-1] + y), x)
 
     return [use(f), use(g)]
@@ -435,10 +435,30 @@ def both_end(jk, rng):
         raise KeyError("mine")
 
     def use(f):
-        first = raised(jk.make_jaxpr(lambda x: jk.linearize(f, x)[0]), x)
+        first = raised(jk.make_jaxpr(lambda x: jk.linearize(f, x)[0]), x, parts=["mine"])
         return first, raised(jk.make_jaxpr(lambda y: kept[-1] + y), x)
 
-    return [use(f), use(g)]
+    def tangent_of(f):
+        raised(jk.make_jaxpr(lambda x: jk.linearize(f, x)[0]), x)
+        return raised(jk.make_jaxpr(lambda y: kept[-1].tangent + y), x)
+
+    return [use(f), use(g), tangent_of(f), tangent_of(g)]
+
+
+@check("11.3", "Around both traces is the one that was there before.", against=["there is one trace"])
+def around_both(jk, rng):
+    parents = []
+
+    def f(x):
+        parents.extend([x._trace.parent, x.tangent._trace.parent])
+        return x * 2
+
+    def program(x):
+        parents.append(jk.core.current_trace())
+        return jk.linearize(f, x)[0]
+
+    jk.make_jaxpr(program)(row(rng))
+    return [trace is parents[0] for trace in parents]
 
 
 @check(
@@ -521,7 +541,7 @@ def independent(jk, rng):
         found.extend(type(ct).__name__ for ct in cts[1:])
         none = backward_pass(jaxpr, jaxpr.consts, unknown, [rules.zero_tangent(y)] * 2)
         found.extend(type(ct).__name__ for ct in none)
-        return cts[0]
+        return cts[0], backward_pass(jaxpr, jaxpr.consts, unknown, [rules.zero_tangent(y), ct])[0]
 
     return (
         run_by_numpy(jk.make_jaxpr(f)(x), x),
@@ -854,6 +874,25 @@ def zero_cotangents(jk, rng):
         if e.primitive.name == "scan"
     ]
     return run_by_numpy(program, xs), told
+
+
+@check(
+    "11.6",
+    "An operand that is a value has no cotangent, though its place in the carry goes round.",
+    against=["every operand has a cotangent"],
+)
+def values_in_the_carry(jk, rng):
+    xs, rules, missing = row(rng), interpreters(jk).ad_rules, []
+    [eqn] = jk.make_jaxpr(lambda c, xs: jk.lax.scan(lambda c, x: (c * 2.0 + x, None), c, xs))(xs[0], xs).eqns
+
+    def f(ct):
+        undefined = rules.UndefinedPrimal(jk.core.typeof(xs))
+        rule = rules.primitive_transposes[eqn.primitive]
+        of_start, of_xs = rule([ct], np.float32(0), undefined, **eqn.params)
+        missing.append(of_start is None)
+        return of_xs
+
+    return run_by_numpy(jk.make_jaxpr(f)(xs[0]), xs[0]), missing
 
 
 @check(

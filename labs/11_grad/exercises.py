@@ -1,9 +1,10 @@
 """11 grad: the exercises. README.md beside this file tells what they are about.
 
-Write the functions. `jitkit` checks each one when you save; `jitkit hint 11.1` helps, one step further each
-time. You may add helpers and imports: functions, classes, constants. Other statements at the top are not run. The
-parameters stay as they are: other code calls these functions. A class has only those methods that are yours to write;
-the others are the reference's.
+Write the functions. `jitkit` checks each one when you save; `jitkit hint 11.1` helps, one
+step further each time. You may add helpers and imports: functions, classes, constants. Other
+statements at the top are not run. The parameters stay as they are: other code calls these
+functions. A class has only those methods that are yours to write; the others are the
+reference's.
 """
 
 from __future__ import annotations
@@ -20,11 +21,16 @@ from jitkit import core, lax
 from jitkit.base import traceback_util
 from jitkit.base.util import split_list
 from jitkit.core import Primitive
-from jitkit.derivatives.gradients import Argnums, as_argnums, check_input, check_output, check_scalar, fix_others, vjp
+from jitkit.derivatives.gradients import (
+    Argnums, as_argnums, check_input, check_output, check_scalar, fix_others, vjp,
+)
 from jitkit.interpreters import ad, partial_eval
 from jitkit.interpreters.ad import JVPTrace, with_zeros
 from jitkit.interpreters.ad_linearize import LinearProgram, LinearizeTrace, finish
-from jitkit.interpreters.ad_rules import Share, UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined, tangent_aval, zero_tangent
+from jitkit.interpreters.ad_rules import (
+    Share, UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined, tangent_aval,
+    zero_tangent,
+)
 from jitkit.interpreters.ad_transpose import linear_equations, read, transpose_rule
 from jitkit.interpreters.partial_eval import DynamicJaxprTrace, trace_to_jaxpr
 from jitkit.jaxpr import Atom, DebugInfo, Jaxpr, Var, jaxpr_as_fun
@@ -45,8 +51,8 @@ from jitkit.tree_util import tree_leaves
 def jvp_logistic(g: Any, y: Any, x: Any) -> Any:
     """The tangent of `y = logistic(x)`, which is 1 / (1 + exp(-x)), where that of x is `g`.
 
-    The derivative of the logistic function is y (1 - y): it needs no other function than y, which is known.
-    `constant_like(y, 1)` is a 1 of y's dtype.
+    The derivative of the logistic function is y (1 - y): it needs no other function than y, which
+    is known. `constant_like(y, 1)` is a 1 of y's dtype.
     """
     raise NotImplementedError("11.1")
 
@@ -54,8 +60,9 @@ def jvp_logistic(g: Any, y: Any, x: Any) -> Any:
 def jvp_extreme(g: Any, out: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
     """The tangent of `out`, the maximum or minimum of x along `axes`, where that of x is `g`.
 
-    It is the tangent of that element which is the extreme. Where several are, neither of them is more so than the others:
-    it is the mean of their tangents. `reshape` puts the axes back that `out` lacks, with size 1.
+    It is the tangent of that element which is the extreme. Where several are, neither of them is
+    more so than the others: it is the mean of their tangents. `reshape` puts the axes back that
+    `out` lacks, with size 1.
     """
     raise NotImplementedError("11.1")
 
@@ -67,16 +74,17 @@ def sum_of_shares(
     tangents: Sequence[Any],
     **params: Any,
 ) -> tuple[Any, Any]:
-    """The rule for pairs of an operation to whose tangent each operand contributes a share of its own: the result and its
-    tangent.
+    """The rule for pairs of an operation to whose tangent each operand contributes a share of its
+    own: the result and its tangent.
 
     Args:
-      shares: one for each operand: `share(tangent, result, *primals, **params)` is what a change of this operand alone does
-        to the result; None for an operand that contributes nothing.
+      shares: one for each operand: `share(tangent, result, *primals, **params)` is what a change of
+        this operand alone does to the result; None for an operand that contributes nothing.
       primals: the operands, which `primitive.bind` takes, with `params`.
       tangents: theirs. For one that is a `Zero`, no share is asked.
 
-    The tangent is the sum of the shares (`add_tangents`). Where there are none, it is `zero_tangent(result)`.
+    The tangent is the sum of the shares (`add_tangents`). Where there are none, it is
+    `zero_tangent(result)`.
     """
     raise NotImplementedError("11.1")
 
@@ -87,12 +95,16 @@ def sum_of_shares(
 
 
 class DualTrace:
-    def process_primitive(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """What an operation of the function becomes: its operands are of this trace, pairs of a value and a tangent, or not.
+    def process_primitive(
+        self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]
+    ) -> Any:
+        """What an operation of the function becomes: its operands are of this trace, pairs of a
+        value and a tangent, or not.
 
-        Where no operand has a tangent (all are `Zero`), it is an operation of the trace around, `self.parent`, on the values. Else
-        `self.differentiate` gives the results and their tangents, lists of them for a primitive of `multiple_results`, and
-        each result is paired with its own (`with_tangent`).
+        Where no operand has a tangent (all are `Zero`), it is an operation of the trace around,
+        `self.parent`, on the values. Else `self.differentiate` gives the results and their
+        tangents, lists of them for a primitive of `multiple_results`, and each result is paired
+        with its own (`with_tangent`).
         """
         raise NotImplementedError("11.2")
 
@@ -103,10 +115,11 @@ def jvp(
     tangents: Sequence[Any],
     aux: list[Any] | None = None,
 ) -> tuple[list[Any], list[Any]]:
-    """Call `fun` once, on values with tangents; return its results, and their tangents, of which some may be Zero.
+    """Call `fun` once, on values with tangents; return its results, and their tangents, of which
+    some may be Zero.
 
-    It is called under a `JVPTrace` around which is the current trace. The trace ends when the call has, also by an error:
-    whoever uses its tracers later is told so.
+    It is called under a `JVPTrace` around which is the current trace. The trace ends when the call
+    has, also by an error: whoever uses its tracers later is told so.
 
     Args:
       fun: takes values, and returns a list of them.
@@ -119,14 +132,14 @@ def jvp(
 def jvp_jaxpr(
     jaxpr: Jaxpr, nonzero: tuple[bool, ...], instantiate: tuple[bool, ...] | bool
 ) -> tuple[Jaxpr, tuple[bool, ...]]:
-    """The jaxpr of pairs: from the inputs, then the tangents of those that are `nonzero`, to the outputs, then those
-    tangents of them that are not Zero; and which these are.
+    """The jaxpr of pairs: from the inputs, then the tangents of those that are `nonzero`, to the
+    outputs, then those tangents of them that are not Zero; and which these are.
 
     Args:
       jaxpr: closed.
       nonzero: for each input, whether it has a tangent. The others do not change.
-      instantiate: for each output, or for all of them, whether its tangent is to be an array in any case
-        (`instantiate_zeros`), and then counts as not Zero.
+      instantiate: for each output, or for all of them, whether its tangent is to be an array in any
+        case (`instantiate_zeros`), and then counts as not Zero.
     """
     raise NotImplementedError("11.2")
 
@@ -137,9 +150,12 @@ def jvp_jaxpr(
 
 
 class PartialTrace:
-    def process_primitive(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """An operation of a rule for pairs: done now, by the trace around, `self.parent`, if none of its operands is a tangent;
-        else written down (`self.write_down`), for tangents have no values yet.
+    def process_primitive(
+        self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]
+    ) -> Any:
+        """An operation of a rule for pairs: done now, by the trace around, `self.parent`, if none
+        of its operands is a tangent; else written down (`self.write_down`), for tangents have no
+        values yet.
         """
         raise NotImplementedError("11.3")
 
@@ -152,8 +168,9 @@ def linearize(
 ) -> tuple[list[Any], LinearProgram]:
     """Call `fun` once on values, and write down what it does to tangents.
 
-    Two traces see to it: a `DynamicJaxprTrace` for tangents, and a `LinearizeTrace` for the function, whose arguments pair each
-    value with a new argument of the other (`trace.new_arg(value, type of its tangent)`). Around both is the current trace. `finish` makes
+    Two traces see to it: a `DynamicJaxprTrace` for tangents, and a `LinearizeTrace` for the
+    function, whose arguments pair each value with a new argument of the other
+    (`trace.new_arg(value, type of its tangent)`). Around both is the current trace. `finish` makes
     a program of what was written. Both traces end when the call has, also by an error.
 
     Args:
@@ -182,16 +199,18 @@ def backward_pass(
 ) -> list[Any]:
     """The cotangents of those inputs in which the jaxpr is linear, and None for the others.
 
-    The linear equations are read from the last to the first. The rule of a primitive, `transpose_rule(primitive)`, is called with
-    the cotangent of its result (a list for `multiple_results`) and with its operands, an UndefinedPrimal for a linear one; it
-    returns a cotangent for each operand, None where there is none. The cotangent of a value is the sum (`add_tangents`) of
-    what it is told by every equation that reads it, and for an output by the caller; a Zero of the type
-    `tangent_aval(var.aval)` where nobody tells it anything.
+    The linear equations are read from the last to the first. The rule of a primitive,
+    `transpose_rule(primitive)`, is called with the cotangent of its result (a list for
+    `multiple_results`) and with its operands, an UndefinedPrimal for a linear one; it returns a
+    cotangent for each operand, None where there is none. The cotangent of a value is the sum
+    (`add_tangents`) of what it is told by every equation that reads it, and for an output by the
+    caller; a Zero of the type `tangent_aval(var.aval)` where nobody tells it anything.
 
     Args:
       jaxpr: a linear program; `consts` are the values of its constvars.
       inputs: an UndefinedPrimal for each linear input, values for the others.
-      cotangents: those of the outputs. Some may be Zero; if all are, and nothing is done for its effects, no rule is asked.
+      cotangents: those of the outputs. Some may be Zero; if all are, and nothing is done for its
+        effects, no rule is asked.
       before: cotangents that the first linear inputs have already.
     """
     raise NotImplementedError("11.4")
@@ -200,9 +219,10 @@ def backward_pass(
 def unbroadcast(aval: Any, ct: Any) -> Any:
     """The cotangent of an operand of this type, from one of what the operation broadcast it to.
 
-    Each element of the operand was used as often as it was repeated, and counts as much as all of these together: a sum
-    (`reduce_sum(ct, axes)`) along the axes that were broadcast. An operand is a scalar, which is broadcast to any shape, or has as
-    many axes as the result, of which those of size 1 may be stretched. The cotangent has the operand's shape.
+    Each element of the operand was used as often as it was repeated, and counts as much as all of
+    these together: a sum (`reduce_sum(ct, axes)`) along the axes that were broadcast. An operand is
+    a scalar, which is broadcast to any shape, or has as many axes as the result, of which those of
+    size 1 may be stretched. The cotangent has the operand's shape.
     """
     raise NotImplementedError("11.4")
 
@@ -218,8 +238,8 @@ def grad(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[..., Any]:
-    """A function that takes the arguments of `fun` and returns its gradient: how the result, one number, changes with
-    each element of an argument.
+    """A function that takes the arguments of `fun` and returns its gradient: how the result, one
+    number, changes with each element of an argument.
 
     Args:
       fun: returns a float scalar.
@@ -229,8 +249,8 @@ def grad(
       allow_int: accept integers; their gradient is an array of dtype float0, which has no bytes.
 
     Returns:
-      A function that returns a tree like the argument, or a tuple of them for a sequence of `argnums`; with `has_aux` a
-      pair of that and the other data.
+      A function that returns a tree like the argument, or a tuple of them for a sequence of
+      `argnums`; with `has_aux` a pair of that and the other data.
 
     Raises (when the function is called):
       TypeError: for arguments or a result of other types, and for a result that is no scalar.
@@ -262,16 +282,17 @@ def transpose_scan(
     num_carry: int,
     **params: Any,
 ) -> list[Any]:
-    """The transpose of a scan that is linear in some constants, in its carry and in some of what it goes over: a scan in
-    the other direction, with the body `transposed_body` (see there for its inputs and outputs). Its constants are the shared
-    residuals, its carry the sums and the cotangents of the carry, and it goes over the cotangents of outputs that are no Zero,
-    and over the rows of residuals.
+    """The transpose of a scan that is linear in some constants, in its carry and in some of what it
+    goes over: a scan in the other direction, with the body `transposed_body` (see there for its
+    inputs and outputs). Its constants are the shared residuals, its carry the sums and the
+    cotangents of the carry, and it goes over the cotangents of outputs that are no Zero, and over
+    the rows of residuals.
 
     Args:
       cts: the cotangents of the last carry and of the stacked outputs; some may be Zero.
-      operands: constants, carry, and what the scan goes over. Those of which a cotangent is wanted are UndefinedPrimals; the
-        other constants are the shared residuals, and the other arrays the rows of them. A part of the carry may be an array,
-        but goes round like the others.
+      operands: constants, carry, and what the scan goes over. Those of which a cotangent is wanted
+        are UndefinedPrimals; the other constants are the shared residuals, and the other arrays the
+        rows of them. A part of the carry may be an array, but goes round like the others.
       params: those of `scan_p` that stay as they are, `length` and `unroll`.
 
     Returns:
@@ -289,17 +310,23 @@ def transposed_body(
     nonzero_ys: tuple[bool, ...],
     avals: tuple[Any, ...],
 ) -> Jaxpr:
-    """The body of the loop that runs backwards: one step of the other loop, transposed (`backward_pass`).
+    """The body of the loop that runs backwards: one step of the other loop, transposed
+    (`backward_pass`).
 
-        that of the loop     shared residuals, linear constants, carry, linear elements, rows of residuals -> carry, ys
-        transposed           shared residuals, sums, cotangents of carry, of ys, rows -> sums, cotangents of carry, of elements
+        the loop's      shared residuals, linear constants, carry, linear elements, rows of residuals
+                            -> carry, ys
+        transposed      shared residuals, sums, cotangents of carry, cotangents of ys, rows of residuals
+                            -> sums, cotangents of carry, cotangents of elements
 
-    A constant counts for every step: its cotangent is the sum of all steps', which goes round in the carry.
+    A constant counts for every step: its cotangent is the sum of all steps', which goes round in
+    the carry.
 
     Args:
       jaxpr: that of the loop.
-      num_shared, num_sums, num_carry, num_rows: how many shared residuals, linear constants, parts of the carry, and rows.
-      nonzero_ys: for each of the ys, whether it has a cotangent; those that have none are no inputs.
+      num_shared, num_sums, num_carry, num_rows: how many shared residuals, linear constants, parts
+        of the carry, and rows.
+      nonzero_ys: for each of the ys, whether it has a cotangent; those that have none are no
+        inputs.
       avals: the types of the inputs of the body that is made.
 
     Returns:
@@ -316,8 +343,8 @@ def transposed_body(
 def entropy(p: Any) -> Any:
     """The sum of -p log(p) over the elements of p, where 0 log(0) counts as 0.
 
-    Its gradient is -log(p) - 1 for a positive element, and 0 for one that is 0. No derivative is nan, nor any of a derivative.
-    The program as it was; its value is right:
+    Its gradient is -log(p) - 1 for a positive element, and 0 for one that is 0. No derivative is
+    nan, nor any of a derivative. The program as it was; its value is right:
 
         return -jnp.sum(jnp.where(p > 0, p * jnp.log(p), 0.0))
 
@@ -331,9 +358,11 @@ def entropy(p: Any) -> Any:
 
 
 def cube_root(a: Any, steps: int) -> Any:
-    """The cube root of a by `steps` steps of Newton's method, `x - (x**3 - a) / (3 * x**2)`, from x = 1.
+    """The cube root of a by `steps` steps of Newton's method, `x - (x**3 - a) / (3 * x**2)`, from x
+    = 1.
 
-    It has a gradient, and its program, as that of the gradient, has as many equations for 5 steps as for 500. The program as it was:
+    It has a gradient, and its program, as that of the gradient, has as many equations for 5 steps
+    as for 500. The program as it was:
 
         def goes_on(state):
             return state[0] < steps
@@ -355,10 +384,12 @@ def cube_root(a: Any, steps: int) -> Any:
 
 
 def through_layers(x: Any, weights: Any) -> Any:
-    """x after a row of layers, for each w of `weights` in turn `x = jnp.sin(jnp.tanh(w * x) * jnp.exp(-(x**2)))`.
+    """x after a row of layers, for each w of `weights` in turn
+    `x = jnp.sin(jnp.tanh(w * x) * jnp.exp(-(x**2)))`.
 
-    It has a gradient by both arguments. All that is kept for the way back, per layer, is the x that came in and its w: what else
-    is needed is computed again then. The program as it was keeps seven arrays a layer:
+    It has a gradient by both arguments. All that is kept for the way back, per layer, is the x that
+    came in and its w: what else is needed is computed again then. The program as it was keeps seven
+    arrays a layer:
 
         def layer(x, w):
             return jnp.sin(jnp.tanh(w * x) * jnp.exp(-(x**2))), None

@@ -562,6 +562,14 @@ edit(
 )
 edit(
     "11.6",
+    "every operand has a cotangent",
+    "A part of the carry was a value from the start. Who asks for its cotangent?",
+    "of_carry = [ct if is_undefined(x) else None for x, ct in zip(carry, made, strict=False)]",
+    "of_carry = [ct for _, ct in zip(carry, made, strict=False)]",
+    target="transpose_scan",
+)
+edit(
+    "11.6",
     "what is shared counts once",
     "A constant was used in every step. What does the last trip of the other loop know of the trips before?",
     "backward_pass(jaxpr, jaxpr.consts, inputs, cts, before=sums)",

@@ -181,11 +181,15 @@ def as_it_is(jk, rng):
 )
 def several_results_of_elements(jk, rng):
     pair = jk.core.Primitive("pair", multiple_results=True)
-    pair.def_abstract_eval(lambda x, y: [x, y])
+    pair.def_abstract_eval(lambda x, y, how: [x, y])
     jk.interpreters.batching.defbroadcasting(pair)
     x, y = normal(rng, 3, 4), normal(rng, 3, 4)
-    alike = jk.make_jaxpr(jk.vmap(pair.bind, in_axes=1, out_axes=[1, 0]))(x, y)
-    moved = jk.make_jaxpr(jk.vmap(pair.bind, in_axes=(0, 1), out_axes=[1, 0]))(x, y[:, :3].repeat(2, 0)[:4])
+
+    def bind(x, y):
+        return pair.bind(x, y, how="in order")
+
+    alike = jk.make_jaxpr(jk.vmap(bind, in_axes=1, out_axes=[1, 0]))(x, y)
+    moved = jk.make_jaxpr(jk.vmap(bind, in_axes=(0, 1), out_axes=[1, 0]))(x, y[:, :3].repeat(2, 0)[:4])
     return [[aval.shape for aval in program.out_avals] for program in (alike, moved)], count(
         alike, "transpose"
     )
@@ -234,9 +238,23 @@ def scalars(jk, rng):
     found, program = mapped(jk, jk.lax.mul, x, s, in_axes=(1, None), out_axes=1)
     bind = jk.lax.mul_p.bind
     number = float(np.float32(rng.normal()))
+    before, after = mapped(jk, jk.lax.mul, s, x, in_axes=(None, 1), out_axes=1)
+    least, most = normal(rng, 3), abs(normal(rng, 4, 3))
+    middle = jk.core.Primitive("middle")
+    middle.def_abstract_eval(lambda low, x, high: x)
+    jk.interpreters.batching.defbroadcasting(middle)
+    programs = [
+        jk.make_jaxpr(jk.vmap(middle.bind, axes))(*operands)
+        for axes, operands in (((None, 0, 1), (s, x, most)), ((0, 1, None), (least, most, s)), ((0, 1, 0), (least, most, x)))
+    ]
     return [
         found,
         count(program),
+        before,
+        count(after),
+        values(jk, lambda x: bind(number, x), x, in_axes=1),
+        [shapes_of_operands(program, "middle") for program in programs],
+        values(jk, jk.lax.clamp, least, x, np.float32(2), in_axes=(0, 0, None)),
         values(jk, lambda x: bind(x, number), x),
         values(jk, lambda x: bind(x, number), x[0]),
     ]
@@ -273,7 +291,8 @@ def moves(jk, rng):
         for a, b in ((None, 1), (0, 3), (3, 0))
     ]
     still = jk.make_jaxpr(lambda x: batching.move_to(x, 2, 2, 4))(x)
-    return [run_by_numpy(program, x) for program in (*programs, *there)], count(still)
+    itself = [batching.moveaxis(x, axis, axis) is x for axis in range(4)]
+    return [run_by_numpy(program, x) for program in (*programs, *there)], count(still), itself
 
 
 # --- 12.3 Reductions ----------------------------------------------------------------------------------------------
@@ -515,7 +534,7 @@ def constant_results(jk, rng):
         values(jk, f, x, out_axes=0),
         values(jk, f, x, out_axes=(0, 1, None)),
         values(jk, f, x, out_axes=(0, None, -1)),
-        raised(batch, x),
+        raised(batch, x, parts=["axis spec None", "batched"]),
     ]
 
 
@@ -634,6 +653,21 @@ def no_nan(jk, rng):
     return run_by_numpy(program, x)
 
 
+@check("12.6", "A branch that writes is refused: it would write for elements that did not take it.", against=["vmap of cond is select"])
+def branches_that_write(jk, rng):
+    x = normal(rng, 3)
+
+    def writes(x):
+        jk.experimental.io_callback(lambda x: None, None, x)
+        return x
+
+    def f(p, x):
+        return jk.lax.cond(p, writes, lambda x: x * 2, x)
+
+    parts = ["IO effect not supported in vmap-of-cond"]
+    return [raised(jk.make_jaxpr(jk.vmap(f, axes)), p, x, parts=parts) for p, axes in ((x > 0, 0), (True, (None, 0)))]
+
+
 # --- 12.7 scan over a batch ---------------------------------------------------------------------------------------
 
 
@@ -727,6 +761,8 @@ def all_kinds(jk, rng):
         values(jk, f, a, xs[0], in_axes=(0, None)),
         values(jk, f, a[0], xs, in_axes=(None, 0)),
         values(jk, f, a, xs[:, :0]),
+        values(jk, lambda xs: jk.lax.scan(lambda c, x: (c + x[0] * x[1]["b"], x), 0.0, (xs, {"b": xs * 2})), a, in_axes=1),
+        values(jk, lambda a: jk.lax.scan(lambda c, _: (c * a, c), 1.0, None, length=3), a[0]),
     ]
 
 

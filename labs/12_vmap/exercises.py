@@ -1,9 +1,10 @@
 """12 vmap: the exercises. README.md beside this file tells what they are about.
 
-Write the functions. `jitkit` checks each one when you save; `jitkit hint 12.1` helps, one step further each
-time. You may add helpers and imports: functions, classes, constants. Other statements at the top are not run. The
-parameters stay as they are: other code calls these functions. A class has only those methods that are yours to write;
-the others are the reference's.
+Write the functions. `jitkit` checks each one when you save; `jitkit hint 12.1` helps, one
+step further each time. You may add helpers and imports: functions, classes, constants. Other
+statements at the top are not run. The parameters stay as they are: other code calls these
+functions. A class has only those methods that are yours to write; the others are the
+reference's.
 """
 
 from __future__ import annotations
@@ -15,12 +16,17 @@ from typing import Any
 from jitkit import core
 from jitkit.base.util import split_list
 from jitkit.core import Primitive
-from jitkit.interpreters.batching import AxisData, Dim, Dims, Vals, batch, batch_jaxpr_if, bdim_at_front, broadcast, higher_order, primitive_batchers, shifted_by_numpy, with_axes_behind
+from jitkit.interpreters.batching import (
+    AxisData, Dim, Dims, Vals, batch, batch_jaxpr_if, bdim_at_front, broadcast, higher_order,
+    primitive_batchers, shifted_by_numpy, with_axes_behind,
+)
 from jitkit.jaxpr import Jaxpr, eval_jaxpr
 from jitkit.lax import DotDimensionNumbers, eq, stop_gradient
 from jitkit.lax.control_flow.conditionals import cond_p, refuse_effects, select_case
 from jitkit.lax.control_flow.scanning import batched_step, scan_p
-from jitkit.pjit.mapping import axis_of_each_argument, axis_of_each_leaf, mapped_size, not_the_same_for_all
+from jitkit.pjit.mapping import (
+    axis_of_each_argument, axis_of_each_leaf, mapped_size, not_the_same_for_all,
+)
 from jitkit.tree_util import PyTreeDef, tree_flatten, tree_unflatten
 
 
@@ -30,15 +36,20 @@ from jitkit.tree_util import PyTreeDef, tree_flatten, tree_unflatten
 
 
 class BatchTrace:
-    def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
-        """Do for all elements what `primitive` does to one: by operations of the trace outside, `self.parent`.
+    def process_primitive(
+        self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
+        """Do for all elements what `primitive` does to one: by operations of the trace outside,
+        `self.parent`.
 
-        Each operand is a batch of this trace, with an axis, or the same for all elements (`self.unwrap` tells). The rule
-        `primitive_batchers[primitive]` is called as `rule(self.axis, vals, dims, **params)`, and returns the result and where its
-        batch axis is, lists of both for a primitive of `multiple_results`; each result is wrapped again.
+        Each operand is a batch of this trace, with an axis, or the same for all elements
+        (`self.unwrap` tells). The rule `primitive_batchers[primitive]` is called as
+        `rule(self.axis, vals, dims, **params)`, and returns the result and where its batch axis is,
+        lists of both for a primitive of `multiple_results`; each result is wrapped again.
 
-        Operands of which none is a batch need no rule: the primitive is bound as it is, and nothing is wrapped. `higher_order`
-        primitives may hide a batch axis or its name inside of a jaxpr, and are asked in any case.
+        Operands of which none is a batch need no rule: the primitive is bound as it is, and nothing
+        is wrapped. `higher_order` primitives may hide a batch axis or its name inside of a jaxpr,
+        and are asked in any case.
 
         Raises:
           NotImplementedError: there is no rule.
@@ -54,31 +65,33 @@ class BatchTrace:
 def broadcast_batcher(
     primitive: Primitive, axis: AxisData, vals: Sequence[Any], dims: Sequence[Dim], **params: Any
 ) -> Any:
-    """The rule of operations on each element of operands that are of one shape, or scalars: these stretch, and so do axes of
-    size 1, but nothing else does.
+    """The rule of operations on each element of operands that are of one shape, or scalars: these
+    stretch, and so do axes of size 1, but nothing else does.
 
-    Where all batches have one shape and their axes at one place, and every other operand is a scalar, it is the operation as it is, and
-    the axis of the result is at that place. (An operand that is no batch may be a number of Python: `np.ndim` and
-    `np.shape` take those, too.) Otherwise all batch axes are moved to the front, where an operand that is no batch gets
-    an axis of size 1 unless it is a scalar. A batch of scalars has one axis then, and needs others of size 1 behind it, to have as many as
-    the others (`with_axes_behind`). Nothing is repeated in memory.
+    Where all batches have one shape and their axes at one place, and every other operand is a
+    scalar, it is the operation as it is, and the axis of the result is at that place. (An operand
+    that is no batch may be a number of Python: `np.ndim` and `np.shape` take those, too.) Otherwise
+    all batch axes are moved to the front, where an operand that is no batch gets an axis of size 1
+    unless it is a scalar. A batch of scalars has one axis then, and needs others of size 1 behind
+    it, to have as many as the others (`with_axes_behind`). Nothing is repeated in memory.
 
     Returns:
-      The result and its place; for a primitive of `multiple_results` a list of results, and one of places.
+      The result and its place; for a primitive of `multiple_results` a list of results, and one of
+      places.
     """
     raise NotImplementedError("12.2")
 
 
 def moveaxis(x: Any, source: int, destination: int) -> Any:
-    """x with the axis `source` at the place `destination` of the result, and the others in their order (`x.transpose(axes)`). Where
-    nothing moves, it is x itself.
+    """x with the axis `source` at the place `destination` of the result, and the others in their
+    order (`x.transpose(axes)`). Where nothing moves, it is x itself.
     """
     raise NotImplementedError("12.2")
 
 
 def move_to(x: Any, dim: Dim, destination: int, size: int) -> Any:
-    """x with its batch axis, which is at `dim`, at `destination`. With None for `dim` it has none, and gets one of this size
-    (`broadcast`).
+    """x with its batch axis, which is at `dim`, at `destination`. With None for `dim` it has none,
+    and gets one of this size (`broadcast`).
     """
     raise NotImplementedError("12.2")
 
@@ -97,10 +110,11 @@ def reduction_batcher(
     axes: Sequence[int],
     **params: Any,
 ) -> Any:
-    """The rule of operations that reduce one operand along `axes`, which are those of an element, and which the result lacks.
+    """The rule of operations that reduce one operand along `axes`, which are those of an element,
+    and which the result lacks.
 
-    In the batch the same axes may have other numbers (`shifted_by_numpy`). The batch axis stays, and those of the reduced axes that
-    stood before it are gone.
+    In the batch the same axes may have other numbers (`shifted_by_numpy`). The batch axis stays,
+    and those of the reduced axes that stood before it are gone.
 
     Returns:
       The result, and where its batch axis is.
@@ -109,7 +123,9 @@ def reduction_batcher(
 
 
 def shifted(axes: Sequence[int], dim: int) -> list[int]:
-    """What axes of an element are called in a batch whose axis is at `dim`: those from there on stand one place later."""
+    """What axes of an element are called in a batch whose axis is at `dim`: those from there on
+    stand one place later.
+    """
     raise NotImplementedError("12.3")
 
 
@@ -121,10 +137,12 @@ def shifted(axes: Sequence[int], dim: int) -> list[int]:
 def batched_dimension_numbers(
     lhs_ndim: int, rhs_ndim: int, lhs_dim: Dim, rhs_dim: Dim, dimension_numbers: DotDimensionNumbers
 ) -> tuple[DotDimensionNumbers, int]:
-    """The dimension numbers of a product of batches, and which axis of the product is the batch axis.
+    """The dimension numbers of a product of batches, and which axis of the product is the batch
+    axis.
 
-    `lhs_ndim` and `rhs_ndim` count the axes of what is multiplied, batch axes included; `lhs_dim` and `rhs_dim` say which
-    axis that is, None for an operand that is no batch. At least one of them is.
+    `lhs_ndim` and `rhs_ndim` count the axes of what is multiplied, batch axes included; `lhs_dim`
+    and `rhs_dim` say which axis that is, None for an operand that is no batch. At least one of them
+    is.
     """
     raise NotImplementedError("12.4")
 
@@ -142,12 +160,14 @@ def call_on_batches(
     axis_name: Hashable = None,
     axis_size: int | None = None,
 ) -> Any:
-    """Call `fun` once for all elements of its arguments; its result, a tree, with the batch axes where `out_axes` says.
+    """Call `fun` once for all elements of its arguments; its result, a tree, with the batch axes
+    where `out_axes` says.
 
-    The arguments are a tree, `(args, kwargs)`. Each of its leaves has an axis that is mapped over, or None
-    (`axis_of_each_argument`), and these axes have one size (`mapped_size`). An axis may be negative: -1 is the last one of that leaf, whose
-    axes differ from another's. `batch` takes a function from flat lists to flat lists, and an `AxisData`; it returns the results, and where
-    the batch axis of each is. `moved` puts these axes into place.
+    The arguments are a tree, `(args, kwargs)`. Each of its leaves has an axis that is mapped over,
+    or None (`axis_of_each_argument`), and these axes have one size (`mapped_size`). An axis may be
+    negative: -1 is the last one of that leaf, whose axes differ from another's. `batch` takes a
+    function from flat lists to flat lists, and an `AxisData`; it returns the results, and where the
+    batch axis of each is. `moved` puts these axes into place.
     """
     raise NotImplementedError("12.5")
 
@@ -159,16 +179,17 @@ def moved(
 
     Args:
       axis: what is mapped over: its size, and its name or None.
-      outs, dims: the leaves of the result, as the trace outside knows them, and where the batch axis of each is; None for
-        one that is the same for all elements.
+      outs, dims: the leaves of the result, as the trace outside knows them, and where the batch
+        axis of each is; None for one that is the same for all elements.
       tree: that of the result.
-      out_axes: a tree of axes that ends above the leaves: `axis_of_each_leaf` says which is whose. An int is the place among the axes of
-        the result, a negative one from their end. What is no batch is broadcast to it (`move_to`). None is for what is no
-        batch, and stays so.
+      out_axes: a tree of axes that ends above the leaves: `axis_of_each_leaf` says which is whose.
+        An int is the place among the axes of the result, a negative one from their end. What is no
+        batch is broadcast to it (`move_to`). None is for what is no batch, and stays so.
 
     Raises:
       TypeError: a leaf is no array (`core.is_array_value`).
-      ValueError: a place that the result does not have; or None for a batch (`not_the_same_for_all` is the error).
+      ValueError: a place that the result does not have; or None for a batch (`not_the_same_for_all`
+        is the error).
     """
     raise NotImplementedError("12.5")
 
@@ -179,16 +200,21 @@ def moved(
 
 
 def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr, ...]) -> Any:
-    """The rule of `cond`, whose first operand is the index of a branch, and whose others are what each branch takes.
+    """The rule of `cond`, whose first operand is the index of a branch, and whose others are what
+    each branch takes.
 
-    One index for all elements: one branch runs, on batches, so it is a `cond` again. All branches must agree on which results are batches:
-    what is one from any of them is one from all. An index for each element: all branches run, for all elements
-    (`batch_jaxpr_if`, `eval_jaxpr`), and `select_case` takes each element's result from its own branch.
+    One index for all elements: one branch runs, on batches, so it is a `cond` again. All branches
+    must agree on which results are batches: what is one from any of them is one from all. An index
+    for each element: all branches run, for all elements (`batch_jaxpr_if`, `eval_jaxpr`), and
+    `select_case` takes each element's result from its own branch.
 
-    A branch may divide by zero for elements that would not have taken it. No derivative may flow back through those, so operands
-    of a branch go through `stop_gradient` where another one is taken.
+    A branch may divide by zero for elements that would not have taken it. No derivative may flow
+    back through those, so operands of a branch go through `stop_gradient` where another one is
+    taken. And a branch that writes (`io_callback`) would write for all of them: such branches are
+    refused (`refuse_effects`).
 
-    The batch axes of operands and results of branches, and of the results of the rule, are the first ones.
+    The batch axes of operands and results of branches, and of the results of the rule, are the
+    first ones.
 
     Returns:
       The results, and 0 for each that is a batch, None for each that is not.
@@ -201,29 +227,44 @@ def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr,
 
 
 def batch_scan(
-    axis: AxisData, vals: Vals, dims: Dims, *, jaxpr: Jaxpr, num_consts: int, num_carry: int, **params: Any
+    axis: AxisData,
+    vals: Vals,
+    dims: Dims,
+    *,
+    jaxpr: Jaxpr,
+    num_consts: int,
+    num_carry: int,
+    **params: Any,
 ) -> Any:
-    """The rule of `scan`: one scan whose step does to batches what the step of `jaxpr` does to elements.
+    """The rule of `scan`: one scan whose step does to batches what the step of `jaxpr` does to
+    elements.
 
-    A step has its own batch axes first (`batched_step`). Those of constants and carry are so outside, too; what is scanned over has
-    the axis of the scan before it. Which parts of the carry are batches says `batched_carry`: they have to be so from the start
-    (`move_to` sees to it), and to come out so. Everything else stays as it is: what is no batch is not made one.
+    A step has its own batch axes first (`batched_step`). Those of constants and carry are so
+    outside, too; what is scanned over has the axis of the scan before it. Which parts of the carry
+    are batches says `batched_carry`: they have to be so from the start (`move_to` sees to it), and
+    to come out so. Everything else stays as it is: what is no batch is not made one.
 
     Returns:
-      The results, the carry and then the ys; and where the batch axis of each is, None for what is no batch.
+      The results, the carry and then the ys; and where the batch axis of each is, None for what is
+      no batch.
     """
     raise NotImplementedError("12.7")
 
 
 def batched_carry(
-    jaxpr: Jaxpr, axis: AxisData, consts: Sequence[bool], carry: Sequence[bool], xs: Sequence[bool] = ()
+    jaxpr: Jaxpr,
+    axis: AxisData,
+    consts: Sequence[bool],
+    carry: Sequence[bool],
+    xs: Sequence[bool] = (),
 ) -> list[bool]:
-    """Which parts of the carry of a loop are batches: those that begin as such, and those that become such in some step,
-    maybe by way of other parts.
+    """Which parts of the carry of a loop are batches: those that begin as such, and those that
+    become such in some step, maybe by way of other parts.
 
     Args:
-      jaxpr: that of a step; its first outputs are the carry. `batch_jaxpr_if(jaxpr, axis, inputs, musts)[1]` says which of its
-        outputs are batches, if these inputs are, and if those outputs are made such that must be.
+      jaxpr: that of a step; its first outputs are the carry.
+        `batch_jaxpr_if(jaxpr, axis, inputs, musts)[1]` says which of its outputs are batches, if
+        these inputs are, and if those outputs are made such that must be.
       consts, carry, xs: which of its inputs are batches, before the first step.
     """
     raise NotImplementedError("12.7")

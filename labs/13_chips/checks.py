@@ -158,6 +158,17 @@ ENTRY %main (i: s32[], x: f32[8]) -> f32[8] {{
 """)
 
 
+@check("13.1", "A computation may begin with any instruction, and need not have parameters.")
+def without_parameters(jk, rng):
+    first, last = names(rng, 2)
+    return read(jk, f"""
+ENTRY %main () -> f32[8] {{
+  %{first} = f32[8]{{0}} iota(), iota_dimension=0
+  ROOT %{last} = f32[8]{{0}} negate(%{first})
+}}
+""")
+
+
 # --- 13.2 The least -----------------------------------------------------------------------------------------------
 
 

@@ -1,9 +1,10 @@
 """13 Three chips: the exercises. README.md beside this file tells what they are about.
 
-Write the functions. `jitkit` checks each one when you save; `jitkit hint 13.1` helps, one step further each
-time. You may add helpers and imports: functions, classes, constants. Other statements at the top are not run. The
-parameters stay as they are: other code calls these functions. A class has only those methods that are yours to write;
-the others are the reference's.
+Write the functions. `jitkit` checks each one when you save; `jitkit hint 13.1` helps, one
+step further each time. You may add helpers and imports: functions, classes, constants. Other
+statements at the top are not run. The parameters stay as they are: other code calls these
+functions. A class has only those methods that are yours to write; the others are the
+reference's.
 """
 
 from __future__ import annotations
@@ -25,12 +26,14 @@ from jitkit.tree_util import tree_leaves
 
 class Program:
     def walk(self, computation: str, seen: set[str]) -> None:
-        """Add the kernels and loops of a computation, in its order, with those of what it runs as it is written.
+        """Add the kernels and loops of a computation, in its order, with those of what it runs as
+        it is written.
 
-        A `while` is a loop: how often it runs stands in its attributes, as `"known_trip_count":{"n":"10"}`, or does not. What an
-        instruction of `_WALKED` refers to runs as it is written; all other instructions are kernels, but for those that cost
-        nothing (`_FREE`) and the ends of what another one began (`...-update`, `...-done`). A computation that was seen is not
-        walked again: it is counted once.
+        A `while` is a loop: how often it runs stands in its attributes, as
+        `"known_trip_count":{"n":"10"}`, or does not. What an instruction of `_WALKED` refers to
+        runs as it is written; all other instructions are kernels, but for those that cost nothing
+        (`_FREE`) and the ends of what another one began (`...-update`, `...-done`). A computation
+        that was seen is not walked again: it is counted once.
 
         Args:
           seen: names of computations that were walked. This one is added.
@@ -44,10 +47,11 @@ class Program:
 
 
 def least_bytes(fun: Callable[..., Any], *args: Any) -> int:
-    """How many bytes a compiled `fun(*args)` must move at least: it reads each of its arguments once and writes each result once.
+    """How many bytes a compiled `fun(*args)` must move at least: it reads each of its arguments
+    once and writes each result once.
 
-    Arguments and results are trees of arrays, or of numbers, which are arrays of no axes. What lies between them can stay where
-    numbers are computed. Nothing is compiled, and nothing is run.
+    Arguments and results are trees of arrays, or of numbers, which are arrays of no axes. What lies
+    between them can stay where numbers are computed. Nothing is compiled, and nothing is run.
 
     Args:
       *args: arrays, or `ShapeDtypeStruct`s in their place.
@@ -63,7 +67,8 @@ def least_bytes(fun: Callable[..., Any], *args: Any) -> int:
 def polynomial(x: Any, coefficients: Any) -> Any:
     """The polynomial `c[0] * x**(n-1) + ... + c[n-2] * x + c[n-1]` of each element of x.
 
-    Compiled, it has no loop on any chip, and it is one kernel on a CPU and on a GPU: x is read once, and the result is written once.
+    Compiled, it has no loop on any chip, and it is one kernel on a CPU and on a GPU: x is read
+    once, and the result is written once.
 
     The program as it was:
 
@@ -106,8 +111,8 @@ def roughness(x: Any) -> Any:
 def decayed(x: Any, rate: Any) -> Any:
     """The running sum that forgets: `y[0] = x[0]`, and `y[i] = rate * y[i - 1] + x[i]`.
 
-    Compiled, it has no loop on any chip, and for n elements no more than some multiple of log(n) steps that wait for each other. The
-    program as it was:
+    Compiled, it has no loop on any chip, and for n elements no more than some multiple of log(n)
+    steps that wait for each other. The program as it was:
 
         def step(y, element):
             y = rate * y + element

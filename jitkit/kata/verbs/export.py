@@ -53,6 +53,7 @@ packages = ["jitkit"]
 
 [tool.pytest.ini_options]
 testpaths = ["tests"]
+addopts = ["-m=not tail and not words"]  # `-m 'not words'` for what takes long, too
 """
 
 _README = """\
@@ -63,10 +64,13 @@ This is `jitkit`, a small `jax.jit`: tracing, jaxprs, lowering to StableHLO, com
 
 ```
 python -m pip install -e ".[test]"            what the tests need: pytest and hypothesis
-python -m pytest                              the reference's own tests, on this jitkit
+python -m pytest                              the reference's own tests, on this jitkit (some thousands; half an hour)
 python -m jitkit.kata tour                    one function through every stage
 python -m jitkit.kata bench peers --quick     beside JAX, measured here
 ```
+
+The words of an error are mine where I wrote it, so those tests compare classes. `python -m pytest -m ''` compares words, too, and has
+what takes long.
 
 ```python
 import jitkit as jax

@@ -203,7 +203,7 @@ def check_branches(what: str, names: Sequence[str], bodies: Sequence[Body], trac
         (f32[2], i32[])   and   (f32[2], i32[])     agree
         (f32[2], i32[])   and   [f32[2], i32[]]     differ in structure, though not in a single leaf
         (f32[2], i32[])   and   (f32[2], f32[])     differ in type
-        (f32[2], i32[])   and   (f32[3],)           differ in structure: that is what is said, and no word about types
+        (f32[2], i32[])   and   (f32[3],)           differ in structure, and not a word about types
 
     The error is about the first branch that differs. `structure_error(what, i, names, bodies, traced)` and `type_error`,
     with the same parameters, make the error for the i-th branch.

@@ -128,7 +128,8 @@ def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr,
     (`batch_jaxpr_if`, `eval_jaxpr`), and `select_case` takes each element's result from its own branch.
 
     A branch may divide by zero for elements that would not have taken it. No derivative may flow back through those, so operands
-    of a branch go through `stop_gradient` where another one is taken.
+    of a branch go through `stop_gradient` where another one is taken. And a branch that writes (`io_callback`) would write
+    for all of them: such branches are refused (`refuse_effects`).
 
     The batch axes of operands and results of branches, and of the results of the rule, are the first ones.
 

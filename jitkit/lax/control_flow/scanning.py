@@ -317,8 +317,8 @@ def scan_length(xs: Sequence[Any], length: Any) -> int:
         f32[3]                  0           ValueError: 0 is a length, and another one
         f32[3], f32[4]          None        ValueError: they do not agree
         f32[3], f32[4]          4           ValueError, about `length`: it differs from a size
-        f32[3], 1.0             3           ValueError: a number of Python has no axes at all, and no `shape` (`no_leading_axis(xs)`)
-        f32[3], f32[]           4           IndexError: an array without axes; it is Python's own, of `shape[0]`
+        f32[3], 1.0             3           ValueError: no axes, and no `shape` (`no_leading_axis(xs)`)
+        f32[3], f32[]           4           IndexError: no axes; it is Python's own, of `shape[0]`
         f32[3]                  a tracer    ConcretizationTypeError (`traced_length(length)`)
 
     Where several things are wrong, leaves that have no axis come first; a traced length comes before any comparison.

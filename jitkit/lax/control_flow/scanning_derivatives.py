@@ -301,8 +301,10 @@ def transposed_body(
 ) -> Jaxpr:
     """The body of the loop that runs backwards: one step of the other loop, transposed (`backward_pass`).
 
-        that of the loop     shared residuals, linear constants, carry, linear elements, rows of residuals -> carry, ys
-        transposed           shared residuals, sums, cotangents of carry, of ys, rows -> sums, cotangents of carry, of elements
+        the loop's      shared residuals, linear constants, carry, linear elements, rows of residuals
+                            -> carry, ys
+        transposed      shared residuals, sums, cotangents of carry, cotangents of ys, rows of residuals
+                            -> sums, cotangents of carry, cotangents of elements
 
     A constant counts for every step: its cotangent is the sum of all steps', which goes round in the carry.
 
