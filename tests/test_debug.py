@@ -23,7 +23,7 @@ import jax
 import jax.numpy
 import numpy as np
 import pytest
-from tails import one_in
+from tails import one_row_in
 from twin import OURS, THEIRS, plain, raised, same_as_jax, words
 
 import jitkit
@@ -80,7 +80,7 @@ FORMATS = {
 }
 
 
-@pytest.mark.parametrize(("name", "way"), one_in(2, list(itertools.product(FORMATS, ("eager", "jit", "disable_jit")))))
+@pytest.mark.parametrize(("name", "way"), one_row_in(2, list(itertools.product(FORMATS, ("eager", "jit", "disable_jit")))))
 @same_as_jax
 def test_a_format_is_filled_in_as_in_jax(jax, jnp, name, way):
     def show(x, n):
@@ -257,9 +257,7 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "ordered"), one_in(2, [(name, first == order) for i, name in enumerate(PLACES) for first in (i % 2,) for order in (0, 1)])
-)
+@pytest.mark.parametrize(("name", "ordered"), one_row_in(2, [(n, bool(i % 2) is o) for i, n in enumerate(PLACES) for o in (True, False)]))
 @same_as_jax
 def test_prints_come_from_wherever_they_stand(jax, jnp, name, ordered):
     results = []
