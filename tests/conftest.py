@@ -22,6 +22,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 from importlib.metadata import version
 
 import hypothesis
+import jaxlib._jax
 import pytest
 import tails
 import wording
@@ -78,10 +79,31 @@ def pytest_configure(config):
         os.environ["XLA_FLAGS"] = " ".join(CHEAP_COMPILES)
 
 
-def pytest_collection_finish():
+def compile_once(client):
+    """Let a process compile a program once, whoever asks for it: a fifth of them has been asked for by an earlier test. That
+    it was asked for is still seen: stages are counted and logged above.
+    """
+    compile_and_load = client.compile_and_load
+    known = {}
+
+    def once(self, module, *args, **kwargs):
+        if len(args) + len(kwargs) > 2:  # with functions of this process
+            return compile_and_load(self, module, *args, **kwargs)
+        devices, options = [*args, *kwargs.values()]
+        key = str(module), str(devices), options.SerializeAsString()
+        if key not in known:
+            known[key] = compile_and_load(self, module, *args, **kwargs)
+        return known[key]
+
+    client.compile_and_load = once
+
+
+def pytest_collection_finish(session):
     """Set aside the modules and the thousands of tests, over which each collection of garbage would go again, and whoever
     looks for what holds a leaked tracer.
     """
+    if session.config.option.markexpr == WITHOUT_TAILS:
+        compile_once(jaxlib._jax.Client)
     gc.collect()
     gc.freeze()
 

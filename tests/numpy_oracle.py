@@ -112,13 +112,17 @@ def as_array_of(jnp):
 
 
 def check(rows, run=True, eager=True):
-    """All rows: the same jaxpr; and with `run` the same results as JAX's program, jitted and (with `eager`) called eagerly."""
+    """All rows: the same jaxpr; and with `run` the same results as JAX's program, jitted and (with `eager`) called eagerly. Equal
+    jaxprs are equal programs: `make test` runs every other one of these, and all of the others.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for row in rows:
             assert_same_jaxpr(row)
         if run:
-            check_results([row for row in rows if not has_other_values(row[0])], eager)
+            once_more = {row[0] for row in rows} - {row[0] for row in some_of(rows, 2)}
+            kept = [row for row in rows if is_known_to_differ(row[0]) or row[0] not in once_more]
+            check_results([row for row in kept if not has_other_values(row[0])], eager)
 
 
 def check_results(rows, eager):

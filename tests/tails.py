@@ -27,3 +27,8 @@ def one_in(count, values):
         value if i % count == 0 else pytest.param(value, marks=pytest.mark.tail)
         for i, value in enumerate(values)
     ]
+
+
+def one_row_in(count, rows):
+    """The same for several parameters at once, a tuple of values each."""
+    return [row if i % count == 0 else pytest.param(*row, marks=pytest.mark.tail) for i, row in enumerate(rows)]

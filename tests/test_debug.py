@@ -8,6 +8,7 @@ import contextlib
 import functools
 import gc
 import io
+import itertools
 import logging
 import os
 import re
@@ -22,7 +23,7 @@ import jax
 import jax.numpy
 import numpy as np
 import pytest
-from tails import one_in
+from tails import one_row_in
 from twin import OURS, THEIRS, plain, raised, same_as_jax, words
 
 import jitkit
@@ -79,8 +80,7 @@ FORMATS = {
 }
 
 
-@pytest.mark.parametrize("way", ["eager", "jit", "disable_jit"])
-@pytest.mark.parametrize("name", one_in(2, list(FORMATS)))
+@pytest.mark.parametrize(("name", "way"), one_row_in(2, list(itertools.product(FORMATS, ("eager", "jit", "disable_jit")))))
 @same_as_jax
 def test_a_format_is_filled_in_as_in_jax(jax, jnp, name, way):
     def show(x, n):
@@ -257,8 +257,7 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("ordered", one_in(2, [True, False]))
-@pytest.mark.parametrize("name", list(PLACES))
+@pytest.mark.parametrize(("name", "ordered"), one_row_in(2, [(n, bool(i % 2) is o) for i, n in enumerate(PLACES) for o in (True, False)]))
 @same_as_jax
 def test_prints_come_from_wherever_they_stand(jax, jnp, name, ordered):
     results = []

@@ -138,7 +138,7 @@ def test_python_scalars_are_literals_beside_arrays_of_their_dtype():
     assert_same(program, x)
 
 
-@pytest.mark.parametrize("scalars", one_in(2, [(1.5, 2.0), (3, 4), (True, False), (1j, 2j), (np.float32(1), 2.0)]), ids=str)
+@pytest.mark.parametrize("scalars", one_in(2, [(1.5, 2.0), (True, False), (3, 4), (1j, 2j), (np.float32(1), 2.0)]), ids=str)
 def test_results_are_weakly_typed_when_all_operands_are(scalars):
     names = [name for name in BINARY if accepted_by_jax(applying([name]), *scalars)]
     assert_same(applying(names), *scalars, labels=names, eager=False)

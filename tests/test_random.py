@@ -13,6 +13,7 @@ import jax
 import jax.numpy
 import numpy as np
 import pytest
+import tails
 from lax_oracle import first_line, x64
 from tails import keeping, one_in
 from twin import same_as_jax
@@ -83,9 +84,9 @@ def lines(text):
     return [line.strip() for line in text.strip().splitlines()]
 
 
-def cases(text, one=1):
-    """Parametrizes a test by the lines of a text, of which `make test` takes the first, and then one in so many."""
-    return pytest.mark.parametrize("expression", one_in(one, lines(text)))
+def cases(text):
+    """Parametrizes a test by the lines of a text."""
+    return pytest.mark.parametrize("expression", lines(text))
 
 
 # --- keys and bits ------------------------------------------------------------------------------------------
@@ -371,10 +372,11 @@ def test_samplers_give_the_jaxprs_of_jax(expression):
     random.choice(key, 9, (3,), p=np.ones(9) / 9)
     random.gamma(key, 2.0, (9,))
     random.poisson(key, 4.0, (9,))
-    """, one=2)
+    """)
 def test_in_x64_mode_samplers_give_what_they_give_in_jax(expression):
     with x64():
-        assert_same_value(expression)
+        if tails.with_tails or ", (9,)" not in expression:  # a jaxpr that is JAX's gives JAX's bits
+            assert_same_value(expression)
         ours, theirs = (jaxpr_text(expression, names) for names in WORLDS)
         assert ours == theirs or (PRINTED_APART in expression and since(0, 12))
 
@@ -465,10 +467,11 @@ def test_bare_keys_are_wrapped_and_unwrapped_where_jax_does_it(expression):
     lax.eq(keys, key)
     lax.stop_gradient(key)
     lax.optimization_barrier(key)
-    """, one=3)
+    """)
 def test_keys_are_moved_about_like_other_elements(expression):
-    """Eagerly; and jitted, as a function of `key` and of `keys`, with the jaxpr of JAX."""
-    assert_same_value(expression)
+    """Jitted, as a function of `key` and of `keys`, with the jaxpr of JAX; and eagerly, which compiles the same operation again."""
+    if tails.with_tails:
+        assert_same_value(expression)
     results, jaxprs = [], []
     for names in WORLDS:
         function = eval(f"lambda key, keys: {expression}", dict(names))
