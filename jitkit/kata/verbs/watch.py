@@ -1,6 +1,6 @@
 """`jitkit watch`: on save, the verdict on the exercise that changed
 
-It asks for the times of the files, thirty times a second, since that works on every system, in containers and on network drives.
+It asks for the times of the files, fifty times a second, since that works on every system, in containers and on network drives.
 A save is read when it is complete; the exercise is the one whose functions, or whose helpers, are others than before. It
 stays on that exercise until another is changed. While the verdict is read, a process for the next one gets ready.
 """
@@ -31,7 +31,8 @@ from .experiments import show_experiment
 from .hint import show_next_hint
 from .show import show_task
 
-_POLL = 0.03  # seconds
+_POLL = 0.02  # seconds
+_POLL_RUNNING = 0.005  # while a check runs, whose end is waited for
 _SETTLE = 0.01  # after the time of a file has changed: an editor may write it in two steps
 _KEYS = "h hint · s show · Enter check again · n next · p plot · q quit"
 
@@ -91,7 +92,7 @@ class Watch:
             if self.running is not None and self.running.done():
                 self.show(self.running)
             if not changed:
-                time.sleep(_POLL)
+                time.sleep(_POLL if self.running is None else _POLL_RUNNING)
 
     # --- what happens ---------------------------------------------------------------------------------------------
 
