@@ -44,8 +44,8 @@ from jitkit.tree_util import tree_leaves
 
 # --- 11.1 Rules for pairs (3 points) ------------------------------------------------------------------------
 # What an operation does to a value and its tangent: one rule for a curve, one for a maximum with its ties,
-# and what several operands have in common. (`jnp` is made of these, and for 11.7: up to 11.6 use `lax`,
-# operators, and methods of arrays.)
+# and what several operands have in common. (`lax` has what rules are made of; `jnp` is made of it, and will
+# do as well.)
 
 
 def jvp_logistic(g: Any, y: Any, x: Any) -> Any:

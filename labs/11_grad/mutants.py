@@ -1065,3 +1065,22 @@ def by_product(p):
 @also_right("11.7", "the product of x log x, and one step by hand", target="cube_root")
 def simplified(a, steps):
     return lax.fori_loop(0, steps, lambda _, x: (2 * x + a / (x * x)) / 3, jnp.ones_like(a))
+
+
+@also_right("11.1", "in the words of numpy", target="jvp_logistic")
+def logistic_with_jnp(g, y, x):
+    return jnp.multiply(g, y - jnp.square(y))
+
+
+@also_right("11.1", "in the words of numpy", target="jvp_extreme")
+def extreme_with_jnp(g, out, x, *, axes):
+    is_extreme = jnp.equal(x, jnp.expand_dims(out, axes)).astype(g.dtype)
+    return jnp.sum(g * is_extreme, axis=axes) / jnp.sum(is_extreme, axis=axes)
+
+
+@also_right("11.4", "in the words of numpy", target="unbroadcast")
+def unbroadcast_with_jnp(aval, ct):
+    if not aval.shape:
+        return jnp.sum(ct)
+    axes = tuple(i for i, size in enumerate(aval.shape) if size == 1)
+    return jnp.sum(ct, axis=axes, keepdims=True)
