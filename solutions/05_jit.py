@@ -373,18 +373,15 @@ class Jitted:
             jit(f, donate_argnums=1)(x, y)      (False, True)
             jit(f)(x, y)                        (False, False)
 
-        Raises:
-          NotImplementedError: `jit` was told where arguments or results are to be placed. It names the function.
+        Where `jit` was told places (`self.is_placed`), the call is told (`NestedCall.place`) what
+        `self.shardings(arguments, traced, avals)` says.
         """
-        if self.is_placed:
-            raise NotImplementedError(
-                f"{self.name} has in_shardings or out_shardings, and is called by a function that is being traced.\n"
-                "jitkit takes them at the outermost jit only: give them to that one."
-            )
         arguments, tree, avals = self.signature(args, kwargs)
         traced = self.traced_alone(arguments, tree, avals)
         donated = api_util.donated_leaves(self.options.spec, arguments) or (False,) * len(avals)
         call = NestedCall(traced, donated, self.options.inline, self.options.keep_unused, self.name)
+        if self.is_placed:
+            call.place(*self.shardings(arguments, traced, avals))
         self.table.remember_nested(self.trace_key(arguments, tree, avals), call)
         return call
 

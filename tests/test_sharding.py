@@ -11,7 +11,7 @@ import textwrap
 
 import jax
 import pytest
-import wording
+from lax_oracle import JAXPRS_ARE_OURS
 
 import jitkit
 import jitkit.sharding
@@ -105,12 +105,30 @@ def test_spread_over_eight_devices_a_program_gives_what_it_gives_on_one(runs, na
     assert found["collectives"] == collectives
 
 
-def test_a_function_with_shardings_cannot_be_called_while_another_is_traced():
-    everywhere = jax.sharding.SingleDeviceSharding(jax.devices()[0])
-    inner = jitkit.jit(lambda x: x + 1, in_shardings=everywhere)
-    assert inner(1.0) == 2.0
-    with pytest.raises(NotImplementedError, match="outermost jit only" if wording.compared else None):
-        jitkit.jit(lambda x: inner(x))(1.0)
+def test_a_jit_with_shardings_in_another_one_is_what_it_is_in_jax():
+    """What is recorded, to the letter; where results are, and their values; or what is refused."""
+    program = str(ROOT / "tests" / "sharded_inside.py")
+    ours, theirs = (run(program, name) for name in ("jitkit", "jax"))
+    assert len(theirs) > 500
+    values = [[line for line in lines if not JAXPRS_ARE_OURS and line.startswith("value")] or lines for lines in (ours, theirs)]
+    assert values[0] == values[1]
+
+
+def test_a_constraint_is_written_around_the_call_of_a_function_with_shardings():
+    program = """
+        import numpy as np
+        import jitkit as jax
+        from jitkit.sharding import Mesh, NamedSharding, PartitionSpec as P
+
+        mesh = Mesh(np.array(jax.devices()).reshape(8), ("x",))
+        inner = jax.jit(lambda x: x + 1, in_shardings=NamedSharding(mesh, P("x")), out_shardings=NamedSharding(mesh, P()))
+        print(jax.jit(lambda x: inner(x) * 2).lower(np.ones(8, np.float32)).as_text())
+        """
+    text = "\n".join(run("-c", textwrap.dedent(program)))
+    assert "mhlo.num_partitions = 8" in text
+    assert 'sdy.mesh @mesh = <["x"=8]>' in text
+    order = ('%0 = sdy.sharding_constraint %arg0 <@mesh, [{"x"}]>', "call @", "%2 = sdy.sharding_constraint %1 <@mesh, [{}]>")
+    assert sorted(map(text.index, order)) == list(map(text.index, order))
 
 
 def test_the_classes_of_jitkit_sharding_are_those_of_jax():

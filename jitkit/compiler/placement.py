@@ -45,12 +45,13 @@ def placement_of(
     function: str,
     names: Sequence[str],
     results: Sequence[runtime.Sharding | None] = (),
+    inside: Sequence[runtime.Sharding] = (),
 ) -> Placement:
     """Where a call runs: where its committed arguments are, or where its results were asked to be; else on the
     default device. ValueError when these disagree.
 
     `keys` are the keys of the leaves; `names` what the leaves are called in the error; `results` the shardings that
-    were asked for, a leaf each, or empty.
+    were asked for, a leaf each, or empty; `inside` those that calls in the program were told of.
     """
     chosen: runtime.Placed | None = None
     first = 0
@@ -63,10 +64,16 @@ def placement_of(
             raise ValueError(_incompatible_devices(function, (first, chosen), (i, key), names))
     asked_of_results = [sharding for sharding in results if sharding is not None]
     where = [chosen.sharding] if chosen is not None else []
-    if not where and not asked_of_results:
+    if not where and not asked_of_results and not inside:
         return default_placement()
-    sharding = runtime.replicated([*where, *asked_of_results][0])
+    sharding = runtime.replicated([*where, *asked_of_results, *inside][0])
     owners = runtime.sharding_devices(sharding)
+    for other in (other for other in inside if runtime.sharding_devices(other) != owners):
+        whose = "jit inside jit" if not where and not asked_of_results else f"a call of {function}"
+        raise ValueError(
+            f"Received incompatible devices for jitted computation. Got {whose} with {_devices(sharding)} and jit inside jit "
+            f"with {_devices(other)}\nA program runs on one set of devices. Give both the same, or call them one after the other."
+        )
     if any(runtime.sharding_devices(asked) != owners for asked in asked_of_results):
         raise ValueError(
             f"Received incompatible devices for jitted computation. Got out_shardings {asked_of_results} of {function}, "
@@ -76,7 +83,7 @@ def placement_of(
     if len(owners) == 1:
         return Placement(sharding, True)
     spread = tuple(key.sharding if isinstance(key, runtime.Placed) else sharding for key in keys)
-    if any(s.mesh.shape != sharding.mesh.shape for s in (*spread, *asked_of_results)):
+    if any(s.mesh.shape != sharding.mesh.shape for s in (*spread, *asked_of_results, *inside)):
         raise NotImplementedError(f"the arguments of {function} are spread over meshes of different shapes")
     return Placement(sharding, True, spread, tuple(results))
 
@@ -99,14 +106,15 @@ def _incompatible_devices(
 ) -> str:
     def describe(where: tuple[int, runtime.Placed]) -> str:
         i, key = where
-        owners = runtime.sharding_devices(key.sharding)
         name = names[i] if i < len(names) and names[i] else f"#{i}"
-        return (
-            f"argument {name} of {function} with shape {key.aval.str_short()} and with device ids "
-            f"{[d.id for d in owners]} on platform {owners[0].platform.upper()}"
-        )
+        return f"argument {name} of {function} with shape {key.aval.str_short()} and with {_devices(key.sharding)}"
 
     return (
         f"Received incompatible devices for jitted computation. Got {describe(a)} and {describe(b)}\n"
         "Both were put there on purpose. Move one of them with `jitkit.device_put(x, device)`."
     )
+
+
+def _devices(sharding: runtime.Sharding) -> str:
+    owners = runtime.sharding_devices(sharding)
+    return f"device ids {[d.id for d in owners]} on platform {owners[0].platform.upper()}"

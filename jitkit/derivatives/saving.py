@@ -36,7 +36,7 @@ from ..jaxpr import (
     remembered,
 )
 from ..lax.control_flow.conditionals_derivatives import merge_types, with_inputs, with_outputs
-from ..pjit.jit_call import jit_p
+from ..pjit.jit_call import jit_p, placed, take_shardings
 from .policies import Policy, nothing_saveable
 
 
@@ -167,26 +167,35 @@ def _of_call(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprE
     inner_results, inner_residuals = inner[: len(results)], inner[len(results) :]
     forwarded: dict[Any, Any] = dict(zip(split.first.invars, known, strict=True))
     forwarded.update((x, outer) for x, outer in zip(inner_results, results, strict=True) if isinstance(x, Var))
+    params = dict(eqn.params)
+    ins, outs = take_shardings(params, jaxpr)
+    of_known, _ = partition_list(unknown, ins)
+    for x, sharding in zip(split.first.invars, of_known, strict=True):
+        if sharding is not None:
+            del forwarded[x]
     made = {x: Var(x.aval) for x in inner_residuals if x not in forwarded}
     residuals = [made[x] if x in made else forwarded[x] for x in inner_residuals]
+    of_results, _ = partition_list(split.unknown, outs)
     first = eqn.replace(
         invars=known,
         outvars=[*results, *made.values()],
-        params=eqn.params
+        params=params
         | {
             "jaxpr": split.first.replace(outvars=[*inner_results, *made]),
             "donated_invars": tuple(d for d, u in zip(donated, unknown, strict=True) if not u),
-        },
+        }
+        | placed(of_known, (*of_results, *[None] * len(made))),
         effects=split.first.effects,
     )
     second = eqn.replace(
         invars=[*residuals, *compress(eqn.invars, there)],
         outvars=list(compress(eqn.outvars, split.there)),
-        params=eqn.params
+        params=params
         | {
             "jaxpr": split.second,
             "donated_invars": (False,) * len(residuals) + tuple(compress(donated, there)),
-        },
+        }
+        | placed((*[None] * len(residuals), *compress(ins, there)), compress(outs, split.there)),
         effects=split.second.effects,
     )
     needed = [x for x in [*not_there(eqn, there), *residuals] if isinstance(x, Var)]

@@ -14,7 +14,7 @@ from typing import Any
 
 from .. import core
 from ..base import config, late_rooms
-from ..compiler.placement import placement_of
+from ..compiler.placement import placed_as_asked, placement_of
 from ..compiler.program import Program, compile_program
 from ..core import Primitive, Tracer
 from ..core.effects import no_effects
@@ -24,6 +24,7 @@ from ..runtime.array import Array
 from ..tree_util import tree_structure
 from . import compilation_cache
 from .compilation_cache import Entry
+from .jit_call import shardings_inside
 
 _LEAF = tree_structure(0)
 _LIMIT = 8192  # compiled operations kept
@@ -88,7 +89,11 @@ def _compile(primitive: Primitive, keys: tuple[Any, ...], params: dict[str, Any]
     out_tree = tree_structure([0] * len(outvars)) if primitive.multiple_results else _LEAF
     in_tree = tree_structure(((0,) * len(invars), {}))
     program = Program(primitive.name, jaxpr, in_tree, out_tree)
-    executable = compile_program(program, placement_of(keys, primitive.name, ()))
+    where = keys
+    if asked := params.get("in_shardings"):  # of a nested call
+        where = tuple(placed_as_asked(*each) for each in zip(keys, jaxpr.in_avals, asked, strict=True))
+    placement = placement_of(where, primitive.name, (), params.get("out_shardings", ()), shardings_inside(jaxpr))
+    executable = compile_program(program, placement)
     entry = Entry(executable, out_tree, keys)
     if config.local.state.options.debug_key_reuse:
         key_reuse = late_rooms.import_room(".key_reuse", __package__)

@@ -12,11 +12,13 @@ JAX: jax/_src/pjit.py:jit_p
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import compress
 from typing import Any
 
+from .. import runtime
 from ..base.jax_version import since
-from ..core import Primitive, Tracer, current_trace
+from ..core import Primitive, Tracer, current_trace, physical_aval
 from ..interpreters import mlir
 from ..interpreters.batching import AxisData, Dims, Vals, batch_jaxpr, register_batcher
 from ..jaxpr import (
@@ -26,6 +28,7 @@ from ..jaxpr import (
     dce_jaxpr,
     dce_rules,
     eval_jaxpr,
+    jaxprs_in_params,
     pp_eqn_rules,
     printing,
 )
@@ -65,15 +68,70 @@ def _(*avals: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
 
 @mlir.register_lowering(jit_p)
 def _(ctx: mlir.LoweringContext, *args: str, jaxpr: Jaxpr, name: str, inline: Inline, **params: Any) -> list[str]:
-    if inline is Inline.JAX_LATE:
-        return ctx.lower_region(jaxpr, args, f"jit({name})")
-    return ctx.call_jaxpr(name, jaxpr, args)
+    ins, outs = take_shardings(params, jaxpr)
+    names = [_constrained(ctx, *each) for each in zip(args, jaxpr.in_avals, ins, strict=True)]
+    scope = f"jit({name})"
+    found = ctx.lower_region(jaxpr, names, scope) if inline is Inline.JAX_LATE else ctx.call_jaxpr(name, jaxpr, names)
+    return [_constrained(ctx, *each) for each in zip(found, jaxpr.out_avals, outs, strict=True)]
+
+
+def _constrained(ctx: mlir.LoweringContext, x: str, aval: Any, sharding: Any) -> str:
+    """The value, spread over the devices as `jit` was told."""
+    if sharding is None or len(runtime.sharding_devices(sharding)) == 1:
+        return x
+    aval = physical_aval(aval)
+    text = runtime.sharding_text(sharding, aval.ndim).removeprefix("#sdy.sharding")
+    return ctx.emit_text(f"sdy.sharding_constraint {x} {text} : {mlir.type_of(aval)}")
 
 
 @register_batcher(jit_p, even_unmapped=True)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, jaxpr: Jaxpr, **params: Any) -> Any:
     on_batches, out_dims = batch_jaxpr(jaxpr, axis, dims)
+    ins, outs = take_shardings(params, jaxpr)
+    params |= placed(map(_of_batch, ins, dims), map(_of_batch, outs, out_dims))
     return jit_p.bind(*vals, jaxpr=on_batches, **params), out_dims
+
+
+def _of_batch(sharding: Any, dim: int | None) -> Any:
+    """The sharding of a batch: each device has its part of every element."""
+    return sharding if sharding is None or dim is None else runtime.with_whole_axis(sharding, dim)
+
+
+# --- where its operands and results are to be --------------------------------------------------------------------------
+
+
+def take_shardings(params: dict[str, Any], jaxpr: Jaxpr) -> tuple[Sequence[Any], Sequence[Any]]:
+    """The sharding that each operand and each result of a call is to have; None for those of which `jit` was told nothing. They
+    are taken out of the parameters.
+    """
+    ins = params.pop("in_shardings", (None,) * len(jaxpr.invars))
+    return ins, params.pop("out_shardings", (None,) * len(jaxpr.outvars))
+
+
+def placed(ins: Iterable[Any], outs: Iterable[Any]) -> dict[str, Any]:
+    """The parameters of a call for its shardings; there are none, if nothing is said of any operand or result."""
+    both = {"in_shardings": tuple(ins), "out_shardings": tuple(outs)}
+    return both if any(x is not None for each in both.values() for x in each) else {}
+
+
+def shardings_inside(jaxpr: Jaxpr) -> list[Any]:
+    """The shardings of the calls in a program."""
+    if not NestedCall.some_are_placed:  # nearly always; and looking for them takes a tenth of the time of tracing
+        return []
+    found = []
+    for eqn in jaxpr.eqns:
+        for which in ("in_shardings", "out_shardings"):
+            found += [x for x in eqn.params.get(which, ()) if x is not None] if eqn.primitive is jit_p else []
+        for inner in jaxprs_in_params(eqn.params):
+            found += shardings_inside(inner)
+    return found
+
+
+class _Unspecified:
+    """What is printed for an operand or result of which `jit` was told nothing."""
+
+    def __repr__(self) -> str:
+        return "UnspecifiedValue"
 
 
 def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
@@ -87,6 +145,8 @@ def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn 
     )
     outs = [x for x, is_used in zip(eqn.outvars, used_results, strict=True) if is_used]
     params = eqn.params | {"jaxpr": jaxpr, "donated_invars": donated}
+    of_ins, of_outs = take_shardings(params, eqn.params["jaxpr"])
+    params |= placed(compress(of_ins, used_inputs), compress(of_outs, used_results))
     return used_inputs, eqn.replace(invars=kept, outvars=outs, params=params, effects=jaxpr.effects)
 
 
@@ -100,6 +160,10 @@ def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
         for k, v in eqn.params.items()
         if k != "inline" and v is not False and not (k == "donated_invars" and not any(v))
     }
+    for which in ("in_shardings", "out_shardings"):
+        shown = params.pop(which, ())
+        if any(x is not None for x in shown):
+            params[which] = tuple(_Unspecified() if x is None else x for x in shown)
     return printing.pp_call(eqn, context, settings, params)
 
 
@@ -117,6 +181,8 @@ class NestedCall:
     """
 
     __slots__ = ("inline", "out_tree", "outer", "params")
+
+    some_are_placed = False  # in this process
 
     def __init__(
         self, traced: TracedCall, donated: tuple[bool, ...], inline: Inline, keep_unused: bool, name: str
@@ -146,6 +212,13 @@ class NestedCall:
             "keep_unused": keep_unused,
             "name": name,
         }
+
+    def place(self, ins: Sequence[Any], outs: Sequence[Any]) -> None:
+        """Keep what `jit` was told of the arguments and results; either may be empty."""
+        NestedCall.some_are_placed = True
+        count = len(self.params["jaxpr"].invars) - len(self.outer)
+        ins, outs = ins or (None,) * count, outs or (None,) * len(self.params["jaxpr"].outvars)
+        self.params |= placed((*[None] * len(self.outer), *ins), outs)
 
     def is_current(self) -> bool:
         """Whether the trace of the tracers that the function closed over, if any, goes on."""

@@ -24,7 +24,7 @@ from ..interpreters.ad_linearize import (
 from ..interpreters.ad_rules import Zero, is_undefined, primitive_jvps, primitive_transposes
 from ..interpreters.ad_transpose import transpose_jaxpr
 from ..jaxpr import Jaxpr, forwarded_inputs, keep_outputs, move_inputs_to_front
-from .jit_call import jit_p
+from .jit_call import jit_p, placed, take_shardings
 
 
 def _jvp(
@@ -38,6 +38,8 @@ def _jvp(
     """One call, of the jaxpr of pairs."""
     nonzero = tuple(type(t) is not Zero for t in tangents)
     pairs, nonzero_out = ad.jvp_jaxpr(jaxpr, nonzero, False)
+    ins, results = take_shardings(params, jaxpr)
+    params |= placed((*ins, *compress(ins, nonzero)), (*results, *compress(results, nonzero_out)))
     outs = jit_p.bind(
         *primals,
         *compress(tangents, nonzero),
@@ -53,17 +55,24 @@ def _linearize(
     """Two calls: one now, of values and residuals, and one of tangents. What the first passes through, or returns twice,
     it need not return.
     """
+    ins, results = take_shardings(params, jaxpr)
     both = linearize_jaxpr(jaxpr, tuple(nonzero))
     count = len(jaxpr.outvars)
-    outs = call_without_forwarding(both.primal, primals, count, params | {"donated_invars": donated_invars})
+    first = placed(ins, (*results, *[None] * (len(both.primal.outvars) - count))) | {
+        "donated_invars": donated_invars
+    }
+    outs = call_without_forwarding(both.primal, primals, count, params | first)
     residuals = both.residuals([*jaxpr.consts, *primals], outs[count:])
 
     def linear(*tangents: Any) -> list[Any]:
         donated = (False,) * len(residuals) + tuple(compress(donated_invars, nonzero))
+        of_tangents = placed(
+            (*[None] * len(residuals), *compress(ins, nonzero)), compress(results, both.nonzero)
+        )
         made = jit_p.bind(
             *residuals,
             *compress(tangents, nonzero),
-            **params | {"donated_invars": donated, "jaxpr": both.tangent},
+            **params | {"donated_invars": donated, "jaxpr": both.tangent} | of_tangents,
         )
         return ad.with_zeros(made, both.nonzero, jaxpr.out_avals)
 
@@ -75,15 +84,24 @@ def _partial_eval(
 ) -> list[Any]:
     """Two calls: one now, of what depends on no tangent, and one that is written down."""
     unknown = tuple(map(trace.is_tangent, operands))
+    ins, results = take_shardings(params, jaxpr)
     both = split_jaxpr(jaxpr, unknown)
     known, later = partition_list(unknown, operands)
+    (ins, ins_later), (results, results_later) = (
+        partition_list(unknown, ins),
+        partition_list(both.nonzero, results),
+    )
     count = len(jaxpr.outvars) - sum(both.nonzero)
+    of_known = placed(ins, (*results, *[None] * (len(both.primal.outvars) - count)))
     donated, donated_later = partition_list(unknown, donated_invars)
     with set_current_trace(trace.parent):
-        outs = call_without_forwarding(both.primal, known, count, params | {"donated_invars": tuple(donated)})
+        outs = call_without_forwarding(
+            both.primal, known, count, params | of_known | {"donated_invars": tuple(donated)}
+        )
     residuals = both.residuals([*jaxpr.consts, *known], outs[count:])
     rest = move_inputs_to_front(both.tangent, (False,) * len(residuals) + (True,) * len(later))
     donated_invars = (*donated_later, *[False] * len(residuals))
+    params |= placed((*ins_later, *[None] * len(residuals)), results_later)
     with set_current_trace(trace.tangents):
         made = jit_p.bind(*later, *residuals, **params | {"donated_invars": donated_invars, "jaxpr": rest})
     return merge_lists(both.nonzero, outs[:count], made)
@@ -96,12 +114,16 @@ def call_without_forwarding(
     not return a result that is an argument, nor a residual that is a result.
     """
     places = forwarded_inputs(jaxpr)[:count] + [None] * (len(jaxpr.outvars) - count)
+    params = dict(params)
+    ins, outs = take_shardings(params, jaxpr)
+    places = [None if out is not None else place for place, out in zip(places, outs, strict=True)]
     results = {x for x, place in zip(jaxpr.outvars[:count], places, strict=False) if place is None}
     keep = tuple(
         place is None and (k < count or x not in results)
         for k, (x, place) in enumerate(zip(jaxpr.outvars, places, strict=True))
     )
-    made = iter(jit_p.bind(*args, **params | {"jaxpr": keep_outputs(jaxpr, keep)}))
+    params = params | {"jaxpr": keep_outputs(jaxpr, keep)} | placed(ins, compress(outs, keep))
+    made = iter(jit_p.bind(*args, **params))
     values: dict[Any, Any] = {}
     for x, place, kept in zip(jaxpr.outvars, places, keep, strict=True):
         values[x] = next(made) if kept else args[place] if place is not None else values[x]
@@ -117,6 +139,10 @@ def _transpose(
     avals = (*map(get_aval, known), *(None if type(ct) is Zero else get_aval(ct) for ct in cts))
     transposed, nonzero = transpose_jaxpr(jaxpr, linear, avals)
     args = [*known, *(ct for ct in cts if type(ct) is not Zero)]
+    ins, results = take_shardings(params, jaxpr)
+    of_known, of_linear = partition_list(linear, ins)
+    of_cts = compress(results, [type(ct) is not Zero for ct in cts])
+    params |= placed((*of_known, *of_cts), compress(of_linear, nonzero))
     made = jit_p.bind(*args, **params | {"donated_invars": (False,) * len(args), "jaxpr": transposed})
     found = iter(ad.with_zeros(made, nonzero, list(compress(jaxpr.in_avals, linear))))
     return [next(found) if is_linear else None for is_linear in linear]

@@ -29,7 +29,7 @@ from ..signature.shape_struct import ShapeDtypeStruct, aval_of_argument, key_of_
 from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 from . import stages
 from .compilation_cache import FunctionCache, Table, TracedCall, cache_of
-from .jit_call import Inline
+from .jit_call import Inline, shardings_inside
 
 
 class JitOptions(NamedTuple):
@@ -72,7 +72,7 @@ class Traceable:
         traced = self.traced_alone(arguments, tree, avals)
         keys = [key_of_argument(x) for x in leaves]
         placement = None
-        if self.is_placed or any(isinstance(key, runtime.Placed) for key in keys):
+        if self.is_placed or any(isinstance(key, runtime.Placed) for key in keys) or shardings_inside(traced.jaxpr):
             placement = self.placement(keys, arguments, traced, avals, names)
         return stages.Traced(self.program(traced, tree, donated), placement)
 
@@ -95,14 +95,19 @@ class Traceable:
         names: Sequence[str],
     ) -> Placement:
         """Where a call on leaves with these keys runs, from where they are and what `jit` was told of it."""
-        options = self.options
-        asked = jit_shardings.of_arguments(
-            options.in_shardings, arguments.args, arguments.kwargs, avals, names
-        )
+        asked, results = self.shardings(arguments, traced, avals, names)
         if asked:
             keys = [placed_as_asked(*each) for each in zip(keys, avals, asked, strict=True)]
-        results = jit_shardings.of_results(options.out_shardings, traced.out_tree, traced.jaxpr.out_avals)
-        return placement_of(keys, self.name, names, results)
+        return placement_of(keys, self.name, names, results, shardings_inside(traced.jaxpr))
+
+    def shardings(
+        self, arguments: Arguments, traced: TracedCall, avals: Sequence[Any], names: Sequence[str] | None = None
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """What `jit` was told of each leaf of the arguments, and of the results; empty where it was told nothing."""
+        names = api_util.argument_names(self.fun, arguments) if names is None else names
+        options = self.options
+        asked = jit_shardings.of_arguments(options.in_shardings, arguments.args, arguments.kwargs, avals, names)
+        return asked, jit_shardings.of_results(options.out_shardings, traced.out_tree, traced.jaxpr.out_avals)
 
     def cache_size(self) -> int:
         """How many signatures the function was called with, as JAX counts them: those whose tracing failed, too, and those

@@ -56,6 +56,7 @@ from .devices import result_shardings as result_shardings
 from .devices import sharding_devices as sharding_devices
 from .devices import sharding_text as sharding_text
 from .devices import single_device_sharding as single_device_sharding
+from .devices import with_whole_axis as with_whole_axis
 from .executing import block_until_ready as block_until_ready
 from .executing import execute_with_tokens as execute_with_tokens
 from .executing import host_dispatcher as host_dispatcher

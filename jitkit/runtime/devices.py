@@ -160,6 +160,18 @@ def sharding_text(sharding: Sharding, ndim: int) -> str:
     return f"#sdy.sharding<@mesh, [{listed}]>"
 
 
+def with_whole_axis(sharding: Sharding, axis: int) -> Sharding:
+    """The sharding of arrays with one axis more, of which every device has all elements."""
+    if not hasattr(sharding, "spec"):
+        return sharding
+    axes = [*sharding.spec]
+    axes += [None] * (axis - len(axes))
+    axes.insert(axis, None)
+    while axes and axes[-1] is None:
+        axes.pop()
+    return sharding.update(spec=gate().jax.sharding.PartitionSpec(*axes))
+
+
 def result_shardings(executable: Any, sharding: Sharding, count: int) -> list[Sharding]:
     """Where the partitioner put the results of a program for several devices."""
     found = executable.get_output_shardings()

@@ -863,13 +863,12 @@ def donated(jk, rng):
     return [{key: str(e.params[key]) for key in keys} for e in (eqn, other)], len(eqn.invars), list(eqn.params)
 
 
-@check("05.6", "Where results are to be placed is for the outermost `jit` to say: a nested one refuses.")
+@check("05.6", "Where arguments are to be placed is kept in the equation.")
 def placed(jk, rng):
-    def stays_here(x):
-        return x * 2
-
-    inner = jk.jit(stays_here, out_shardings=jk.sharding.SingleDeviceSharding(jk.devices()[0]))
-    return raised(jk.make_jaxpr(inner), float(rng.normal()), parts=["stays_here"])
+    here = jk.sharding.SingleDeviceSharding(jk.devices()[0])
+    inner = jk.jit(lambda x, y: (x * 2, y), in_shardings=(None, here))
+    eqn = jk.make_jaxpr(lambda x, y: inner(y, x))(*floats(rng, 2)).eqns[0]
+    return [sharding is None for sharding in eqn.params["in_shardings"]]
 
 
 @check(

@@ -278,9 +278,8 @@ class Jitted:
             jit(f, donate_argnums=1)(x, y)      (False, True)
             jit(f)(x, y)                        (False, False)
 
-        Raises:
-          NotImplementedError: `jit` was told where arguments or results are to be placed. It names
-            the function.
+        Where `jit` was told places (`self.is_placed`), the call is told (`NestedCall.place`) what
+        `self.shardings(arguments, traced, avals)` says.
         """
         raise NotImplementedError("05.6")
 

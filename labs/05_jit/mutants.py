@@ -614,8 +614,6 @@ def distance_with_a_table(old, new, weight):
 
 @also_right("05.6", "step by step", target="Jitted.nested_call")
 def nested_step_by_step(self, args, kwargs):
-    if self.is_placed:
-        raise NotImplementedError(f"{self.name}: shardings belong to the outermost jit")
     arguments, tree, avals = self.signature(args, kwargs)
     donated = api_util.donated_leaves(self.options.spec, arguments)
     if not donated:
@@ -623,6 +621,9 @@ def nested_step_by_step(self, args, kwargs):
     traced = self.traced_alone(arguments, tree, avals)
     options = self.options
     call = NestedCall(traced, donated, options.inline, options.keep_unused, self.name)
+    if self.is_placed:
+        ins, outs = self.shardings(arguments, traced, avals)
+        call.place(ins, outs)
     self.table.remember_nested(self.trace_key(arguments, tree, avals), call)
     return call
 
