@@ -55,6 +55,7 @@ class Fused(NamedTuple):
     listing: Listing
     linked: Linked
     there: frozenset[int]  # the equations of which something is left, surely
+    done: dict[int, list[tuple[str, int]]]  # by equation: opcode and size of what is linked to it, surely or by a guess
 
 
 def read(text: str, results: Sequence[int] = ()) -> Fused:
@@ -97,7 +98,12 @@ def read(text: str, results: Sequence[int] = ()) -> Fused:
     exact = sum(bool(links.exact[name, instruction.name]) for name, instruction in rows)
     guessed = sum((name, instruction.name) in links.guesses for name, instruction in rows)
     there = frozenset(number for numbers in links.exact.values() for number in numbers)
-    return Fused(found, Linked(len(rows), exact, guessed), there)
+    done: dict[int, list[tuple[str, int]]] = {}
+    for name, instruction in rows:
+        at = name, instruction.name
+        for number in (links.exact[at] or links.guesses.get(at, []))[:1]:
+            done.setdefault(number, []).append((instruction.opcode, elements_of(instruction.type)))
+    return Fused(found, Linked(len(rows), exact, guessed), there, done)
 
 
 class _Links:

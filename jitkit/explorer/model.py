@@ -103,7 +103,7 @@ def _target(
     if "error" in answer:
         return head | {"reason": answer["reason"], "error": answer["error"]}
     read = hlo.read(answer["hlo"], [number for number, each in enumerate(subject.equations) if each.is_result])
-    missing = gone.gone(subject.equations, lowered, read.there, inside)
+    missing = gone.gone(subject.equations, lowered, read, inside)
     code = machine.listing(target.platform, answer["code"], read.listing)
     return head | {
         "compiler": answer["compiler"],

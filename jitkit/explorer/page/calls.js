@@ -28,9 +28,11 @@ export class Calls {
   }
 
   choose(number, tell = true) {
-    this.chosen = number;
+    this.chosen = this.calls.entries.some((entry) => entry.number === number) ? number : null;
     this.draw();
-    if (tell) this.onchoose();
+    if (!tell) return;
+    this.body.querySelector('[aria-expanded="true"]')?.focus({ preventScroll: true }); // it was drawn anew
+    this.onchoose();
   }
 
   draw() {
@@ -47,8 +49,8 @@ export class Calls {
       }
       const [entry] = group;
       const word = entry.hit ? element("span", { class: "hit-word" }, "hit")
-        : element("button", { type: "button", "aria-expanded": String(entry.number === this.chosen), onclick: () => this.choose(entry.number) }, `miss: ${entry.what}`);
-      rows.push(element("tr", { class: entry.number === this.chosen ? "chosen" : null }, element("td", {}, `#${entry.number}`),
+        : element("button", { type: "button", "aria-expanded": String(entry.number === this.chosen) }, `miss: ${entry.what}`);
+      rows.push(element("tr", { class: entry.number === this.chosen ? "chosen" : null, onclick: entry.hit ? null : () => this.choose(entry.number) }, element("td", {}, `#${entry.number}`),
         element("td", { class: "where", title: entry.at }, short(entry.at)), element("td", {}, word), this.bars(entry, most), element("td", {}, time(total(entry)))));
     }
     const head = element("tr", {}, ...["call", "from", "cache", "time, all bars to one scale", "took"].map((name) => element("th", { scope: "col" }, name)));
@@ -64,6 +66,7 @@ export class Calls {
   }
 
   why(entry) {
+    if (entry.hit) return element("div", { class: "why" }, element("div", {}, element("h3", {}, `Call #${entry.number} was a hit`), element("div", { class: "sentence" }, "It found its program in the cache.")));
     const left = element("div", {}, element("h3", {}, `Why call #${entry.number} missed`), element("div", { class: "sentence" }, entry.sentences.join("\n")));
     const right = element("div", {});
     const before = this.calls.entries.find((each) => each.number === entry.versus);

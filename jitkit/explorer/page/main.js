@@ -5,7 +5,7 @@ import { Pane } from "./pane.js";
 import { Calls } from "./calls.js";
 import { hint, story } from "./story.js";
 
-const narrow = matchMedia("(max-width: 899px)");
+const narrow = matchMedia("screen and (max-width: 899px)");
 const state = { show: null, target: null, beside: null, pin: null, call: null };
 let pinned = null; // { pane, row }
 let hovered = null;
@@ -17,19 +17,21 @@ for (const target of model.targets) {
   target.listing = prepare(target.hlo);
   const lost = Object.entries(target.gone);
   if (lost.length) {
-    const add = (line, numbers, kind, indent, note = "") => {
+    const add = (line, numbers, kind, indent, note = "", guesses = []) => {
       const row = target.listing.lines.length;
       target.listing.lines.push(line);
       target.listing.indents.push(indent);
       target.listing.equations.push(numbers);
+      if (guesses.length) target.listing.guesses[row] = guesses;
       target.listing.kinds[row] = kind;
       if (note) target.listing.notes[row] = note;
     };
-    add(`Gone: ${lost.length} of ${model.equations.length} equations have no instruction here`, [], "head", 0);
+    add(`Not here by name: ${lost.length} of ${model.equations.length} equations have no instruction`, [], "head", 0);
     for (const [number, { why, sure, like }] of lost) {
       const { primitive, results } = model.equations[number];
       const same = like === undefined ? "" : ` (line ${model.equations[like].line})`;
-      add(`  ${primitive} ${results}`, [Number(number)], "gone", 2, `${why}${same}${sure ? "" : "; a guess"}`);
+      const own = [Number(number)];
+      add(`  ${primitive} ${results}`, sure ? own : [], "gone", 2, `${why}${same}${sure ? "" : "; a guess"}`, sure ? [] : own);
     }
   }
   finish(target.listing);
@@ -110,9 +112,9 @@ function drawTargets() {
 function noteGone(target) {
   jaxpr.notes = { ...model.jaxpr.notes };
   if (target && !target.error) {
-    for (const [number, { why }] of Object.entries(target.gone)) {
+    for (const [number, { why, sure }] of Object.entries(target.gone)) {
       const [row] = jaxpr.rows.get(Number(number)) || [];
-      if (row !== undefined) jaxpr.notes[row] = `${target.name}: ${why.split(":")[0]}`;
+      if (row !== undefined) jaxpr.notes[row] = `${target.name}: ${why.split(":")[0]}${sure ? "" : "?"}`;
     }
   }
   panes.jaxpr.draw();
@@ -135,11 +137,22 @@ function showTarget(pane, target, part) {
   }
   pane.show(target[part]);
   if (part === "listing") {
-    const kernels = target.listing.lines.filter((line, row) => target.listing.notes[row]?.startsWith("fusion of")).length;
+    const [outer, inner] = fusions(target.listing);
     const { operations, exact, guessed } = target.linked;
-    pane.meta.textContent = `${kernels} fusion${kernels === 1 ? "" : "s"}${costs(target)} · ${operations} operations, ${exact} linked${guessed ? `, ${guessed} by a guess` : ""}`;
+    pane.meta.textContent = `${outer} fusion${outer === 1 ? "" : "s"}${inner ? `, ${inner} inside of them` : ""}${costs(target)} · ${operations} operations, ${exact} linked${guessed ? `, ${guessed} by a guess` : ""}`;
     pane.meta.title = `${target.chip}; ${target.compiler}; compiled in ${target.seconds.toFixed(2)} s. Costs: ${target.cost.source}.`;
   }
+}
+
+// How many fusions there are, and how many more stand inside of one.
+function fusions(listing) {
+  let [outer, inner, end] = [0, 0, -1];
+  listing.lines.forEach((line, row) => {
+    if (!listing.notes[row]?.startsWith("fusion of")) return;
+    if (row < end) inner++;
+    else { outer++; end = listing.ends[row]; }
+  });
+  return [outer, inner];
 }
 
 function costs(target) {
@@ -151,7 +164,7 @@ function costs(target) {
   const parts = [];
   if (numbers.flops > 0) parts.push(`${big(numbers.flops)}flop`);
   if (numbers["bytes accessed"] > 0) parts.push(`${big(numbers["bytes accessed"])}B`);
-  return parts.length ? ` · ${parts.join(", ")}` : "";
+  return parts.length ? ` · by its compiler's count ${parts.join(", ")}` : "";
 }
 
 const calls = new Calls(model.calls, command, null);

@@ -27,6 +27,7 @@ export function story(numbers, panes, go, isGuess) {
   add(`jaxpr: ${count(own.length, "equation")}${isGuess ? ", by a guess" : ""}`, button(few(names), "jaxpr"));
   const written = rowsOf(panes.stablehlo.listing, all);
   add("StableHLO", written.length ? button(`${count(written.length, "line")}`, "stablehlo") : "writes nothing");
+  const entries = []; // a target, and what became of the equations there
   for (const target of model.targets) {
     if (target.error) continue;
     const { listing } = target;
@@ -49,8 +50,12 @@ export function story(numbers, panes, go, isGuess) {
     for (const [why, { sure, names: of }] of said) {
       content.push(element("span", { class: sure ? "gone" : "gone unsure" }, `${few([...new Set(of)])}: ${why}`));
     }
-    add(target.name, ...(content.length ? content : ["nothing is left of it"]));
+    entries.push([target.name, content.length ? content : ["nothing is left of it"], rows.length]);
   }
+  const text = ([, content]) => content.map((each) => each.textContent ?? each).join();
+  const alike = entries.length > 1 && entries.every((entry) => !entry[2] && text(entry) === text(entries[0]));
+  if (alike) add(`all ${entries.length} targets`, ...entries[0][1]);
+  else for (const [name, content] of entries) add(name, ...content);
   return chain;
 }
 
