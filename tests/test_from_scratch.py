@@ -13,6 +13,7 @@ from jitkit.kata.cli import main
 from jitkit.kata.ladder.climbing import Climber, Package
 from jitkit.kata.ladder.report import code_lines
 from jitkit.kata.ladder.rungs import all_rungs, prefix, solution_file
+from jitkit.kata.ladder.verbs import told_of
 from jitkit.kata.ladder.wrong import wrong_versions
 
 RUNGS = {rung.number: rung for rung in all_rungs()}
@@ -148,7 +149,7 @@ def test_a_folder_of_the_ladder_is_made_checked_and_remembered(tmp_path, monkeyp
     assert main(["check"]) == 1
     assert main(["status"]) == 0
     said = capsys.readouterr().out
-    assert "to do  01 One door: 0 of 9 programs" in said
+    assert "to do  01 One door: 0 of 10 programs" in said
     assert "fail" not in said
     (folder / "myjax.py").write_text("import jax\n")
     assert main(["check", "1"]) == 1
@@ -158,6 +159,16 @@ def test_a_folder_of_the_ladder_is_made_checked_and_remembered(tmp_path, monkeyp
     out = capsys.readouterr().out
     for said in ("hint 2 of 3", "hints read: 2", "xla.py in this folder is not the one"):
         assert said in out
+    assert main(["hint", "7", "--step", "1"]) == main(["hint", "7"]) == 0
+    out = capsys.readouterr().out
+    for said in ("hint 1 of 3", "hint 3 of 3", "These were all"):
+        assert said in out
+    assert main(["hint", "7", "--step", "4"]) == 2
+    assert "01 to 07" in (folder / "README.md").read_text()
+    (folder / "README.md").write_text("mine")
+    assert main(["start", "--from-scratch", str(folder)]) == 0
+    assert (folder / "README.md").read_text() == "mine"
+    (folder / "xla.py").write_text("mine = True\n")
     assert main(["export", "mine"]) == 2
     assert not (folder / "mine").exists()
     assert main(["reset", "xla"]) == 0
@@ -166,6 +177,35 @@ def test_a_folder_of_the_ladder_is_made_checked_and_remembered(tmp_path, monkeyp
     (folder / "myjax.py").rename(folder / "mine.py")
     assert main(["check"]) == 1
     assert "was it renamed?" in capsys.readouterr().err
+
+
+def test_of_an_error_that_should_have_come_the_first_line_is_shown_and_no_place_of_ours(tmp_path, kept):
+    [verdict] = Climber(kept).climb(package(tmp_path, prefix(SOLUTION, "03")), [RUNGS["04"]])
+    [said] = [r.difference.expected for r in verdict.results if r.check.name == "04_branch"]
+    assert said.startswith("TracerBoolConversionError: Attempted boolean conversion of traced array")
+    assert "\n" not in said
+
+
+def test_a_slip_below_is_told_once_with_the_number_of_rungs_that_fell_with_it():
+    assert told_of(["Rung 01 fell."]) == "Rung 01 fell."
+    assert told_of(["Rung 01 fell.", "Rung 02 fell."]) == "Rung 01 fell. 1 rung above fell with it."
+    assert told_of(["Rung 01 fell.", "Rung 02 fell.", "Rung 07 fell."]) == "Rung 01 fell. 2 rungs above fell with it."
+
+
+def test_programs_after_one_that_hangs_are_said_not_to_have_run(tmp_path, monkeypatch, capsys):
+    assert main(["start", "--from-scratch", str(tmp_path / "mine")]) == 0
+    monkeypatch.chdir(tmp_path / "mine")
+    pathlib.Path("myjax.py").write_text("while_is = True\n\n\ndef __getattr__(name):\n    while while_is:\n        pass\n")
+    monkeypatch.setattr("jitkit.kata.ladder.verbs.Climber", lambda kept: Climber(kept, seconds=1.5))
+    assert main(["check", "1"]) == 1
+    out = capsys.readouterr().out
+    assert out.count("too long:") == 1
+    assert out.count("not run:") == len(Climber().checks([RUNGS["01"]])) - 1
+
+
+@pytest.mark.parametrize("number", RUNGS)
+def test_what_a_learner_is_asked_after_a_mistake_is_a_question(number):
+    assert [w.question for w in wrong_versions(RUNGS[number]) if not w.question.endswith("?")] == []
 
 
 @pytest.mark.tail
@@ -179,10 +219,11 @@ def test_each_prefix_passes_each_wrong_version_fails_and_so_does_the_prefix_belo
 
 
 @pytest.mark.tail
-def test_a_package_of_another_design_passes_all_rungs(kept):
-    """Many files, a class for each primitive, the trace found among the operands, a tape for derivatives: all rungs, and what is
-    hidden of them."""
-    where = Package(pathlib.Path(__file__).parent / "other_jax", "otherjax")
+@pytest.mark.parametrize("design", ["otherjax", "stackjax", "operandsjax"])
+def test_a_package_of_another_design_passes_all_rungs(design, kept):
+    """All rungs, and what is hidden of them: with many files, a class for each primitive and a tape for derivatives; with a stack of
+    traces; with the trace found among the operands, and derivatives and batches as interpreters of programs."""
+    where = Package(pathlib.Path(__file__).parent / "other_jax", design)
     verdicts = Climber(kept, hidden_programs()).climb(where, list(RUNGS.values()))
     assert [(v.rung.number, v.first_failure) for v in verdicts if not v.passed] == []
 

@@ -175,7 +175,7 @@ def _check_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _hint_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", nargs="?", help="02.3 (default: the exercise you are at)")
-    parser.add_argument("--step", type=int, choices=range(1, 5), help="one of the four, to be read again")
+    parser.add_argument("--step", type=int, choices=range(1, 5), help="one of the four (on the ladder three), to be read again")
 
 
 def _show_arguments(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,8 @@
     numpy.asarray(buffers[0])                # a buffer's numbers
 
 An executable looks at the sizes of its arguments in bytes, and at nothing else: what you hand it must have the shapes and
-dtypes that the text says, or numbers come out that mean nothing. `compiled` and `executed` count what was asked of the machine.
+dtypes that the text says, or numbers come out that mean nothing. `compiled`, `executed` and `copied` count what was asked of the
+machine.
 """
 
 import functools
@@ -17,6 +18,7 @@ import sys
 import numpy as np
 
 compiled = executed = 0
+copied = 0  # arrays of numpy that `put` made buffers of
 
 
 class Type:
@@ -48,6 +50,8 @@ def machine():
 
 def put(x):
     """A buffer with the numbers of a numpy array."""
+    global copied
+    copied += 1
     jaxlib, _, device, place = machine()
     x = np.array(x)  # a copy: the buffer may use the array's memory
     return jaxlib.batched_device_put(Type(x.shape, x.dtype), place, [x], [device], False)

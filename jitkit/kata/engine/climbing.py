@@ -6,7 +6,7 @@ where a learner's package runs, neither jitkit nor jax can be imported, and `xla
 
     @program("07", "...")      collects a program;   raised(f, *args, parts=[...])  is the error that a call ends in
     jaxpr(closed)              a program that was written down: compared up to names
-    counted(f, *args, compiled=1, executed=1)        the result, and what was asked of XLA meanwhile
+    counted(f, *args, compiled=1, executed=1, copied=0)      the result, and what was asked of XLA meanwhile
     text(jk, f, *args)         `lower(f, *args)`, compared by running it
 """
 
@@ -124,21 +124,29 @@ def text(jk: Any, f: Callable[..., Any], *args: Any) -> Text:
 
 
 def counted(
-    f: Callable[..., Any], *args: Any, compiled: int | None = None, executed: int | None = None
+    f: Callable[..., Any],
+    *args: Any,
+    compiled: int | None = None,
+    executed: int | None = None,
+    copied: int | None = None,
 ) -> dict[str, Any]:
-    """What a call returns, and how many programs XLA compiled and ran for it. The reference, which does not use `xla`,
-    answers with the numbers that are expected."""
+    """What a call returns, and how many programs XLA compiled and ran for it, how many arrays were copied to it. The reference, which
+    does not use `xla`, answers with the numbers that are expected."""
     machine: Any = sys.modules.get("xla")
-    before = (machine.compiled, machine.executed) if machine is not None else (0, 0)
+    expected = {"compiled": compiled, "executed": executed, "copied": copied}
+    before = {name: getattr(machine, name, 0) for name in expected}
     found = {"result": f(*args)}
-    for name, expected, at in (
-        ("programs compiled", compiled, 0),
-        ("programs executed by XLA", executed, 1),
-    ):
-        if expected is not None:
-            now = (machine.compiled, machine.executed)[at] - before[at] if machine is not None else expected
-            found[name] = now
+    for name, number in expected.items():
+        if number is not None:
+            found[_COUNTED[name]] = getattr(machine, name) - before[name] if machine is not None else number
     return found
+
+
+_COUNTED = {
+    "compiled": "programs compiled",
+    "executed": "programs executed by XLA",
+    "copied": "arrays copied to XLA",
+}
 
 
 # --- results as plain data --------------------------------------------------------------------------------------------

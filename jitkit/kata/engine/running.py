@@ -30,7 +30,7 @@ from .submission import Target
 _PRELOAD = ("numpy", "ml_dtypes")
 _PRELOAD_WITH_XLA = (*_PRELOAD, "jax.devices")
 _PRELOAD_TO_FORK = (*_PRELOAD, "jax")
-_NOT_TRIED = "It was not tried: a check before it did not end."
+NOT_TRIED = "It was not tried: a check before it did not end."
 _START_SECONDS = 60.0
 _LONGEST_REPLAYED = 4.0  # seconds of a check that is run again
 
@@ -148,7 +148,7 @@ def run(
             return outcomes + [found[-1]._replace(check=name) for name in rest]
         if found[-1].trouble == "time":  # a learner has waited long enough, for all checks or for those of a rung
             left = [name for name in rest if process.imported and _rung(job, name) != _rung(job, found[-1].check)]
-            outcomes += [Outcome(name, None, "time", _NOT_TRIED) for name in rest if name not in left]
+            outcomes += [Outcome(name, None, "time", NOT_TRIED) for name in rest if name not in left]
             rest = left
     return outcomes
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 
 from ..cli import FAILED, OK, Problem, WrongUsage
-from ..engine.running import Spare
+from ..engine.running import NOT_TRIED, Spare
 from ..engine.verdicts import FAIL, PASS, TODO
 from ..screens.display import MARKS, hanging, show_failure, show_line, show_output
 from ..screens.keys import ENTER, keys_of
@@ -22,12 +22,37 @@ from .place import Place
 from .rungs import Rung, all_rungs, machine_file, section, solution_file
 from .wrong import wrong_versions
 
+_NOT_RUN = ("○", "not run", "dim")
 _POLL = 0.05  # seconds between two looks at the files
 _FIRST_FILE = '''"""{name}: a JIT of my own.
 
 `import xla` is the way to the machine. The pages of `ladder/` say what comes next; begin with ladder/01.
 """
 '''
+_README = """# {name}: a JAX of my own
+
+An empty file becomes a package that traces, compiles, differentiates and batches. What is here:
+
+- `{name}.py`: yours, and all that is yours. It may become a folder `{name}/` with as many files as you like.
+- `ladder/01_one_door.md` and so on: eighteen rungs. A page says what is asked and shows an idea, not a design: classes,
+  files and names inside are your own. Beside each page are its programs, which the checks run. They import `climbing`,
+  which only the checker has; the first lines of `ladder/01_one_door_programs.py` say what is compared, and how.
+- `xla.py`: given, the only way to the machine. Read it; verdicts use the given one, whatever you do to yours.
+- `test_ladder.py`: for who prefers pytest. `pytest` runs the programs of the rung that you are at, and of all below.
+
+```sh
+jitkit                 # watches: on each save, the programs of your rung and of all below it
+jitkit check 7         # the same once, for rungs 01 to 07: what stood must not fall
+jitkit hint 7          # three hints a rung, one further each time; --step 1 shows one again
+jitkit show 7          # its page; with --solution --give-up, how the reference does it
+jitkit status          # where you are
+jitkit show --report   # what your package can do, measured beside JAX
+```
+
+The first check of a rung takes longer: jitkit computes what is right, and keeps it. `import jax` and `import jitkit` end
+in a sentence within the package. In another terminal you may ask JAX whatever you like, and should:
+`print(jax.make_jaxpr(f)(x))`, `print(jax.jit(f).lower(x).as_text())`.
+"""
 _TESTS = '''"""The programs of the ladder, for pytest."""
 
 import pathlib
@@ -68,6 +93,8 @@ def start(arguments: argparse.Namespace) -> int:
             first.write_text(_FIRST_FILE.format(name=place.name), encoding="utf-8")
         (place.root / "xla.py").write_bytes(machine_file().read_bytes())
         (place.root / "test_ladder.py").write_text(_TESTS, encoding="utf-8")
+        if not (place.root / "README.md").exists():
+            (place.root / "README.md").write_text(_README.format(name=place.name), encoding="utf-8")
         (place.root / "ladder").mkdir(exist_ok=True)
         for rung in all_rungs():
             (place.root / "ladder" / f"{rung.folder.name}.md").write_text(rung.page, encoding="utf-8")
@@ -128,8 +155,8 @@ def show_verdicts(
     screen.line()
     for message in place.messages():
         screen.text(message, 0, "yellow")
-    for sentence in fallen:
-        screen.text(sentence, 0, "red")
+    if fallen:
+        screen.text(told_of(fallen), 0, "red")
     failed = next((v for v in verdicts if not v.passed), None)
     red = _red(place)
     for verdict in verdicts:
@@ -163,6 +190,14 @@ def show_verdicts(
         screen.text(f"next: jitkit hint {failed.rung.number}", 2)
 
 
+def told_of(fallen: Sequence[str]) -> str:
+    """What is said of rungs that fell: the lowest one's sentence, and how many fell with it."""
+    first, *others = fallen
+    if not others:
+        return first
+    return f"{first} {len(others)} {'rung' if len(others) == 1 else 'rungs'} above fell with it."
+
+
 def _red(place: Place) -> str:
     """What a rung is that does not pass: failed, or, where nothing is written yet, to do."""
     return TODO if place.package.is_untouched else FAIL
@@ -177,7 +212,7 @@ def show_rung(screen: Screen, place: Place, verdict: RungVerdict) -> None:
         show_output(screen, failure.output)
         return
     for result in verdict.results:
-        glyph, word, color = MARKS[result.status]
+        glyph, word, color = _NOT_RUN if result.sentence == NOT_TRIED else MARKS[result.status]
         hanging(screen, f"    {glyph} {word}: ", result.check.sentence, color)
         if result is failure:
             show_failure(screen, result, place)
@@ -265,23 +300,26 @@ def _fingerprint(place: Place) -> str:
 def hint(arguments: argparse.Namespace) -> int:
     """The next hint of a rung."""
     place = here()
-    show_hint(Screen.of(sys.stdout), place, _rung(arguments.id) if arguments.id else place.current())
+    rung = _rung(arguments.id) if arguments.id else place.current()
+    if arguments.step is not None and arguments.step > len(rung.hints):
+        raise WrongUsage(f"on the ladder a rung has {len(rung.hints)} hints: --step 1 to {len(rung.hints)}.")
+    show_hint(Screen.of(sys.stdout), place, rung, arguments.step)
     return OK
 
 
-def show_hint(screen: Screen, place: Place, rung: Rung) -> None:
-    """One step further than the last time; after the last, that one again."""
+def show_hint(screen: Screen, place: Place, rung: Rung, wanted: int | None = None) -> None:
+    """One step further than the last time; after the last, that one again. `wanted` is a step, counted from 1, to be read again."""
     with place.state.edit() as state:
         known = state.of(rung.number)
-        step = min(known.hints, len(rung.hints) - 1)
-        known.hints = step + 1
+        step = wanted - 1 if wanted is not None else min(known.hints, len(rung.hints) - 1)
+        known.hints = max(known.hints, step + 1)
     screen.line()
     screen.line(f"{rung.number} {rung.title}: hint {step + 1} of {len(rung.hints)}", "bold")
     for line in rung.hints[step].splitlines():
         screen.line(f"  {line}")
     screen.line()
-    more = f"jitkit hint {rung.number} again: the next one." if step + 1 < len(rung.hints) else (
-        f"That was the last one. jitkit show {rung.number} --solution --give-up ends the riddle."
+    more = f"jitkit hint {rung.number} again: hint {known.hints + 1}." if known.hints < len(rung.hints) else (
+        f"These were all; --step 1 to {len(rung.hints)} shows one again. jitkit show {rung.number} --solution --give-up ends the riddle."
     )  # fmt: skip
     screen.text(more, 2, "dim")
 

@@ -1,4 +1,19 @@
-"""Rung 01: operations that go through one door."""
+"""Rung 01: operations that go through one door.
+
+A program of the ladder is run twice with the same random inputs: with your package for `jk`, and with jitkit. What the two return is
+compared: arrays by shape, dtype and numbers, up to rounding; everything else by `==`. `against` are mistakes that it finds out. From
+`climbing`, which is the checker's:
+
+    raised(f, *args, parts=[...])     the error that a call ends in: its class counts (or one derived from it) and the parts, which the
+                                      message has to have; the other words are yours
+    jaxpr(closed)                     a program that was written down: the equations' primitives, the types of their results, which operand
+                                      comes from where, literals and constants by value, and parameters that are programs, with their
+                                      names. Names of variables do not count, nor do other parameters, nor the order of equations that
+                                      do not need each other
+    counted(f, *args, compiled=1, executed=1, copied=0)     what a call returns; how many programs XLA compiled and ran for it, and how
+                                      many arrays of numpy were copied to it
+    text(jk, f, *args)                what `lower(f, *args)` says, compared by having XLA run it
+"""
 
 import numpy as np
 from climbing import program, raised
@@ -12,8 +27,20 @@ def floats(rng, *shape):
 def unary(jk, rng):
     x = floats(rng, 4)
     return [
-        getattr(jk.numpy, name)(x) for name in ("sin", "cos", "tanh", "exp", "log", "sqrt", "negative", "abs")
+        getattr(jk.numpy, name)(x - 1.0 if name in ("sign", "floor", "abs") else x)
+        for name in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "negative", "abs", "sign", "floor")
     ]
+
+
+@program(
+    "01",
+    "Integers go into functions of floats, and into a division, and come out as float32.",
+    against=["the sine of an integer is an integer"],
+)
+def integers(jk, rng):
+    n = rng.integers(1, 5, 4).astype(np.int32)
+    fs = [getattr(jk.numpy, name) for name in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt")]
+    return [f(n) for f in fs], jk.numpy.divide(n, n + 1), jk.numpy.exp(2), jk.numpy.negative(n)
 
 
 @program(
@@ -52,11 +79,12 @@ def numpy_on_the_left(jk, rng):
     return result, isinstance(result, np.ndarray)
 
 
-@program("01", "Comparisons give arrays of truth values; an Array with one of them is one.")
+@program("01", "Comparisons give arrays of truth values; an Array with one of them is one, one with a number a number.")
 def comparisons(jk, rng):
     x, y = jk.numpy.asarray(floats(rng, 5)), jk.numpy.asarray(floats(rng, 5))
     small = jk.numpy.asarray(floats(rng)) < 100.0
-    return [x < y, x >= y, x == x, x != y, "yes" if small else "no"]
+    one = jk.numpy.asarray(floats(rng))
+    return [x < y, x >= y, x == x, x != y, "yes" if small else "no", float(np.float32(float(one))), int(one)]
 
 
 @program("01", "64 bits become 32, as everywhere in JAX.", against=["float64 stays float64"])

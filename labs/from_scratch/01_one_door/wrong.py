@@ -32,3 +32,9 @@ edit(
     '        data = np.array(x, narrow(',
     '        data = np.asarray(x, narrow(',
 )
+edit(
+    'the sine of an integer is an integer',
+    'sin(2): which dtype can hold it?',
+    'for name, public in ELEMENTWISE.items():\n    setattr(numpy, public, elementwise(name, getattr(np, public), name in (*TO_FLOAT, "div")))',
+    'for name, public in ELEMENTWISE.items():\n    by = lambda *xs, f=getattr(np, public): f(*xs).astype(np.result_type(*xs) if xs[0].dtype.kind == "i" else None)\n    setattr(numpy, public, elementwise(name, by if name in TO_FLOAT else getattr(np, public), name == "div"))',
+)

@@ -21,6 +21,16 @@ def straight(jk, rng):
     return jaxpr(jk.make_jaxpr(lambda x, y: jnp.sin(x) * y + jnp.exp(x))(floats(rng, 3), floats(rng, 3)))
 
 
+@program("02", "The names of primitives are JAX's.")
+def names(jk, rng):
+    jnp = jk.numpy
+    unary = [jnp.sin, jnp.cos, jnp.tan, jnp.tanh, jnp.exp, jnp.log, jnp.sqrt, jnp.negative, jnp.abs, jnp.sign, jnp.floor]
+    binary = [jnp.add, jnp.subtract, jnp.multiply, jnp.divide, jnp.power, jnp.maximum, jnp.minimum]
+    questions = [jnp.less, jnp.less_equal, jnp.greater, jnp.greater_equal, jnp.equal, jnp.not_equal]
+    f = lambda x, y: [f(x) for f in unary] and [f(x, y) for f in binary + questions][-1]
+    return [eqn.primitive.name for eqn in jk.make_jaxpr(f)(floats(rng, 2), floats(rng, 2)).jaxpr.eqns]
+
+
 @program("02", "A Python number stands in the program as a literal.")
 def literal(jk, rng):
     c = float(rng.integers(2, 9))

@@ -28,7 +28,7 @@ edit(
 )
 edit(
     'the interpreter computes, whoever is at the door',
-    'Who stands at the door when your interpreter is itself traced?',
+    'Who stands at the door when your interpreter is itself traced? And is a literal still a number when it goes through the door, or an array, which is a constant?',
     'eqn.primitive.bind(*map(read, eqn.invars), **eqn.params), strict=True))\n    return [read(v)',
     'impl[eqn.primitive](*map(read, eqn.invars), **eqn.params), strict=True))\n    return [read(v)',
 )

@@ -47,6 +47,17 @@ def weak_travels(jk, rng):
 
 @program(
     "04",
+    "What is computed at once is weak, too: the sine of a Python number gives way to a float16.",
+    against=["only what is traced is weak"],
+)
+def weak_at_once(jk, rng):
+    i, h = jk.numpy.asarray(rng.integers(1, 9, 3).astype(np.int32)), floats(rng, 3).astype(np.float16)
+    numbers = [jk.numpy.sin(float(rng.uniform())), i * 2.0, jk.numpy.negative(2), jk.numpy.sin(np.float32(0.5))]
+    return [x * h for x in numbers]
+
+
+@program(
+    "04",
     "Division gives floats; comparisons give bool.",
     against=["a comparison has the type of its operands"],
 )

@@ -34,7 +34,7 @@ edit(
 )
 edit(
     'a tracer is true',
-    '`if x > 0` with a tracer: Python takes any object for true.',
+    '`if x > 0` with a tracer: what does Python take an object for that has no `__bool__`?',
     'refuse("__bool__"',
     'refuse("never"',
 )
@@ -49,4 +49,10 @@ edit(
     'An array of 10^12 numbers: how long does its type take?',
     '    if primitive in types:\n',
     '    if primitive in types and max([a.size for a in avals]) < 2:\n',
+)
+edit(
+    'only what is traced is weak',
+    'sin(2.0) is computed at once, and meets a float16. Which dtype has the result?',
+    '        weak_type = dtype != BOOL and all(x.weak_type for x in args)',
+    '        weak_type = False',
 )

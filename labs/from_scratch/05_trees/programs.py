@@ -52,10 +52,13 @@ def mapped(jk, rng):
 
 
 @program(
-    "05", "Trees that are not built alike are a ValueError.", against=["trees are zipped as far as they go"]
+    "05",
+    "Trees that are not built alike are a ValueError.",
+    against=["trees are zipped as far as they go", "trees with as many leaves are alike"],
 )
 def unlike(jk, rng):
-    return raised(jk.tree_util.tree_map, lambda x, y: x, [1, 2, 3], [1, 2])
+    pairs = [([1, 2, 3], [1, 2]), ([1, 2], (1, 2)), ({"a": 1}, {"b": 1}), ([1, None], [None, 1])]
+    return [raised(jk.tree_util.tree_map, lambda x, y: x, *pair) for pair in pairs]
 
 
 @program("05", "Functions are traced with trees for arguments, and for results.")

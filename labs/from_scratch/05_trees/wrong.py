@@ -32,3 +32,9 @@ edit(
     '    if type(tree) not in containers:\n        return [tree], LEAF',
     '    if isinstance(tree, dict):\n        tree = dict(tree)\n    if type(tree) not in containers:\n        return [tree], LEAF',
 )
+edit(
+    'trees with as many leaves are alike',
+    '[1, 2] and (1, 2) have as many leaves. Are they built alike?',
+    '    if any(treedef != treedefs[0] for treedef in treedefs):\n        raise ValueError(',
+    '    if any(len(column) != len(columns[0]) for column in columns):\n        raise ValueError(',
+)

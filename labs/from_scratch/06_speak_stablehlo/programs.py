@@ -82,7 +82,7 @@ def conversions(jk, rng):
     against=["only equations have results"],
 )
 def corners(jk, rng):
-    return text(jk, lambda x, y: (y, 2.0, x, y), floats(rng, 2), floats(rng, 3))
+    return text(jk, lambda x, y: (y, 2.0, x, y), floats(rng, 2), floats(rng, 3)), text(jk, lambda: None)
 
 
 @program("06", "A chain of a hundred operations is a hundred lines, not 2^100.")

@@ -34,7 +34,7 @@ edit(
 )
 edit(
     'only equations have results',
-    'The function returns its argument, or a number.',
+    'The function returns its argument, or a number, or nothing. What does your last line return?',
     '        results = self.block(jaxpr, arguments)\n',
     '        results = [name for name in self.block(jaxpr, arguments) if not name.startswith("%arg")]\n',
 )

@@ -16,7 +16,7 @@ edit(
 )
 edit(
     'results do not stay on the machine',
-    'The result of one call is the argument of another, or of an eager operation.',
+    'The result of one call is the argument of another, or of an eager operation. What does it have to be?',
     '    return list(map(Array, jaxpr.executable([x.data for x in args]), jaxpr.out_avals))',
     '    return jaxpr.executable([x.data for x in args])',
 )
@@ -25,4 +25,10 @@ edit(
     'The traced function raised. Who stands at the door?',
     '    try:\n        yield\n    finally:\n        current.trace = before',
     '    yield\n    current.trace = before',
+)
+edit(
+    'results go by way of numpy',
+    'The buffer that XLA returned is what the next call wants. How often is it copied?',
+    '    return list(map(Array, jaxpr.executable([x.data for x in args]), jaxpr.out_avals))',
+    '    return list(map(Array, map(np.asarray, jaxpr.executable([x.data for x in args])), jaxpr.out_avals))',
 )

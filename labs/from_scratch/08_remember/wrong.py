@@ -16,7 +16,7 @@ edit(
 )
 edit(
     'the key is the function',
-    'Another shape needs another program.',
+    'Another shape needs another program. Where does your key say so?',
     '        key = tree, avals\n',
     '        key = tree\n        self.fast.clear()\n',
 )
@@ -28,7 +28,7 @@ edit(
 )
 edit(
     'only leaves are in the key',
-    '[x] and (x,) have the same leaves.',
+    '[x] and (x,) have the same leaves. Are they the same call?',
     '        key = tree, avals\n',
     '        key = avals\n        self.fast.clear()\n',
 )

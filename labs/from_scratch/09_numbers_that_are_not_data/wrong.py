@@ -10,13 +10,13 @@ edit(
 )
 edit(
     'keywords are never static',
-    'f(x, n=2), with `n` static.',
+    'f(x, n=2), with `n` static: is 2 taken out before the leaves are traced?',
     'self.static(name, x) if name in self.names else x',
     'x',
 )
 edit(
     'numbers and names have nothing to do with each other',
-    '`static_argnums=1`, and the call says `n=2`.',
+    '`static_argnums=1`, and the call says `n=2`: who knows that these are the same argument?',
     '        self.nums = {n % len(known) if n < 0 else n for n in nums} | {known.index(n) for n in names if n in known}\n        self.names = {*names, *[known[n] for n in self.nums if n < len(known)]}',
     '        self.nums, self.names = set(nums), set(names)',
 )
@@ -28,13 +28,13 @@ edit(
 )
 edit(
     'the same means the same object',
-    'Two equal tuples that are not one object.',
+    'Two equal tuples that are not one object: one program, or two?',
     '(type(x.value), x.value)',
     '(id(x.value), x.value)',
 )
 edit(
     'equal values are the same argument',
-    '1 == 1.0 == True.',
+    '1 == 1.0 == True. Is a program for one of them right for the others?',
     '(type(x.value), x.value)',
     '(None, x.value)',
 )

@@ -36,15 +36,23 @@ def sums(jk, rng):
 
 @program(
     "10",
-    "The largest: of negative numbers it is negative, too.",
+    "The largest: of negative numbers it is negative, too; the smallest.",
     against=["every reduction begins with zero"],
 )
 def maxima(jk, rng):
     m = jk.numpy.max
     return both(
         jk,
-        lambda x: [m(x), m(x, axis=1), m(x, axis=0, keepdims=True), x.max()],
-        -1.0 - abs(floats(rng, 3, 4)),
+        lambda x: [
+            m(x),
+            m(x, axis=1),
+            m(x, axis=0, keepdims=True),
+            x.max(),
+            jk.numpy.min(x),
+            jk.numpy.min(-x, axis=-1),
+            jk.numpy.min(x, axis=0, keepdims=True),
+        ],
+        jk.numpy.asarray(-1.0 - abs(floats(rng, 3, 4))),
     )
 
 
@@ -118,14 +126,13 @@ def indexed(jk, rng):
 
 @program(
     "10",
-    "An index may be data: then it is moved to where something is.",
-    against=["a traced index is refused"],
+    "An index may be data: it counts from the end, too, and is moved to where something is.",
+    against=["a traced index is refused", "a traced index does not count from the end"],
 )
 def dynamic(jk, rng):
-    i = np.int32(rng.integers(0, 3))
-    return both(
-        jk, lambda x, i: [x[i], x[i, 1], x[-1 - i]], jk.numpy.asarray(floats(rng, 3, 2)), jk.numpy.asarray(i)
-    )
+    i = np.int32(rng.integers(0, 2))
+    x, i = map(jk.numpy.asarray, (floats(rng, 4, 2), i))
+    return both(jk, lambda x, i: [x[i], x[i, 1], x[-1 - i]], x, i), jk.jit(lambda x, i: x[i + 7])(x, i)
 
 
 @program("10", "Making, broadcasting.")

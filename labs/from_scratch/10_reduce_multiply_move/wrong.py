@@ -4,13 +4,13 @@ from jitkit.kata.ladder.wrong import edit
 
 edit(
     'a negative axis is no axis',
-    'axis=-1 is the last one.',
+    'Which axis is axis=-1?',
     '    return tuple(sorted(i % ndim for i in axes))',
     '    return tuple(sorted(max(i, 0) for i in axes))',
 )
 edit(
     'every reduction begins with zero',
-    'The maximum of negative numbers.',
+    'With which number does the maximum of negative numbers begin?',
     '"maximum", lowest)',
     '"maximum", lambda dtype: 0)',
 )
@@ -34,19 +34,25 @@ edit(
 )
 edit(
     '`where` takes the first when false',
-    'where(True, x, y) is x.',
+    'where(True, x, y): is it x, or y? And which of the two does your operation want first?',
     '    return select_p(which if which.dtype == BOOL else which != 0, no, yes)',
     '    return select_p(which if which.dtype == BOOL else which != 0, yes, no)',
 )
 edit(
     '-1 is before the beginning',
-    'x[-1] is the last one.',
+    'Which one is x[-1]?',
     '    return where(i < 0, i + n, i) if isinstance(i, Tracer) else int(i) % n, 1',
     '    return i if isinstance(i, Tracer) else int(i), 1',
 )
 edit(
     'a traced index is refused',
-    'A corner may be data; only a size may not.',
+    'A size may not be data. May a corner?',
     '    i = asarray(i)\n',
     '    i = asarray(i).__index__()\n',
+)
+edit(
+    'a traced index does not count from the end',
+    'The index is data, and negative. Which one is meant?',
+    '    return where(i < 0, i + n, i) if isinstance(i, Tracer) else int(i) % n, 1',
+    '    return i if isinstance(i, Tracer) else int(i) % n, 1',
 )

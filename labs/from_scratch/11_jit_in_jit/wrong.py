@@ -22,13 +22,13 @@ edit(
 )
 edit(
     'nothing is closed over',
-    'The inner function uses a tracer of the outer one.',
+    'The inner function uses a tracer of the outer one. How does its value come into the inner program?',
     '        tracers, [jaxpr] = hoist(jaxpr)\n',
     '        tracers = []\n        jaxpr.consts = [as_value(0.0) if type(x) is Tracer else x for x in jaxpr.consts]\n',
 )
 edit(
     'programs with tracers of others are kept',
-    'A program that holds a tracer of a trace that is over.',
+    'Your memory holds a program with a tracer of a trace that is over. Who may use it?',
     '            if any(type(x) is Tracer for x in jaxpr.consts):',
     '            if False:',
 )

@@ -31,7 +31,11 @@ def by_data(jk, rng):
     return g(x), g(-x), len(traces)
 
 
-@program("12", "Both branches are traced, once.", against=["only one branch is traced"])
+@program(
+    "12",
+    "Both branches are traced, each of them once.",
+    against=["only one branch is traced", "branches are traced to see their types, and again for the program"],
+)
 def traced(jk, rng):
     order = []
 
@@ -43,7 +47,7 @@ def traced(jk, rng):
         return f
 
     jk.make_jaxpr(lambda x: jk.lax.cond(x > 0, branch("yes"), branch("no"), x))(1.0)
-    return sorted(order)
+    return {f"traces of {name}": order.count(name) for name in ("yes", "no")}
 
 
 @program("12", "And one runs: the text has a `case`, no `select`.", against=["both branches run"])
@@ -67,13 +71,14 @@ def several(jk, rng):
 
 @program(
     "12",
-    "Branches close over what is traced around them; each over something else.",
+    "Branches close over what is traced around them; each over something else. A weak result goes with a strong one.",
     against=["branches close over nothing"],
 )
 def closures(jk, rng):
     f = lambda x, y: jk.lax.cond(x[0] > 0, lambda: x * y, lambda: y - 1.0)
     x, y = floats(rng, 3), floats(rng, 3)
-    return jk.jit(f)(x, y), jk.jit(f)(-x, y)
+    weak = lambda x: jk.lax.cond(x > 0, lambda: x, lambda: 0.0)
+    return jk.jit(f)(x, y), jk.jit(f)(-x, y), jk.jit(weak)(x[0])
 
 
 @program("12", "Trees go in and come out.")

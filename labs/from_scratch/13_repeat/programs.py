@@ -53,14 +53,15 @@ def closures(jk, rng):
 
 @program(
     "13",
-    "A number that goes in weak and comes out strong is strong.",
+    "A number that goes in weak and comes out strong is strong; 0 that comes out as a float is a float.",
     against=["the carry has the type that it came with"],
 )
 def fixed_point(jk, rng):
     x = floats(rng)
     f = lambda x: jk.lax.while_loop(lambda c: c < 10.0, lambda c: c * 2.0 + x, 0.0)
     aval = jk.make_jaxpr(f)(x).jaxpr.outvars[0].aval
-    return f(x), jk.jit(f)(x), bool(aval.weak_type)
+    g = lambda x: jk.lax.while_loop(lambda c: c < 5.0, lambda c: c + x, 0)
+    return f(x), jk.jit(f)(x), bool(aval.weak_type), g(x), jk.jit(g)(x)
 
 
 @program(

@@ -10,13 +10,13 @@ edit(
 )
 edit(
     'the loop is unrolled while tracing',
-    'The number of turns depends on data.',
+    'The number of turns depends on data. How often can Python have called the body?',
     '    body, out_tree, carry = trace_body("body_fun"',
     '    for _ in range(4):\n        trace_body("body_fun", lambda carry, _: (body_fun(carry), None), init)\n    body, out_tree, carry = trace_body("body_fun"',
 )
 edit(
     'loops close over nothing',
-    'The body uses what is traced around it.',
+    'The body uses what is traced around it. How does that come into the loop?',
     '    body_consts, [body] = hoist(body)\n',
     '    body_consts = []\n    body.consts = [as_value(0.0) if type(x) is Tracer else x for x in body.consts]\n',
 )
@@ -28,7 +28,7 @@ edit(
 )
 edit(
     'the test is whatever Python takes for true',
-    'A test that returns an array of three.',
+    'A test that returns an array of three: does the loop go on?',
     '    if [(a.shape, a.dtype) for a in test.out_avals] != [((), BOOL)]:',
     '    if False:',
 )

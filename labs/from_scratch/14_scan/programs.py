@@ -111,16 +111,19 @@ def none(jk, rng):
     )(1.5, np.zeros((0, 2), np.float32))
 
 
-@program("14", "A scan in a scan, a choice in a scan.")
+@program("14", "A scan in a scan, a choice in a scan, a jitted function in both, at once and compiled.")
 def nested(jk, rng):
+    g = jk.jit(lambda a, b: a + b * b)
+
     def row(c, r):
-        inner, _ = jk.lax.scan(lambda a, b: (a + b, None), c, r)
-        return jk.lax.cond(inner > 0, lambda v: v * 0.5, lambda v: -v, inner), inner
+        inner, _ = jk.lax.scan(lambda a, b: (g(a, b), None), c, r)
+        return jk.lax.cond(inner > 0, lambda v: g(v, 0.5), lambda v: -v, inner), inner
 
-    return jk.jit(lambda x: jk.lax.scan(row, 0.0, x))(floats(rng, 4, 3))
+    x = floats(rng, 4, 3)
+    return [f(x) for f in (lambda x: jk.lax.scan(row, 0.0, x), jk.jit(lambda x: jk.lax.scan(row, 0.0, x)))]
 
 
-@program("14", "A running sum's program has one equation.")
+@program("14", "A running sum's program has one equation: the body takes the carry and a row, and returns both.")
 def written(jk, rng):
     closed = jk.make_jaxpr(lambda x: jk.lax.scan(lambda c, r: (c + r, c), np.float32(0), x)[1])(
         floats(rng, 3)

@@ -28,19 +28,19 @@ edit(
 )
 edit(
     'loops close over nothing',
-    'The body uses what is traced around it.',
+    'The body uses what is traced around it. How does that come into the loop?',
     '    consts, [body] = hoist(body)\n    outs = scan_p',
     '    consts = []\n    body.consts = [as_value(0.0) if type(x) is Tracer else x for x in body.consts]\n    outs = scan_p',
 )
 edit(
     'the shortest of the rows decides',
-    'Rows of 3 and of 4.',
+    'Rows of 3 and of 4, or no rows and no length: how many turns?',
     '    if len(lengths) != 1:\n        raise ValueError(f"scan',
     '    if not lengths:\n        raise ValueError(f"scan',
 )
 edit(
     'fori_loop counts from one',
-    'fori_loop(2, 6, ...): the first i is 2.',
+    'fori_loop(2, 6, ...): which i is the first?',
     '(np.int32(lower), init), length',
     '(np.int32(lower + 1), init), length',
 )

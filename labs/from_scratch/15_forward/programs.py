@@ -37,6 +37,15 @@ def binary(jk, rng):
     return [jk.jvp(f, xs, ts) for f in fs]
 
 
+@program("15", "Where two are largest, each has half of the tangent.", against=["of two that are largest the first one moves"])
+def ties(jk, rng):
+    jnp, x, t = jk.numpy, floats(rng, 3), floats(rng, 3)
+    twice, there = np.concatenate([x, x[::-1]]), floats(rng, 6)
+    return [jk.jvp(f, (x, x), (t, 2.0 * t)) for f in (jnp.maximum, jnp.minimum)], [
+        moved(jk, f, twice, there) for f in (jnp.max, lambda x: jnp.max(x.reshape(2, 3), axis=1), jnp.min)
+    ]
+
+
 @program("15", "The chain rule comes by itself; broadcasting, too.")
 def chain(jk, rng):
     jnp = jk.numpy
@@ -115,6 +124,21 @@ def loops(jk, rng):
         lambda x: jk.lax.fori_loop(0, 3, lambda i, c: c * x + i, x),
     ]
     return [moved(jk, f, x, t) for f in fs], jk.jit(lambda x, t: moved(jk, fs[1], x, t))(x, t)
+
+
+@program(
+    "15",
+    "In a loop, what moves is a fixed point: here it takes three turns until all of the carry does.",
+    against=["what does not move at first never moves"],
+)
+def late(jk, rng):
+    turn = lambda c, x: (c[1], c[2], c[2] * x)
+    fs = [
+        lambda x: jk.lax.while_loop(lambda c: c[0] < 4, lambda c: (c[0] + 1, turn(c[1], x)), (0, (1.0, 2.0, 3.0)))[1],
+        lambda x: jk.lax.scan(lambda c, _: (turn(c, x), c[0]), (1.0, 2.0, 3.0), None, length=4),
+        lambda x: jk.lax.fori_loop(0, 4, lambda i, c: turn(c, x), (1.0, 2.0, 3.0)),
+    ]
+    return [moved(jk, f, float(rng.uniform(1, 2)), 1.0) for f in fs]
 
 
 @program("15", "Written down, it is a program like any other.")

@@ -16,13 +16,13 @@ edit(
 )
 edit(
     'constants move',
-    'What does not depend on the argument has a tangent of zeros.',
+    'What does not depend on the argument has which tangent?',
     'unflatten(flat.out_tree, list(map(zero_for_none, dots, outs)))',
     'unflatten(flat.out_tree, [numpy.ones_like(x) if t is None else t for t, x in zip(dots, outs, strict=True)])',
 )
 edit(
     'a maximum moves as all of its operands do',
-    'Only one of the operands is the maximum.',
+    'Which of the operands is the maximum, and do the others matter?',
     '    return [out], [numpy.sum(t * is_there, axes) / numpy.sum(is_there, axes)]',
     '    return [out], [numpy.sum(t, axes)]',
 )
@@ -34,7 +34,19 @@ edit(
 )
 edit(
     "a loop's tangent is that of its first turn",
-    'The tangent goes round with the carry.',
+    "The tangent of the first turn's result: where does it go in the second?",
     '        return outs, filled(moved, outs)',
     '        return outs, state[1]',
+)
+edit(
+    'of two that are largest the first one moves',
+    'maximum(x, y) with x equal to y: if only y moves, does the result?',
+    't * where(x == out, where(y == out, 0.5, 1.0), 0.0)',
+    't * where(x == out, 1.0, 0.0)',
+)
+edit(
+    'what does not move at first never moves',
+    '`a, b = b, x * b`: does a move in the first turn? And in the second?',
+    '        return outs, filled(moved, outs)\n',
+    '        return outs, [t if d is not None or t is None else numpy.zeros_like(t) for t, d in zip(filled(moved, outs), dots, strict=True)]\n',
 )

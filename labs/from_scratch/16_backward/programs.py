@@ -46,7 +46,9 @@ def broadcasting(jk, rng):
 
 
 @program(
-    "16", "Products of matrices, by both; shapes, windows.", against=["the transpose of `@` is `@`"]
+    "16",
+    "Products of matrices, by both, and of batches of them; shapes, windows; axes in any order.",
+    against=["the transpose of `@` is `@`", "a permutation is its own inverse"],
 )
 def matrices(jk, rng):
     jnp = jk.numpy
@@ -56,7 +58,14 @@ def matrices(jk, rng):
         + jnp.sum(a.T[1:] * 2.0)
         + jnp.sum((v * v)[1:])
     )
-    return jk.grad(f, argnums=(0, 1, 2))(floats(rng, 3, 4), floats(rng, 4, 2), floats(rng, 2))
+    m, n = floats(rng, 5, 2, 3), floats(rng, 5, 3, 4)
+    batches = lambda m, n: jnp.sum(jnp.sin(jnp.asarray(m) @ n)) + jnp.sum(jnp.asarray(m)[1] @ n[0])
+    turned = lambda m: jnp.sum(jnp.transpose(m, (1, 2, 0)) * jnp.asarray(floats(np.random.default_rng(1), 2, 3, 5)))
+    return [
+        jk.grad(f, argnums=(0, 1, 2))(floats(rng, 3, 4), floats(rng, 4, 2), floats(rng, 2)),
+        jk.grad(batches, argnums=(0, 1))(jnp.asarray(m), jnp.asarray(n)),
+        jk.grad(turned)(m),
+    ]
 
 
 @program("16", "Trees of parameters; the value beside the derivative; something else beside both.")
@@ -66,7 +75,8 @@ def trees(jk, rng):
         return (y * y).sum(), {"y": y}
 
     p = {"w": floats(rng, 3, 2), "b": floats(rng, 2)}
-    return jk.value_and_grad(loss, has_aux=True)(p, floats(rng, 4, 3))
+    x = floats(rng, 4, 3)
+    return jk.value_and_grad(loss, has_aux=True)(p, x), jk.grad(loss, has_aux=True)(p, x)
 
 
 @program(
@@ -101,6 +111,18 @@ def scans(jk, rng):
     w, xs = floats(rng, 3, 3), floats(rng, 5, 3)
     g = jk.grad(f, argnums=(0, 1))
     return g(w, xs), jk.jit(g)(w, xs), jk.grad(lambda x: jk.lax.fori_loop(0, 3, lambda i, c: c * x, x))(1.2)
+
+
+@program("16", "Of scans in which it takes some turns until all of the carry matters, and a body that is jitted.")
+def late(jk, rng):
+    g = jk.jit(lambda c, r: (c[1], c[2] * r, jk.numpy.sin(r) + c[0]))
+
+    def f(x, c):
+        (a, b, _), ys = jk.lax.scan(lambda c, r: (g(c, r), c[0]), (c, 1.0, c * 2.0), x)
+        return a * b + (ys * ys).sum()
+
+    args = floats(rng, 5), float(rng.uniform(0.5, 1.5))
+    return jk.grad(f)(*args), jk.grad(f, argnums=(0, 1))(*args), jk.jit(jk.grad(f))(*args)
 
 
 @program(

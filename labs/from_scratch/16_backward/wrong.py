@@ -10,7 +10,7 @@ edit(
 )
 edit(
     "a division's cotangent is multiplied",
-    'The derivative of x / y by x.',
+    'What is the derivative of x / y by x?',
     'linear_in(P.div, lambda ct, x, y: gather_up(ct / y, x))',
     'linear_in(P.div, lambda ct, x, y: gather_up(ct * y, x))',
 )
@@ -28,19 +28,19 @@ edit(
 )
 edit(
     'what does not matter has no derivative',
-    'An argument that is not used.',
+    'An argument that is not used: what is its derivative, and of which shape?',
     '    return [zero_for_none(cts.get(v), v.aval) if type(x) is Linear else None\n',
     '    return [cts.get(v) if type(x) is Linear else None\n',
 )
 edit(
     'both sides have a derivative',
-    'The derivative is that of the side that was taken.',
+    'Which side was taken, and who tells the backward pass?',
     '    return [None, *switch(index, [transposed',
     '    return [None, *switch(0, [transposed',
 )
 edit(
     'the backward loop runs forward',
-    'The cotangent comes from the last turn.',
+    "Which turn's result was the last to be used? Where does the cotangent begin?",
     '(rows, ct_ys), length, not reverse)',
     '(rows, ct_ys), length, reverse)',
 )
@@ -52,7 +52,13 @@ edit(
 )
 edit(
     'an array is summed by itself',
-    'The derivative of an array is no gradient.',
+    "Along which of its numbers is an array's gradient?",
     '        if out.shape != ():\n            raise TypeError(f"Gradient',
     '        if False:\n            raise TypeError(f"Gradient',
+)
+edit(
+    'a permutation is its own inverse',
+    'Axis 0 went to place 2. How does it come back?',
+    'np.argsort(permutation)',
+    'permutation',
 )

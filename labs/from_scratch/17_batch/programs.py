@@ -1,7 +1,7 @@
 """Rung 17: `vmap`."""
 
 import numpy as np
-from climbing import jaxpr, program, raised
+from climbing import counted, jaxpr, program, raised
 
 
 def floats(rng, *shape):
@@ -100,12 +100,13 @@ def decisions(jk, rng):
 
 @program(
     "17",
-    "`while_loop` goes on as long as one example wants; those that are done stay.",
+    "`while_loop` goes on as long as one example wants, or as all want; those that are done stay.",
     against=["examples that are done go on"],
 )
 def loops(jk, rng):
     f = lambda x: jk.lax.while_loop(lambda c: c < 50.0, lambda c: c * 2.0 + 1.0, x)
-    return jk.jit(jk.vmap(f))(np.array([1.0, 60.0, 7.0, 30.0], np.float32) + floats(rng, 4))
+    same = lambda x: jk.lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * x), (0, x))
+    return jk.jit(jk.vmap(f))(np.array([1.0, 60.0, 7.0, 30.0], np.float32) + floats(rng, 4)), jk.vmap(same)(floats(rng, 4))
 
 
 @program("17", "`scan` and `fori_loop`, rows and carries batched or not.")
@@ -119,6 +120,28 @@ def scans(jk, rng):
             ((0, None), floats(rng, 4), floats(rng, 3)),
         )
     ]
+
+
+@program(
+    "17",
+    "In a loop, what differs from example to example is a fixed point: here it takes three turns until all of the carry does.",
+)
+def late(jk, rng):
+    turn = lambda c, x: (c[1], c[2], c[2] * x)
+    fs = [
+        lambda x: jk.lax.while_loop(lambda c: c[0] < 4, lambda c: (c[0] + 1, turn(c[1], x)), (0, (1.0, 2.0, 3.0)))[1],
+        lambda x: jk.lax.while_loop(lambda c: c[0] < 9.0, lambda c: turn(c, x + 3.0), (1.0, 2.0, 3.0)),
+        lambda x: jk.lax.scan(lambda c, _: (turn(c, x), c[0]), (1.0, 2.0, 3.0), None, length=4),
+    ]
+    return [jk.vmap(f)(floats(rng, 3)) for f in fs]
+
+
+@program("17", "Of jitted functions, and jitted: one program.", against=["a jitted function is for one example"])
+def jitted(jk, rng):
+    f = jk.jit(lambda w, x: jk.numpy.tanh(jk.numpy.asarray(w) @ x).sum())
+    w, x = floats(rng, 2, 3), floats(rng, 4, 3)
+    g = jk.vmap(f, in_axes=(None, 0))
+    return g(w, x), counted(jk.jit(g), w, x, compiled=1, executed=1), jk.grad(lambda w: g(w, x).sum())(w)
 
 
 @program("17", "An index for each example.")

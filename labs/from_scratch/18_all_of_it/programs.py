@@ -1,6 +1,7 @@
 """Rung 18: programs as people write them."""
 
 import itertools
+import math
 
 import numpy as np
 from climbing import counted, program
@@ -54,6 +55,29 @@ def words(jk, rng):
         jnp.expand_dims(x, 0),
         jnp.ravel(x),
     ]
+
+
+def words_of(jk):
+    jnp, nn = jk.numpy, jk.nn
+    return [
+        lambda x: jnp.concatenate([x, x * x, x[:1]]), lambda x: jnp.concatenate([x, 2.0 * x], axis=-1),
+        lambda x: jnp.stack([x, jnp.sin(x)], axis=1), lambda x: jnp.clip(x, -0.3, 0.4), jnp.square,
+        lambda x: jnp.outer(x[0], x[1]), lambda x: jnp.expand_dims(x, 1), jnp.ravel, jnp.var, lambda x: jnp.std(x, axis=0),
+        nn.relu, nn.sigmoid, nn.silu, nn.softplus, nn.selu, nn.softmax, lambda x: nn.log_softmax(x, axis=0),
+    ]  # fmt: skip
+
+
+@program("18", "Each of these words has a derivative.", against=["joints have no derivative"], tolerance=1e-4)
+def words_differentiated(jk, rng):
+    x, c = jk.numpy.asarray(floats(rng, 3, 4)), jk.numpy.asarray(floats(rng, 30))
+    weigh = lambda y: (y.reshape(-1) * c[: math.prod(y.shape)]).sum()
+    return [jk.grad(lambda x, f=f: weigh(f(x)))(x) for f in words_of(jk)]
+
+
+@program("18", "And each works for a batch.", against=["joints are for one example"])
+def words_batched(jk, rng):
+    x, labels = floats(rng, 2, 3, 4), rng.integers(0, 3, 5).astype(np.int32)
+    return [jk.vmap(f)(x) for f in words_of(jk)], jk.vmap(lambda n: jk.nn.one_hot(n, 3))(labels)
 
 
 @program("18", "SELU, the program that every introduction to `jit` begins with: compiled once, run once.")

@@ -46,9 +46,11 @@ def jit(f, static_argnums=(), static_argnames=()):
             return unflatten(out, JitCall(program, f.__name__).all(*leaves))
         if not hasattr(program, "compiled"):
             program.compiled = xla.compile(text_of(program))
-        buffers = program.compiled([xla.put(x.numbers) for x in leaves])
+        for x in leaves:
+            x.on_machine = x.on_machine or xla.put(x.numbers)
+        buffers = program.compiled([x.on_machine for x in leaves])
         avals = [v.aval for v in program.jaxpr.outvars]
-        return unflatten(out, [Number(np.array(b), a.weak_type) for b, a in zip(buffers, avals, strict=True)])
+        return unflatten(out, [Number(np.asarray(b), a.weak_type, b) for b, a in zip(buffers, avals, strict=True)])
 
     return call
 

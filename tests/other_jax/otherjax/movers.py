@@ -167,6 +167,10 @@ def reducing(kind):
 sum, max = reducing(Sum), reducing(Max)
 
 
+def min(x, axis=None, keepdims=False):
+    return -max(-thing(x), axis, keepdims)
+
+
 def mean(x, axis=None, keepdims=False):
     x = thing(x)
     return sum(x, axis, keepdims) / math.prod(x.shape[i] for i in axes_of(x, axis))
@@ -256,5 +260,5 @@ Thing.reshape, Thing.sum, Thing.max, Thing.mean, Thing.T = reshape, sum, max, me
 Thing.__len__ = lambda x: x.shape[0]
 for cls in (Number, Symbol):
     cls.__getitem__ = index
-__all__ = ["arange", "broadcast_to", "dot", "full", "matmul", "max", "mean", "ones", "reshape", "sum", "transpose", "where",
+__all__ = ["arange", "broadcast_to", "dot", "full", "matmul", "max", "mean", "min", "ones", "reshape", "sum", "transpose", "where",
            "zeros", "zeros_like"]  # fmt: skip

@@ -27,8 +27,9 @@ class Thing:
 
 
 class Number(Thing):
-    def __init__(self, numbers, weak=False):
+    def __init__(self, numbers, weak=False, on_machine=None):
         self.numbers, self.aval = numbers, Type(tuple(numbers.shape), np.dtype(numbers.dtype), weak)
+        self.on_machine = on_machine
 
     def __array__(self, dtype=None, copy=None):
         return np.array(self.numbers, dtype)
@@ -38,6 +39,9 @@ class Number(Thing):
 
     def __float__(self):
         return float(np.asarray(self.numbers))
+
+    def __int__(self):
+        return int(np.asarray(self.numbers))
 
     def __index__(self):
         return np.asarray(self.numbers)[()].__index__()
