@@ -223,6 +223,35 @@ def test_policies_look_into_calls_and_loops(name, policy):
 
 
 @same_as_jax
+def test_a_checkpointed_function_is_traced_once_for_arguments_of_a_type(jax, jnp):
+    traces = []
+
+    def f(x, n, scale=1.0):
+        traces.append(n)
+        return jnp.sin(x) * n * scale
+
+    g = jax.checkpoint(f, static_argnums=1)
+    h = jax.checkpoint(lambda x: traces.append(0) or jnp.cos(x))
+    grads = [jax.grad(g)(1.0, 2), jax.grad(g)(1.0, 3), jax.grad(g)(2.0, 3, scale=2.0)]
+    return grads, [jax.grad(h)(x) for x in (1.0, 2.0)], jax.grad(lambda x: h(h(x)))(1.0), traces.count(0)
+
+
+@same_as_jax
+def test_what_is_not_mapped_over_may_be_anything_until_sizes_differ(jax, jnp):
+    mapped = jax.vmap(lambda f, x, y: f(x, y), (None, 0, 0))
+    return raised(mapped, jnp.add, jnp.ones(2), jnp.ones(3))
+
+
+@same_as_jax
+def test_a_number_may_be_a_residual_of_a_product(jax, jnp):
+    def f(x):
+        return jax.jit(lambda y: jnp.dot(y, jnp.dot(y, 2.0)))(jnp.sin(x))
+
+    dots = jax.checkpoint_policies.dots_saveable
+    return [jax.grad(jax.checkpoint(f, policy=dots))(3.0), jax.grad(lambda x: jnp.dot(2.0, x))(3.0)]
+
+
+@same_as_jax
 def test_what_is_looked_at_is_looked_at_again(jax, jnp):
     """A print in a checkpoint is run on the way back, too, unless a policy keeps it."""
 

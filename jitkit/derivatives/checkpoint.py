@@ -38,7 +38,6 @@ from ..interpreters.batching import AxisData, Dims, Vals, batch_jaxpr, register_
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
 from ..interpreters.partial_eval import trace_to_jaxpr, with_stand_ins_in
 from ..jaxpr import (
-    DebugInfo,
     Jaxpr,
     JaxprEqn,
     Var,
@@ -49,9 +48,10 @@ from ..jaxpr import (
     jaxpr_as_fun,
     remembered,
 )
+from ..lax.control_flow.common import Body, trace_anew, trace_body
 from ..lax.convert import reduce_precision_p
 from ..signature import api_util
-from ..tree_util import PyTreeDef, tree_flatten, tree_unflatten
+from ..tree_util import tree_flatten, tree_unflatten
 from .policies import Policy, nothing_saveable
 from .saving import Parts, not_there, split_by_policy, split_rules
 
@@ -271,27 +271,25 @@ def checkpoint(
         statics = {i % len(args): args[i] for i in positions}
         dynamic = tuple(x for i, x in enumerate(args) if i not in statics)
         leaves, in_tree = tree_flatten(with_stand_ins_in((dynamic, kwargs)))
-        out_trees: list[PyTreeDef] = []
 
-        def flat_fun(*leaves: Any) -> list[Any]:
-            given, keywords = tree_unflatten(in_tree, leaves)
-            values = iter(given)
-            merged = [statics[i] if i in statics else next(values) for i in range(len(args))]
-            outs, out_tree = tree_flatten(fun(*merged, **keywords))
-            out_trees.append(out_tree)
-            return outs
+        def merged(dynamic: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
+            values = iter(dynamic)
+            return tuple(statics[i] if i in statics else next(values) for i in range(len(args)))
 
-        info = DebugInfo("checkpoint / remat", api_util.source_of(fun))
-        jaxpr = trace_to_jaxpr(flat_fun, [core.typeof(x) for x in leaves], info)
+        body = Body(
+            lambda dynamic, keywords: fun(*merged(dynamic, keywords), **keywords), fun, "checkpoint / remat", merged
+        )
+        trace = trace_anew if statics else trace_body
+        traced = trace(body, in_tree, [core.typeof(x) for x in leaves])
         outs = remat_p.bind(
-            *jaxpr.consts,
+            *traced.consts,
             *leaves,
-            jaxpr=convert_constvars_jaxpr(jaxpr),
+            jaxpr=traced.jaxpr,
             prevent_cse=prevent_cse,
             differentiated=False,
             policy=policy,
         )
-        return tree_unflatten(out_trees[0], outs)
+        return tree_unflatten(traced.out_tree, outs)
 
     return call
 

@@ -211,7 +211,7 @@ def _transpose_lhs(
     """
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
     lhs_kept = [i for i in range(lhs.aval.ndim) if i not in (*lhs_contract, *lhs_batch)]
-    rhs_kept = [i for i in range(rhs.ndim) if i not in (*rhs_contract, *rhs_batch)]
+    rhs_kept = [i for i in range(np.ndim(rhs)) if i not in (*rhs_contract, *rhs_batch)]
     first = len(lhs_batch) + (0 if swapped else len(lhs_kept))
     ct_rhs = range(first, first + len(rhs_kept))
     product = dot_general(

@@ -241,7 +241,15 @@ def _names_of_leaves(fun: Callable[..., Any], tree: PyTreeDef, leaves: Sequence[
 
     named = [(name(path), x) for path, x in tree_flatten_with_path(args)[0]]
     named += [(f"kwargs{keystr(path)}", x) for path, x in tree_flatten_with_path(kwargs)[0]]
-    return [f"{called} of type {core.get_aval(x).str_short()}" for called, x in named]
+    return [f"{called} of type {_type_of(x)}" for called, x in named]
+
+
+def _type_of(x: Any) -> str:
+    """The type of an array; of something else, which is not mapped over, nothing is known."""
+    try:
+        return str(core.get_aval(x).str_short())
+    except TypeError:
+        return "unknown"
 
 
 # --- results ------------------------------------------------------------------------------------------------
