@@ -125,7 +125,9 @@ def test_what_is_gone_says_why(seen):
     [cpu] = seen["targets"]
     why = {(seen["equations"][int(n)]["primitive"], n): reason for n, reason in cpu["gone"].items()}
     by_name = {name: reason for (name, _), reason in why.items()}
-    assert by_name["sin"] == {"why": "dead: no result depends on it", "sure": True}
+    assert by_name["sin"] == {
+        "why": "dead: no result depends on it; left out before the compiler saw it", "sure": True,
+    }  # fmt: skip
     assert by_name["exp"]["why"].startswith("common")
     assert seen["equations"][by_name["exp"]["like"]]["primitive"] == "exp"
     assert by_name["mul"]["why"].startswith("constant folded")
@@ -558,7 +560,24 @@ def test_a_program_that_was_folded_to_a_constant_is_linked_by_a_guess():
     data = exploration(subject_of(lambda: jnp.ones(3) * 2.0, (), {}), ["cpu"], keep=False).data
     [cpu] = data["targets"]
     assert cpu["linked"] == {"operations": cpu["linked"]["operations"], "exact": 0, "guessed": cpu["linked"]["operations"]}
-    assert all(reason["why"].startswith("constant folded") for reason in cpu["gone"].values())
+    whys = {data["equations"][int(number)]["primitive"]: reason["why"] for number, reason in cpu["gone"].items()}
+    assert whys["mul"].startswith("constant folded")
+    assert whys["broadcast_in_dim"].startswith("renamed: a `broadcast`")  # of 2.0 it is, and was one of 1.0
+
+
+def test_nothing_is_said_to_be_gone_where_an_instruction_of_the_same_line_may_be_it():
+    """The backward product of a layer has its operands changed over, and the name of the transpose that was taken in."""
+
+    def loss(w, x):
+        return jnp.tanh(x @ w).sum()
+
+    args = (spec(16, 32), spec(4, 16))
+    data = exploration(subject_of(jitkit.grad(loss), args, {}), ["cpu"], keep=False).data
+    products = [number for number, each in enumerate(data["equations"]) if each["primitive"] == "dot_general"]
+    [cpu] = data["targets"]
+    assert len(rows_with(cpu["hlo"], " dot(")) == len(products) == 2
+    for number in products:
+        assert cpu["gone"].get(str(number), {"why": "renamed"})["why"].startswith("renamed")
 
 
 def test_a_program_that_calls_lapack_is_compiled_for_this_machine():
