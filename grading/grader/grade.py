@@ -96,6 +96,7 @@ class Course:
                 self.files |= dict.fromkeys(lab.ids, both)
         self.recall, self.remember = recall, remember
         self.known: dict[str, dict[str, Any]] = {}
+        self.versions_of_checks: dict[str, str] = {}
         self.failures: dict[str, list[JailError]] = {}
         self.locks = {e.id: threading.Lock() for lab in labs for e in lab.exercises}
         self.whole: set[str] = set()  # exercises whose modules are imported afresh
@@ -112,8 +113,11 @@ class Course:
 
     def version(self, exercise: Exercise) -> str:
         """A hash of the checks of an exercise, and of its points."""
-        text = "".join(file.version(check) for file, check in self.checks(exercise))
-        return hashlib.sha256(f"{text} {exercise.points}".encode()).hexdigest()[:16]
+        if exercise.id not in self.versions_of_checks:
+            text = "".join(file.version(check) for file, check in self.checks(exercise))
+            digest = hashlib.sha256(f"{text} {exercise.points}".encode()).hexdigest()[:16]
+            self.versions_of_checks[exercise.id] = digest
+        return self.versions_of_checks[exercise.id]
 
     def versions(self) -> str:
         """Of what computes."""
