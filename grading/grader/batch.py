@@ -19,10 +19,11 @@ from typing import Any, NamedTuple, TextIO
 from ..generate import ROOT
 from . import files
 from .bench import Bench
-from .grade import INFRA, INVALID, Course, Graded, Settings
+from .grade import INFRA, INVALID, Course, Graded
 from .jail import JailError
 from .rungs import labs_and_ladder
 from .store import Store
+from .trials import Settings
 
 PATIENCE = 30  # seconds until a scheduler answers
 _HIDDEN_NAMES = (".", "~", "__MACOSX")

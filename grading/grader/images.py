@@ -212,7 +212,9 @@ def _parts(source: str, strip: bool) -> tuple[_Part, ...]:
         if not _is_docstring(node):
             calls = (c.func for c in ast.walk(node) if isinstance(c, ast.Call))
             called = frozenset(f.id for f in calls if isinstance(f, ast.Name))
-            found.append(_Part(node, _is_check(node), frozenset(_binds(node)), frozenset(_uses(node)), called))
+            found.append(
+                _Part(node, _is_check(node), frozenset(_binds(node)), frozenset(_uses(node)), called)
+            )
     return tuple(found)
 
 
