@@ -108,6 +108,7 @@ BROKEN = [
     Row("invalid JSON notebook", {"00_hello.ipynb": "{"}, "INVALID", says="notebook"),
     Row("deep JSON notebook", {"00_hello.ipynb": "[" * 200_000}, "INVALID", says="notebook"),
     row("missing function", "y = 1\n", "INVALID", says="no function `relu`"),
+    Row("another lab's folder", {"07_cond/exercises.py": RIGHT}, "INVALID", says="named after another lab"),
     row("renamed function", "def rely(x):\n    return x\n", "INVALID", says="`rely`"),
     Row("missing file", {"notes.txt": "sorry"}, "INVALID", says="no Python file"),
     Row("renamed file", {"final v2 (1).py": RIGHT}, points=1.0),
