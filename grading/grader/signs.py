@@ -36,9 +36,10 @@ _USUAL_IN_A_PACKAGE = frozenset(
 # Ways to look around, out of the process or into others, to code that writes code, and to the real thing.
 _SUSPECT_MODULES = frozenset(
     {
-        "_ctypes", "_posixsubprocess", "_socket", "_thread", "atexit", "builtins", "ctypes", "faulthandler", "fcntl", "gc", "imp", "importlib", "inspect", "jax", "jaxlib",
-        "marshal", "mmap", "multiprocessing", "os", "pathlib", "pickle", "posix", "pty", "resource", "runpy", "shutil", "signal", "socket",
-        "subprocess", "sys", "tempfile", "threading", "traceback", "tracemalloc", "urllib", "zipimport",
+        "_ctypes", "_posixsubprocess", "_socket", "_thread", "atexit", "builtins", "ctypes", "faulthandler", "fcntl",
+        "gc", "imp", "importlib", "inspect", "jax", "jaxlib", "marshal", "mmap", "multiprocessing", "os", "pathlib",
+        "pickle", "posix", "pty", "resource", "runpy", "shutil", "signal", "socket", "subprocess", "sys", "tempfile",
+        "threading", "traceback", "tracemalloc", "urllib", "zipimport",
     }
 )  # fmt: skip
 _SUSPECT_NAMES = frozenset(
