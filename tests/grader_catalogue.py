@@ -77,6 +77,19 @@ def tarred(kind, name="00_hello/exercises.py"):
     return stream.getvalue()
 
 
+# right four times: each call registers a name, in a place that reading the code does not show to be a memory
+HIDDEN_STATE = """import codecs
+
+def relu(x):
+    for i in range(4):
+        try:
+            codecs.lookup_error(f"mine{i}")
+        except LookupError:
+            codecs.register_error(f"mine{i}", repr)
+            return jnp.maximum(x, 0)
+    return x
+"""
+
 DEEP = "def relu(x):\n    return " + "(" * 5000 + "x" + ")" * 5000 + "\n"
 DEEPER = "x = " + "-" * 200_000 + "1\n" + RIGHT
 BOMB = {"00_hello/exercises.py": "x = '" + "0" * 80_000_000 + "'\n"}
@@ -95,6 +108,7 @@ BROKEN = [
     Row("invalid JSON notebook", {"00_hello.ipynb": "{"}, "INVALID", says="notebook"),
     Row("deep JSON notebook", {"00_hello.ipynb": "[" * 200_000}, "INVALID", says="notebook"),
     row("missing function", "y = 1\n", "INVALID", says="no function `relu`"),
+    Row("another lab's folder", {"07_cond/exercises.py": RIGHT}, "INVALID", says="named after another lab"),
     row("renamed function", "def rely(x):\n    return x\n", "INVALID", says="`rely`"),
     Row("missing file", {"notes.txt": "sorry"}, "INVALID", says="no Python file"),
     Row("renamed file", {"final v2 (1).py": RIGHT}, points=1.0),
@@ -184,6 +198,12 @@ UNLUCKY = [
         "state between checks",
         "calls = []\n\ndef relu(x):\n    calls.append(1)\n    return jnp.maximum(x, 0) if len(calls) < 5 else x\n",
         points=1.0,
+    ),
+    row("state between checks, out of sight", HIDDEN_STATE, points=1.0),
+    row(
+        "wrong in a fresh process",  # but for the check that looks at shapes
+        "calls = []\n\ndef relu(x):\n    calls.append(1)\n    return jnp.maximum(x, 0) if len(calls) > 5 else -x\n",
+        points=0.203125,
     ),
 ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import pathlib
+import random
 import shutil
 import sqlite3
 import subprocess
@@ -239,13 +240,38 @@ def test_a_grader_that_was_killed_goes_on_and_neither_loses_nor_doubles_a_grade(
 
 
 @jailed
+def test_a_grader_that_is_killed_at_any_moment_neither_loses_nor_doubles_a_grade(tmp_path):
+    """SIGKILL while it starts, reads, runs and writes; each time it goes on where it was."""
+    rows = [r._replace(name=f"{i:02} {r.name}") for i, r in enumerate(MIXED[:8])]
+    write(tmp_path / "in", rows)
+    words = [str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--lab", "00", "--quiet", "--workers", "2"]
+    whole = [sys.executable, "-m", "grading", "grade", *words]
+    chance = random.Random(tmp_path.name)
+    before: dict = {}
+    for _ in range(5):
+        process = subprocess.Popen(whole, cwd=ROOT, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(chance.uniform(0.5, 5.0))
+        process.kill()
+        process.wait()
+        with contextlib.suppress(StoreError):  # killed before it made one
+            after = grades_of(tmp_path / "out")
+            assert before.items() <= after.items(), "what was written stays"
+            before = after
+    assert command("grade", *words) == 0
+    after = grades_of(tmp_path / "out")
+    assert before.items() <= after.items()
+    assert {student: points for (student, _), (points, _) in after.items()} == {r.name: r.points for r in rows}
+
+
+@jailed
 @pytest.mark.tail
 @hypothesis.given(
-    random=hypothesis.strategies.randoms(use_true_random=False), workers=hypothesis.strategies.integers(1, 4)
+    order=hypothesis.strategies.randoms(use_true_random=False), workers=hypothesis.strategies.integers(1, 4)
 )
 @hypothesis.settings(max_examples=4, deadline=None, suppress_health_check=list(hypothesis.HealthCheck))
-def test_grades_depend_neither_on_the_order_nor_on_the_number_of_workers(random, workers):
-    rows = random.sample(MIXED, 12)
+def test_grades_depend_neither_on_the_order_nor_on_the_number_of_workers(order, workers):
+    rows = order.sample(MIXED, 12)
     with tempfile.TemporaryDirectory() as folder:
         tmp_path = pathlib.Path(folder)
         numbered = [r._replace(name=f"{i:02} {r.name}") for i, r in enumerate(rows)]

@@ -47,14 +47,15 @@ def started(*words):
 
 @pytest.fixture
 def cluster():
-    """The address of a scheduler, and two workers."""
+    """The address of a scheduler, and its process with those of two workers, by name."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
     with contextlib.ExitStack() as stack:
-        stack.enter_context(started("dask_scheduler", "--host", address, "--no-dashboard", "--no-show"))
+        scheduler = stack.enter_context(started("dask_scheduler", "--host", address, "--no-dashboard", "--no-show"))
         worker = ("dask_worker", address, "--no-nanny", "--nthreads", "1", "--no-dashboard")
-        yield address, [stack.enter_context(started(*worker)) for _ in range(2)]
+        workers = {f"worker {i}": stack.enter_context(started(*worker)) for i in range(2)}
+        yield address, {"scheduler": scheduler, **workers}
 
 
 def records(out):
@@ -66,7 +67,7 @@ def records(out):
 
 @pytest.mark.usefixtures("jail")
 def test_a_worker_that_is_killed_loses_nothing_and_doubles_nothing(tmp_path, cluster):
-    address, workers = cluster
+    address, processes = cluster
     rows = [r._replace(name=f"{i:02} {r.name}") for i, r in enumerate(ROWS)]
     write(tmp_path / "in", rows)
     words = [
@@ -80,7 +81,7 @@ def test_a_worker_that_is_killed_loses_nothing_and_doubles_nothing(tmp_path, clu
         with contextlib.suppress(Exception):
             if records(tmp_path / "out"):
                 break
-    workers[0].kill()
+    processes["worker 0"].kill()
     grader.join(300)
     assert codes == [0]
     found = records(tmp_path / "out")
@@ -104,3 +105,30 @@ def test_a_scheduler_that_is_not_there_is_a_sentence(tmp_path, capsys, monkeypat
     ]
     assert main(words) == 1
     assert "no scheduler answers at tcp://127.0.0.1:1" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("jail")
+def test_a_scheduler_that_is_killed_ends_the_batch_and_loses_nothing(tmp_path, cluster, capsys):
+    address, processes = cluster
+    rows = [r._replace(name=f"{i:02} {r.name}") for i, r in enumerate(ROWS[:6])]
+    write(tmp_path / "in", rows)
+    words = ["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--lab", "00", "--quiet"]
+    codes = []
+    grader = threading.Thread(target=lambda: codes.append(main([*words, "--scheduler", address])))
+    grader.start()
+    for _ in range(1200):
+        time.sleep(0.1)
+        with contextlib.suppress(Exception):
+            if records(tmp_path / "out"):
+                break
+    processes["scheduler"].kill()
+    grader.join(120)
+    assert not grader.is_alive(), "it does not wait for a scheduler that is gone"
+    assert codes == [1]
+    assert f"INFRA {rows[-1].name}: its task was lost" in capsys.readouterr().err
+    before = records(tmp_path / "out")
+    assert before, "what had come stays"
+    assert main(words) == 0, "here, without the scheduler"
+    after = records(tmp_path / "out")
+    assert before.items() <= after.items()
+    assert after == {r.name: (r.points, r.outcome) for r in rows}

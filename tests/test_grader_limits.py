@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import zipfile
 
 import pytest
 
-from grading.grader import batch
-from grading.grader.grade import Course, Settings
+from grading.grader import batch, signs
+from grading.grader.grade import Course
+from grading.grader.trials import Settings
 from jitkit.kata.engine.manifest import all_labs
 from jitkit.kata.engine.running import Outcome
 
@@ -101,3 +103,54 @@ def test_an_honest_answer_that_compiles_where_the_reference_does_not_is_run_with
     result = course.result(None, exercise, item, None, float("inf"), lambda: False)
     assert ran == runs
     assert all((c["status"] == "PASS") == (not flags) for c in result["checks"])
+
+
+@pytest.mark.parametrize(
+    ("text", "keeps"),
+    [
+        ("def f(x, n=0, *, name='a'):\n    y = [n]\n    y[0] = x\n    y.append(1)\n    return y", False),
+        ("class A:\n    def f(self, x):\n        self.x = x\n        self.seen[x] = 1", True),  # a class of one's own may hold anything
+        ("def f(self, x):\n    self.x = x\n    self.seen[x] = 1", False),
+        ("LIMIT = 2 * 3", False),
+        ("seen = {}", True),
+        ("def f(x, seen=[]):\n    return seen", True),
+        ("def f(x):\n    seen[x] = 1", True),
+        ("def f(x):\n    f.calls = 1", True),
+        ("def f(x):\n    global n\n    n = 1", True),
+        ("def f(x):\n    x.__class__.n = 1", True),
+        ("@functools.lru_cache\ndef f(x):\n    return x", True),
+        ("for i in range(3):\n    print(i)", True),
+    ],
+)
+def test_what_may_keep_something_between_calls_is_seen_by_reading(text, keeps):
+    assert signs.keeps_state(ast.parse(text).body) == keeps
+
+
+def test_what_fails_together_is_run_alone_and_that_verdict_counts(course, monkeypatch):
+    exercise = course.labs[0].exercises[0]
+    names = [check.name for _, check in course.checks(exercise)]
+    right, wrong = {"is": "None"}, {"is": "bool", "value": True}
+    alone = []
+    together = [right, wrong, wrong, right, right]  # the process ended after these
+    monkeypatch.setattr(
+        course,
+        "together",
+        lambda bench, e, item, xla, patched, checks, deadline: [
+            Outcome(c.name, v) for (_, c), v in zip(checks, together, strict=False)
+        ],
+    )
+
+    def outcomes(bench, e, item, xla, patched, reference, deadline, ask, wanted, ended):
+        alone.extend(c.name for _, c in wanted)
+        return [Outcome(c.name, wrong if c.name == names[1] else right) for _, c in wanted]
+
+    monkeypatch.setattr(course, "outcomes", outcomes)
+    expected = {"xla": False, "patched": True, "together": names, "values": dict.fromkeys(names, right)}
+    item = {"flags": [], "files": [], "keeps": False}
+    verdicts = course.verdicts(None, exercise, item, expected)
+    assert [v.check.name for v in verdicts] == names
+    assert [v.status == "pass" for v in verdicts] == [n != names[1] for n in names]
+    assert alone == [names[1], names[2], *names[5:]]
+    alone.clear()
+    course.verdicts(None, exercise, item | {"keeps": True}, expected)
+    assert alone == names, "whose code keeps something has a process for each check"

@@ -4,7 +4,9 @@ intake       a student's files -> functions; parses, never runs
 zygote       in the jail: a clean process that forks workers, and the worker
 jail         bubblewrap, limits, and the self-test
 images       jitkit's code for one exercise, with a hole where it is; the checks, one by one
-grade        one submission -> grades; many of them, in threads
+trials       an exercise's functions and its checks -> verdicts: run in workers, judged outside
+grade        one submission -> grades; what the reference computes
+batch        a folder of them: threads or a scheduler's workers, and one that writes
 store        SQLite: what was graded, append-only
 policy       course.toml
 exports      json, csv, gradescope, junit, nbgrader, canvas

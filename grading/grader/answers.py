@@ -18,7 +18,7 @@ from jitkit.kata.engine.submission import LearnerFile, SpliceError, Submission, 
 from . import holes
 from .files import Invalid, shown
 from .images import Modules, neutral_path
-from .signs import grams, is_ours, signs
+from .signs import grams, is_ours, keeps_state, signs
 from .sources import DEFINES, Source
 
 READY, TODO, BROKEN, MISSING, INVALID = "ready", "todo", "broken", "missing", "invalid"
@@ -190,13 +190,15 @@ def _put_in(functions: dict[Target, LearnerFile], whole: bool) -> dict[str, Any]
         text += [ast.unparse(n) for n in (*own, *methods.values(), *helpers)]
     # with lines and files, which a verdict names; not of the code, whose bytes are not the same in every process
     places = "\n".join([*submission.files, *(ast.dump(n, include_attributes=True) for n in nodes)])
+    flags = signs(functions, nodes)
     return {
         "modules": _as_text(_spliced(submission)) if whole else "",
         "patch": _as_text(patch) if patch is not None else "",
         "digest": hashlib.sha256(places.encode("utf-8", "surrogatepass")).hexdigest()[:24],
         "files": list(submission.files),
         "place": [submission.files[0], next(iter(functions.values())).find(next(iter(functions))).lineno],
-        "flags": signs(functions, nodes),
+        "flags": flags,
+        "keeps": keeps_state(nodes) or any(flag.startswith("uses ") for flag in flags),
         "grams": grams("\n".join(text)),
     }
 

@@ -19,10 +19,11 @@ from typing import Any, NamedTuple, TextIO
 from ..generate import ROOT
 from . import files
 from .bench import Bench
-from .grade import INFRA, INVALID, Course, Graded, Settings
+from .grade import INFRA, INVALID, Course, Graded
 from .jail import JailError
 from .rungs import labs_and_ladder
 from .store import Store
+from .trials import Settings
 
 PATIENCE = 30  # seconds until a scheduler answers
 _HIDDEN_NAMES = (".", "~", "__MACOSX")
@@ -224,7 +225,7 @@ def run_on_dask(
         raise JailError(f"no scheduler answers at {address}: {error}") from None
     with client:
         settings = course.settings
-        tasks = [
+        tasks = {
             client.submit(
                 grade_elsewhere,
                 settings,
@@ -232,14 +233,14 @@ def run_on_dask(
                 e.student,
                 list(only),
                 key=f"jitkit-{store.meta('seed_id')}-{e.student}-{time.time_ns()}",
-            )
+            ): e.student
             for e in submissions
-        ]
-        for future, graded in distributed.as_completed(tasks, with_results=True, raise_errors=False):
+        }
+        for future, graded in distributed.as_completed(list(tasks), with_results=True, raise_errors=False):
             done += 1
-            if future.status != "finished":
+            if future.status != "finished":  # its worker again and again, or the scheduler, is gone
                 infra += 1
-                troubles.append(f"a task was lost: {future.key}")
+                troubles.append(f"{tasks[future]}: its task was lost ({future.status}). Grade again.")
                 continue
             store.add(graded.results, graded.grades)
             invalid += any(row["exercise"] is None and row["outcome"] == INVALID for row in graded.grades)

@@ -14,7 +14,7 @@ from jitkit.kata.engine.manifest import Lab
 from ..generate import ROOT
 from . import batch, container, exports, gradescope
 from .files import Invalid
-from .grade import Course, Settings
+from .grade import Course
 from .jail import BUBBLEWRAP, NONE, JailError
 from .policy import FILE, Policy, PolicyError, chosen_labs, read_policy
 from .report import file_name, write_report
@@ -23,6 +23,7 @@ from .rungs import labs_and_ladder
 from .selftest import self_test
 from .standing import Record, standing, to_json
 from .store import Grade, Store, StoreError
+from .trials import Settings
 
 NAMES = ("grade", "report", "export", "regrade", "serve-gradescope", "image")
 ERRORS = (StoreError, PolicyError, JailError, Invalid, exports.ExportError)

@@ -190,61 +190,71 @@ def _compiled(source: str, name: str, strip: bool) -> CodeType:
     return compile(reduced(source, name, strip), CHECKS_PATH, "exec")
 
 
+class _Part(NamedTuple):
+    """A statement of a file of checks, whether it is a check, and the names that it binds, reads and calls."""
+
+    node: ast.stmt
+    is_check: bool
+    binds: frozenset[str]
+    uses: frozenset[str]
+    calls: frozenset[str]
+
+
 @functools.lru_cache(maxsize=64)
-def _parsed(source: str) -> ast.Module:
-    return tree_of(source)
+def _parts(source: str, strip: bool) -> tuple[_Part, ...]:
+    """The statements of a file of checks, with the words that messages must have or (`strip`) without. They are shared: who changes
+    one copies it."""
+    tree = tree_of(source)
+    if strip:
+        tree = _Stripper().visit(tree)
+    found = []
+    for node in tree.body:
+        if not _is_docstring(node):
+            calls = (c.func for c in ast.walk(node) if isinstance(c, ast.Call))
+            called = frozenset(f.id for f in calls if isinstance(f, ast.Name))
+            found.append(
+                _Part(node, _is_check(node), frozenset(_binds(node)), frozenset(_uses(node)), called)
+            )
+    return tuple(found)
 
 
 def reduced(source: str, name: str, strip: bool) -> ast.Module:
     """A file of checks with one check in it, called `ENTRY`, and what that one uses. With `strip`, the words that a message must have are
     left out."""
-    body = [n for n in _parsed(source).body if not _is_docstring(n)]
-    bound = [(node, _binds(node)) for node in body]
+    parts = _parts(source, strip)
     wanted, called, chosen = {name}, {name}, set[int]()
     grew = True
     while grew:
         grew = False
-        for i, (node, names) in enumerate(bound):
+        for i, part in enumerate(parts):
             # a variable may have another check's name
-            if i not in chosen and names & (called if _is_check(node) else wanted):
+            if i not in chosen and part.binds & (called if part.is_check else wanted):
                 chosen.add(i)
-                wanted |= _uses(node)
-                called |= {
-                    c.func.id
-                    for c in ast.walk(node)
-                    if isinstance(c, ast.Call) and isinstance(c.func, ast.Name)
-                }
+                wanted |= part.uses
+                called |= part.calls
                 grew = True
-    kept = [bound[i][0] for i in sorted(chosen) if not _is_only_a_type(bound[i][0])]
-    tree = ast.Module([n for n in body if _is_future(n)] + [n for n in kept if not _is_future(n)], [])
-    stripper = _Stripper(name, strip)
-    return ast.fix_missing_locations(ast.Module([stripper.visit(copy.deepcopy(n)) for n in tree.body], []))
+    kept = [_as_entry(parts[i].node, name) for i in sorted(chosen) if not _is_only_a_type(parts[i].node)]
+    future = [part.node for part in parts if _is_future(part.node)]
+    return ast.Module(future + [n for n in kept if not _is_future(n)], [])
+
+
+def _as_entry(node: ast.stmt, name: str) -> ast.stmt:
+    """The check of a name without its decorator, called `ENTRY`; any other statement as it is."""
+    if not isinstance(node, ast.FunctionDef) or node.name != name or not _is_check(node):
+        return node
+    entry = copy.copy(node)
+    entry.name = ENTRY
+    entry.decorator_list = [d for d in node.decorator_list if not _is_mark(d)]
+    return entry
 
 
 class _Stripper(ast.NodeTransformer):
-    """Takes the decorator of a check, its name, and the `parts` of errors out."""
-
-    def __init__(self, name: str, strip: bool) -> None:
-        self.name = name
-        self.strip = strip
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """The check loses its decorator and its name."""
-        self.generic_visit(node)
-        checks = [
-            d
-            for d in node.decorator_list
-            if isinstance(d, ast.Call) and getattr(d.func, "id", "") in _DECORATORS
-        ]
-        if node.name == self.name and checks:
-            node.name = ENTRY
-            node.decorator_list = [d for d in node.decorator_list if d not in checks]
-        return node
+    """Takes the `parts` of errors out."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """`raised(f, x, parts=[...])` without the words."""
         self.generic_visit(node)
-        if self.strip and getattr(node.func, "id", "") == "raised":
+        if getattr(node.func, "id", "") == "raised":
             node.keywords = [k for k in node.keywords if k.arg != "parts"]
         return node
 
@@ -262,8 +272,12 @@ def _uses(node: ast.stmt) -> set[str]:
 
 
 def _is_check(node: ast.stmt) -> bool:
-    decorators = getattr(node, "decorator_list", [])
-    return any(isinstance(d, ast.Call) and getattr(d.func, "id", "") in _DECORATORS for d in decorators)
+    return any(map(_is_mark, getattr(node, "decorator_list", [])))
+
+
+def _is_mark(decorator: ast.expr) -> bool:
+    """Whether it is what makes a function a check."""
+    return isinstance(decorator, ast.Call) and getattr(decorator.func, "id", "") in _DECORATORS
 
 
 def _is_docstring(node: ast.stmt) -> bool:

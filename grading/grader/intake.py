@@ -88,10 +88,15 @@ def read_submission(
     flags = sorted({flag for source in sources for flag in source.flags})
     if not exercises:
         names = {n for s in sources for n in DEFINES.findall(s.text)}
-        known = {t.path[-1] for lab in labs for e in lab.exercises for t in e.targets}
+        asked = [lab for lab in labs if not wanted or lab.number in wanted]
+        known = {t.path[-1] for lab in asked for e in lab.exercises for t in e.targets}
         near = next(
-            (f"; is `{n}` to be `{nearest(n, known)}`?" for n in sorted(names) if nearest(n, known)), "."
+            (f"; is `{n}` to be `{nearest(n, known)}`?" for n in sorted(names - known) if nearest(n, known)),
+            ".",
         )
+        if names & known:
+            name = min(names & known)
+            near = f" but `{name}`, in a file that is named after another lab: name it after its own."
         sentence = problems[0][1] if problems else f"None of the functions of the labs is in it{near}"
         return base | {"status": INVALID, "sentence": sentence, "flags": flags}
     if all(item["status"] == INVALID for item in exercises.values()):

@@ -65,6 +65,7 @@ _NOTHING: dict[str, Any] = {
     "package": None,  # a package from scratch
     "climbing": None,  # what the programs of the ladder import, where jitkit runs them
     "own": [],  # the files that are a student's
+    "together": False,  # whether the worker itself runs the checks, and not a fork for each
 }
 
 BUBBLEWRAP, NONE = "bubblewrap", "none"

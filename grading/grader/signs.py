@@ -36,9 +36,10 @@ _USUAL_IN_A_PACKAGE = frozenset(
 # Ways to look around, out of the process or into others, to code that writes code, and to the real thing.
 _SUSPECT_MODULES = frozenset(
     {
-        "_ctypes", "_thread", "atexit", "builtins", "ctypes", "faulthandler", "gc", "imp", "importlib", "inspect", "jax", "jaxlib",
-        "marshal", "mmap", "multiprocessing", "os", "pathlib", "pickle", "pty", "resource", "runpy", "shutil", "signal", "socket",
-        "subprocess", "sys", "tempfile", "threading", "traceback", "tracemalloc", "urllib", "zipimport",
+        "_ctypes", "_posixsubprocess", "_socket", "_thread", "atexit", "builtins", "ctypes", "faulthandler", "fcntl",
+        "gc", "imp", "importlib", "inspect", "jax", "jaxlib", "marshal", "mmap", "multiprocessing", "os", "pathlib",
+        "pickle", "posix", "pty", "resource", "runpy", "shutil", "signal", "socket", "subprocess", "sys", "tempfile",
+        "threading", "traceback", "tracemalloc", "urllib", "zipimport",
     }
 )  # fmt: skip
 _SUSPECT_NAMES = frozenset(
@@ -58,6 +59,70 @@ def signs(functions: Mapping[Target, LearnerFile], nodes: Sequence[ast.AST]) -> 
     if sum(map(_size, functions)) > _TELLING and all(is_ours(f, t) for t, f in functions.items()):
         flags.append("the reference's, word for word")
     return flags
+
+
+def keeps_state(nodes: Sequence[ast.AST]) -> bool:
+    """Whether code may keep something from one call to the next, as far as reading tells: a variable of the module that is no constant,
+    `global`, a default value or a decorator that remembers, what is stored in something that is not its own."""
+    for top in nodes:
+        if isinstance(top, ast.FunctionDef):
+            scopes = [n for n in ast.walk(top) if isinstance(n, ast.FunctionDef | ast.Lambda)]
+            defaults = [
+                d
+                for scope in scopes
+                for d in (*scope.args.defaults, *scope.args.kw_defaults)
+                if d is not None
+            ]
+            if (
+                not all(map(_is_constant, defaults))
+                or any(map(_reaches_out, ast.walk(top)))
+                or _stores_elsewhere(top)
+            ):
+                return True
+        elif isinstance(top, ast.Assign | ast.AnnAssign):
+            if top.value is not None and not _is_constant(top.value):
+                return True
+        elif not isinstance(top, ast.Import | ast.ImportFrom):
+            return True
+    return False
+
+
+def _is_constant(node: ast.AST) -> bool:
+    kinds = (
+        ast.Constant,
+        ast.Tuple,
+        ast.UnaryOp,
+        ast.BinOp,
+        ast.Name,
+        ast.Attribute,
+        ast.operator,
+        ast.unaryop,
+        ast.expr_context,
+    )
+    return all(isinstance(n, kinds) for n in ast.walk(node))
+
+
+def _reaches_out(node: ast.AST) -> bool:
+    dunder = isinstance(node, ast.Attribute) and node.attr.startswith("__")
+    remembers = isinstance(node, ast.FunctionDef) and any(
+        word in ast.unparse(d) for d in node.decorator_list for word in ("cache", "memo", "single")
+    )
+    teller = isinstance(node, ast.Name) and node.id in ("setattr", "delattr")
+    return isinstance(node, ast.Global) or dunder or remembers or teller
+
+
+def _stores_elsewhere(function: ast.FunctionDef) -> bool:
+    """Whether it stores into an object that it reaches by a name of the module's."""
+    own = {n.arg for n in ast.walk(function) if isinstance(n, ast.arg)}
+    own |= {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            root: ast.expr = node
+            while isinstance(root, ast.Attribute | ast.Subscript):
+                root = root.value
+            if not isinstance(root, ast.Name) or root.id not in own:
+                return True
+    return False
 
 
 def of_package(trees: Sequence[ast.AST]) -> list[str]:

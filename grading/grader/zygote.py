@@ -28,6 +28,7 @@ import signal
 import socket
 import struct
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from importlib.abc import Loader, MetaPathFinder
@@ -203,10 +204,20 @@ def _serve(
         if not head:
             return
         check = marshal.loads(_read(channel))
+        if image["together"]:
+            most = int(time.process_time()) + limits["cpu"] + 1
+            resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+            _run_check(fds[0], check, jitkit, to_plain)
+            os.close(fds[0])
+            continue
         pid = os.fork()
         if pid == 0:
-            channel.close()
-            _run_check(fds[0], check, jitkit, to_plain, limits)
+            try:
+                channel.close()
+                resource.setrlimit(resource.RLIMIT_CPU, (limits["cpu"], limits["cpu"] + 1))
+                _run_check(fds[0], check, jitkit, to_plain)
+            finally:
+                os._exit(0)
         os.close(fds[0])
         _, status = os.waitpid(pid, 0)
         if jailed:
@@ -229,41 +240,32 @@ def _package(data: dict[str, Any]) -> tuple[ModuleType, Callable[[Any], Any]]:
     return importlib.import_module(data["name"]), to_plain
 
 
-def _run_check(
-    pipe: int,
-    check: dict[str, Any],
-    jitkit: ModuleType,
-    to_plain: Callable[[Any], Any],
-    limits: dict[str, int],
-) -> None:
+def _run_check(pipe: int, check: dict[str, Any], jitkit: ModuleType, to_plain: Callable[[Any], Any]) -> None:
+    output = os.open("/tmp", os.O_TMPFILE | os.O_RDWR, 0o600)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    stream = io.TextIOWrapper(
+        io.FileIO(os.dup(1), "w"), encoding="utf-8", errors="replace", write_through=True
+    )
+    sys.stdout = sys.stderr = stream
+    numpy = importlib.import_module("numpy")
+    bits = getattr(numpy.random, check["state"]["bit_generator"])()
+    bits.state = check["state"]
+    names: dict[str, Any] = {"__name__": "checks", "__file__": check["path"]}
     try:
-        resource.setrlimit(resource.RLIMIT_CPU, (limits["cpu"], limits["cpu"] + 1))
-        output = os.open("/tmp", os.O_TMPFILE | os.O_RDWR, 0o600)
-        os.dup2(output, 1)
-        os.dup2(output, 2)
-        stream = io.TextIOWrapper(
-            io.FileIO(os.dup(1), "w"), encoding="utf-8", errors="replace", write_through=True
-        )
-        sys.stdout = sys.stderr = stream
-        numpy = importlib.import_module("numpy")
-        bits = getattr(numpy.random, check["state"]["bit_generator"])()
-        bits.state = check["state"]
-        names: dict[str, Any] = {"__name__": "checks", "__file__": check["path"]}
-        try:
-            exec(check["code"], names)
-            value = to_plain(names[check["name"]](jitkit, numpy.random.Generator(bits)))
-        except BaseException as error:
-            plain: Any = sys.modules.get("plain") or sys.modules["jitkit.kata.engine.plain"]
-            value = plain.to_plain(plain.Raised(error)) | {"uncaught": True}
-        with contextlib.suppress(BaseException):
-            stream.flush()
-        size = os.lseek(output, 0, os.SEEK_END)
-        printed = os.pread(output, _LONGEST_OUTPUT, 0).decode("utf-8", "replace")
-        data = _frame({"value": value, "output": printed, "printed": size})
-        while data:
-            data = data[os.write(pipe, data) :]
-    finally:
-        os._exit(0)
+        exec(check["code"], names)
+        value = to_plain(names[check["name"]](jitkit, numpy.random.Generator(bits)))
+    except BaseException as error:
+        plain: Any = sys.modules.get("plain") or sys.modules["jitkit.kata.engine.plain"]
+        value = plain.to_plain(plain.Raised(error)) | {"uncaught": True}
+    with contextlib.suppress(BaseException):
+        stream.flush()
+    size = os.lseek(output, 0, os.SEEK_END)
+    printed = os.pread(output, _LONGEST_OUTPUT, 0).decode("utf-8", "replace")
+    os.close(output)
+    data = _frame({"value": value, "output": printed, "printed": size})
+    while data:
+        data = data[os.write(pipe, data) :]
 
 
 def _run_program(channel: socket.socket, data: dict[str, Any]) -> None:

@@ -56,4 +56,4 @@ def sixteen(jk, rng):
 @check("13.4", "The rate is data, and a rate of zero forgets everything.", hidden=True, tolerance=1e-4)
 def rates(jk, rng):
     f, x = jk.jit(chips(jk).decayed), floats(jk, rng.normal(size=12))
-    return f(x, float(rng.uniform(0.2, 0.8))), f(x, 0.0), chips(jk).roughness(x * 2)
+    return f(x, float(rng.uniform(0.2, 0.8))), f(x, 0.0), jk.jit(chips(jk).roughness)(x * 2)

@@ -252,19 +252,21 @@ def one_program(jk, rng):
 @check("13.4", "Neighbours are pairs; the first and the last element are none.", against=["an array is a ring"], tolerance=1e-4)
 def rough(jk, rng):
     x = floats(jk, rng.normal(size=int(rng.integers(5, 20))))
-    return chips(jk).roughness(x), chips(jk).roughness(x[:2])
+    roughness = jk.jit(chips(jk).roughness)
+    return roughness(x), roughness(x[:2])
 
 
 @check("13.4", "Each element is the one before, times the rate, and its own.", against=["the newest is what decays"], tolerance=1e-4)
 def sums(jk, rng):
     x = floats(jk, rng.normal(size=9))
-    return [chips(jk).decayed(x[:n], rate) for n, rate in ((9, float(rng.uniform(0.3, 0.9))), (1, 0.5), (6, 1.0))]
+    decayed = jk.jit(chips(jk).decayed)  # else each of its operations is compiled by itself
+    return [decayed(x[:n], rate) for n, rate in ((9, float(rng.uniform(0.3, 0.9))), (1, 0.5), (6, 1.0))]
 
 
 @check("13.4", "It stays finite when the rate is small.", against=["what is right on paper is right in float32"], tolerance=1e-4)
 def small_rate(jk, rng):
     x = floats(jk, rng.normal(size=40))
-    return chips(jk).decayed(x, float(rng.uniform(0.01, 0.05)))
+    return jk.jit(chips(jk).decayed)(x, float(rng.uniform(0.01, 0.05)))
 
 
 @check("13.4", "Compiled, neither has a loop.", against=["a loop of lax is unrolled", "a scan is no loop"])

@@ -1,0 +1,425 @@
+"""an exercise's functions, and its checks -> verdicts: run in workers, judged here
+
+What runs is in a worker, which the student's code may do with as it likes; what is right, and whether an answer is, is known here
+only. `Trials` is what all threads share: the labs with their checks, and how they are run.
+
+**Together first, alone where it matters.** A worker runs all checks of an exercise, one after the other, as the learner's own `check`
+does: what one process does once (the first touch of its pages, XLA's client) need not be done for each check. A value is compared here
+all the same, and one that is right stands. A check that does not pass is run again in a process that has run nothing else, and that
+verdict is the one. So nobody loses a point for what a check before left behind. Code that keeps something between calls, as far as can
+be seen by reading it (`signs.keeps_state`), or that looks suspicious, has a process for each check from the start.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import importlib.metadata
+import json
+import marshal
+import platform
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jitkit
+from jitkit.kata.checking import Check
+from jitkit.kata.engine.manifest import Exercise, Lab
+from jitkit.kata.engine.reference import PACKAGE
+from jitkit.kata.engine.running import Outcome
+from jitkit.kata.engine.verdicts import Assessor, CheckResult
+
+from ..verify import hidden_checks
+from . import rungs
+from .bench import Bench, Gate
+from .images import CheckFile, Images
+from .jail import BUBBLEWRAP, JAX, JAXLIB, NUMPY, JailError, Limits, ProtocolError, Worker
+from .verdict import outcome_of, programs
+
+_MOST_TIMEOUTS = 2  # of an exercise; then its other checks are not tried
+_NOT_TRIED = "It was not tried: two checks before it did not end."
+_OUT_OF_TIME = "It was not tried: the submission had used up its time."
+_NOT_RUN = (
+    "It was not run: there are more programs than in the right answer, or others before it came to no end."
+)
+_IMPORT_SECONDS = 20.0
+
+
+class Settings(NamedTuple):
+    """How it is graded."""
+
+    seed: int
+    seed_id: str
+    limits: Limits = Limits()
+    submission_seconds: float = 900.0
+    backend: str = BUBBLEWRAP
+
+
+class Trials:
+    """The labs with their checks, and how functions are run and judged."""
+
+    def __init__(self, labs: Sequence[Lab], settings: Settings) -> None:
+        self.labs = list(labs)
+        self.settings = settings
+        self.images = Images(labs)
+        self.files: dict[str, tuple[CheckFile, ...]] = {}  # of checks, by exercise; the hidden ones last
+        for lab in labs:
+            if isinstance(lab, rungs.Ladder):
+                self.files |= {rung.id: rungs.program_files(rung) for rung in lab.exercises}
+            else:
+                both = CheckFile.read(lab.folder / "checks.py"), CheckFile.read(hidden_checks(lab))
+                self.files |= dict.fromkeys(lab.ids, both)
+        self.versions_of_checks: dict[str, str] = {}
+        self.assessor = Assessor()
+        self.gate = Gate()
+
+    def bench(self) -> Bench:
+        """The machines for one thread."""
+        return Bench(self.images, self.labs[0].folder.parent, self.settings.backend)
+
+    def checks(self, exercise: Exercise) -> list[tuple[CheckFile, Check]]:
+        """All checks of an exercise, the hidden ones last."""
+        return [(file, check) for file in self.files[exercise.id] for check in file.of(exercise.id)]
+
+    def version(self, exercise: Exercise) -> str:
+        """A hash of the checks of an exercise, and of its points."""
+        if exercise.id not in self.versions_of_checks:
+            text = "".join(file.version(check) for file, check in self.checks(exercise))
+            digest = hashlib.sha256(f"{text} {exercise.points}".encode()).hexdigest()[:16]
+            self.versions_of_checks[exercise.id] = digest
+        return self.versions_of_checks[exercise.id]
+
+    def versions(self) -> str:
+        """Of what computes."""
+        jaxlib = importlib.metadata.version("jaxlib")
+        return f"jitkit {jitkit.__version__} {self.reference_digest}, jaxlib {jaxlib}, Python {platform.python_version()}"
+
+    @functools.cached_property
+    def reference_digest(self) -> str:
+        """A hash of the reference's code."""
+        files = sorted(path for path in PACKAGE.rglob("*.py") if "bench" not in path.parts)
+        return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
+
+    # --- running ------------------------------------------------------------------------------------------------------
+
+    def verdicts(
+        self,
+        bench: Bench,
+        exercise: Exercise,
+        item: dict[str, Any],
+        expected: dict[str, Any],
+        deadline: float = float("inf"),
+        alone: Callable[[], bool] = lambda: False,
+    ) -> list[CheckResult]:
+        """The verdicts on an exercise, a check after the other. JailError for a fault of ours.
+
+        Args:
+          expected: what `Course.expected` gives.
+          deadline: by the monotonic clock; what was not tried until then is TIME.
+          alone: asked before a check that took too long is run again with nothing beside it.
+        """
+        uses_xla, patched = expected["xla"], expected["patched"]
+        checks = self.checks(exercise)
+        passed: dict[str, CheckResult] = {}
+        ended = 0
+        if not item.get("keeps", True):
+            first = [(file, check) for file, check in checks if check.name in expected["together"]]
+            outcomes = self.together(bench, exercise, item, uses_xla, patched, first, deadline)
+            results = self.judge(bench, first, outcomes, expected, item["files"], deadline)
+            if outcomes and outcomes[0].trouble == "import":  # so it would be again
+                told = results[0]
+                return [told._replace(check=check) for _, check in checks]
+            stands = _stands(outcomes[0]) if outcomes else False  # it had the process for itself
+            passed = {
+                r.check.name: r for i, r in enumerate(results) if r.status == "pass" or (i == 0 and stands)
+            }
+            ended = sum(o.trouble == "time" for o in outcomes)
+        rest = [(file, check) for file, check in checks if check.name not in passed]
+        run = functools.partial(self.outcomes, bench, exercise, item)
+        outcomes = run(uses_xla, patched, False, deadline, alone, rest, ended)
+        honest = not any(flag.startswith("uses ") for flag in item["flags"])
+        if not uses_xla and honest and any(map(_misses_jax, outcomes)):
+            # the reference runs nothing, and this answer does: not its fault that there is nothing to run it with
+            outcomes = run(True, patched, False, deadline, alone, rest, ended)
+        for result in self.judge(bench, rest, outcomes, expected, item["files"], deadline):
+            passed[result.check.name] = result
+        return [passed[check.name] for _, check in checks]
+
+    def together(
+        self,
+        bench: Bench,
+        exercise: Exercise,
+        item: dict[str, Any],
+        uses_xla: bool,
+        patched: bool,
+        checks: Sequence[tuple[CheckFile, Check]],
+        deadline: float = float("inf"),
+    ) -> list[Outcome]:
+        """Outcomes of these checks, all of one process; up to the one that it did not survive."""
+        if not checks or time.monotonic() > deadline:
+            return []
+        patched = patched and self.can_be_patched(bench, exercise, item)
+        image, kind = self.image(bench, exercise, item, uses_xla, patched, False)
+        return self._with_one_worker(bench, kind, image | {"together": True}, checks, False, deadline)
+
+    def outcomes(
+        self,
+        bench: Bench,
+        exercise: Exercise,
+        item: dict[str, Any],
+        uses_xla: bool,
+        patched: bool = False,
+        reference: bool = False,
+        deadline: float = float("inf"),
+        alone: Callable[[], bool] = lambda: False,
+        wanted: Sequence[tuple[CheckFile, Check]] | None = None,
+        ended: int = 0,
+    ) -> list[Outcome]:
+        """An outcome for each check of an exercise, in order, each of a process of its own. JailError for a fault of ours.
+
+        Args:
+          patched: the functions are put into holes, where that comes to the same.
+          reference: they are the reference's, and checks keep the words of messages.
+          wanted: these checks only.
+          ended: how often its time was up before.
+        """
+        rest = self.checks(exercise) if wanted is None else list(wanted)
+        patched = patched and self.can_be_patched(bench, exercise, item)
+        if time.monotonic() > deadline:
+            return [Outcome(c.name, None, "time", _OUT_OF_TIME) for _, c in rest]
+        image, kind = self.image(bench, exercise, item, uses_xla, patched, reference)
+        worker = functools.partial(self._with_one_worker, bench, kind, image)
+        most = max(1, _MOST_TIMEOUTS - ended)
+        found: list[Outcome] = []
+        while rest:
+            done = worker(rest, reference, deadline)
+            found += done
+            last = done[-1]
+            if last.trouble == "time" and sum(o.trouble == "time" for o in found) == 1 and alone():
+                with self.gate.alone():
+                    found[-1] = worker(rest[len(done) - 1 : len(done)], reference, deadline)[0]
+                last = found[-1]
+            rest = rest[len(done) :]
+            if last.trouble == "import":  # it would fail again
+                return found + [last._replace(check=check.name) for _, check in rest]
+            if sum(o.trouble == "time" for o in found) >= most:
+                return found + [Outcome(c.name, None, "time", _NOT_TRIED) for _, c in rest]
+            if time.monotonic() > deadline:
+                return found + [Outcome(c.name, None, "time", _OUT_OF_TIME) for _, c in rest]
+        return found
+
+    def image(
+        self,
+        bench: Bench,
+        exercise: Exercise,
+        item: dict[str, Any],
+        uses_xla: bool,
+        patched: bool,
+        reference: bool,
+    ) -> tuple[dict[str, Any], tuple[str, bool]]:
+        """What a worker is sent before its checks, and the kind of jail that it is in."""
+        kept = bench.kept()
+        image: dict[str, Any] = {"own": item["files"]}
+        if isinstance(exercise, rungs.Rung):
+            if reference:
+                image |= {
+                    "climbing": self.images.ladder["climbing"],
+                    "fills": self.images.fills(None, kept),
+                    "own": [],
+                }
+                return image, (JAX, True)
+            return image | {"package": base64.b64decode(item["package"]), "fills": []}, (JAXLIB, True)
+        modules = base64.b64decode(item["modules"])
+        if patched:
+            image |= {
+                "spliced": modules or None,
+                "fills": self.images.fills(exercise, kept),
+                "patch": base64.b64decode(item["patch"]),
+            }
+        elif reference:
+            image["modules"] = self.images.rest(marshal.loads(modules), exercise)
+        else:
+            image |= {"spliced": modules, "modules": self.images.rest({}, exercise)}
+        return image, (JAX if uses_xla else NUMPY, patched)
+
+    def can_be_patched(self, bench: Bench, exercise: Exercise, item: dict[str, Any]) -> bool:
+        """Whether the functions of an exercise may be put into holes."""
+        return bool(item["patch"]) and not any(str(t) in bench.kept() for t in exercise.targets)
+
+    def _with_one_worker(
+        self, bench: Bench, kind: tuple[str, bool], image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], reference: bool,
+        deadline: float,
+    ) -> list[Outcome]:  # fmt: skip
+        """The outcomes up to the one that the worker did not survive."""
+        limits = self.settings.limits
+        zygote = bench.zygote(*kind)
+        kills = zygote.group.kills
+        name = checks[0][1].name
+        with zygote.start(limits) as worker:
+            began = time.monotonic()
+            try:
+                frame = worker.load(image, min(_IMPORT_SECONDS, max(1.0, deadline - began)))
+            except TimeoutError:
+                return [
+                    Outcome(
+                        name, None, "import", f"Importing it had not ended after {_IMPORT_SECONDS:g} seconds."
+                    )
+                ]
+            except ProtocolError as error:
+                return [Outcome(name, None, "proto", f"What came back is no answer of ours: {error}.")]
+            if frame is None:
+                sentence = "The process ended while jitkit was imported with your functions in it."
+                return [Outcome(name, None, "import", sentence, seconds=time.monotonic() - began)]
+            if frame.get("is") != "imported":
+                text, line = str(frame.get("text", ""))[:2000], frame.get("line")
+                place = place_of(line)
+                return [
+                    Outcome(
+                        name,
+                        None,
+                        "import",
+                        f"jitkit could not be imported with your functions in it: {text}",
+                        place,
+                    )
+                ]
+            found: list[Outcome] = []
+            for file, check in checks:
+                began = time.monotonic()
+                request = file.request(check, self.settings.seed, strip=not reference)
+                data, trouble = worker.ask(request, min(limits.seconds, max(0.1, deadline - began)))
+                spent = time.monotonic() - began
+                if image.get("together"):
+                    ended, alive = None, bool(data) and not trouble
+                else:
+                    ended, alive = _ended(worker) if not trouble else (None, False)
+                starved = not data and zygote.group.kills > kills
+                outcome = outcome_of(
+                    check.name,
+                    data,
+                    "" if trouble == "gone" else trouble,
+                    ended,
+                    starved,
+                    limits.seconds,
+                    spent,
+                )
+                found.append(outcome)
+                if not alive or (outcome.trouble and not reference and trouble):
+                    break
+            return found
+
+    def judge(
+        self,
+        bench: Bench,
+        checks: Sequence[tuple[CheckFile, Check]],
+        outcomes: Sequence[Outcome],
+        expected: dict[str, Any],
+        own: Sequence[str],
+        deadline: float = float("inf"),
+    ) -> list[CheckResult]:
+        """The verdicts, by value, on as many of the checks as there are outcomes."""
+        results = []
+        tries = _MOST_TIMEOUTS
+        for (_, check), outcome in zip(checks, outcomes, strict=False):
+            right = Outcome(check.name, expected["values"][check.name])
+            try:
+                if outcome.value is not None and _is_far_longer(
+                    outcome.value, expected["values"][check.name]
+                ):
+                    sentence = "Its answer is far longer than the right one."
+                    outcome = outcome._replace(value=None, trouble="limit", sentence=sentence)
+                if outcome.value is not None:
+                    right_value = expected["values"][check.name]
+                    tries -= self.run_programs(bench, outcome.value, right_value, tries, deadline)
+                results.append(self.assessor.judge(check, right, outcome, frozenset(own)))
+            except JailError:
+                raise
+            except Exception as error:  # a value that the comparison cannot read: it is the student's
+                sentence = f"The result cannot be read: {type(error).__name__}."
+                results.append(
+                    CheckResult(check, "fail", sentence, None, None, outcome.output, outcome.seconds)
+                )
+        return results
+
+    def run_programs(
+        self,
+        bench: Bench,
+        value: Any,
+        right: Any,
+        tries: int = _MOST_TIMEOUTS,
+        deadline: float = float("inf"),
+    ) -> int:
+        """What the StableHLO in a value computes, on the inputs of the reference's: found out in a process without the student's code. What
+        the value itself says of that is forgotten. There are as many as in the right value, whatever a student's has.
+
+        Args:
+          tries, deadline: how many may come to no end, and until when they are run; others are not.
+
+        Returns:
+          how many came to no end.
+        """
+        ours = list(programs(right))
+        endless = 0
+        for i, program in enumerate(list(programs(value))):
+            program.pop("results", None)
+            program.pop("refused", None)
+            if value is not right:
+                if i >= len(ours) or endless >= tries or time.monotonic() > deadline:
+                    program["refused"] = _NOT_RUN
+                    continue
+                program["arguments"] = ours[i]["arguments"]
+                if program["text"] == ours[i]["text"]:
+                    program |= {k: v for k, v in ours[i].items() if k in ("results", "refused")}
+                    continue
+            found = self._run_program(bench, program["text"], program["arguments"], deadline)
+            endless += found is None
+            program |= found if found is not None else {"refused": "XLA did not come to an end with it."}
+        return endless
+
+    def _run_program(
+        self, bench: Bench, text: str, arguments: list[Any], deadline: float
+    ) -> dict[str, Any] | None:
+        image = {
+            "text": {"program": text, "arguments": arguments},
+            "fills": self.images.fills(None, bench.kept()),
+        }
+        seconds = min(self.settings.limits.seconds + _IMPORT_SECONDS, max(1.0, deadline - time.monotonic()))
+        with bench.zygote(JAX, True).start(self.settings.limits) as worker:
+            try:
+                return worker.load(image, seconds)
+            except (TimeoutError, ProtocolError):
+                return None
+
+
+def _misses_jax(outcome: Outcome) -> bool:
+    """Whether a check ended, or met an error, since there is no jax in the jail of exercises that compile nothing."""
+    return outcome.value is not None and "No module named 'jax" in json.dumps(outcome.value)
+
+
+def _stands(outcome: Outcome) -> bool:
+    """Whether the first check of a process has its verdict, whatever that is."""
+    return outcome.value is not None and not outcome.trouble and not _misses_jax(outcome)
+
+
+def _is_far_longer(value: Any, right: Any) -> bool:
+    """Whether comparing them could take long: that is in this process, and has no limit of time."""
+    return len(json.dumps(value)) > (1 << 20) + 20 * len(json.dumps(right))
+
+
+def _ended(worker: Worker) -> tuple[int | None, bool]:
+    """How the process of a check ended, in the worker's words, and whether the worker is there for the next."""
+    try:
+        frame = worker.receive(time.monotonic() + 3.0)
+    except (TimeoutError, ProtocolError):
+        return None, False
+    status = frame.get("status") if frame is not None else None
+    return (status, True) if type(status) is int else (None, False)
+
+
+def place_of(line: Any) -> tuple[str, int] | None:
+    """File and line, where it is that."""
+    return (str(line[0]), int(line[1])) if _is_place(line) else None
+
+
+def _is_place(line: Any) -> bool:
+    return isinstance(line, list) and len(line) == 2 and isinstance(line[0], str) and type(line[1]) is int
