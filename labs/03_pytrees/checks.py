@@ -94,7 +94,10 @@ def one_object(jk, rng):
     one, two = (jk.tree_util.nodes.dict_keys(tuple(order)) for order in (keys, reversed(keys)))
     structures = [jk.tree_util.tree_structure(dict.fromkeys(order, 0)) for order in (keys, reversed(keys))]
     types = tuple(type(key) for key in one.keys)
-    return one is two, structures[0] == structures[1], jk.tree_util.nodes.known_keys.get((types, one.keys)) is one
+    n = int(rng.integers(9))
+    mixed = [jk.tree_util.nodes.dict_keys(order) for order in ((n, n + 0.5), (n + 0.5, n))]
+    known = jk.tree_util.nodes.known_keys.get((types, one.keys))
+    return one is two, structures[0] == structures[1], known is one, mixed[0] is mixed[1], mixed[0].keys
 
 
 @check("03.1", "The table of keys is used by who holds the lock.")
@@ -372,7 +375,8 @@ def stops_where_told(jk, rng):
         asked.append(subtree)
         return subtree is None or isinstance(subtree, tuple)
 
-    return jk.tree_util.tree_flatten([[a, (b, [c])], None, {"x": (c,)}], is_leaf), asked
+    number = raised(jk.tree_util.tree_leaves, [a, b], lambda subtree: 0, parts=["non-boolean"])
+    return jk.tree_util.tree_flatten([[a, (b, [c])], None, {"x": (c,)}], is_leaf), asked, number
 
 
 # --- 03.4 Unflatten -----------------------------------------------------------------------------------------------
@@ -577,4 +581,6 @@ def stopping_by_path(jk, rng):
         return len(path) == 2
 
     tree = {"a": [numbers(rng, 2), 1], "b": {"c": (2, 3)}}
-    return with_paths(jk, tree, is_leaf=is_leaf, is_leaf_takes_path=True), asked
+    tuples = with_paths(jk, tree, is_leaf=lambda path, subtree: isinstance(subtree, tuple), is_leaf_takes_path=True)
+    number = raised(with_paths, jk, tree, is_leaf=lambda path, subtree: len(path), is_leaf_takes_path=True, parts=["non-boolean"])
+    return with_paths(jk, tree, is_leaf=is_leaf, is_leaf_takes_path=True), asked, tuples, number

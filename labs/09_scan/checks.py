@@ -456,7 +456,7 @@ def same_results(jk, rng):
 )
 def left_over_in_reverse(jk, rng):
     c = np.float32(number(rng))
-    return [lowered(jk, scanned(jk, n, unroll, True), c, row(rng, n)) for n, unroll in ((7, 3), (9, 2))]
+    return [lowered(jk, scanned(jk, n, unroll, True), c, row(rng, n)) for n, unroll in ((8, 3), (9, 2))]
 
 
 def blocks(jk, n, unroll, reverse=False):

@@ -114,8 +114,8 @@ def loop_in_blocks(
     """`loop_over` with fewer trips, each of which does `unroll` steps (all of them, for 0) one after the other.
 
     Of `length` steps, `length // unroll` blocks go into a loop; the steps that are left over are done after it. So
-    it is the last elements that are left over, or with `reverse` the first ones. What would be a single block is
-    left over altogether: a loop of one trip is none.
+    it is the last elements that are left over, or with `reverse` the first ones. A single block, with nothing left over,
+    needs no loop.
 
     For the loop, the elements of a block are put together by a `reshape` of `xs` to `(blocks, unroll, ...)`, and what
     comes out is taken apart in the same way. `one_after_the_other(step, carry, xs, count, reverse)` does `count` steps
