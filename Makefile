@@ -24,7 +24,7 @@ DOCS_TEST := .venv-docs/.installed-for-tests
 BROWSER := .venv/.installed-for-browser
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-all test-tails test-targets compilers test-browser test-nbgrader nbgrader docs test-docs verify lint fuzz bench clean
+.PHONY: help tour test test-all test-tails test-targets compilers test-browser test-nbgrader nbgrader docs test-docs verify lint fuzz bench benchmarks clean
 
 help:
 	@echo "make tour    one function through every stage of the JIT, on this machine (under a minute; first sets up .venv)"
@@ -40,6 +40,7 @@ help:
 	@echo "make lint    ruff and mypy only"
 	@echo "make fuzz    the random programs, many more of them (FUZZ_EXAMPLES=$(FUZZ_EXAMPLES))"
 	@echo "make bench   jitkit measured beside JAX (BENCH_ARGS=--quick for a short look)"
+	@echo "make benchmarks  the two tables in docs/benchmarks.md, measured anew here (quarter of an hour, on a machine that does nothing else)"
 	@echo "make clean   remove .venv and everything that tools have left behind"
 
 tour: $(USE)
@@ -86,6 +87,9 @@ fuzz: $(TEST)
 
 bench: $(USE)
 	@$(JITKIT) bench peers $(BENCH_ARGS)
+
+benchmarks: $(TEST)
+	@$(BIN)/python tests/benchmarks.py
 
 clean:
 	rm -rf .venv .venv-* docs/_build docs/generated .pytest_cache .hypothesis .mypy_cache .ruff_cache dist jitkit-tour bench-results

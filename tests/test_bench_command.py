@@ -7,6 +7,7 @@ import builtins
 import importlib
 import json
 
+import benchmarks
 import pytest
 
 from jitkit.bench import benchmark, tables
@@ -200,6 +201,19 @@ def test_a_table_has_groups_and_notes():
     shown = tables.as_html(COLUMNS, [Line("<x>", ("<a>", "", "", ""))])
     assert "&lt;a&gt;" in shown
     assert "<a>" not in shown
+
+
+# --- the page -------------------------------------------------------------------------------------------------
+
+
+def test_the_tables_of_the_page_are_found_and_replaced():
+    page = benchmarks.PAGE.read_text(encoding="utf-8")
+    for name in benchmarks.BENCHMARKS:
+        changed = benchmarks.with_table(page, name, "a table")
+        assert changed.count("```\na table\n```") == 1
+        assert len(changed) < len(page) - 1000
+    with pytest.raises(ValueError, match="0 tables"):
+        benchmarks.with_table(page, "nothing", "a table")
 
 
 # --- words ----------------------------------------------------------------------------------------------------
