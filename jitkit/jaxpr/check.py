@@ -77,7 +77,9 @@ def _places(jaxpr: Jaxpr, bound: set[Var], checked: set[Jaxpr]) -> Iterator[Plac
 
 
 def unbound_reads(place: Place) -> Iterator[str]:
-    """`Variable 'x' not defined` for each variable that is read at this place and not bound before it."""
+    """`Variable 'x' not defined` for each variable that is read at this place and not bound before it. What is no variable is
+    the business of another rule (R4).
+    """
     for atom in place.reads:
         if isinstance(atom, Var) and atom not in place.bound:
             yield f"Variable '{place.name(atom)}' not defined"

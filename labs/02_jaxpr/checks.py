@@ -442,7 +442,8 @@ def another_of_that_type(jk, rng):
     first = program.eqns[0]
     stranger = jk.jaxpr.Var(program.invars[0].aval)
     misread = program.replace(eqns=[first.replace(invars=[stranger]), *program.eqns[1:]])
-    return law(jk, misread, "Variable", "not defined")
+    number = program.replace(eqns=[first.replace(invars=[float(rng.normal())]), *program.eqns[1:]])
+    return law(jk, misread, "Variable", "not defined"), law(jk, number, "neither a variable nor a literal", "R4")
 
 
 @check(

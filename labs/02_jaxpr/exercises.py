@@ -118,7 +118,7 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
 
 def unbound_reads(place: Place) -> Iterator[str]:
     """`Variable 'x' not defined` for each variable that is read at this place and not bound before
-    it.
+    it. What is no variable is the business of another rule (R4).
     """
     raise NotImplementedError("02.5")
 

@@ -621,7 +621,7 @@ def unbound_by_expression(place):
     yield from (
         f"Variable '{place.name(a)}' not defined"
         for a in place.reads
-        if not isinstance(a, Literal) and a not in place.bound
+        if isinstance(a, Var) and a not in place.bound
     )
 
 
