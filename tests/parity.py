@@ -504,7 +504,8 @@ RULES = {
 # Why a primitive has no rule that it has in JAX, or has one that it has not there.
 RULE_REASONS = {
     **{(kind, "eval_jaxpr"): "only in lowerings" for kind in RULES},
-    ("jvp", "custom_jvp_call"): "by its own rule", ("jvp", "jit"): "by its jaxpr",
+    ("jvp", "closed_call"): "by its jaxpr", ("transpose", "closed_call"): "not needed: what is linear in it is apart",
+    ("batching", "closed_call"): "by its jaxpr", ("jvp", "custom_jvp_call"): "by its own rule", ("jvp", "jit"): "by its jaxpr",
     ("batching", "custom_jvp_call"): "by its jaxpr", ("batching", "empty"): "no operands",
 }  # fmt: skip
 
@@ -542,9 +543,7 @@ result of a jitted `svd`. Of random nests of calls, loops and derivatives one in
 inner call in another order, or an operation more or less that nobody reads. With JAX 0.12 derivatives and batches are
 compared by values and by what is refused, not by their print: of 190 gradients, half of them under `vmap`, 120 are the
 same; those of `acosh`, `tanh`, `sinc`, of `maximum` and its like and of `select_n` by a number are made of other operations
-there, and some sums of cotangents have another order. A jitted program does not return arrays of dtype float0:
-`jit(grad(f, allow_int=True))` is refused. `random_gamma` has no derivative: that of the inverse of the incomplete gamma
-function is not here.
+there, and some sums of cotangents have another order.
 """
 
 
