@@ -100,7 +100,7 @@ def branch(jk, rng):
 
 @program(
     "04",
-    "So are `float(x)`, `int(x)` and `np.sin(x)`, each with an error of its own.",
+    "So are `float(x)`, `int(x)`, `np.asarray(x)` and `range(x)`, each with an error of its own.",
     against=["a tracer is true"],
 )
 def no_number(jk, rng):
