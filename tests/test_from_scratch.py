@@ -3,6 +3,7 @@
 import ast
 import pathlib
 import sys
+from xml.etree import ElementTree
 
 import pytest
 from tails import keeping
@@ -11,7 +12,7 @@ from grading.one_sitting import PAGE, page_text
 from grading.verify_ladder import Prover, hidden_programs, shortages
 from jitkit.kata.cli import main
 from jitkit.kata.ladder.climbing import Climber, Package
-from jitkit.kata.ladder.report import code_lines
+from jitkit.kata.ladder.report import Report, card_text, code_lines, drawn, tutorials
 from jitkit.kata.ladder.rungs import all_rungs, prefix, solution_file
 from jitkit.kata.ladder.verbs import told_of
 from jitkit.kata.ladder.wrong import wrong_versions
@@ -166,6 +167,32 @@ def test_machine_code_is_kept_from_save_to_save_and_damage_does_no_harm(tmp_path
     monkeypatch.setattr(climber.machine_code, "most", 6)
     assert climber.machine_code.is_there()
     assert len(list(folder.iterdir())) == 3
+
+
+def test_the_card_has_a_bar_for_each_rung_and_for_each_call_and_the_misses_are_red():
+    rungs = tuple((number, "<title>", 3, 4) for number in RUNGS)
+    times = {"lower": 7e-6, "call": 5e-6}
+    calls = [0.02, *[5e-6] * 9, 0.03, *[5e-6] * 9]
+    found = Report(rungs, (7, 8), 967, times | {"every call": calls}, {"lower": 1e-4, "call": 4e-6})
+    assert found.misses == [0, 10]
+    assert "20 calls, 2 of them longer than a millisecond; the longest took 30.0 ms, one in the middle 5.0 µs" in found.sentences
+    assert "a warm call: 5.0 µs; jax 4.0 µs: 1.25 of it" in found.sentences
+    bars = [x for x in ElementTree.fromstring(card_text("my<jax", found)).iter() if x.tag.endswith("rect")]
+    assert len(bars) == 1 + 2 * len(rungs) + len(calls)
+    assert [bar.get("fill") for bar in bars].count("#b3261e") == 2
+    assert drawn(calls[:3], "01234567") == "411"
+    nothing = Report(rungs, (0, 8), 12, None, None)
+    assert "every call" not in card_text("mine", nothing)
+    assert nothing.sentences[-1] == "12 lines of code"
+
+
+def test_the_programs_of_the_tutorials_run_on_the_solution_and_not_on_half_of_it(tmp_path, kept):
+    climber, rung = Climber(kept), tutorials()
+    [verdict] = climber.climb(package(tmp_path, SOLUTION), [rung])
+    assert len(verdict.results) == 8
+    assert verdict.passed
+    [verdict] = climber.climb(package(tmp_path, prefix(SOLUTION, "09")), [rung])
+    assert {r.check.name for r in verdict.results if r.status == "pass"} == {"tutorials_rank", "tutorials_log2", "tutorials_power"}
 
 
 def test_objects_where_arrays_are_due_are_named(tmp_path, kept):
