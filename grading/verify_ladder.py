@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from jitkit.kata.engine.running import Climb, run
 from jitkit.kata.engine.verdicts import PASS
 from jitkit.kata.ladder.climbing import Climber, Package, RungVerdict
-from jitkit.kata.ladder.rungs import Rung, all_rungs, machine_file, prefix, solution_file
+from jitkit.kata.ladder.rungs import Rung, all_rungs, prefix, solution_file
 from jitkit.kata.ladder.wrong import Wrong, wrong_versions
 
 from .generate import ROOT
@@ -97,7 +97,7 @@ class Prover:
     def __init__(self, folder: pathlib.Path, kept: pathlib.Path | None) -> None:
         self.folder = folder
         self.text = solution_file().read_text(encoding="utf-8")
-        self.climber = Climber(kept, hidden_programs())
+        self.climber = Climber(kept or folder / "kept", hidden_programs())
 
     def package(self, text: str) -> Package:
         """A package with this text."""
@@ -155,8 +155,7 @@ class Prover:
         """Whether each of some programs fails."""
         checks = [c for c in self.climber.checks([rung]) if c.name in names]
         expected = {o.check: o for o in self.climber.expected([rung], self.climber.checks([rung]), 0)}
-        where = {"folder": str(package.folder), "name": package.name, "machine": str(machine_file())}
-        job = self.climber.job(Climb(where, (rung.programs,)), checks, [rung], 0)
+        job = self.climber.job(Climb(self.climber.where(package), (rung.programs,)), checks, [rung], 0)
         judge = self.climber.assessor.judge
         return [
             judge(check, expected[check.name], outcome).status != PASS

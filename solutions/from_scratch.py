@@ -6,20 +6,16 @@ types of its results (`types`), its text for XLA (`lowerings`), its derivative (
 batches (`batchers`). A primitive is a name; all that is known of it stands in tables, and a later section adds one.
 
 The other idea is the door. Every operation goes through `Primitive.bind`, and whoever stands at the door decides what
-the operation means: to compute it, to write it down, to differentiate it, to do it for a whole batch.
+the operation means: to compute it, to write it down, to say it to XLA, to differentiate it, to do it for a whole batch.
 
 It needs numpy, and `xla.py` for the machine. `jitkit` beside it does the same for all dtypes and devices, with better
 messages.
 """
 
-import contextlib
-import dataclasses
 import functools
 import inspect
 import itertools
 import math
-import operator
-import threading
 import weakref
 from collections import namedtuple
 from types import SimpleNamespace
@@ -39,7 +35,6 @@ numpy, lax, core, errors = [SimpleNamespace() for _ in range(4)]
 class Aval(namedtuple("Aval", "shape dtype weak_type", defaults=[False])):
     """The type of an array: what can be known without its numbers. A Python number's is weak: it gives way."""
 
-    __slots__ = ()
     ndim = property(lambda self: len(self.shape))
     size = property(lambda self: math.prod(self.shape))
 
@@ -58,33 +53,29 @@ def short(dtype):
 
 
 F32, I32, BOOL = map(np.dtype, ("float32", "int32", "bool"))
-NARROW = {np.dtype("float64"): F32, np.dtype("int64"): I32, np.dtype("uint64"): np.dtype("uint32")}
 
 
 def narrow(dtype):
-    """64 bits become 32, as in JAX."""
-    return NARROW.get(np.dtype(dtype), np.dtype(dtype))
+    """64 bits become 32, as in JAX: eight bytes become four."""
+    return np.dtype(np.dtype(dtype).str.replace("8", "4"))
 
 
 class Value:
     """What can be calculated with: something with a type. Its operators go through the door like everything else."""
 
-    __slots__ = ("aval",)
     __array_ufunc__ = None  # numpy leaves `np_array + value` to us
     __hash__ = None  # since == compares elementwise
 
 
 for name in ("shape", "dtype", "ndim", "size", "weak_type"):
-    setattr(Value, name, property(operator.attrgetter(f"aval.{name}")))
+    setattr(Value, name, property(lambda self, name=name: getattr(self.aval, name)))
 
 
 class Array(Value):
     """A value with numbers: a numpy array, or (from section 7 on) a buffer of XLA, which numpy can look into."""
 
-    __slots__ = ("data",)
-
-    def __init__(self, data, aval):
-        self.data, self.aval = data, aval
+    def __init__(self, data, aval=None, weak_type=False):
+        self.data, self.aval = data, aval or Aval(data.shape, data.dtype, weak_type)
 
     def __array__(self, dtype=None, copy=None):
         return np.asarray(self.data).astype(dtype or self.dtype, copy=bool(copy))
@@ -92,13 +83,9 @@ class Array(Value):
     def __repr__(self):
         return f"Array({np.asarray(self)}, dtype={self.dtype.name})"
 
-    def item(self):
-        """The only number, as one of Python's."""
-        return np.asarray(self).item()
 
-
-for method, kind in {"bool": bool, "float": float, "int": int, "index": operator.index}.items():
-    setattr(Array, f"__{method}__", lambda self, kind=kind: kind(self.item()))
+for name in ("__bool__", "__float__", "__int__", "__index__"):
+    setattr(Array, name, lambda self, name=name: getattr(np.asarray(self), name)())
 
 
 def as_value(x):
@@ -106,24 +93,21 @@ def as_value(x):
     if isinstance(x, Value):
         return x
     if isinstance(x, (bool, int, float, np.ndarray, np.generic)) and np.asarray(x).dtype.kind in "biuf":
-        data = np.array(x, narrow(np.asarray(x).dtype))
-        return Array(data, Aval(data.shape, data.dtype, type(x) in (int, float)))
+        return Array(np.array(x, narrow(np.asarray(x).dtype)), weak_type=type(x) in (int, float))
     raise TypeError(f"{x!r} of type {type(x)} is not a valid JAX type: an array or a number is needed here")
 
 
 class Primitive:
     """An operation, by name. `bind` is the door: it returns the list of results; calling returns the only one."""
 
-    __slots__ = ("name",)
-
     def __init__(self, name):
         self.name = name
 
     def bind(self, *args, **params):
-        return current.trace.process(self, args, params)
+        return door.trace.process(self, args, params)
 
     def __call__(self, *args, **params):
-        return current.trace.process(self, args, params)[0]
+        return self.bind(*args, **params)[0]
 
 
 impl = {}  # primitive -> a function of Arrays, which returns a list of Arrays
@@ -136,23 +120,16 @@ class Eager:
         return impl[primitive](*args, **params)
 
 
-class Current(threading.local):
-    """Who stands at the door, in this thread."""
-
-    trace = Eager()
+door = SimpleNamespace(trace=Eager())  # `jitkit` has one in each thread
 
 
-current = Current()
-
-
-@contextlib.contextmanager
-def at_door(trace):
-    """Within the block, `trace` stands at the door."""
-    before, current.trace = current.trace, trace
+def asked(trace, f, *args, **kwargs):
+    """What `f` returns when `trace` stands at the door."""
+    before, door.trace = door.trace, trace
     try:
-        yield
+        return f(*args, **kwargs)
     finally:
-        current.trace = before
+        door.trace = before
 
 
 def by_numpy(f):
@@ -161,16 +138,14 @@ def by_numpy(f):
     def run(*args, **params):
         with np.errstate(all="ignore"):
             result = np.asarray(f(*map(np.asarray, args), **params))
-        dtype = narrow(result.dtype)
-        weak_type = dtype != BOOL and all(x.weak_type for x in args)
-        return [Array(result.astype(dtype, copy=False), Aval(result.shape, dtype, weak_type))]
+        weak_type = result.dtype != BOOL and all(x.weak_type for x in args)
+        return [Array(result.astype(narrow(result.dtype), copy=False), weak_type=weak_type)]
 
     return run
 
 
 convert_p = Primitive("convert_element_type")
-impl[convert_p] = lambda x, new_dtype, weak_type: [
-    Array(np.asarray(x).astype(new_dtype), Aval(x.shape, new_dtype, weak_type))]
+impl[convert_p] = lambda x, new_dtype, weak_type: [Array(np.asarray(x).astype(new_dtype), None, weak_type)]
 
 
 def convert(x, dtype, weak_type=False):
@@ -190,32 +165,24 @@ def common_type(avals, to_float):
     top = max(KINDS[a.dtype.kind] for a in avals)
     highest = [a for a in avals if KINDS[a.dtype.kind] == top]
     strong = [a.dtype for a in highest if not a.weak_type]
-    if to_float and top < KINDS["f"]:
-        return F32, not strong
-    return narrow(functools.reduce(np.promote_types, strong or [highest[0].dtype])), not strong
+    dtype = narrow(np.result_type(*(strong or [highest[0].dtype])))
+    return F32 if to_float and dtype.kind != "f" else dtype, not strong
 
 
 def promote(xs, to_float=False):
     """Values of one dtype."""
-    xs = [x if isinstance(x, Value) else as_value(x) for x in xs]
+    xs = [as_value(x) for x in xs]
     dtype, weak = common_type(tuple([x.aval for x in xs]), to_float)
-    return [x if x.aval.dtype is dtype and x.aval.weak_type is weak else convert(x, dtype, weak) for x in xs]
+    return [convert(x, dtype, weak) for x in xs]
 
 
-def elementwise(name, by, to_float):
-    """A primitive that works number by number, and the function that users call, which promotes first."""
+def elementwise(name, public, to_float):
+    """A primitive that works number by number; the function that users call, which promotes first; the operator."""
     primitive = elementwise_primitives[name] = Primitive(name)
-    impl[primitive] = by_numpy(by)
-
-    def function(*xs):
-        return primitive(*promote(xs, to_float))
-
-    return function
-
-
-def operators(name, function):
-    """Let `x + y` mean `function(x, y)`, with the Value on either side."""
-    setattr(Value, f"__{name}__", lambda x, y: function(x, y))
+    impl[primitive] = by_numpy(getattr(np, public))
+    function = lambda *xs: primitive(*promote(xs, to_float))
+    setattr(numpy, public, function)
+    setattr(Value, f"__{name}__", function)  # `x + y` with x a Value, and, if it is only y:
     setattr(Value, f"__r{name}__", lambda x, y: function(y, x))
 
 
@@ -227,13 +194,9 @@ ELEMENTWISE = {  # as JAX calls the primitive, and numpy the function
     "and": "bitwise_and", "or": "bitwise_or", **QUESTIONS}
 elementwise_primitives = {}
 for name, public in ELEMENTWISE.items():
-    setattr(numpy, public, elementwise(name, getattr(np, public), name in (*TO_FLOAT, "div")))
-    operators({"div": "truediv"}.get(name, name), getattr(numpy, public))
-for name, function in {"neg": numpy.negative, "abs": numpy.abs, "invert": numpy.invert}.items():
-    setattr(Value, f"__{name}__", lambda x, function=function: function(x))
-P = SimpleNamespace(**elementwise_primitives)  # the primitives by name: P.sin
+    elementwise(name, public, name in (*TO_FLOAT, "div"))
+Value.__truediv__, Value.__rtruediv__, Value.__invert__ = Value.__div__, Value.__rdiv__, Value.__not__
 numpy.logical_and, numpy.logical_or, numpy.logical_not = numpy.bitwise_and, numpy.bitwise_or, numpy.invert
-numpy.float32, numpy.int32, numpy.bool_, numpy.pi, numpy.inf = np.float32, np.int32, np.bool_, np.pi, np.inf
 
 
 def asarray(x, dtype=None):
@@ -253,8 +216,6 @@ numpy.array, numpy.asarray, Value.astype = asarray, asarray, asarray
 class Tracer(Value):
     """A value that only `trace` knows something of: `data`."""
 
-    __slots__ = ("data", "trace")
-
     def __init__(self, trace, aval, data):
         self.trace, self.aval, self.data = trace, aval, data
 
@@ -267,44 +228,30 @@ def belongs(x, trace):
     return type(x) is Tracer and x.trace is trace
 
 
-@dataclasses.dataclass(eq=False, slots=True)
 class Var:
     """A variable: its identity, and a type."""
 
-    aval: Aval
+    def __init__(self, aval):
+        self.aval = aval
 
 
-class Literal(Var):
-    """A number that stands in the program: `val`."""
-
-    def __init__(self, val):
-        self.val, self.aval = val, val.aval
-
-
+Array.val = property(lambda self: self)  # a number that stands in the program, where others have a variable
 Equation = namedtuple("Equation", "primitive invars params outvars")
 
 
-@dataclasses.dataclass(eq=False)
 class Jaxpr:
     """A program: names for what it closes over and is given, equations, what it returns; the values of the first.
 
     JAX keeps these values apart, in a `ClosedJaxpr`, whose program is its `.jaxpr`. Here it is itself."""
 
-    constvars: list
-    invars: list
-    eqns: list
-    outvars: list
-    consts: list
     jaxpr = property(lambda self: self)
-    in_avals = functools.cached_property(lambda self: [v.aval for v in self.invars])
-    out_avals = functools.cached_property(lambda self: [v.aval for v in self.outvars])
 
-    def __repr__(self):
-        return show(self)
+    def __init__(self, constvars, invars, eqns, outvars, consts):
+        self.constvars, self.invars, self.eqns, self.outvars, self.consts = constvars, invars, eqns, outvars, consts
+        self.in_avals, self.out_avals = [v.aval for v in invars], [v.aval for v in outvars]
 
 
-class UnexpectedTracerError(Exception):
-    """A tracer outlived its trace."""
+errors.UnexpectedTracerError = type("UnexpectedTracerError", (Exception,), {})
 
 
 class JaxprTrace:
@@ -316,23 +263,24 @@ class JaxprTrace:
         self.tracers = [Tracer(self, v.aval, v) for v in self.invars]
 
     def process(self, primitive, args, params):
-        invars = [x.data if type(x) is Tracer and x.trace is self else self.constant(x) for x in args]
         outvars = [Var(aval) for aval in type_of(primitive, [x.aval for x in args], params)]
-        self.eqns.append(Equation(primitive, invars, params, outvars))
+        self.eqns.append(Equation(primitive, [self.atom(x) for x in args], params, outvars))
         return [Tracer(self, v.aval, v) for v in outvars]
 
-    def constant(self, x):
-        """What a value that is not ours is called: a number by its digits, everything else by a variable."""
+    def atom(self, x):
+        """What stands in an equation for a value: its variable; a number itself; for what is not ours a new variable."""
+        if belongs(x, self):
+            return x.data
         if type(x) is Array and x.shape == ():
-            return Literal(x)
+            return x
         if type(x) is Tracer and getattr(x.trace, "is_over", False):
-            raise UnexpectedTracerError(f"Encountered an unexpected tracer, {x!r}: the function that it belongs to was "
-                                        "traced some time ago. Return values: do not store them.")
+            raise errors.UnexpectedTracerError(f"Encountered an unexpected tracer, {x!r}: the function that it belongs "
+                                               "to was traced some time ago. Return values: do not store them.")
         return self.constants.setdefault(id(x), (Var(x.aval), x))[0]
 
     def jaxpr(self, outs):
-        """The program that returns these Values."""
-        outvars = [x.data if belongs(x, self) else self.constant(x) for x in outs]
+        """The program that returns these."""
+        outvars = [self.atom(as_value(x)) for x in outs]
         self.is_over = True
         variables, values = unzip(self.constants.values())
         return Jaxpr(variables, self.invars, self.eqns, outvars, values)
@@ -340,15 +288,7 @@ class JaxprTrace:
 
 def unzip(pairs):
     """A list of pairs as a pair of lists."""
-    pairs = list(pairs)
-    return [x for x, _ in pairs], [y for _, y in pairs]
-
-
-def trace_to_jaxpr(f, avals):
-    """The program of `f`, a function of Values that returns a list of Values."""
-    trace = JaxprTrace(avals)
-    with at_door(trace):
-        return trace.jaxpr([as_value(x) for x in f(*trace.tracers)])
+    return [list(column) for column in zip(*pairs, strict=True)] or [[], []]
 
 
 types = {}  # primitive -> a function of avals, which returns the list of its results' avals
@@ -380,6 +320,12 @@ def flatten(tree):
     return [leaf for part in parts for leaf in part], TreeDef(type(tree), data, tuple(treedefs))
 
 
+def flatten_values(tree):
+    """The same, with leaves that are Values."""
+    leaves, treedef = flatten(tree)
+    return [as_value(x) for x in leaves], treedef
+
+
 def unflatten(treedef, leaves):
     """The tree with these leaves: a list, or an iterator that is read as far as it is needed."""
     leaves = iter(leaves)
@@ -401,16 +347,16 @@ class Flat:
 
 def trace_tree(f, tree, avals):
     """The program of `f(*args)`, whose arguments are a tree with leaves of these types; the TreeDef of its result."""
-    flat = Flat(f, tree)
-    return trace_to_jaxpr(flat, avals), flat.out_tree
+    flat, trace = Flat(f, tree), JaxprTrace(avals)
+    return trace.jaxpr(asked(trace, flat, *trace.tracers)), flat.out_tree
 
 
 def make_jaxpr(f):
     """`make_jaxpr(f)(*args)` is the program of `f` for arguments of these types."""
 
     def traced(*args):
-        leaves, tree = flatten(args)
-        return trace_tree(f, tree, [as_value(x).aval for x in leaves])[0]
+        leaves, tree = flatten_values(args)
+        return trace_tree(f, tree, [x.aval for x in leaves])[0]
 
     return traced
 
@@ -420,29 +366,33 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 def show(jaxpr):
     """A program as JAX prints it, variables called a, b, c in the order of appearance."""
-    names, used = {}, {*jaxpr.outvars, *[v for eqn in jaxpr.eqns for v in eqn.invars]}
+    operands = [v for eqn in jaxpr.eqns for v in eqn.invars]
+    names, used = {}, set(map(id, jaxpr.constvars + jaxpr.invars + operands + jaxpr.outvars))
 
     def atom(v):
-        if type(v) is Literal:
-            return f"{v.val.item()}:{v.aval}"
+        if type(v) is Array:
+            return f"{np.asarray(v).item()}:{v.aval}"
         n = names.setdefault(v, len(names))
         return LETTERS[n // 26] * (n >= 26) + LETTERS[n % 26]
 
     def binders(variables):
-        return " ".join([f"{atom(v)}:{v.aval}" for v in variables])
+        return " ".join([f"{atom(v) if id(v) in used else '_'}:{v.aval}" for v in variables])
 
     lines = [f"{{ lambda {binders(jaxpr.constvars)}; {binders(jaxpr.invars)}. let"]
     for primitive, operands, params, results in jaxpr.eqns:
         said = " ".join([f"{k}={v}" for k, v in sorted(params.items())]).replace("\n", "\n        ")
         said = f"{primitive.name}{f'[{said}]' if said else ''} {' '.join(map(atom, operands))}"
-        lines.append(f"    {' '.join([binders([v]) if v in used else f'_:{v.aval}' for v in results])} = {said}")
+        lines.append(f"    {binders(results)} = {said}")
     outs = ", ".join(map(atom, jaxpr.outvars)) + ("," if len(jaxpr.outvars) == 1 else "")
     return "\n".join([*lines, f"  in ({outs}) }}"])
 
 
+Jaxpr.__repr__ = show
+
 # === 03 Run it again ==================================================================================================
 # A program is data. An interpreter for it is ten lines: an environment, and the door again. Whoever stands there
-# decides what it means to run it, so this interpreter also differentiates, batches, and writes programs down anew.
+# decides what it means to run it, so this interpreter also says programs to XLA, differentiates them, does them for
+# batches, and writes them down anew.
 
 
 def eval_jaxpr(jaxpr, consts, *args):
@@ -451,7 +401,7 @@ def eval_jaxpr(jaxpr, consts, *args):
     env.update(zip(jaxpr.invars, map(as_value, args), strict=True))
 
     def read(v):
-        return v.val if type(v) is Literal else env[v]
+        return v if type(v) is Array else env[v]
 
     for eqn in jaxpr.eqns:
         env.update(zip(eqn.outvars, eqn.primitive.bind(*map(read, eqn.invars), **eqn.params), strict=True))
@@ -471,44 +421,27 @@ core.eval_jaxpr = eval_jaxpr
 
 
 @functools.cache
-def elementwise_type(primitive, avals):
+def elementwise_type(primitive, *avals):
     """numpy's broadcasting; the dtype of all, or of a question bool."""
+    shapes = [a.shape for a in avals]
     try:
-        shape = np.broadcast_shapes(*[a.shape for a in avals])
+        shape = np.broadcast_shapes(*shapes)
     except ValueError:
-        shapes = ", ".join([str(a.shape) for a in avals])
-        raise TypeError(f"{primitive.name} got incompatible shapes for broadcasting: {shapes}.") from None
-    if primitive.name in QUESTIONS:
-        return [Aval(shape, BOOL)]
-    return [Aval(shape, avals[0].dtype, all(a.weak_type for a in avals))]
+        raise TypeError(f"{primitive.name} got incompatible shapes for broadcasting: {str(shapes)[1:-1]}.") from None
+    dtype = BOOL if primitive.name in QUESTIONS else avals[0].dtype
+    return [Aval(shape, dtype, dtype != BOOL and all(a.weak_type for a in avals))]
 
 
 for primitive in elementwise_primitives.values():
-    types[primitive] = lambda *avals, p=primitive: elementwise_type(p, avals)
+    types[primitive] = functools.partial(elementwise_type, primitive)
 types[convert_p] = lambda x, new_dtype, weak_type: [Aval(x.shape, new_dtype, weak_type)]
 
 # And a tracer has no number to give to Python. It says so, before Python takes just any object for true.
 
 
-class ConcretizationTypeError(TypeError):
-    """Python asked for a number, and there is none yet."""
-
-
-class TracerBoolConversionError(ConcretizationTypeError):
-    """The same, for `if` and `while`."""
-
-
-class TracerIntegerConversionError(TypeError):
-    """The same, for an index or a size."""
-
-
-class TracerArrayConversionError(TypeError):
-    """The same, for a function of numpy's."""
-
-
 def refuse(method, error, what, instead):
-    """Let a question that Python asks of a tracer end in an error."""
-    setattr(errors, error.__name__, error)
+    """Let a question that Python asks of a tracer end in one of `errors`."""
+    error = vars(errors).setdefault(error, type(error, (TypeError,), {}))
 
     def ask(self, *args, **kwargs):
         raise error(f"Attempted {what} of a traced array, {self.aval}: while a function is traced, its arguments have "
@@ -517,12 +450,11 @@ def refuse(method, error, what, instead):
     setattr(Tracer, method, ask)
 
 
-refuse("__bool__", TracerBoolConversionError, "boolean conversion", "Instead of `if`, use `where` or `lax.cond`.")
-refuse("__float__", ConcretizationTypeError, "conversion to float", "Keep it an array.")
-refuse("__int__", ConcretizationTypeError, "conversion to int", "Keep it an array.")
-refuse("__index__", TracerIntegerConversionError, "use as an index", "A size must be known: a static argument.")
-refuse("__array__", TracerArrayConversionError, "conversion to numpy", "Use the functions of `numpy` here.")
-errors.UnexpectedTracerError = UnexpectedTracerError
+refuse("__bool__", "TracerBoolConversionError", "boolean conversion", "Instead of `if`, use `where` or `lax.cond`.")
+refuse("__float__", "ConcretizationTypeError", "conversion to float", "Keep it an array.")
+refuse("__int__", "ConcretizationTypeError", "conversion to int", "Keep it an array.")
+refuse("__index__", "TracerIntegerConversionError", "use as an index", "A size must be known: a static argument.")
+refuse("__array__", "TracerArrayConversionError", "conversion to numpy", "Use the functions of `numpy` here.")
 
 # === 05 Trees =========================================================================================================
 # Parameters of a model are dicts of lists. `flatten` is there; it only has to hear of more containers. Keys of a dict
@@ -534,32 +466,29 @@ containers[dict] = (lambda x: ([x[key] for key in sorted(x)], tuple(sorted(x))),
                     lambda keys, xs: dict(zip(keys, xs, strict=True)))
 
 
-def register_pytree_node(kind, apart, together):
-    """Make a class a container: `apart(x)` is children and the rest, which must hash; `together(rest, children)`."""
-    containers[kind] = (apart, together)
-
-
 def tree_map(f, tree, *rest):
     """The tree with `f` of each leaf, and of the leaves at its place in the others."""
     columns, treedefs = unzip(map(flatten, (tree, *rest)))
     if any(treedef != treedefs[0] for treedef in treedefs):
         raise ValueError(f"the trees are not built alike: {treedefs}")
-    return unflatten(treedefs[0], [f(*leaves) for leaves in zip(*columns, strict=True)])
+    return unflatten(treedefs[0], map(f, *columns))
 
 
 tree_util = SimpleNamespace(
-    tree_flatten=flatten, tree_unflatten=unflatten, tree_map=tree_map, register_pytree_node=register_pytree_node,
-    tree_leaves=lambda tree: flatten(tree)[0], tree_structure=lambda tree: flatten(tree)[1])
+    tree_flatten=flatten, tree_unflatten=unflatten, tree_map=tree_map,
+    tree_leaves=lambda tree: flatten(tree)[0], tree_structure=lambda tree: flatten(tree)[1],
+    register_pytree_node=lambda kind, apart, together: containers.update({kind: (apart, together)}))
 
 # === 06 Speak StableHLO ===============================================================================================
-# XLA reads text. A program becomes a function with one line an equation, more or less; each primitive has a rule which
-# writes it. A line says the types of what goes in and of what comes out: `tensor<2x3xf32>`.
+# XLA reads text: a line an operation, more or less, with the types of what goes in and of what comes out. To write it,
+# run the program once more, with somebody at the door who knows of each value its name in the text, `%3`.
 
-lowerings = {}  # primitive -> rule(text, avals of operands, avals of results, *names, **params) -> names of results
+lowerings = {}  # primitive -> rule(text, avals of results, *operands, **params) -> results: tracers that have names
 
 
 @functools.cache
 def tensor(aval):
+    """`tensor<2x3xf32>`."""
     kind = short(aval.dtype).replace("bool", "i1").replace("u", "ui")
     return f"tensor<{''.join([f'{n}x' for n in aval.shape])}{kind}>"
 
@@ -568,62 +497,59 @@ def tensors(avals):
     return ", ".join([tensor(a) for a in avals])
 
 
-def declared(names, avals):
-    return ", ".join([f"{name}: {tensor(a)}" for name, a in zip(names, avals, strict=True)])
+def names(xs):
+    return ", ".join([x.data for x in xs])
 
 
 class Text:
-    """A module's text, while it is written: lines of the function at hand, and the functions that are done."""
+    """Whoever says programs to XLA: lines of the function at hand, and the functions that are done."""
 
     def __init__(self):
         self.lines, self.functions, self.numbers, self.known = [], [], itertools.count(), {}
 
-    def op(self, said, ins, outs):
-        """Write a line: an operation and its types. The names of its results."""
+    def process(self, primitive, args, params):
+        outs = type_of(primitive, [x.aval for x in args], params)
+        return lowerings[primitive](self, outs, *map(self.named, args), **params)
+
+    def named(self, x):
+        """A value by its name. Numbers get one, in a line that has their bytes, so that no digit is lost."""
+        if type(x) is Tracer:
+            return x
+        data = np.asarray(x)
+        digits = str(data.tolist()).lower() if x.dtype == BOOL else f'"0x{data.tobytes().hex()}"' if x.size else ""
+        return self.op(f'"stablehlo.constant"() {{value = dense<{digits}> : {tensor(x.aval)}}}', [], [x.aval])[0]
+
+    def op(self, said, xs, outs):
+        """Write a line: an operation and its types."""
         name = f"%{next(self.numbers)}"
         results = f"{name}:{len(outs)} = " if outs else ""
-        self.lines.append(f"{results}{said} : ({tensors(ins)}) -> ({tensors(outs)})")
-        return [f"{name}#{i}" for i in range(len(outs))]
+        self.lines.append(f"{results}{said} : ({tensors([x.aval for x in xs])}) -> ({tensors(outs)})")
+        return [Tracer(self, aval, f"{name}#{i}") for i, aval in enumerate(outs)]
 
-    def constant(self, x):
-        """The name of an array's value, written by its bytes, so that no digit is lost."""
-        x, aval = np.asarray(x), Aval(x.shape, x.dtype)
-        digits = str(x.tolist()).lower() if x.dtype == BOOL else f'"0x{x.tobytes().hex()}"' if x.size else ""
-        return self.op(f'"stablehlo.constant"() {{value = dense<{digits}> : {tensor(aval)}}}', [], [aval])[0]
-
-    def spread(self, name, aval, shape):
+    def spread(self, x, shape):
         """An operand with the shape of the result: numpy's broadcasting, written out."""
-        if aval.shape == shape:
-            return name
-        axes = list(range(len(shape) - aval.ndim, len(shape)))
-        return self.op(f"stablehlo.broadcast_in_dim {name}, dims = {axes}", [aval], [resized(aval, shape)])[0]
+        if x.shape == shape:
+            return x
+        axes = list(range(len(shape) - x.ndim, len(shape)))
+        return self.op(f"stablehlo.broadcast_in_dim {x.data}, dims = {axes}", [x], [resized(x, shape)])[0]
 
-    def block(self, jaxpr, arguments):
-        """Write a program's lines here; the names of its results."""
-        env = dict(zip(jaxpr.constvars, map(self.constant, jaxpr.consts), strict=True))
-        env.update(zip(jaxpr.invars, arguments, strict=True))
+    def arguments(self, avals):
+        """Names for what a function is given, and their declaration."""
+        xs = [Tracer(self, aval, f"%arg{next(self.numbers)}") for aval in avals]
+        return xs, ", ".join([f"{x.data}: {tensor(x.aval)}" for x in xs])
 
-        def read(v):
-            return self.constant(v.val) if type(v) is Literal else env[v]
-
-        for primitive, invars, params, outvars in jaxpr.eqns:
-            operands = list(map(read, invars))
-            names = lowerings[primitive](self, [v.aval for v in invars], [v.aval for v in outvars], *operands, **params)
-            env.update(zip(outvars, names, strict=True))
-        return list(map(read, jaxpr.outvars))
-
-    def body(self, jaxpr, arguments, last):
-        """A program's lines, not written here but returned, for a function or a region; `last` returns the results."""
+    def body(self, jaxpr, xs, last):
+        """A program's lines, for a function or a region; `last` returns the results."""
         outside, self.lines = self.lines, []
-        results = self.block(jaxpr, arguments)
+        outs = [self.named(x) for x in asked(self, as_function(jaxpr), *xs)]
         lines, self.lines = self.lines, outside
-        return "\n".join([*lines, f"{last} {', '.join(results)} : {tensors(jaxpr.out_avals)}" if results else last])
+        return "\n".join([*lines, f"{last} {names(outs)} : {tensors(jaxpr.out_avals)}" if outs else last])
 
     def function(self, name, jaxpr, visibility="private"):
         """Write a function of its own."""
-        names = [f"%arg{i}" for i in range(len(jaxpr.invars))]
-        head = f"func.func {visibility} @{name}({declared(names, jaxpr.in_avals)}) -> ({tensors(jaxpr.out_avals)})"
-        self.functions.append(f"{head} {{\n{self.body(jaxpr, names, 'return')}\n}}")
+        xs, declared = self.arguments(jaxpr.in_avals)
+        head = f"func.func {visibility} @{name}({declared}) -> ({tensors(jaxpr.out_avals)})"
+        self.functions.append(f"{head} {{\n{self.body(jaxpr, xs, 'return')}\n}}")
 
 
 def lower_jaxpr(jaxpr):
@@ -638,26 +564,16 @@ def lower(f, *args):
     return lower_jaxpr(make_jaxpr(f)(*args))
 
 
-def one_line(op, attributes=lambda *avals, **params: ""):
+def one_line(op, attributes=lambda *xs, **params: ""):
     """The rule of an operation that is one line: operands, attributes, types."""
-
-    def rule(text, avals, outs, *xs, **params):
-        return text.op(f"stablehlo.{op} {', '.join(xs)}{attributes(*avals, **params)}", avals, outs)
-
-    return rule
+    return lambda text, outs, *xs, **params: text.op(
+        f"stablehlo.{op} {names(xs)}{attributes(*xs, **params)}", xs, outs)
 
 
 def elementwise_line(op):
     """The rule of an elementwise operation: operands have the shape of the result."""
     line = one_line(op)
-
-    def rule(text, avals, outs, *xs):
-        if any([a.shape != outs[0].shape for a in avals]):
-            xs = [text.spread(x, a, outs[0].shape) for x, a in zip(xs, avals, strict=True)]
-            avals = [resized(a, outs[0].shape) for a in avals]
-        return line(text, avals, outs, *xs)
-
-    return rule
+    return lambda text, outs, *xs: line(text, outs, *[text.spread(x, outs[0].shape) for x in xs])
 
 
 WORDS = {
@@ -671,7 +587,8 @@ lowerings[convert_p] = one_line("convert")
 # === 07 Let XLA =======================================================================================================
 # Now the program can go to a compiler, which sees all of it at once: it computes a chain of operations in one pass over
 # memory, where numpy makes one for each of them. To call a program is an operation, too. It has a parameter that says
-# which program, and it goes through the door: today there is `Eager`, who has XLA run it.
+# which program, and it goes through the door: today there is `Eager`, who has XLA run it. What the program closed over
+# goes with its arguments, before them.
 
 jit_p = Primitive("jit")
 impl[jit_p] = lambda *args, jaxpr, name: run(jaxpr, args)
@@ -687,6 +604,12 @@ def run(jaxpr, args):
     return list(map(Array, jaxpr.executable([x.data for x in args]), jaxpr.out_avals))
 
 
+def hoist(*jaxprs):
+    """What some programs closed over; and the programs, to which that is given first: all of it to each of them."""
+    variables, consts = unzip([pair for jaxpr in jaxprs for pair in zip(jaxpr.constvars, jaxpr.consts, strict=True)])
+    return consts, [Jaxpr([], variables + jaxpr.invars, jaxpr.eqns, jaxpr.outvars, []) for jaxpr in jaxprs]
+
+
 class Jit:
     """`jit(f)`: a call finds the program of `f` for its arguments, and calls that. Later sections find it faster."""
 
@@ -695,21 +618,15 @@ class Jit:
         self.f = f
 
     def __call__(self, *args, **kwargs):
-        leaves, tree = self.split(args, kwargs)
-        leaves = [as_value(x) for x in leaves]
-        jaxpr, out_tree = self.trace(tree, tuple([x.aval for x in leaves]))
-        return unflatten(out_tree, self.call(jaxpr, leaves))
-
-    def split(self, args, kwargs):
-        """A call's arguments as the leaves that it is given, and what else the program depends on."""
-        return flatten((args, kwargs))
+        leaves, tree = flatten_values((args, kwargs))
+        consts, jaxpr, out_tree = self.trace(tree, tuple([x.aval for x in leaves]))
+        return unflatten(out_tree, jit_p.bind(*consts, *leaves, jaxpr=jaxpr, name=getattr(self, "__name__", "f")))
 
     def trace(self, tree, avals):
-        """The program, and the TreeDef of what it returns."""
-        return trace_tree(lambda args, kwargs: self.f(*args, **kwargs), tree, avals)
-
-    def call(self, jaxpr, leaves):
-        return jit_p.bind(*leaves, jaxpr=jaxpr, name=getattr(self.f, "__name__", "f"))
+        """What the program closed over, the program, and the TreeDef of what it returns."""
+        jaxpr, out_tree = trace_tree(lambda args, kwargs: self.f(*args, **kwargs), tree, avals)
+        consts, [jaxpr] = hoist(jaxpr)
+        return consts, jaxpr, out_tree
 
 
 jit = Jit
@@ -726,29 +643,30 @@ memories = weakref.WeakKeyDictionary()  # function -> key -> its program, and th
 
 
 class RememberingJit(Jit):
+    """`jit(f)` that traces once a signature."""
+
     def __init__(self, f):
         super().__init__(f)
-        self.known, self.fast = memories.setdefault(f, {}), {}
+        self.known = memories.setdefault(f, {})
 
     def trace(self, tree, avals):
         key = tree, avals
-        if key not in self.known:
-            jaxpr, out_tree = super().trace(tree, avals)
-            if any(type(x) is Tracer for x in jaxpr.consts):  # it belongs to a trace that goes on around it, and ends
-                return jaxpr, out_tree
-            self.known[key] = jaxpr, out_tree
-        return self.known[key]
+        if key in self.known:
+            return self.known[key]
+        found = consts, *_ = super().trace(tree, avals)
+        if not any(type(x) is Tracer for x in consts):  # of a trace that goes on around it, and ends
+            self.known[key] = found
+        return found
 
     def __call__(self, *args, **kwargs):
-        if kwargs or type(current.trace) is not Eager or not all([type(x) is Array for x in args]):
+        if kwargs or type(door.trace) is not Eager or not all([type(x) is Array for x in args]):
             return super().__call__(*args, **kwargs)
         # Arrays only, as nearly always: their types are the key, and nothing has to be taken apart.
         avals = tuple([x.aval for x in args])
-        if avals not in self.fast:
-            self.fast[avals] = self.trace(self.split(args, {})[1], avals)
-        jaxpr, out_tree = self.fast[avals]
-        outs = run(jaxpr, args)
-        return outs[0] if out_tree is LEAF else unflatten(out_tree, outs)
+        if avals not in self.known:
+            self.known[avals] = self.trace(flatten((args, {}))[1], avals)
+        consts, jaxpr, out_tree = self.known[avals]
+        return unflatten(out_tree, run(jaxpr, [*consts, *args]))
 
 
 jit = RememberingJit
@@ -764,96 +682,173 @@ containers[Static] = (lambda x: ((), (type(x.value), x.value)), lambda data, chi
 
 
 class StaticJit(RememberingJit):
+    """`jit(f)` of which some arguments, by number or by name, are for Python."""
+
     def __init__(self, f, static_argnums=(), static_argnames=()):
         super().__init__(f)
-        nums = [static_argnums] if isinstance(static_argnums, int) else static_argnums
-        names = [static_argnames] if isinstance(static_argnames, str) else static_argnames
-        known = list(inspect.signature(f).parameters) if nums or names else []
-        self.nums = {n % len(known) if n < 0 else n for n in nums} | {known.index(n) for n in names if n in known}
-        self.names = {*names, *[known[n] for n in self.nums if n < len(known)]}
+        numbers, chosen = (np.ravel(x).tolist() for x in (static_argnums, static_argnames))  # one, or several
+        self.parameters = list(inspect.signature(f).parameters)
+        self.chosen = {*chosen, *[self.parameters[n] for n in numbers]}
 
-    def split(self, args, kwargs):
-        args = [self.static(i, x) if i in self.nums else x for i, x in enumerate(args)]
-        kwargs = {name: self.static(name, x) if name in self.names else x for name, x in kwargs.items()}
-        return super().split(tuple(args), kwargs)
+    def __call__(self, *args, **kwargs):
+        args = itertools.zip_longest(self.parameters[: len(args)], args)
+        kwargs = {name: self.marked(name, x) for name, x in kwargs.items()}
+        return super().__call__(*[self.marked(*named) for named in args], **kwargs)
 
-    def static(self, where, value):
+    def marked(self, name, x):
+        """An argument; in a container without leaves, if it is static."""
+        if name not in self.chosen:
+            return x
         try:
-            hash(value)
+            hash(x)
         except TypeError:
-            raise ValueError(f"Non-hashable static arguments are used in a jit function: argument {where!r} is "
-                             f"{value!r}, and has to be part of a key. Hand over a tuple for a list.") from None
-        return Static(value)
+            raise ValueError(f"Non-hashable static arguments are used in a jit function: {name!r} is {x!r}, and has "
+                             "to be part of a key. Hand over a tuple for a list.") from None
+        return Static(x)
 
 
-jit = StaticJit
+def jit(f, **static):
+    return StaticJit(f, **static) if static else RememberingJit(f)
 
 # === 10 Reduce, multiply, move ========================================================================================
-# Ten more primitives, and most of numpy can be said. Each is one paragraph: what it computes, its type, its text.
+# Nine more primitives, and most of numpy can be said. Each is one paragraph: what it computes, its type, its text.
 
 
-def primitive(name, by, type_, lowering):
+def define(name, run, type_, lowering):
     """A primitive, with all that is known of it so far."""
     p = Primitive(name)
-    impl[p], lowerings[p] = by_numpy(by), lowering
-    types[p] = lambda *avals, **params: [type_(*avals, **params)]
+    impl[p], types[p], lowerings[p] = run, type_, lowering
     return p
 
 
-def without(sequence, positions):
-    return tuple([x for i, x in enumerate(sequence) if i not in positions])
+def primitive(name, by, type_, lowering):
+    """One that numpy can compute, with one result."""
+    return define(name, by_numpy(by), lambda *avals, **params: [type_(*avals, **params)], lowering)
+
+
+def as_axes(axis, ndim):
+    """All axes for None; one, or several, which may be counted from the end."""
+    return tuple(np.arange(ndim)[slice(None) if axis is None else np.ravel(axis)].tolist())
+
+
+def without(shape, axes, ones=False):
+    """What a reduction leaves of a shape; it may leave ones."""
+    return tuple([1 if i in axes else n for i, n in enumerate(shape) if ones or i not in axes])
 
 
 def reduction(name, by, op, first):
     """Sums and maxima: XLA wants the operation, and the value to begin with."""
 
-    def lowering(text, avals, outs, x, axes):
-        begin = text.constant(np.asarray(first(avals[0].dtype), avals[0].dtype))
-        said = f"stablehlo.reduce({x} init: {begin}) applies stablehlo.{op} across dimensions = {list(axes)}"
-        return text.op(said, [*avals, Aval((), avals[0].dtype)], outs)
+    def lowering(text, outs, x, axis):
+        begin = text.named(as_value(np.asarray(first(x.dtype), x.dtype)))
+        said = f"stablehlo.reduce({x.data} init: {begin.data}) applies stablehlo.{op} across dimensions = {list(axis)}"
+        return text.op(said, [x, begin], outs)
 
-    return primitive(name, by, lambda x, axes: resized(x, without(x.shape, axes)), lowering)
+    def reduce(x, axis=None, keepdims=False):
+        x = asarray(x)
+        x = convert(x, I32) if x.dtype == BOOL and op == "add" else x
+        axes = as_axes(axis, x.ndim)
+        return reshape(p(x, axis=axes), without(x.shape, axes, keepdims))
+
+    p = primitive(name, by, lambda x, axis: resized(x, without(x.shape, axis)), lowering)
+    return p, reduce
 
 
 def lowest(dtype):
     return -np.inf if dtype.kind == "f" else False if dtype == BOOL else np.iinfo(dtype).min
 
 
-reduce_sum_p = reduction("reduce_sum", lambda x, axes: np.sum(x, axes, x.dtype), "add", lambda dtype: 0)
-reduce_max_p = reduction("reduce_max", lambda x, axes: np.max(x, axes, initial=lowest(x.dtype)), "maximum", lowest)
-reshape_p = primitive(
-    "reshape", lambda x, new_sizes: x.reshape(new_sizes), lambda x, new_sizes: resized(x, new_sizes),
-    one_line("reshape"))
+reduce_sum_p, numpy.sum = reduction("reduce_sum", np.sum, "add", lambda dtype: 0)
+reduce_max_p, numpy.max = reduction("reduce_max", np.max, "maximum", lowest)
+
+
+def mean(x, axis=None, keepdims=False):
+    return numpy.sum(x, axis, keepdims) / math.prod([x.shape[i] for i in as_axes(axis, x.ndim)])
+
+
+reshape_p = primitive("reshape", lambda x, shape: np.reshape(x, shape), resized, one_line("reshape"))
+
+
+def reshape(x, *shape):
+    x, shape = asarray(x), list(shape[0] if isinstance(shape[0], (tuple, list)) else shape)
+    if -1 in shape:
+        shape[shape.index(-1)] = x.size // max(-math.prod(shape), 1)
+    if math.prod(shape) != x.size:
+        raise TypeError(f"cannot reshape array of shape {x.shape} (size {x.size}) into shape {tuple(shape)}")
+    return x if tuple(shape) == x.shape else reshape_p(x, shape=tuple(shape))
+
+
 transpose_p = primitive(
-    "transpose", lambda x, permutation: x.transpose(permutation),
-    lambda x, permutation: resized(x, [x.shape[i] for i in permutation]),
-    one_line("transpose", lambda x, permutation: f", dims = {list(permutation)}"))
+    "transpose", np.transpose, lambda x, axes: resized(x, [x.shape[i] for i in axes]),
+    one_line("transpose", lambda x, axes: f", dims = {list(axes)}"))
+
+
+def transpose(x, axes=None):
+    x, axes = asarray(x), tuple(range(x.ndim)[::-1] if axes is None else axes)
+    return x if axes == tuple(range(x.ndim)) else transpose_p(x, axes=axes)
+
+
 broadcast_p = primitive(
-    "broadcast_in_dim", lambda x, shape: np.broadcast_to(x, shape), lambda x, shape: resized(x, shape),
-    lambda text, avals, outs, x, shape: [text.spread(x, avals[0], shape)])
-select_p = primitive(
-    "select_n", lambda which, no, yes: np.where(which, yes, no), lambda which, no, yes: no,
-    lambda text, avals, outs, which, no, yes: one_line("select")(text, avals, outs, which, yes, no))
+    "broadcast_in_dim", np.broadcast_to, resized, lambda text, outs, x, shape: [text.spread(x, shape)])
+
+
+def broadcast_to(x, shape):
+    x = asarray(x)
+    return x if x.shape == tuple(shape) else broadcast_p(x, shape=tuple(shape))
+
+
+def full(shape, value, dtype=None):
+    return broadcast_to(asarray(value, dtype), (shape,) if isinstance(shape, int) else shape)
+
+
+select_p = primitive("select", np.where, lambda which, yes, no: yes, one_line("select"))
+
+
+def where(which, yes, no):
+    which, (yes, no) = asarray(which), promote([yes, no])
+    shape = np.broadcast_shapes(which.shape, yes.shape, no.shape)
+    which, yes, no = [broadcast_to(x, shape) for x in (which, yes, no)]
+    return select_p(which if which.dtype == BOOL else which != 0, yes, no)
 
 
 # A window has a corner, which is data, and a size, which is not. It is moved back where it would look over the edge.
-def window(x, corner, sizes):
-    starts = [int(np.clip(s, 0, n - size)) for s, n, size in zip(corner, x.shape, sizes, strict=True)]
-    return tuple([slice(start, start + size) for start, size in zip(starts, sizes, strict=True)])
+def window(x, *corner, sizes):
+    starts = np.clip(corner, 0, np.subtract(x.shape, sizes))
+    return x[tuple(map(slice, starts, starts + sizes))]
 
 
 def write_window(x, update, *corner):
     x = x.copy()
-    x[window(x, corner, update.shape)] = update
+    window(x, *corner, sizes=update.shape)[...] = update
     return x
 
 
 dynamic_slice_p = primitive(
-    "dynamic_slice", lambda x, *corner, slice_sizes: x[window(x, corner, slice_sizes)],
-    lambda x, *corner, slice_sizes: resized(x, slice_sizes),
-    one_line("dynamic_slice", lambda x, *corner, slice_sizes: f", sizes = {list(slice_sizes)}"))
+    "dynamic_slice", window, lambda x, *corner, sizes: resized(x, sizes),
+    one_line("dynamic_slice", lambda x, *corner, sizes: f", sizes = {list(sizes)}"))
 dynamic_update_slice_p = primitive(
     "dynamic_update_slice", write_window, lambda x, update, *corner: x, one_line("dynamic_update_slice"))
+
+
+def getitem(x, index):
+    """`x[i, 2:5, None]`: whole numbers, which may be data; slices of step 1; None makes an axis."""
+    index, sizes = index if isinstance(index, tuple) else (index,), iter(x.shape)
+    index = [*index, *[slice(None)] * (x.ndim - sum(i is not None for i in index))]
+    x = reshape(x, [1 if i is None else next(sizes) for i in index])
+    corner, sizes = unzip(map(place, index, x.shape))
+    if tuple(sizes) != x.shape:
+        x = dynamic_slice_p(x, *[convert(as_value(i), I32) for i in corner], sizes=tuple(sizes))
+    return reshape(x, [n for i, n in zip(index, sizes, strict=True) if i is None or isinstance(i, slice)])
+
+
+def place(i, n):
+    """Where an index begins on an axis of n, and how many it takes."""
+    if i is None or isinstance(i, slice):
+        taken = range(n)[i or slice(None)]
+        if taken.step != 1:
+            raise NotImplementedError(f"a slice of step {taken.step}")
+        return taken.start, len(taken)
+    return i % n if isinstance(i, int) else where(i < 0, i + n, i), 1
 
 
 # A product of two arrays, with a letter for each axis, as in `einsum`: letters that are missing in the result are
@@ -866,71 +861,19 @@ def dot_type(x, y, letters):
     return resized(x, [sizes[letter] for letter in out])
 
 
-def lower_dot(text, avals, outs, x, y, letters):
+def lower_dot(text, outs, x, y, letters):
     """XLA wants the axes that both have by number: those that are kept come first, then the rest of x and y."""
     xs, ys, out = letters
     batch, summed = [[c for c in xs if c in ys and (c in out) == kept] for kept in (True, False)]
     have = [*batch, *[c for c in xs if c not in ys], *[c for c in ys if c not in xs]]
     numbers = [f"_dims = {list(map(xs.index, both))} x {list(map(ys.index, both))}" for both in (batch, summed)]
-    aval = resized(outs[0], [outs[0].shape[out.index(c)] for c in have])
-    product = text.op(f"stablehlo.dot_general {x}, {y}, batching{numbers[0]}, contracting{numbers[1]}", avals, [aval])
-    return lowerings[transpose_p](text, [aval], outs, *product, permutation=[have.index(c) for c in out])
+    said = f"stablehlo.dot_general {x.data}, {y.data}, batching{numbers[0]}, contracting{numbers[1]}"
+    [product] = text.op(said, [x, y], [resized(x, [outs[0].shape[out.index(c)] for c in have])])
+    return [transpose(product, [have.index(c) for c in out])]
 
 
 dot_p = primitive(
     "dot_general", lambda x, y, letters: np.einsum("{},{}->{}".format(*letters), x, y), dot_type, lower_dot)
-
-
-def contract(x, xs, y, ys, out):
-    """`contract(x, "ij", y, "jk", "ik")`: multiply, and sum over the letters that are not in `out`."""
-    return dot_p(x, y, letters=(xs, ys, out))
-
-
-# What users say, in these terms.
-def as_axes(axis, ndim):
-    axes = range(ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
-    return tuple(sorted(i % ndim for i in axes))
-
-
-def kept(x, axes):
-    """The shape of a reduced array, with its axes kept."""
-    return tuple([1 if i in axes else n for i, n in enumerate(x.shape)])
-
-
-def reducing(p):
-    def reduce(x, axis=None, keepdims=False):
-        x = asarray(x)
-        x = convert(x, I32) if x.dtype == BOOL and p is reduce_sum_p else x
-        axes = as_axes(axis, x.ndim)
-        return reshape(p(x, axes=axes), kept(x, axes) if keepdims else without(x.shape, axes))
-
-    return reduce
-
-
-def reshape(x, *shape):
-    x, shape = asarray(x), list(shape[0] if isinstance(shape[0], (tuple, list)) else shape)
-    if -1 in shape:
-        shape[shape.index(-1)] = x.size // max(-math.prod(shape), 1)
-    if math.prod(shape) != x.size:
-        raise TypeError(f"cannot reshape array of shape {x.shape} (size {x.size}) into shape {tuple(shape)}")
-    return x if tuple(shape) == x.shape else reshape_p(x, new_sizes=tuple(shape))
-
-
-def transpose(x, axes=None):
-    x, axes = asarray(x), tuple(range(x.ndim)[::-1] if axes is None else axes)
-    return x if axes == tuple(range(x.ndim)) else transpose_p(x, permutation=axes)
-
-
-def broadcast_to(x, shape):
-    x = asarray(x)
-    return x if x.shape == tuple(shape) else broadcast_p(x, shape=tuple(shape))
-
-
-def where(which, yes, no):
-    which, (yes, no) = asarray(which), promote([yes, no])
-    shape = np.broadcast_shapes(which.shape, yes.shape, no.shape)
-    which, yes, no = [broadcast_to(x, shape) for x in (which, yes, no)]
-    return select_p(which if which.dtype == BOOL else which != 0, no, yes)
 
 
 def matmul(x, y):
@@ -938,116 +881,47 @@ def matmul(x, y):
     x, y = promote([x, y])
     batch = LETTERS[: max(x.ndim, y.ndim, 2) - 2].upper()
     xs, ys = ("k" if z.ndim == 1 else (batch + last)[-z.ndim :] for z, last in ((x, "ik"), (y, "kj")))
-    return contract(x, xs, y, ys, batch + "i" * (x.ndim > 1) + "j" * (y.ndim > 1))
+    return dot_p(x, y, letters=(xs, ys, batch + "i" * (x.ndim > 1) + "j" * (y.ndim > 1)))
 
 
-def getitem(x, index):
-    """`x[i, 2:5, None]`: whole numbers, which may be data, and slices of step 1."""
-    index, axes = index if isinstance(index, tuple) else (index,), iter(x.shape)
-    index = [*index, *[slice(None)] * (x.ndim - sum(i is not None for i in index))]
-    places = [(None, 1) if i is None else place(i, next(axes)) for i in index]
-    corner, sizes = unzip([(start, size) for start, size in places if start is not None])
-    if tuple(sizes) != x.shape:
-        x = dynamic_slice_p(x, *[convert(as_value(i), I32) for i in corner], slice_sizes=tuple(sizes))
-    return reshape(x, [size for i, (_, size) in zip(index, places, strict=True) if i is None or isinstance(i, slice)])
-
-
-def place(i, n):
-    """Where an index begins on an axis of n, and how many it takes."""
-    if isinstance(i, slice):
-        taken = range(n)[i]
-        if taken.step != 1:
-            raise NotImplementedError(f"a slice of step {taken.step}")
-        return taken.start, len(taken)
-    i = asarray(i)
-    return where(i < 0, i + n, i) if isinstance(i, Tracer) else int(i) % n, 1
-
-
-def full(shape, value, dtype=None):
-    value = as_value(value)
-    return broadcast_to(convert(value, dtype or value.dtype), (shape,) if isinstance(shape, int) else shape)
-
-
-def mean(x, axis=None, keepdims=False):
-    return numpy.sum(x, axis, keepdims) / math.prod([x.shape[i] for i in as_axes(axis, x.ndim)])
-
-
-for function in (reshape, transpose, where, broadcast_to, matmul, full, mean):
-    setattr(numpy, function.__name__, function)
-numpy.dot = matmul  # the same, as long as the right one is a vector or a matrix
-numpy.sum, numpy.max = reducing(reduce_sum_p), reducing(reduce_max_p)
+vars(numpy).update(reshape=reshape, transpose=transpose, where=where, broadcast_to=broadcast_to, full=full, mean=mean,
+                   matmul=matmul, dot=matmul)  # the same, as long as the right one is a vector or a matrix
 numpy.min = lambda x, axis=None, keepdims=False: -numpy.max(-x, axis, keepdims)
 numpy.zeros = lambda shape, dtype=F32: full(shape, 0, dtype)
 numpy.ones = lambda shape, dtype=F32: full(shape, 1, dtype)
 numpy.zeros_like = lambda x: full(x.shape, 0, x.dtype)
-numpy.ones_like = lambda x: full(x.shape, 1, x.dtype)
 numpy.arange = lambda *args: asarray(np.arange(*args))
-operators("matmul", matmul)
+Value.__matmul__, Value.__rmatmul__ = matmul, lambda x, y: matmul(y, x)
 Value.__getitem__, Value.reshape, Value.sum, Value.max, Value.mean = getitem, reshape, numpy.sum, numpy.max, mean
 Value.T, Value.__len__ = property(transpose), lambda x: x.shape[0]
 Value.__iter__ = lambda x: iter([x[i] for i in range(len(x))])
 
 # === 11 Jit in jit ====================================================================================================
 # A jitted function that is called while another one is traced finds somebody else at the door, who writes: the call
-# becomes one equation, whose parameter is a program. XLA gets one private function, however often it is called. What
-# the program closed over of the functions around it becomes its first arguments.
+# becomes one equation, whose parameter is a program. What the program closed over of the functions around it is among
+# its arguments already. XLA gets one private function, however often it is called.
 
 types[jit_p] = lambda *avals, jaxpr, name: jaxpr.out_avals
 
 
-def hoist(*jaxprs):
-    """Programs which closed over tracers: these become their first arguments, the same for each."""
-    tracers = {id(x): x for jaxpr in jaxprs for x in jaxpr.consts if type(x) is Tracer}
-    return list(tracers.values()), [hoisted(jaxpr, tracers) for jaxpr in jaxprs] if tracers else jaxprs
-
-
-def hoisted(jaxpr, tracers):
-    variables = dict(zip(map(id, jaxpr.consts), jaxpr.constvars, strict=True))
-    first = [variables.get(i) or Var(x.aval) for i, x in tracers.items()]
-    own = [(v, x) for v, x in zip(jaxpr.constvars, jaxpr.consts, strict=True) if id(x) not in tracers]
-    return Jaxpr([v for v, _ in own], first + jaxpr.invars, jaxpr.eqns, jaxpr.outvars, [x for _, x in own])
-
-
-class NestedJit(StaticJit):
-    def call(self, jaxpr, leaves):
-        tracers, [jaxpr] = hoist(jaxpr)
-        return super().call(jaxpr, tracers + leaves)
-
-
-def lower_jit(text, avals, outs, *xs, jaxpr, name):
+def lower_jit(text, outs, *xs, jaxpr, name):
     if jaxpr not in text.known:
         text.known[jaxpr] = f"f{len(text.known)}"
         text.function(text.known[jaxpr], jaxpr)
-    return text.op(f"func.call @{text.known[jaxpr]}({', '.join(xs)})", avals, outs)
+    return text.op(f"func.call @{text.known[jaxpr]}({names(xs)})", xs, outs)
 
 
 lowerings[jit_p] = lower_jit
-jit = NestedJit
 
 # === 12 Choose ========================================================================================================
 # `if` is decided while tracing. For a decision that depends on data both branches are traced, into two programs which
 # must return the same types, and XLA runs one of them.
 
-cond_p = Primitive("cond")
-impl[cond_p] = lambda index, *args, branches: as_function(branches[np.clip(int(index), 0, len(branches) - 1)])(*args)
-types[cond_p] = lambda index, *avals, branches: [
-    Aval(outs[0].shape, outs[0].dtype, all(a.weak_type for a in outs))
-    for outs in zip(*[branch.out_avals for branch in branches], strict=True)
-]
 
-
-def switch(index, branches, *operands):
-    """`branches[index](*operands)`; an index out of range takes the nearest."""
-    leaves, tree = flatten(operands)
-    leaves = [as_value(x) for x in leaves]
-    jaxprs, out_trees = unzip([trace_tree(branch, tree, [x.aval for x in leaves]) for branch in branches])
-    returned = [(t, [(a.shape, a.dtype) for a in jaxpr.out_avals]) for t, jaxpr in zip(out_trees, jaxprs, strict=True)]
-    for i, types_ in enumerate(returned):
-        if types_ != returned[0]:
-            raise TypeError(f"branch 0 and branch {i} outputs must have equal types: {returned[0]}, {types_}.")
-    tracers, jaxprs = hoist(*jaxprs)
-    index = convert(as_value(index), I32)
-    return unflatten(out_trees[0], cond_p.bind(index, *tracers, *leaves, branches=tuple(jaxprs)))
+def must_agree(what, avals, others, tree, other_tree):
+    """TypeError where types differ, but for weakness, or trees."""
+    if tree != other_tree or [(a.shape, a.dtype) for a in avals] != [(a.shape, a.dtype) for a in others]:
+        raise TypeError(f"{what} must have equal types: here are {avals} in {tree}, there {others} in {other_tree}")
 
 
 def cond(pred, true_fun, false_fun, *operands):
@@ -1055,95 +929,100 @@ def cond(pred, true_fun, false_fun, *operands):
     pred = as_value(pred)
     if pred.shape != ():
         raise TypeError(f"Pred must be a scalar, got {pred.aval}: one decision is made, not one for each number.")
-    return switch(pred if pred.dtype == BOOL else pred != 0, [false_fun, true_fun], *operands)
+    return choose(convert(pred if pred.dtype == BOOL else pred != 0, I32), [false_fun, true_fun], operands)
+
+
+def switch(index, branches, *operands):
+    """`branches[index](*operands)`; an index out of range takes the nearest."""
+    index = convert(as_value(index), I32)
+    return choose(numpy.minimum(numpy.maximum(index, 0), len(branches) - 1), branches, operands)
+
+
+def choose(index, branches, operands):
+    """The same, of an index that is in range."""
+    leaves, tree = flatten_values(operands)
+    jaxprs, out_trees = unzip([trace_tree(branch, tree, [x.aval for x in leaves]) for branch in branches])
+    for jaxpr, out_tree in zip(jaxprs, out_trees, strict=True):
+        must_agree("branch outputs", jaxprs[0].out_avals, jaxpr.out_avals, out_trees[0], out_tree)
+    consts, jaxprs = hoist(*jaxprs)
+    return unflatten(out_trees[0], cond_p.bind(index, *consts, *leaves, branches=tuple(jaxprs)))
 
 
 lax.cond, lax.switch = cond, switch
 
 
-def lower_cond(text, avals, outs, index, *xs, branches):
-    """A region for each branch: lines within braces, which see the names around them."""
-    for op, limit in (("minimum", len(branches) - 1), ("maximum", 0)):
-        [index] = text.op(f"stablehlo.{op} {index}, {text.constant(np.int32(limit))}", avals[:1] * 2, avals[:1])
-    regions = ", ".join([f"{{\n{text.body(branch, xs, 'stablehlo.return')}\n}}" for branch in branches])
-    return text.op(f'"stablehlo.case"({index}) ({regions})', avals[:1], outs)
+def region(text, jaxpr, xs, head=""):
+    """Lines within braces, which see the names around them."""
+    return f"{{\n{head}{text.body(jaxpr, xs, 'stablehlo.return')}\n}}"
 
 
-lowerings[cond_p] = lower_cond
+def lower_cond(text, outs, index, *xs, branches):
+    regions = ", ".join([region(text, branch, xs) for branch in branches])
+    return text.op(f'"stablehlo.case"({index.data}) ({regions})', [index], outs)
+
+
+def cond_type(index, *avals, branches):
+    """A result is weak if it is in all branches."""
+    outs = zip(*[branch.out_avals for branch in branches], strict=True)
+    return [a._replace(weak_type=all(b.weak_type for b in (a, *others))) for a, *others in outs]
+
+
+cond_p = define(
+    "cond", lambda index, *args, branches: as_function(branches[int(index)])(*args), cond_type, lower_cond)
 
 # === 13 Repeat ========================================================================================================
 # A loop whose number of turns depends on data. What goes from turn to turn, the carry, keeps its type: it goes round in
 # one place. A number that comes in weak and goes out strong is made strong beforehand: the type of a carry is a fixed
 # point.
 
-while_p = Primitive("while")
-types[while_p] = lambda *avals, cond_nconsts, body_nconsts, cond_jaxpr, body_jaxpr: body_jaxpr.out_avals
 
-
-def split_list(xs, sizes):
+def split_list(xs, *sizes):
     """Pieces of a list, of these sizes, and the rest."""
     ends = [0, *itertools.accumulate(sizes), len(xs)]
     return [list(xs[a:b]) for a, b in itertools.pairwise(ends)]
 
 
-def run_while(*args, cond_nconsts, body_nconsts, cond_jaxpr, body_jaxpr):
-    cond_consts, body_consts, carry = split_list(args, [cond_nconsts, body_nconsts])
-    while as_function(cond_jaxpr)(*cond_consts, *carry)[0]:
-        carry = as_function(body_jaxpr)(*body_consts, *carry)
+def run_while(*args, num_consts, cond_jaxpr, body_jaxpr):
+    consts, carry = split_list(args, num_consts)
+    while as_function(cond_jaxpr)(*consts, *carry)[0]:
+        carry = as_function(body_jaxpr)(*consts, *carry)
     return carry
 
 
-impl[while_p] = run_while
-NOTHING = flatten(None)[1]
-
-
-def trace_body(name, f, init, rows=(), rows_tree=NOTHING):
+def trace_body(name, f, init, rows, rows_tree):
     """The program of a loop's body, `carry, y = f(carry, row)`, the TreeDef of its result, and the first carry."""
-    carry, tree = flatten(init)
-    carry = [as_value(x) for x in carry]
-    while True:
-        jaxpr, out_tree = trace_tree(f, TreeDef(tuple, None, (tree, rows_tree)), [*[x.aval for x in carry], *rows])
-        if out_tree.children[:1] != (tree,):
-            raise TypeError(f"{name} carry input and carry output must have the same structure: {tree}, {out_tree}.")
-        before = carry
-        for i, (x, out) in enumerate(zip(carry, jaxpr.out_avals, strict=False)):
-            if x.shape != out.shape or (x.dtype != out.dtype and not x.weak_type):
-                raise TypeError(f"{name} carry input and carry output must have equal types, but leaf {i} of the carry "
-                                f"goes in as {x.aval} and comes out as {out}.")
-        carry = [convert(x, a.dtype, x.weak_type and a.weak_type) for x, a in zip(carry, jaxpr.out_avals, strict=False)]
-        if all(x is y for x, y in zip(carry, before, strict=True)):
-            return jaxpr, out_tree, carry
+    carry, tree = flatten_values(init)
+    jaxpr, out_tree = trace_tree(f, TreeDef(tuple, None, (tree, rows_tree)), [*[x.aval for x in carry], *rows])
+    outs, returned = jaxpr.out_avals[: len(carry)], out_tree.children[:1]
+    strong = [convert(x, a.dtype, a.weak_type) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]
+    if returned == (tree,) and any(x is not y for x, y in zip(carry, strong, strict=True)):
+        return trace_body(name, f, unflatten(tree, strong), rows, rows_tree)
+    must_agree(f"{name} carry input and carry output", [x.aval for x in carry], outs, (tree,), returned)
+    return jaxpr, out_tree, carry
 
 
 def while_loop(cond_fun, body_fun, init):
     """The carry after as many turns of `body_fun` as `cond_fun` asks for."""
-    body, out_tree, carry = trace_body("body_fun", lambda carry, _: (body_fun(carry), None), init)
-    test, _ = trace_tree(cond_fun, TreeDef(tuple, None, out_tree.children[:1]), [x.aval for x in carry])
-    if [(a.shape, a.dtype) for a in test.out_avals] != [((), BOOL)]:
-        raise TypeError(f"cond_fun must return a boolean scalar, but got {test.out_avals}.")
-    test_consts, [test] = hoist(test)
-    body_consts, [body] = hoist(body)
-    outs = while_p.bind(*test_consts, *body_consts, *carry, cond_nconsts=len(test_consts), cond_jaxpr=test,
-                        body_nconsts=len(body_consts), body_jaxpr=body)
+    body, out_tree, carry = trace_body("body_fun", lambda carry, _: (body_fun(carry), None), init, *flatten(None))
+    test, tree = trace_tree(cond_fun, TreeDef(tuple, None, out_tree.children[:1]), [x.aval for x in carry])
+    must_agree("cond_fun output and a boolean scalar", test.out_avals, [Aval((), BOOL)], tree, LEAF)
+    consts, [test, body] = hoist(test, body)
+    outs = while_p.bind(*consts, *carry, num_consts=len(consts), cond_jaxpr=test, body_jaxpr=body)
     return unflatten(out_tree, outs)[0]
 
 
 lax.while_loop = while_loop
 
 
-def lower_while(text, avals, outs, *xs, cond_nconsts, body_nconsts, cond_jaxpr, body_jaxpr):
+def lower_while(text, outs, *xs, num_consts, cond_jaxpr, body_jaxpr):
     """Two regions, each with the carry as its arguments."""
-    cond_consts, body_consts, carry = split_list(xs, [cond_nconsts, body_nconsts])
-    number = next(text.numbers)
-    names = [f"%carry{number}_{i}" for i in range(len(carry))]
-    regions = ", ".join([
-        f"{{\n^bb0({declared(names, outs)}):\n{text.body(jaxpr, consts + names, 'stablehlo.return')}\n}}"
-        for jaxpr, consts in ((cond_jaxpr, cond_consts), (body_jaxpr, body_consts))
-    ])
-    return text.op(f'"stablehlo.while"({", ".join(carry)}) ({regions})', outs, outs)
+    consts, carry = split_list(xs, num_consts)
+    xs, declared = text.arguments(outs)
+    regions = [region(text, jaxpr, consts + xs, f"^bb0({declared}):\n") for jaxpr in (cond_jaxpr, body_jaxpr)]
+    return text.op(f'"stablehlo.while"({names(carry)}) ({", ".join(regions)})', carry, outs)
 
 
-lowerings[while_p] = lower_while
+while_p = define("while", run_while, lambda *avals, body_jaxpr, **params: body_jaxpr.out_avals, lower_while)
 
 # === 14 Scan ==========================================================================================================
 # A loop over the rows of arrays, which also stacks a row of results each turn. For XLA it is a `while` that looks its
@@ -1151,53 +1030,39 @@ lowerings[while_p] = lower_while
 # once, so compiling takes as long for a thousand turns as for two. Why then a primitive? Because the number of turns is
 # known: a scan can be run backward, in section 16.
 
-scan_p = Primitive("scan")
 
-
-def scan_type(*avals, jaxpr, length, reverse, num_consts, num_carry):
-    carry, ys = split_list(jaxpr.out_avals, [num_carry])
-    return carry + [resized(y, (length, *y.shape)) for y in ys]
+def scan_type(*avals, jaxpr, length, num_carry, **params):
+    return [resized(a, (length,) * (i >= num_carry) + a.shape) for i, a in enumerate(jaxpr.out_avals)]
 
 
 def scan_as_while(*args, jaxpr, length, reverse, num_consts, num_carry):
-    consts, carry, rows = split_list(args, [num_consts, num_carry])
+    consts, carry, rows = split_list(args, num_consts, num_carry)
     stacks = [numpy.zeros((length, *a.shape), a.dtype) for a in jaxpr.out_avals[num_carry:]]
 
     def turn(state):
         i, carry, stacks = state
         at = length - 1 - i if reverse else i
-        outs = as_function(jaxpr)(*consts, *carry, *[row_of(x, at) for x in rows])
-        return i + 1, outs[:num_carry], [with_row(x, at, y) for x, y in zip(stacks, outs[num_carry:], strict=True)]
+        carry, ys = split_list(as_function(jaxpr)(*consts, *carry, *[x[at] for x in rows]), num_carry)
+        return i + 1, carry, [with_row(x, at, y) for x, y in zip(stacks, ys, strict=True)]
 
     if length > 0:
         _, carry, stacks = while_loop(lambda state: state[0] < length, turn, (np.int32(0), carry, stacks))
     return carry + stacks
 
 
-def row_of(x, at):
-    row = dynamic_slice_p(x, at, *[as_value(np.int32(0))] * (x.ndim - 1), slice_sizes=(1, *x.shape[1:]))
-    return reshape(row, x.shape[1:])
-
-
 def with_row(x, at, row):
-    return dynamic_update_slice_p(x, reshape(row, (1, *row.shape)), at, *[as_value(np.int32(0))] * row.ndim)
+    return dynamic_update_slice_p(x, row[None], at, *[as_value(np.int32(0))] * row.ndim)
 
 
-def lower_scan(text, avals, outs, *xs, **params):
-    return text.block(trace_to_jaxpr(lambda *args: scan_as_while(*args, **params), avals), xs)
-
-
-impl[scan_p], types[scan_p], lowerings[scan_p] = scan_as_while, scan_type, lower_scan
+scan_p = define("scan", scan_as_while, scan_type, lambda text, outs, *xs, **params: scan_as_while(*xs, **params))
 
 
 def scan(f, init, xs=None, length=None, reverse=False):
     """`carry, y = f(carry, x)` for each row x of `xs`: the last carry, and the ys as rows of arrays."""
-    rows, tree = flatten(xs)
-    rows = [as_value(x) for x in rows]
-    lengths = {len(x) for x in rows} | {n for n in (length,) if n is not None}
+    rows, tree = flatten_values(xs)
+    lengths = {len(x) for x in rows} | {length} - {None}
     if len(lengths) != 1:
-        raise ValueError(f"scan got values with different leading axis sizes: {sorted(lengths)}." if lengths else
-                         "scan needs xs, or a length, to know how often to run.")
+        raise ValueError(f"scan needs one length, of all rows or its own, and got {lengths or 'none'}")
     row_avals = [resized(x, x.shape[1:]) for x in rows]
     body, out_tree, carry = trace_body("scan body function", f, init, row_avals, tree)
     consts, [body] = hoist(body)
@@ -1211,7 +1076,7 @@ def fori_loop(lower, upper, body, init):
     if isinstance(lower, int) and isinstance(upper, int):
         turn = lambda carry, _: ((carry[0] + 1, body(*carry)), None)
         return scan(turn, (np.int32(lower), init), length=max(upper - lower, 0))[0][1]
-    lower, upper = convert(as_value(lower), I32), convert(as_value(upper), I32)
+    lower, upper = [convert(as_value(x), I32) for x in (lower, upper)]
     return while_loop(lambda carry: carry[0] < upper, lambda carry: (carry[0] + 1, body(*carry)), (lower, init))[1]
 
 
@@ -1225,11 +1090,25 @@ lax.scan, lax.fori_loop = scan, fori_loop
 jvps = {}  # primitive -> rule(primals, tangents, **params) -> (results, their tangents)
 
 
-class JVPTrace:
-    """Whoever computes tangents beside values, by asking for both at the door behind."""
+class Above:
+    """Whoever sees to operations on tracers of his own, by asking for others at the door behind; and leaves it all else."""
 
-    def __init__(self, behind):
-        self.behind = behind
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.behind = door.trace
+
+    def process(self, primitive, args, params):
+        mine = any([belongs(x, self) for x in args])
+        answer = functools.partial(self.interpret, primitive) if mine else primitive.bind
+        return asked(self.behind, answer, *args, **params)
+
+
+class JVPTrace(Above):
+    """Whoever computes tangents beside values."""
+
+    def interpret(self, primitive, *args, **params):
+        primals, tangents = unzip(map(self.apart, args))
+        return list(map(self.join, *jvps[primitive](primals, tangents, **params)))
 
     def join(self, x, t):
         return x if t is None else Tracer(self, x.aval, (x, t))
@@ -1237,20 +1116,12 @@ class JVPTrace:
     def apart(self, x):
         return x.data if belongs(x, self) else (x, None)
 
-    def process(self, primitive, args, params):
-        primals, tangents = unzip(map(self.apart, args))
-        with at_door(self.behind):
-            if all(t is None for t in tangents):
-                return primitive.bind(*primals, **params)
-            return list(map(self.join, *jvps[primitive](primals, tangents, **params)))
-
 
 def jvp_flat(f, primals, tangents):
     """Results of `f`, a function of Values, and their tangents."""
-    trace = JVPTrace(current.trace)
-    with at_door(trace):
-        outs = [as_value(x) for x in f(*map(trace.join, primals, tangents))]
-    return unzip(map(trace.apart, outs))
+    trace = JVPTrace()
+    outs = asked(trace, f, *map(trace.join, primals, tangents))
+    return unzip([trace.apart(as_value(x)) for x in outs])
 
 
 def zero_for_none(t, x):
@@ -1264,21 +1135,21 @@ def filled(tangents, xs):
 
 def jvp(f, primals, tangents):
     """`f(*primals)`, and how it moves when the arguments move along `tangents`."""
-    (xs, tree), (dots, dots_tree) = flatten(tuple(primals)), flatten(tuple(tangents))
+    (xs, tree), (dots, dots_tree) = flatten_values(tuple(primals)), flatten_values(tuple(tangents))
     if tree != dots_tree:
         raise TypeError("primal and tangent arguments to jvp must have the same tree structure")
-    xs, flat = [as_value(x) for x in xs], Flat(f, tree)
-    outs, dots = jvp_flat(flat, xs, [convert(as_value(t), x.dtype) for x, t in zip(xs, dots, strict=True)])
-    return unflatten(flat.out_tree, outs), unflatten(flat.out_tree, list(map(zero_for_none, dots, outs)))
+    flat = Flat(f, tree)
+    outs, dots = jvp_flat(flat, xs, [convert(t, x.dtype) for x, t in zip(xs, dots, strict=True)])
+    return unflatten(flat.out_tree, outs), unflatten(flat.out_tree, map(zero_for_none, dots, outs))
 
 
 def by_partials(p, *partials):
-    """The rule of an elementwise operation: how the result moves with each operand."""
+    """The rule of an elementwise operation: how the result moves with each operand; what only jumps does not move."""
 
     def rule(primals, tangents):
         [out] = p.bind(*primals)
-        moved = [d(*primals, out, t) for d, t in zip(partials, tangents, strict=True) if t is not None]
-        return [out], [broadcast_to(functools.reduce(numpy.add, moved), out.shape)]
+        moved = [d(*primals, out, t) for d, t in zip(partials, tangents, strict=False) if t is not None]
+        return [out], [broadcast_to(functools.reduce(numpy.add, moved), out.shape) if moved else None]
 
     jvps[p] = rule
 
@@ -1288,6 +1159,9 @@ def share(x, y, out, t):
     return t * where(x == out, where(y == out, 0.5, 1.0), 0.0)
 
 
+P = SimpleNamespace(**elementwise_primitives)  # the primitives by name: P.sin
+for p in elementwise_primitives.values():
+    by_partials(p)
 by_partials(P.neg, lambda x, out, t: -t)
 by_partials(P.abs, lambda x, out, t: t * numpy.sign(x))
 by_partials(P.sin, lambda x, out, t: t * numpy.cos(x))
@@ -1308,11 +1182,6 @@ by_partials(P.pow, lambda x, y, out, t: t * (y * x ** where(y == 0, 1, y - 1)),
 by_partials(P.max, share, lambda x, y, out, t: share(y, x, out, t))
 by_partials(P.min, share, lambda x, y, out, t: share(y, x, out, t))
 
-# What only jumps does not move.
-for name in ("sign", "floor", "not", "and", "or", *QUESTIONS):
-    p = elementwise_primitives[name]
-    jvps[p] = lambda primals, tangents, p=p: (p.bind(*primals), [None])
-
 
 def moves_alike(p):
     """The rule of an operation that is linear in its floats together: tangents go the way of the values."""
@@ -1324,21 +1193,20 @@ def moves_alike(p):
     jvps[p] = rule
 
 
-for p in (reduce_sum_p, reshape_p, transpose_p, broadcast_p, select_p, dynamic_slice_p,
-          dynamic_update_slice_p):
+for p in (reduce_sum_p, reshape_p, transpose_p, broadcast_p, select_p, dynamic_slice_p, dynamic_update_slice_p):
     moves_alike(p)
 
 
-def convert_jvp(primals, tangents, **params):
-    return convert_p.bind(*primals, **params), [
-        convert(*tangents, params["new_dtype"]) if params["new_dtype"].kind == "f" else None]
+def convert_jvp(primals, tangents, new_dtype, weak_type):
+    dot = convert(*tangents, new_dtype) if new_dtype.kind == "f" else None
+    return convert_p.bind(*primals, new_dtype=new_dtype, weak_type=weak_type), [dot]
 
 
-def max_jvp(primals, tangents, axes):
+def max_jvp(primals, tangents, axis):
     [x], [t] = primals, tangents
-    out = reduce_max_p(x, axes=axes)
-    is_there = convert(x == reshape(out, kept(x, axes)), x.dtype)
-    return [out], [numpy.sum(t * is_there, axes) / numpy.sum(is_there, axes)]
+    out = reduce_max_p(x, axis=axis)
+    is_there = convert(x == reshape(out, without(x.shape, axis, ones=True)), x.dtype)
+    return [out], [numpy.sum(t * is_there, axis) / numpy.sum(is_there, axis)]
 
 
 def dot_jvp(primals, tangents, **params):
@@ -1367,34 +1235,32 @@ def jit_jvp(primals, tangents, jaxpr, name):
 
 
 def cond_jvp(primals, tangents, branches):
-    moved = switch(primals[0], [tangents_of(branch) for branch in branches], primals[1:], tangents[1:])
+    moved = choose(primals[0], [tangents_of(branch) for branch in branches], (primals[1:], tangents[1:]))
     return cond_p.bind(*primals, branches=branches), moved
 
 
-def while_jvp(primals, tangents, cond_nconsts, body_nconsts, cond_jaxpr, body_jaxpr):
-    cond_consts, consts, carry = split_list(primals, [cond_nconsts, body_nconsts])
-    _, const_dots, dots = split_list(tangents, [cond_nconsts, body_nconsts])
+def while_jvp(primals, tangents, num_consts, cond_jaxpr, body_jaxpr):
+    (consts, carry), (const_dots, dots) = split_list(primals, num_consts), split_list(tangents, num_consts)
 
     def turn(state):
         outs, moved = jvp_flat(as_function(body_jaxpr), consts + state[0], const_dots + state[1])
         return outs, filled(moved, outs)
 
-    going = lambda state: as_function(cond_jaxpr)(*cond_consts, *state[0])[0]
-    return while_loop(going, turn, (carry, filled(dots, carry)))
+    return while_loop(lambda state: as_function(cond_jaxpr)(*consts, *state[0])[0], turn, (carry, filled(dots, carry)))
 
 
 def scan_jvp(primals, tangents, jaxpr, length, reverse, num_consts, num_carry):
     """Two scans. The first, of values, also says what each turn began with; the second, of tangents, begins there."""
-    consts, carry, rows = split_list(primals, [num_consts, num_carry])
-    const_dots, dots, row_dots = split_list(tangents, [num_consts, num_carry])
+    consts, carry, rows = split_list(primals, num_consts, num_carry)
+    const_dots, dots, row_dots = split_list(tangents, num_consts, num_carry)
 
     def turn(carry, row):
-        outs, ys = split_list(as_function(jaxpr)(*consts, *carry, *row), [num_carry])
+        outs, ys = split_list(as_function(jaxpr)(*consts, *carry, *row), num_carry)
         return outs, (ys, carry)
 
     def moved(dots, row):
         carry, row, row_dots = row
-        return split_list(tangents_of(jaxpr)(consts + carry + row, const_dots + dots + row_dots), [num_carry])
+        return split_list(tangents_of(jaxpr)(consts + carry + row, const_dots + dots + row_dots), num_carry)
 
     outs, (ys, carries) = scan(turn, carry, rows, length, reverse)
     dots, y_dots = scan(moved, filled(dots, carry), (carries, rows, row_dots), length, reverse)
@@ -1419,33 +1285,25 @@ Linear = namedtuple("Linear", "aval")  # an operand that has no value here: the 
 
 def rule_for(primitive):
     if primitive not in transposes:
-        raise ValueError(f"Reverse-mode differentiation does not work for {primitive}: nobody knows how many turns to "
-                         "remember. Use `lax.scan`, or `lax.fori_loop` with bounds that Python knows.")
+        raise ValueError(f"Reverse-mode differentiation does not work for {primitive.name}: nobody knows how many turns "
+                         "to remember. Use `lax.scan`, or `lax.fori_loop` with bounds that Python knows.")
     return transposes[primitive]
 
 
-class LinearTrace(JaxprTrace):
+class LinearTrace(Above, JaxprTrace):
     """Whoever writes down what is done to tangents, and has everything else computed at the door behind."""
 
-    def __init__(self, avals, behind):
-        super().__init__(avals)
-        self.behind = behind
-
-    def process(self, primitive, args, params):
-        if any(belongs(x, self) for x in args):
-            rule_for(primitive)
-            return super().process(primitive, args, params)
-        with at_door(self.behind):
-            return primitive.bind(*args, **params)
+    def interpret(self, primitive, *args, **params):
+        rule_for(primitive)
+        return JaxprTrace.process(self, primitive, args, params)
 
 
 def linearize(f, primals):
     """Results of `f`, and the program from tangents of its arguments to tangents of its results."""
-    trace = LinearTrace([x.aval for x in primals], current.trace)
-    with at_door(trace):
-        tangents = [t if x.dtype.kind == "f" else None for x, t in zip(primals, trace.tracers, strict=True)]
-        outs, dots = jvp_flat(f, primals, tangents)
-    return outs, trace.jaxpr([as_value(0.0) if t is None else t for t in dots])
+    trace = LinearTrace([x.aval for x in primals])
+    tangents = [t if x.dtype.kind == "f" else None for x, t in zip(primals, trace.tracers, strict=True)]
+    outs, dots = asked(trace, jvp_flat, f, primals, tangents)
+    return outs, trace.jaxpr([0.0 if t is None else t for t in dots])
 
 
 def backward(jaxpr, args, cotangents):
@@ -1454,7 +1312,7 @@ def backward(jaxpr, args, cotangents):
     values.update((v, x) for v, x in zip(jaxpr.invars, args, strict=True) if type(x) is not Linear)
 
     def read(v):
-        return v.val if type(v) is Literal else values[v] if v in values else Linear(v.aval)
+        return v if type(v) is Array else values[v] if v in values else Linear(v.aval)
 
     def give(v, ct):
         if ct is not None and type(v) is Var:
@@ -1479,15 +1337,15 @@ def backward(jaxpr, args, cotangents):
 
 def vjp(f, *primals):
     """`f(*primals)`, and the function from the cotangents of its results to those of the arguments."""
-    xs, tree = flatten(primals)
+    xs, tree = flatten_values(primals)
     flat = Flat(f, tree)
-    outs, linear = linearize(flat, [as_value(x) for x in xs])
+    outs, linear = linearize(flat, xs)
 
     def pullback(cotangent):
-        cts, ct_tree = flatten(cotangent)
+        cts, ct_tree = flatten_values(cotangent)
         if ct_tree != flat.out_tree:
             raise TypeError(f"Tree structure of cotangent input {ct_tree} is not that of the output, {flat.out_tree}")
-        return unflatten(tree, backward(linear, list(map(Linear, linear.in_avals)), map(as_value, cts)))
+        return unflatten(tree, backward(linear, list(map(Linear, linear.in_avals)), cts))
 
     return unflatten(flat.out_tree, outs), pullback
 
@@ -1496,11 +1354,11 @@ def value_and_grad(f, argnums=0, has_aux=False):
     """A function that returns `f(*args)`, a number, and its derivatives by one argument, or by several."""
 
     def with_gradient(*args, **kwargs):
-        nums = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-        for x in flatten(tuple([args[i] for i in nums]))[0]:
-            if as_value(x).dtype.kind != "f":
+        nums = np.ravel(argnums).tolist()
+        for x in flatten_values([args[i] for i in nums])[0]:
+            if x.dtype.kind != "f":
                 raise TypeError("grad requires real-valued inputs (input dtype that is a sub-dtype of np.floating), "
-                                f"but got {as_value(x).dtype.name}.")
+                                f"but got {x.dtype.name}.")
 
         def of_chosen(*chosen):
             chosen = dict(zip(nums, chosen, strict=True))
@@ -1510,7 +1368,7 @@ def value_and_grad(f, argnums=0, has_aux=False):
         (out, aux), pullback = vjp(of_chosen, *[args[i] for i in nums])
         if out.shape != ():
             raise TypeError(f"Gradient only defined for scalar-output functions. Output had shape: {out.shape}.")
-        grads = pullback((numpy.ones_like(out), tree_map(numpy.zeros_like, aux)))
+        grads = pullback((full((), 1, out.dtype), tree_map(numpy.zeros_like, aux)))
         return ((out, aux) if has_aux else out), grads[0] if isinstance(argnums, int) else grads
 
     return with_gradient
@@ -1526,43 +1384,39 @@ def grad(f, argnums=0, has_aux=False):
     return gradient
 
 
-def linear_in(p, *rules):
-    """Register the transpose of a primitive: for each operand `rule(ct, *operands)`, asked if the operand is Linear."""
-    transposes[p] = lambda cts, *xs, **params: [
-        rule(cts[0], *xs, **params) if type(x) is Linear else None for rule, x in zip(rules, xs, strict=False)
-    ] + [None] * (len(xs) - len(rules))
-
-
 def gather_up(ct, x):
-    """The transpose of broadcasting: a sum."""
+    """A cotangent in the shape of its operand: what was broadcast is summed."""
     extra = ct.ndim - x.aval.ndim
     axes = [*range(extra), *[i + extra for i, n in enumerate(x.aval.shape) if n != ct.shape[i + extra]]]
     return reshape(numpy.sum(ct, axes) if axes else ct, x.aval.shape)
 
 
-def dot_transpose(ct, x, y, letters):
-    xs, ys, out = letters
-    return contract(ct, out, y, ys, xs) if type(x) is Linear else contract(ct, out, x, xs, ys)
+def linear_in(p, *rules):
+    """Register the transpose of a primitive: for each operand `rule(ct, *operands)`, asked if the operand is Linear."""
+    transposes[p] = lambda cts, *xs, **params: [
+        gather_up(rule(cts[0], *xs, **params), x) if type(x) is Linear else None
+        for rule, x in itertools.zip_longest(rules, xs)]
 
 
 linear_in(P.neg, lambda ct, x: -ct)
-linear_in(P.add, lambda ct, x, y: gather_up(ct, x), lambda ct, x, y: gather_up(ct, y))
-linear_in(P.sub, lambda ct, x, y: gather_up(ct, x), lambda ct, x, y: gather_up(-ct, y))
-linear_in(P.mul, lambda ct, x, y: gather_up(ct * y, x), lambda ct, x, y: gather_up(ct * x, y))
-linear_in(P.div, lambda ct, x, y: gather_up(ct / y, x))
+linear_in(P.add, lambda ct, x, y: ct, lambda ct, x, y: ct)
+linear_in(P.sub, lambda ct, x, y: ct, lambda ct, x, y: -ct)
+linear_in(P.mul, lambda ct, x, y: ct * y, lambda ct, x, y: ct * x)
+linear_in(P.div, lambda ct, x, y: ct / y)
 linear_in(convert_p, lambda ct, x, **params: convert(ct, x.aval.dtype))
-linear_in(reduce_sum_p, lambda ct, x, axes: broadcast_to(reshape(ct, kept(x.aval, axes)), x.aval.shape))
-linear_in(reshape_p, lambda ct, x, new_sizes: reshape(ct, x.aval.shape))
-linear_in(transpose_p, lambda ct, x, permutation: transpose(ct, np.argsort(permutation).tolist()))
-linear_in(broadcast_p, lambda ct, x, shape: gather_up(ct, x))
-linear_in(select_p, None, lambda ct, which, no, yes: where(which, 0, ct),
-          lambda ct, which, no, yes: where(which, ct, 0))
-linear_in(dynamic_slice_p, lambda ct, x, *corner, slice_sizes: dynamic_update_slice_p(
-    numpy.zeros_like(x.aval), ct, *corner))
-linear_in(dynamic_update_slice_p, lambda ct, x, update, *corner: dynamic_update_slice_p(
-    ct, numpy.zeros_like(update.aval), *corner), lambda ct, x, update, *corner: dynamic_slice_p(
-    ct, *corner, slice_sizes=update.aval.shape))
-linear_in(dot_p, dot_transpose, dot_transpose)
+linear_in(broadcast_p, lambda ct, x, shape: ct)
+linear_in(reshape_p, lambda ct, x, shape: reshape(ct, x.aval.shape))
+linear_in(transpose_p, lambda ct, x, axes: transpose(ct, np.argsort(axes).tolist()))
+linear_in(reduce_sum_p, lambda ct, x, axis: broadcast_to(
+    reshape(ct, without(x.aval.shape, axis, ones=True)), x.aval.shape))
+linear_in(select_p, None, lambda ct, which, yes, no: where(which, ct, 0), lambda ct, which, yes, no: where(which, 0, ct))
+linear_in(dynamic_slice_p, lambda ct, x, *corner, sizes: dynamic_update_slice_p(numpy.zeros_like(x.aval), ct, *corner))
+linear_in(
+    dynamic_update_slice_p,
+    lambda ct, x, update, *corner: dynamic_update_slice_p(ct, numpy.zeros_like(update.aval), *corner),
+    lambda ct, x, update, *corner: dynamic_slice_p(ct, *corner, sizes=update.aval.shape))
+linear_in(dot_p, lambda ct, x, y, letters: dot_p(ct, y, letters=letters[::-1]),
+          lambda ct, x, y, letters: dot_p(ct, x, letters=(letters[2], *letters[:2])))
 
 # Programs within equations are read backward as a whole.
 
@@ -1583,18 +1437,18 @@ def jit_transpose(cts, *args, jaxpr, name):
 
 
 def cond_transpose(cts, index, *args, branches):
-    return [None, *switch(index, [transposed(branch) for branch in branches], known(args), cts)]
+    return [None, *choose(index, [transposed(branch) for branch in branches], (known(args), cts))]
 
 
 def scan_transpose(cts, *args, jaxpr, length, reverse, num_consts, num_carry):
     """Cotangents of the constants add up from turn to turn, those of the carry go from the last to the first."""
-    consts, _, rows = split_list(known(args), [num_consts, num_carry])
-    ct_carry, ct_ys = split_list(cts, [num_carry])
+    consts, _, rows = split_list(known(args), num_consts, num_carry)
+    ct_carry, ct_ys = split_list(cts, num_carry)
 
     def turn(state, row):
         (sums, cts), (row, ct_ys) = state, row
         found = transposed(jaxpr)(consts + [None] * num_carry + row, cts + ct_ys)
-        ct_consts, cts, ct_rows = split_list(found, [num_consts, num_carry])
+        ct_consts, cts, ct_rows = split_list(found, num_consts, num_carry)
         return (tree_map(numpy.add, sums, ct_consts), cts), ct_rows
 
     sums = [numpy.zeros_like(x.aval) if type(x) is Linear else None for x in args[:num_consts]]
@@ -1611,19 +1465,17 @@ transposes |= {jit_p: jit_transpose, cond_p: cond_transpose, scan_p: scan_transp
 batchers = {}  # primitive -> rule(size, which are batched, *operands, **params) -> results, all of them batched
 
 
-class BatchTrace:
+class BatchTrace(Above):
     """Whoever does everything for a batch, by asking for larger operations at the door behind."""
 
-    def __init__(self, behind, size):
-        self.behind, self.size = behind, size
+    def __init__(self, size):
+        super().__init__()
+        self.size = size
 
-    def process(self, primitive, args, params):
+    def interpret(self, primitive, *args, **params):
         flags = tuple([belongs(x, self) for x in args])
         values = [x.data if b else x for x, b in zip(args, flags, strict=True)]
-        with at_door(self.behind):
-            if not any(flags):
-                return primitive.bind(*values, **params)
-            return list(map(self.wrap, batchers[primitive](self.size, flags, *values, **params)))
+        return list(map(self.wrap, batchers[primitive](self.size, flags, *values, **params)))
 
     def wrap(self, x, is_batched=True):
         return Tracer(self, resized(x, x.shape[1:]), x) if is_batched else x
@@ -1631,9 +1483,8 @@ class BatchTrace:
 
 def vmap_flat(f, size, flags, leaves):
     """Results of `f` for a batch, all with the batch as their first axis."""
-    trace = BatchTrace(current.trace, size)
-    with at_door(trace):
-        outs = [as_value(x) for x in f(*map(trace.wrap, leaves, flags))]
+    trace = BatchTrace(size)
+    outs = map(as_value, asked(trace, f, *map(trace.wrap, leaves, flags)))
     return [x.data if belongs(x, trace) else repeated(x, size) for x in outs]
 
 
@@ -1641,15 +1492,13 @@ def vmap(f, in_axes=0, out_axes=0):
     """`f` for each example along an axis of the arguments (None: the same for all), results along an axis, too."""
 
     def batched(*args):
-        leaves, tree = flatten(args)
-        axes = axes_of_leaves(in_axes, args)
-        leaves = [as_value(x) for x in leaves]
+        leaves, tree = flatten_values(args)
+        flat, axes = Flat(f, tree), axes_of_leaves(in_axes, args)
         sizes = {x.shape[axis] for x, axis in zip(leaves, axes, strict=True) if axis is not None}
         if len(sizes) != 1:
             raise ValueError(f"vmap got inconsistent sizes for array axes to be mapped: {sorted(sizes)}." if sizes else
                              "vmap must have at least one non-None value in in_axes")
         leaves = [x if axis is None else move_axis(x, axis, 0) for x, axis in zip(leaves, axes, strict=True)]
-        flat = Flat(f, tree)
         outs = vmap_flat(flat, sizes.pop(), [axis is not None for axis in axes], leaves)
         axes = axes_of_leaves(out_axes, unflatten(flat.out_tree, outs))
         return unflatten(flat.out_tree, [move_axis(x, 0, axis) for x, axis in zip(outs, axes, strict=True)])
@@ -1685,20 +1534,16 @@ def aligned(flags, xs, ndim):
             for x, b in zip(xs, flags, strict=True)]
 
 
-def batch_elementwise(p):
-    def rule(size, flags, *xs):
-        return p.bind(*aligned(flags, xs, max(x.ndim - b for x, b in zip(xs, flags, strict=True))))
-
-    batchers[p] = rule
+def batch_elementwise(p, size, flags, *xs):
+    return p.bind(*aligned(flags, xs, max(x.ndim - b for x, b in zip(xs, flags, strict=True))))
 
 
 for p in elementwise_primitives.values():
-    batch_elementwise(p)
+    batchers[p] = functools.partial(batch_elementwise, p)
 
 
 def batch_select(size, flags, *xs):
-    which, no, yes = batch_all(size, flags, xs)
-    return [pick(which, yes, no)]
+    return [pick(*batch_all(size, flags, xs))]
 
 
 def pick(which, yes, no):
@@ -1709,23 +1554,15 @@ def pick(which, yes, no):
 def batch_dot(size, flags, x, y, letters):
     xs, ys, out = letters
     new = next(letter for letter in LETTERS if letter not in xs + ys)
-    return [contract(x, new * flags[0] + xs, y, new * flags[1] + ys, new + out)]
+    return dot_p.bind(x, y, letters=(new * flags[0] + xs, new * flags[1] + ys, new + out))
 
 
-def batch_broadcast(size, flags, x, shape):
-    return [broadcast_to(*aligned([True], [x], len(shape)), (size, *shape))]
-
-
-def batch_window(p, arrays):
+def batch_window(p, arrays, size, flags, *xs, **params):
     """Windows with a corner for each example are taken one after the other, by a scan; else the window is larger."""
-
-    def rule(size, flags, *xs, **params):
-        if any(flags[arrays:]):
-            return scan(lambda _, row: (None, p.bind(*row, **params)), None, batch_all(size, flags, xs))[1]
-        params = {name: (size, *sizes) for name, sizes in params.items()}  # slice_sizes, if there are
-        return p.bind(*batch_all(size, flags[:arrays], xs[:arrays]), as_value(np.int32(0)), *xs[arrays:], **params)
-
-    batchers[p] = rule
+    if any(flags[arrays:]):
+        return scan(lambda _, row: (None, p.bind(*row, **params)), None, batch_all(size, flags, xs))[1]
+    params = {name: (size, *sizes) for name, sizes in params.items()}  # sizes, if there are
+    return p.bind(*batch_all(size, flags[:arrays], xs[:arrays]), as_value(np.int32(0)), *xs[arrays:], **params)
 
 
 def shifted(axes):
@@ -1734,13 +1571,13 @@ def shifted(axes):
 
 batchers |= {
     convert_p: lambda size, flags, x, **params: convert_p.bind(x, **params),
-    reduce_sum_p: lambda size, flags, x, axes: reduce_sum_p.bind(x, axes=shifted(axes)),
-    reduce_max_p: lambda size, flags, x, axes: reduce_max_p.bind(x, axes=shifted(axes)),
-    reshape_p: lambda size, flags, x, new_sizes: [reshape(x, (size, *new_sizes))],
-    transpose_p: lambda size, flags, x, permutation: [transpose(x, (0, *shifted(permutation)))],
-    broadcast_p: batch_broadcast, select_p: batch_select, dot_p: batch_dot}
-batch_window(dynamic_slice_p, 1)
-batch_window(dynamic_update_slice_p, 2)
+    reduce_sum_p: lambda size, flags, x, axis: reduce_sum_p.bind(x, axis=shifted(axis)),
+    reduce_max_p: lambda size, flags, x, axis: reduce_max_p.bind(x, axis=shifted(axis)),
+    reshape_p: lambda size, flags, x, shape: [reshape(x, (size, *shape))],
+    transpose_p: lambda size, flags, x, axes: [transpose(x, (0, *shifted(axes)))],
+    broadcast_p: lambda size, flags, x, shape: [broadcast_to(*aligned(flags, [x], len(shape)), (size, *shape))],
+    select_p: batch_select, dot_p: batch_dot, dynamic_slice_p: functools.partial(batch_window, dynamic_slice_p, 1),
+    dynamic_update_slice_p: functools.partial(batch_window, dynamic_update_slice_p, 2)}
 
 # Programs within equations.
 
@@ -1759,34 +1596,33 @@ def batch_cond(size, flags, index, *xs, branches):
     """When the decision differs from example to example, both sides are computed, and each takes its own."""
     functions = [vmapped(branch, size, flags[1:]) for branch in branches]
     if not flags[0]:
-        return switch(index, functions, *xs)
+        return choose(index, functions, xs)
     outs, *others = [function(*xs) for function in functions]
     for i, more in enumerate(others, 1):
         outs = [pick(index >= i, new, old) for new, old in zip(more, outs, strict=True)]
     return outs
 
 
-def batch_while(size, flags, *xs, cond_nconsts, body_nconsts, cond_jaxpr, body_jaxpr):
+def batch_while(size, flags, *xs, num_consts, cond_jaxpr, body_jaxpr):
     """The loop goes on as long as one example wants it; those that are done stay as they are."""
-    cond_flags, body_flags, carry_flags = split_list(flags, [cond_nconsts, body_nconsts])
-    cond_consts, body_consts, carry = split_list(xs, [cond_nconsts, body_nconsts])
-    whole = [True] * len(carry)
-    test, body = vmapped(cond_jaxpr, size, (*cond_flags, *whole)), vmapped(body_jaxpr, size, (*body_flags, *whole))
+    (consts, carry), (const_flags, carry_flags) = split_list(xs, num_consts), split_list(flags, num_consts)
+    whole = (*const_flags, *[True] * len(carry))
+    test, body = vmapped(cond_jaxpr, size, whole), vmapped(body_jaxpr, size, whole)
 
     def turn(carry):
-        [going] = test(*cond_consts, *carry)
-        return [pick(going, new, old) for new, old in zip(body(*body_consts, *carry), carry, strict=True)]
+        [going] = test(*consts, *carry)
+        return [pick(going, new, old) for new, old in zip(body(*consts, *carry), carry, strict=True)]
 
-    return while_loop(lambda carry: numpy.max(*test(*cond_consts, *carry)), turn, batch_all(size, carry_flags, carry))
+    return while_loop(lambda carry: numpy.max(*test(*consts, *carry)), turn, batch_all(size, carry_flags, carry))
 
 
 def batch_scan(size, flags, *xs, jaxpr, length, reverse, num_consts, num_carry):
     """Rows come with the batch inside: the loop's axis stays first."""
-    const_flags, carry_flags, row_flags = split_list(flags, [num_consts, num_carry])
-    consts, carry, rows = split_list(xs, [num_consts, num_carry])
+    const_flags, carry_flags, row_flags = split_list(flags, num_consts, num_carry)
+    consts, carry, rows = split_list(xs, num_consts, num_carry)
     rows = [move_axis(x, 0, 1) if b else x for x, b in zip(rows, row_flags, strict=True)]
     body = vmapped(jaxpr, size, (*const_flags, *[True] * num_carry, *row_flags))
-    turn = lambda carry, row: split_list(body(*consts, *carry, *row), [num_carry])
+    turn = lambda carry, row: split_list(body(*consts, *carry, *row), num_carry)
     carry, ys = scan(turn, batch_all(size, carry_flags, carry), rows, length, reverse)
     return carry + [move_axis(y, 1, 0) for y in ys]
 

@@ -3,6 +3,7 @@
 import ast
 import pathlib
 import sys
+from xml.etree import ElementTree
 
 import pytest
 from tails import keeping
@@ -11,7 +12,7 @@ from grading.one_sitting import PAGE, page_text
 from grading.verify_ladder import Prover, hidden_programs, shortages
 from jitkit.kata.cli import main
 from jitkit.kata.ladder.climbing import Climber, Package
-from jitkit.kata.ladder.report import code_lines
+from jitkit.kata.ladder.report import Report, card_text, code_lines, drawn, tutorials
 from jitkit.kata.ladder.rungs import all_rungs, prefix, solution_file
 from jitkit.kata.ladder.verbs import told_of
 from jitkit.kata.ladder.wrong import wrong_versions
@@ -61,6 +62,12 @@ def test_each_section_ends_where_a_package_can_end():
     assert lines == sorted(lines)
 
 
+def test_the_solution_can_be_read_in_one_sitting():
+    assert code_lines(prefix(SOLUTION, "14")) <= 600
+    assert code_lines(SOLUTION) <= 1000
+    assert max(map(len, SOLUTION.splitlines())) <= 128
+
+
 def test_the_page_a_jit_in_one_sitting_is_fresh():
     assert PAGE.read_text(encoding="utf-8") == page_text(), "run: python -m grading.one_sitting"
 
@@ -77,7 +84,7 @@ BAD = {
     "jax": ("import numpy\nimport jax\n", "import", "your package imports jax", 2),
     "jitkit": ("from jitkit import numpy\n", "import", "your package imports jitkit", 1),
     "an error of its own": ("x = 1\ny = x / 0\n", "import", "division by zero", 2),
-    "exit": ("import os\nos._exit(3)\n", "crash", "exit code 3", None),
+    "exit": ("import os\nos._exit(3)\n", "import", "ended while your package was imported, with exit code 3", None),
 }
 
 
@@ -94,7 +101,9 @@ def test_a_package_that_cannot_be_imported_is_told_why_in_one_sentence_with_its_
 def test_a_package_that_never_returns_is_stopped_and_what_it_printed_is_kept(tmp_path, kept):
     climber = Climber(kept, seconds=1.5)
     [verdict] = climber.climb(package(tmp_path, "print('here')\nwhile True:\n    pass\n"), [RUNGS["03"]])
-    assert {r.status for r in verdict.results} == {"time"}
+    assert {(r.status, r.sentence) for r in verdict.results} == {
+        ("import", "Your package was still being imported after 1.5 seconds, and was stopped.")
+    }
 
 
 BAD_IN_A_RUNG = {
@@ -112,6 +121,78 @@ def test_where_one_rung_hangs_or_dies_the_others_are_still_checked(name, tmp_pat
     assert [v.passed for v in verdicts] == [True, False, True]
     assert verdicts[1].first_failure.status == status
     assert said in verdicts[1].first_failure.sentence
+
+
+def test_a_package_that_cannot_be_imported_forgets_nothing_and_a_fallen_rung_does_not_hide_those_above(
+    tmp_path, monkeypatch, capsys
+):
+    assert main(["start", "--from-scratch", str(tmp_path / "my-jax")]) == 0
+    monkeypatch.chdir(tmp_path / "my-jax")
+    file = tmp_path / "my-jax" / "myjax.py"
+    file.write_text(prefix(SOLUTION, "04"))
+    assert main(["check", "04"]) == 0
+    file.write_text(prefix(SOLUTION, "04") + "\nimport os\nos._exit(4)\n")
+    capsys.readouterr()
+    assert main(["check"]) == 1
+    said = capsys.readouterr().out
+    assert "ended while your package was imported, with exit code 4" in said
+    assert "fell" not in said
+    assert "✗" not in said
+    file.write_text(prefix(SOLUTION, "04").replace("core.eval_jaxpr = eval_jaxpr", "core.eval_jaxpr = None"))
+    assert main(["check"]) == 1
+    said = capsys.readouterr().out
+    assert "Rung 03 Run it again fell" in said
+    for line in ("pass  02 Write it down", "fail  03 Run it again", "pass  04 Types", "fail  05 Trees"):
+        assert line in said
+    assert main(["check", "02"]) == 0
+    capsys.readouterr()
+    assert main(["check"]) == 1
+    assert "pass  04 Types" in capsys.readouterr().out
+
+
+def test_machine_code_is_kept_from_save_to_save_and_damage_does_no_harm(tmp_path, monkeypatch):
+    climber, seven = Climber(tmp_path / "kept"), package(tmp_path, prefix(SOLUTION, "07"))
+    folder = climber.machine_code.folder
+    for _ in range(2):
+        [verdict] = climber.climb(seven, [RUNGS["07"]])  # whose programs count what is compiled
+        assert verdict.passed
+        files = sorted(folder.iterdir())
+        assert len(files) > 9
+    first, second = files[:2]
+    first.write_bytes(b"damaged")
+    second.unlink()
+    assert climber.climb(seven, [RUNGS["07"]])[0].passed
+    assert set(folder.iterdir()) == set(files)
+    assert first.read_bytes() != b"damaged"
+    monkeypatch.setattr(climber.machine_code, "most", 6)
+    assert climber.machine_code.is_there()
+    assert len(list(folder.iterdir())) == 3
+
+
+def test_the_card_has_a_bar_for_each_rung_and_for_each_call_and_the_misses_are_red():
+    rungs = tuple((number, "<title>", 3, 4) for number in RUNGS)
+    times = {"lower": 7e-6, "call": 5e-6}
+    calls = [0.02, *[5e-6] * 9, 0.03, *[5e-6] * 9]
+    found = Report(rungs, (7, 8), 967, times | {"every call": calls}, {"lower": 1e-4, "call": 4e-6})
+    assert found.misses == [0, 10]
+    assert "20 calls, 2 of them longer than a millisecond; the longest took 30.0 ms, one in the middle 5.0 µs" in found.sentences
+    assert "a warm call: 5.0 µs; jax 4.0 µs: 1.25 of it" in found.sentences
+    bars = [x for x in ElementTree.fromstring(card_text("my<jax", found)).iter() if x.tag.endswith("rect")]
+    assert len(bars) == 1 + 2 * len(rungs) + len(calls)
+    assert [bar.get("fill") for bar in bars].count("#b3261e") == 2
+    assert drawn(calls[:3], "01234567") == "411"
+    nothing = Report(rungs, (0, 8), 12, None, None)
+    assert "every call" not in card_text("mine", nothing)
+    assert nothing.sentences[-1] == "12 lines of code"
+
+
+def test_the_programs_of_the_tutorials_run_on_the_solution_and_not_on_half_of_it(tmp_path, kept):
+    climber, rung = Climber(kept), tutorials()
+    [verdict] = climber.climb(package(tmp_path, SOLUTION), [rung])
+    assert len(verdict.results) == 8
+    assert verdict.passed
+    [verdict] = climber.climb(package(tmp_path, prefix(SOLUTION, "09")), [rung])
+    assert {r.check.name for r in verdict.results if r.status == "pass"} == {"tutorials_rank", "tutorials_log2", "tutorials_power"}
 
 
 def test_objects_where_arrays_are_due_are_named(tmp_path, kept):

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 EQUATIONS = 300
+CALLS_OF_A_SIZE = 20
 _ROUNDS = 7
 _CALLS = 300
 
@@ -41,13 +42,26 @@ def best(action: Callable[[], Any], times: int = 1) -> float:
     return min(rounds)
 
 
-def of_package(jk: Any) -> dict[str, float]:
+def of_package(jk: Any) -> dict[str, Any]:
     """The times of a package with `lower` and `jit`."""
     x = jk.numpy.asarray(np.ones(8, np.float32))
     found = {"lower": best(lambda: jk.lower(chain, x)) / EQUATIONS}
     f = jk.jit(lambda x: x * 2.0 + 1.0)
     y = f(f(x))
-    return found | {"call": best(lambda: f(y), _CALLS)}
+    return found | {"call": best(lambda: f(y), _CALLS), "every call": every_call(jk)}
+
+
+def every_call(jk: Any) -> list[float]:
+    """Seconds of each of some calls of one jitted function: with eight numbers, with nine, with eight again."""
+    f = jk.jit(lambda x: jk.numpy.sin(x) * 2.0 + 1.0)
+    seconds = []
+    for size in (8, 9, 8):
+        x = jk.numpy.asarray(np.ones(size, np.float32))
+        for _ in range(CALLS_OF_A_SIZE):
+            start = time.perf_counter()
+            f(x)
+            seconds.append(time.perf_counter() - start)
+    return seconds
 
 
 def of_jax() -> dict[str, float]:
@@ -63,7 +77,7 @@ def of_jax() -> dict[str, float]:
 def main(arguments: list[str]) -> int:
     """Measure, and print."""
     if arguments == ["jax"]:
-        found = of_jax()
+        found: dict[str, Any] = of_jax()
     else:
         path = pathlib.Path(__file__).resolve().parents[1] / "kata" / "engine" / "climbing.py"
         spec = importlib.util.spec_from_file_location("climbing", path)

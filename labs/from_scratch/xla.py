@@ -60,8 +60,8 @@ def put(x):
 def compile(text):
     """A function from a list of buffers to a list of buffers. XLA's own words, where the text is wrong."""
     global compiled
-    jaxlib, client, device, place = machine()
-    executable = device.client.compile_and_load(text, [device], client.CompileOptions())
+    jaxlib, _, _, place = machine()
+    executable = translate(text)
     compiled += 1
     checks = {"_skip_checks": True} if "_skip_checks" in (jaxlib.array_result_handler.__doc__ or "") else {}
     handlers = [jaxlib.array_result_handler(t, place, committed=False, **checks) for t in results(text)]
@@ -73,6 +73,12 @@ def compile(text):
         return run(buffers).consume_with_handlers(handlers)
 
     return program
+
+
+def translate(text):
+    """The machine code of a text."""
+    _, client, device, _ = machine()
+    return device.client.compile_and_load(text, [device], client.CompileOptions())
 
 
 def results(text):

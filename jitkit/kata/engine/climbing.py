@@ -12,16 +12,21 @@ where a learner's package runs, neither jitkit nor jax can be imported, and `xla
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
+import hashlib
 import importlib
 import importlib.abc
 import importlib.util
 import inspect
+import os
 import pathlib
+import platform
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -63,12 +68,18 @@ def program(
     return collect
 
 
+@functools.cache
+def compiled(path: str, source: str) -> CodeType:
+    """The code of a file of programs: compiled once, and in a process that waits for a save before it comes."""
+    return compile(source, path, "exec")
+
+
 def load_programs(files: Sequence[Sequence[str]]) -> list[Program]:
     """The programs in some files, each a path and a text."""
     sys.modules["climbing"] = sys.modules[__name__]
     collected.clear()
     for path, source in files:
-        exec(compile(source, path, "exec"), {"__name__": "programs", "__file__": path})
+        exec(compiled(path, source), {"__name__": "programs", "__file__": path})
     found = list(collected)
     collected.clear()
     return found
@@ -265,8 +276,8 @@ class Refusal(importlib.abc.MetaPathFinder):
             raise ImportError(_FORBIDDEN[top], name=name)
 
 
-def import_package(folder: str, name: str, machine: str) -> ModuleType:
-    """A learner's package from its folder, with our `xla` and without jax and jitkit."""
+def import_package(folder: str, name: str, machine: str, executables: str = "") -> ModuleType:
+    """A learner's package from its folder, with our `xla` and without jax and jitkit. `executables` is where machine code is kept."""
     for known in [m for m in sys.modules if m.partition(".")[0] in _FORBIDDEN]:
         del sys.modules[known]
     sys.path.insert(0, folder)
@@ -275,6 +286,8 @@ def import_package(folder: str, name: str, machine: str) -> ModuleType:
         load_machine(machine)
     xla: Any = sys.modules["xla"]
     xla.compiled = xla.executed = 0
+    if executables:
+        keep_executables(xla, pathlib.Path(executables))
     return importlib.import_module(name)
 
 
@@ -286,6 +299,29 @@ def load_machine(path: str) -> Any:
     module = sys.modules["xla"] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def keep_executables(xla: Any, folder: pathlib.Path) -> None:
+    """Have the machine translate each text once, and find it in `folder` at the next save: what did not change is not waited for."""
+    translate = xla.translate
+
+    def remembered(text: str) -> Any:
+        jaxlib, client, device, _ = xla.machine()
+        build = os.stat(jaxlib.__file__).st_mtime_ns
+        whole = "\n".join([jaxlib.__file__, str(build), platform.node(), os.environ.get("XLA_FLAGS", ""), text])
+        path = folder / hashlib.sha256(whole.encode()).hexdigest()[:32]
+        with contextlib.suppress(Exception):  # not there yet, or damaged
+            found = device.client.deserialize_executable(path.read_bytes(), [device], client.CompileOptions())
+            os.utime(path)
+            return found
+        found = translate(text)
+        with contextlib.suppress(Exception):  # a full disk, or machine code that cannot be written down
+            partial = path.with_suffix(f".{os.getpid()}")
+            partial.write_bytes(found.serialize())
+            partial.replace(path)
+        return found
+
+    xla.translate = remembered
 
 
 def warm_up(path: str) -> None:

@@ -244,11 +244,12 @@ class Spare:
         self.machine = machine
 
     def prepare(self, uses_xla: bool, job: Job | None = None) -> None:
-        """Start a process to be taken later. It compiles ahead what the functions of `job` change."""
+        """Start a process to be taken later. It compiles ahead what the functions of `job` change, or its programs."""
         if uses_xla not in self.waiting:
             process = self.waiting[uses_xla] = Process(uses_xla, self.machine if uses_xla else "")
             if job is not None:
-                process.send({"do": "prepare", **_functions(job)})
+                programs = job.climb.programs if job.climb is not None else ()
+                process.send({"do": "prepare", **_functions(job), "programs": programs})
 
     def take(self, uses_xla: bool) -> Process | None:
         """The process that waits, if it still does; another one is to be prepared when there is time."""
@@ -351,9 +352,10 @@ def _converse(process: Process, job: Job, wanted: Sequence[str], stays: bool = F
         try:
             frame = process.next_frame(limit - time.monotonic())
         except TimeoutError:
-            yield Outcome(
-                current, None, "time", f"It was still running after {job.seconds:g} seconds, and was stopped."
-            )
+            trouble, what = "time", "It was still running"
+            if job.climb is not None and not process.imported:
+                trouble, what = "import", "Your package was still being imported"
+            yield Outcome(current, None, trouble, f"{what} after {job.seconds:g} seconds, and was stopped.")
             return
         match frame:
             case {"is": "ready"}:
@@ -374,6 +376,9 @@ def _converse(process: Process, job: Job, wanted: Sequence[str], stays: bool = F
                 limit = time.monotonic() + job.seconds
             case {"is": "done"}:
                 return
+            case _ if job.climb is not None and not process.imported:
+                yield Outcome(current, None, "import", _how_it_ended(process, "while your package was imported"))
+                return
             case _:
                 yield Outcome(current, None, "crash", _how_it_ended(process))
                 return
@@ -391,15 +396,15 @@ def _limited(outcome: Outcome) -> Outcome:
     return outcome
 
 
-def _how_it_ended(process: Process) -> str:
+def _how_it_ended(process: Process, when: str = "in the middle of the check") -> str:
     try:
         code = process.exit_code()
     except subprocess.TimeoutExpired:
-        return "The process of the check closed its connection before the check was done."
+        return f"The process closed its connection {when}."
     if code < 0:
         name = signal.Signals(-code).name if -code in set(signal.Signals) else str(-code)
-        return f"The process died in the middle of the check, of {name}."
-    return f"The process ended in the middle of the check, with exit code {code}: something called `exit`, or closed its streams."
+        return f"The process died {when}, of {name}."
+    return f"The process ended {when}, with exit code {code}: something called `exit`, or closed its streams."
 
 
 def _told(error: dict[str, Any]) -> str:

@@ -2,8 +2,9 @@
 
 It is started as a script, by its path, so that it begins without jitkit: `python worker.py PRELOAD...`. It imports what it
 is told to, reads the code of the reference's modules without running it (`reference_code`), says `ready`, and waits: that is
-most of the time that a check takes. Requests are lines of JSON. A `prepare` names functions that will probably be wanted: the
-modules with them are compiled. `run`, the last one, puts functions in place, imports jitkit and runs checks, one after the other:
+most of the time that a check takes. Requests are lines of JSON. A `prepare` names functions, or programs of the ladder, that will
+probably be wanted: the modules with them are compiled. `run`, the last one, puts functions in place, imports jitkit and runs
+checks, one after the other:
 
     {"do": "run", "files": {path: {"source": ..., "exercises": [...]}}, "targets": {target: path},
      "checks": {"path": ..., "source": ...}, "wanted": [names of checks], "seed": 0, "in_a_fork": false}
@@ -84,6 +85,8 @@ def _answer(preload: list[str], frames: IO[str], output: IO[str]) -> int:
     for line in sys.stdin:  # when it ends without a `run`, nobody wants this process any more
         request = json.loads(line)
         if request["do"] == "prepare":
+            for path, source in request.get("programs", ()):
+                _load_beside("climbing").compiled(path, source)
             with contextlib.suppress(splice.SpliceError, ValueError):
                 known |= splice.spliced_code(_submission(request, splice), str(_PACKAGE))
             continue

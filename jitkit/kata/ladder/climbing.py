@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import concurrent.futures
+import functools
 import hashlib
 import json
 import pathlib
@@ -43,14 +44,9 @@ class Package(NamedTuple):
     @property
     def is_untouched(self) -> bool:
         """Whether nothing is written yet: one file, with nothing but a docstring and comments."""
-        if len(self.files) != 1:
-            return False
         try:
-            return all(
-                isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-                for node in ast.parse(self.files[0].read_bytes()).body
-            )
-        except (SyntaxError, ValueError, OSError):
+            return len(self.files) == 1 and _has_no_code(self.files[0].read_bytes())
+        except OSError:
             return False
 
     def fingerprint(self) -> str:
@@ -59,6 +55,15 @@ class Package(NamedTuple):
         for path in self.files:
             digest.update(str(path.relative_to(self.folder)).encode() + b"\0" + path.read_bytes() + b"\0")
         return digest.hexdigest()[:16]
+
+
+@functools.lru_cache(8)
+def _has_no_code(source: bytes) -> bool:
+    try:
+        body = ast.parse(source).body
+    except (SyntaxError, ValueError):
+        return False
+    return all(isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) for node in body)
 
 
 class RungVerdict(NamedTuple):
@@ -73,13 +78,39 @@ class RungVerdict(NamedTuple):
         return all(r.status == PASS for r in self.results)
 
     @property
+    def ran(self) -> bool:
+        """Whether anything did: it does not, where the package cannot be imported."""
+        return any(r.status != "import" for r in self.results)
+
+    @property
     def first_failure(self) -> CheckResult | None:
         """The program to be mended first."""
         return next((r for r in self.results if r.status != PASS), None)
 
 
+class MachineCode:
+    """A folder with the machine code of programs that were compiled before, by their text (`engine.climbing`)."""
+
+    most = 2000  # programs; a climb has about 400
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.folder = folder
+
+    def is_there(self) -> bool:
+        """Make it, and throw away what was not asked for lately. False where that is not possible: then all is compiled again."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            files = list(self.folder.iterdir())
+            if len(files) > self.most:
+                for path in sorted(files, key=lambda path: path.stat().st_mtime)[: -self.most // 2]:
+                    path.unlink()
+        except OSError:
+            return False
+        return True
+
+
 class Climber:
-    """Runs programs and compares results. `folder` keeps what jitkit computes between runs."""
+    """Runs programs and compares results. `folder` keeps what jitkit computes between runs, and the machine code of packages."""
 
     def __init__(
         self,
@@ -87,9 +118,15 @@ class Climber:
         hidden: Sequence[tuple[str, str]] = (),
         seconds: float = SECONDS,
     ) -> None:
-        self.assessor = Assessor(folder)
+        self.assessor = Assessor(folder and folder / "expected")
+        self.machine_code = MachineCode(folder / "executables") if folder is not None else None
         self.hidden = tuple(hidden)
         self.seconds = seconds
+
+    def prepare(self, spare: Spare, rungs: Sequence[Rung]) -> None:
+        """Have a process ready for the next climb of these."""
+        files = (*(rung.programs for rung in rungs), *self.hidden)
+        spare.prepare(any(rung.uses_xla for rung in rungs), self.job(Climb({}, files), (), rungs, 0))
 
     def climb(
         self,
@@ -103,8 +140,7 @@ class Climber:
         """The verdicts on some rungs, all in one process as far as it goes. Stopped when `stop` is set."""
         files = (*(rung.programs for rung in rungs), *self.hidden)
         checks = self.checks(rungs)
-        where = {"folder": str(package.folder), "name": package.name, "machine": str(machine_file())}
-        job = self.job(Climb(where, files), checks, rungs, seed)
+        job = self.job(Climb(self.where(package), files), checks, rungs, seed)
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             expected = pool.submit(self.expected, rungs, checks, seed)
             outcomes = running.run(job, spare, stop)
@@ -116,6 +152,13 @@ class Climber:
         return [
             RungVerdict(rung, tuple(r for r in judged if r.check.exercise == rung.number)) for rung in rungs
         ]
+
+    def where(self, package: Package) -> dict[str, str]:
+        """What a process has to know of a package."""
+        found = {"folder": str(package.folder), "name": package.name, "machine": str(machine_file())}
+        if self.machine_code is not None and self.machine_code.is_there():
+            found["executables"] = str(self.machine_code.folder)
+        return found
 
     def checks(self, rungs: Sequence[Rung]) -> list[Check]:
         """The programs of some rungs."""

@@ -81,9 +81,17 @@ class Place:
         state = self.state.read()
         return next((r for r in all_rungs() if not state.of(r.number).passed), all_rungs()[-1])
 
+    def furthest(self) -> Rung:
+        """The same, or a rung above it that passed: where one has fallen, those above it are run, too."""
+        state = self.state.read()
+        passed = [rung for rung in all_rungs() if state.of(rung.number).passed]
+        return max([self.current(), *passed], key=lambda rung: rung.number)
+
     def record(self, verdicts: list[RungVerdict], fingerprint: str) -> list[str]:
-        """Remember verdicts; a sentence for each rung that fell."""
-        fallen = []
+        """Remember verdicts; a sentence for each rung that fell. Of a package that cannot be imported nothing is known."""
+        fallen: list[str] = []
+        if not any(verdict.ran for verdict in verdicts):
+            return fallen
         with self.state.edit() as state:
             for verdict in verdicts:
                 known, number = state.of(verdict.rung.number), verdict.rung.number

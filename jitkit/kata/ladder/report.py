@@ -1,6 +1,7 @@
 """a folder of the ladder -> what its package can do: on the screen, and as a card for a README
 
-Only what was measured is on it, here and now: programs that ran and agreed with jitkit, times beside those of JAX, lines of code.
+Only what was measured is on it, here and now: programs that ran and agreed with jitkit, times beside those of JAX, the time of every call,
+lines of code.
 """
 
 from __future__ import annotations
@@ -9,29 +10,46 @@ import ast
 import html
 import io
 import json
+import math
 import pathlib
+import statistics
 import subprocess
 import sys
 import tokenize
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from ..cli import OK, Problem
 from ..engine.verdicts import PASS
 from ..screens.terminal import Screen
 from .climbing import Climber
 from .place import Place
-from .rungs import all_rungs, machine_file
+from .rungs import Rung, all_rungs, ladder_folder, machine_file
 
 _SECONDS = 120
+_NO_HIT = 1e-3  # seconds: a call of a program that is there takes microseconds
+_DECADE = 16  # pixels of a power of ten, on the card
+_CHART = 6 * _DECADE + 12
 
 
 class Report(NamedTuple):
     """What was found. Times in seconds; None where something did not run."""
 
     rungs: tuple[tuple[str, str, int, int], ...]  # number, title, programs that pass, programs
+    tutorials: tuple[int, int]  # programs of the tutorials on jit that run and agree, and all of them
     lines: int
-    mine: dict[str, float] | None
-    jax: dict[str, float] | None
+    mine: dict[str, Any] | None
+    jax: dict[str, Any] | None
+
+    @property
+    def calls(self) -> list[float]:
+        """The time of every call of one jitted function."""
+        return list(self.mine["every call"]) if self.mine is not None else []
+
+    @property
+    def misses(self) -> list[int]:
+        """Which of them took so long that they must have been compiled."""
+        return [i for i, t in enumerate(self.calls) if t > _NO_HIT]
 
     @property
     def sentences(self) -> list[str]:
@@ -40,6 +58,7 @@ class Report(NamedTuple):
         good, total = sum(r[2] for r in self.rungs), sum(r[3] for r in self.rungs)
         found = [
             f"{whole} of {len(self.rungs)} rungs, {good} of {total} programs agree with jitkit",
+            f"{self.tutorials[0]} of {self.tutorials[1]} programs of the tutorials on jit run, and agree",
             f"{self.lines} lines of code",
         ]
         for name, what in (("lower", "trace and lower, an equation"), ("call", "a warm call")):
@@ -50,6 +69,11 @@ class Report(NamedTuple):
                         f"; jax {self.jax[name] * 1e6:.1f} µs: {self.mine[name] / self.jax[name]:.2f} of it"
                     )
                 found.append(f"{what}: {self.mine[name] * 1e6:.1f} µs{beside}")
+        if self.calls:
+            found.append(
+                f"{len(self.calls)} calls, {len(self.misses)} of them longer than a millisecond; the longest took "
+                f"{max(self.calls) * 1e3:.1f} ms, one in the middle {statistics.median(self.calls) * 1e6:.1f} µs"
+            )
         return found
 
 
@@ -67,6 +91,10 @@ def run(place: Place, screen: Screen) -> int:
     screen.line()
     for sentence in found.sentences:
         screen.text(sentence, 2)
+    if found.calls:
+        screen.line()
+        screen.text("every call, with 8 numbers, with 9, with 8 again; a step up is ten times as long:", 2)
+        screen.line(f"  {drawn(found.calls, '▁▂▃▄▅▆▇█' if screen.unicode else '01234567')}")
     card = place.root / "card.svg"
     try:
         card.write_text(card_text(place.name, found), encoding="utf-8")
@@ -83,14 +111,27 @@ def measured(place: Place) -> Report:
     rungs = tuple(
         (v.rung.number, v.rung.title, sum(r.status == PASS for r in v.results), len(v.results))
         for rung in all_rungs()
-        for v in Climber(place.kept / "expected").climb(package, [rung])
+        for v in Climber(place.kept).climb(package, [rung])
     )
+    [verdict] = Climber(place.kept).climb(package, [tutorials()])
+    good = sum(r.status == PASS for r in verdict.results)
     lines = sum(code_lines(path.read_text(encoding="utf-8", errors="replace")) for path in package.files)
     mine = _times([str(package.folder), package.name, str(machine_file())])
-    return Report(rungs, lines, mine, _times(["jax"]) if mine is not None else None)
+    return Report(rungs, (good, len(verdict.results)), lines, mine, _times(["jax"]) if mine is not None else None)
 
 
-def _times(arguments: list[str]) -> dict[str, float] | None:
+def tutorials() -> Rung:
+    """The programs with which tutorials introduce `jit`, as if they were a rung."""
+    return Rung(ladder_folder() / "tutorials_on_jit", "The tutorials on jit", 0, "", (), "")
+
+
+def drawn(seconds: Sequence[float], steps: str) -> str:
+    """A character a call, by the power of ten of its time: a microsecond or less is the lowest."""
+    powers = [round(math.log10(max(t, 1e-6) * 1e6)) for t in seconds]
+    return "".join([steps[min(power, len(steps) - 1)] for power in powers])
+
+
+def _times(arguments: list[str]) -> dict[str, Any] | None:
     script = pathlib.Path(__file__).resolve().parents[2] / "bench" / "from_scratch.py"
     command = [sys.executable, "-P", str(script), *arguments]
     try:
@@ -126,6 +167,21 @@ def code_lines(source: str) -> int:
     return len(lines - texts)
 
 
+def calls_chart(found: Report, top: int) -> list[str]:
+    """The time of every call, on a scale of powers of ten from a microsecond; the misses are red."""
+    bottom, step = top + _CHART, 480 / len(found.calls)
+    texts = [f'<text x="16" y="{top + 4}">every call, with 8 numbers, with 9, with 8 again</text>']
+    for power, name in enumerate(("1 µs", "10 µs", "100 µs", "1 ms", "10 ms", "100 ms")):
+        y = bottom - power * _DECADE
+        texts.append(f'<text x="16" y="{y + 4}">{name}</text><path d="M60 {y}H540" stroke="#e4e4e4"/>')
+    for i, t in enumerate(found.calls):
+        high = min(max(math.log10(t * 1e6), 0.05), 5.3) * _DECADE
+        color = "#b3261e" if i in found.misses else "#3a7d44"
+        place = f'x="{60 + i * step:.1f}" y="{bottom - high:.1f}" width="{step - 2:.1f}" height="{high:.1f}"'
+        texts.append(f'<rect {place} fill="{color}"/>')
+    return texts
+
+
 def card_text(name: str, found: Report) -> str:
     """An SVG of the same: a bar a rung, and the sentences."""
     width, row = 560, 16
@@ -142,7 +198,10 @@ def card_text(name: str, found: Report) -> str:
     texts = [
         f'<text x="16" y="{below + i * row}">{html.escape(s)}</text>' for i, s in enumerate(found.sentences)
     ]
-    height = below + len(texts) * row
+    below += len(texts) * row
+    if found.calls:
+        texts += calls_chart(found, below)
+    height = below + (_CHART + 40 if found.calls else 0)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" font-size="11">\n'
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>\n'

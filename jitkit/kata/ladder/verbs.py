@@ -120,7 +120,7 @@ def start(arguments: argparse.Namespace) -> int:
 def check(arguments: argparse.Namespace) -> int:
     """A rung, and all below it. 0 when all of them pass."""
     place, screen = here(), Screen.of(sys.stdout)
-    rung = _rung(arguments.what) if arguments.what else place.current()
+    rung = _rung(arguments.what) if arguments.what else place.furthest()
     with contextlib.closing(Spare(str(machine_file()))) as spare:
         verdicts, fallen = _climb(place, rung, spare)
     if arguments.junit is not None:
@@ -140,11 +140,14 @@ def _rung(word: str) -> Rung:
     return found
 
 
+def _up_to(rung: Rung) -> list[Rung]:
+    return [r for r in all_rungs() if r.number <= rung.number]
+
+
 def _climb(place: Place, rung: Rung, spare: Spare | None) -> tuple[list[RungVerdict], list[str]]:
     """The verdicts on a rung and all below it, which are remembered, and sentences on those that fell."""
     package = place.package
-    rungs = [r for r in all_rungs() if r.number <= rung.number]
-    verdicts = Climber(place.kept / "expected").climb(package, rungs, spare=spare)
+    verdicts = Climber(place.kept).climb(package, _up_to(rung), spare=spare)
     return verdicts, place.record(verdicts, package.fingerprint())
 
 
@@ -158,7 +161,10 @@ def show_verdicts(
     if fallen:
         screen.text(told_of(fallen), 0, "red")
     failed = next((v for v in verdicts if not v.passed), None)
-    red = _red(place)
+    if failed is not None and not failed.ran:
+        show_not_imported(screen, place, failed)
+        return
+    red = _red(place) if failed is not None else FAIL
     for verdict in verdicts:
         glyph, word, color = MARKS[PASS if verdict.passed else red]
         good = sum(r.status == PASS for r in verdict.results)
@@ -203,14 +209,19 @@ def _red(place: Place) -> str:
     return TODO if place.package.is_untouched else FAIL
 
 
+def show_not_imported(screen: Screen, place: Place, verdict: RungVerdict) -> None:
+    """One sentence for all rungs."""
+    failure = verdict.results[0]
+    screen.text(failure.sentence, 0, "red")
+    show_line(screen, failure.line, place)
+    show_output(screen, failure.output)
+    screen.line()
+    screen.text("No rung could be checked. What passed is not forgotten: mend this, and all are checked again.", 2)
+
+
 def show_rung(screen: Screen, place: Place, verdict: RungVerdict) -> None:
     """The programs of a rung that does not pass."""
     failure = verdict.first_failure
-    if failure is not None and failure.status == "import":
-        screen.text(failure.sentence, 4, "red")
-        show_line(screen, failure.line, place)
-        show_output(screen, failure.output)
-        return
     for result in verdict.results:
         glyph, word, color = _NOT_RUN if result.sentence == NOT_TRIED else MARKS[result.status]
         hanging(screen, f"    {glyph} {word}: ", result.check.sentence, color)
@@ -278,12 +289,12 @@ def watch(arguments: argparse.Namespace) -> int:
             if now != seen or key == ENTER:
                 seen = now
                 try:
-                    verdicts, fallen = _climb(place, place.current(), spare)
+                    verdicts, fallen = _climb(place, place.furthest(), spare)
                     show_verdicts(screen, place, verdicts, fallen)
                 except Problem as problem:
                     screen.text(str(problem), 2, "yellow")
                 screen.line("h hint · s show · Enter check again · q quit", "dim")
-                spare.prepare(place.current().uses_xla)
+                Climber(place.kept).prepare(spare, _up_to(place.furthest()))
             time.sleep(_POLL)
 
 

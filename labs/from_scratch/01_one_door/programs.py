@@ -76,7 +76,7 @@ def reflected(jk, rng):
 def numpy_on_the_left(jk, rng):
     x, y = floats(rng, 3), jk.numpy.asarray(floats(rng, 3))
     result = x * y
-    return result, isinstance(result, np.ndarray)
+    return {"result": result, "it is a numpy array": isinstance(result, np.ndarray)}
 
 
 @program("01", "Comparisons give arrays of truth values; an Array with one of them is one, one with a number a number.")

@@ -5,8 +5,8 @@ from jitkit.kata.ladder.wrong import edit
 edit(
     'the second operand comes first',
     'Which of the two operands does your primitive get first?',
-    '        return primitive(*promote(xs, to_float))',
-    '        return primitive(*promote(xs[::-1], to_float))',
+    'lambda *xs: primitive(*promote(xs, to_float))',
+    'lambda *xs: primitive(*promote(xs[::-1], to_float))',
 )
 edit(
     '`2 - x` is `x - 2`',
@@ -23,18 +23,18 @@ edit(
 edit(
     'float64 stays float64',
     'What is the dtype of what numpy makes of 0.1? And of yours?',
-    'NARROW = {np.dtype("float64"): F32, np.dtype("int64"): I32, np.dtype("uint64"): np.dtype("uint32")}',
-    'NARROW = {}',
+    '    return np.dtype(np.dtype(dtype).str.replace("8", "4"))',
+    '    return np.dtype(dtype)',
 )
 edit(
     'an Array shares the memory of its maker',
     'The caller writes into the numpy array. What does your Array hold?',
-    '        data = np.array(x, narrow(',
-    '        data = np.asarray(x, narrow(',
+    '        return Array(np.array(x, narrow(',
+    '        return Array(np.asarray(x, narrow(',
 )
 edit(
     'the sine of an integer is an integer',
     'sin(2): which dtype can hold it?',
-    'for name, public in ELEMENTWISE.items():\n    setattr(numpy, public, elementwise(name, getattr(np, public), name in (*TO_FLOAT, "div")))',
-    'for name, public in ELEMENTWISE.items():\n    by = lambda *xs, f=getattr(np, public): f(*xs).astype(np.result_type(*xs) if xs[0].dtype.kind == "i" else None)\n    setattr(numpy, public, elementwise(name, by if name in TO_FLOAT else getattr(np, public), name == "div"))',
+    '    impl[primitive] = by_numpy(getattr(np, public))\n    function = lambda *xs: primitive(*promote(xs, to_float))',
+    '    by = getattr(np, public)\n    impl[primitive] = by_numpy(lambda *xs: by(*xs).astype(xs[0].dtype) if name in TO_FLOAT else by(*xs))\n    function = lambda *xs: primitive(*promote(xs, name == "div"))',
 )

@@ -71,12 +71,12 @@ def operands(jk, rng):
     closed = jk.make_jaxpr(lambda x, y: (x - y) / (y + x))(floats(rng, 2), floats(rng, 2))
     x, y = closed.jaxpr.invars
     first = closed.jaxpr.eqns[0]
-    return (
-        first.primitive.name,
-        [v is x for v in first.invars],
-        [v is y for v in first.invars],
-        first.outvars[0].aval.shape,
-    )
+    return {
+        "primitive": first.primitive.name,
+        "operands that are x": [v is x for v in first.invars],
+        "operands that are y": [v is y for v in first.invars],
+        "shape of the result": first.outvars[0].aval.shape,
+    }
 
 
 @program(

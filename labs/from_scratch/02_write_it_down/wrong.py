@@ -6,12 +6,12 @@ edit(
     'an expression is a tree',
     'A value is used twice. Is it computed twice?',
     '        return [Tracer(self, v.aval, v) for v in outvars]',
-    '        self.eqns.append(Equation(primitive, invars, params, [Var(v.aval) for v in outvars]))\n        return [Tracer(self, v.aval, v) for v in outvars]',
+    '        self.eqns.append(self.eqns[-1]._replace(outvars=[Var(v.aval) for v in outvars]))\n        return [Tracer(self, v.aval, v) for v in outvars]',
 )
 edit(
     'the result is what was computed last',
     'The function returns (cos(y), x). What does your program return?',
-    '        outvars = [x.data if belongs(x, self) else self.constant(x) for x in outs]',
+    '        outvars = [self.atom(as_value(x)) for x in outs]',
     '        outvars = self.eqns[-1].outvars * len(outs)',
 )
 edit(
@@ -23,18 +23,18 @@ edit(
 edit(
     'the operands are swapped',
     'In which order are the operands of `x - y`?',
-    '        invars = [x.data if type(x) is Tracer and x.trace is self else self.constant(x) for x in args]',
-    '        invars = [x.data if type(x) is Tracer and x.trace is self else self.constant(x) for x in args][::-1]',
+    '[self.atom(x) for x in args], params, outvars',
+    '[self.atom(x) for x in args][::-1], params, outvars',
 )
 edit(
     'the printer leaves types out',
     'What stands after the colon of each variable?',
-    '        return " ".join([f"{atom(v)}:{v.aval}" for v in variables])',
-    '        return " ".join([atom(v) for v in variables])',
+    '        return " ".join([f"{atom(v) if id(v) in used else \'_\'}:{v.aval}" for v in variables])',
+    '        return " ".join([atom(v) if id(v) in used else "_" for v in variables])',
 )
 edit(
     'whoever writes never leaves the door',
     'The function raised. Who stands at the door now?',
-    '    try:\n        yield\n    finally:\n        current.trace = before',
-    '    yield\n    current.trace = before',
+    '    try:\n        return f(*args, **kwargs)\n    finally:\n        door.trace = before',
+    '    found = f(*args, **kwargs)\n    door.trace = before\n    return found',
 )

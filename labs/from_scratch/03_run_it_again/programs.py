@@ -52,7 +52,7 @@ def once(jk, rng):
 
     x = floats(rng, 2)
     closed = jk.make_jaxpr(f)(x)
-    return [run(jk, closed, x) for _ in range(3)], len(calls)
+    return {"results": [run(jk, closed, x) for _ in range(3)], "calls of the function": len(calls)}
 
 
 @program(
@@ -78,7 +78,7 @@ def unrolled(jk, rng):
         return x
 
     closed = jk.make_jaxpr(f)(floats(rng, n))
-    return len(closed.jaxpr.eqns), run(jk, closed, floats(rng, n))
+    return {"equations": len(closed.jaxpr.eqns), "results": run(jk, closed, floats(rng, n))}
 
 
 @program("03", "An interpreter can itself be traced: the program of running a program is that program.",

@@ -23,8 +23,8 @@ edit(
 edit(
     'the function is called again',
     'A program is data. Does it need the function that it came from?',
-    '    return trace_to_jaxpr(flat, avals), flat.out_tree\n',
-    '    jaxpr = trace_to_jaxpr(flat, avals)\n    trace_to_jaxpr(flat, avals)\n    return jaxpr, flat.out_tree\n',
+    '    return trace.jaxpr(asked(trace, flat, *trace.tracers)), flat.out_tree\n',
+    '    jaxpr = trace.jaxpr(asked(trace, flat, *trace.tracers))\n    again = JaxprTrace(avals)\n    asked(again, flat, *again.tracers)\n    return jaxpr, flat.out_tree\n',
 )
 edit(
     'the interpreter computes, whoever is at the door',

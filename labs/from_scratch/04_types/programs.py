@@ -10,7 +10,7 @@ def floats(rng, *shape):
 
 def result(jk, f, *args):
     aval = jk.make_jaxpr(f)(*args).jaxpr.outvars[0].aval
-    return tuple(aval.shape), np.dtype(aval.dtype).name, bool(aval.weak_type)
+    return {"shape": tuple(aval.shape), "dtype": np.dtype(aval.dtype).name, "weak_type": bool(aval.weak_type)}
 
 
 @program("04", "Shapes broadcast as in numpy.", against=["the result has the shape of the first operand"])

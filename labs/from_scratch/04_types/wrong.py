@@ -5,32 +5,32 @@ from jitkit.kata.ladder.wrong import edit
 edit(
     'the result has the shape of the first operand',
     'f32[3] + f32[2,3]: which shape?',
-    '        shape = np.broadcast_shapes(*[a.shape for a in avals])\n    except',
-    '        shape = avals[0].shape\n        np.broadcast_shapes(*[a.shape for a in avals])\n    except',
+    '        shape = np.broadcast_shapes(*shapes)\n    except',
+    '        shape = shapes[0]\n        np.broadcast_shapes(*shapes)\n    except',
 )
 edit(
     "numpy's promotion is JAX's",
     'int32 and float32 meet. What does numpy make of them, and what does JAX?',
-    '    return narrow(functools.reduce(np.promote_types, strong or [highest[0].dtype])), not strong',
-    '    NARROW.pop(np.dtype("float64"), None)\n    return functools.reduce(np.promote_types, [a.dtype for a in avals]), not strong',
+    '    dtype = narrow(np.result_type(*(strong or [highest[0].dtype])))\n',
+    '    globals()["narrow"] = np.dtype\n    dtype = np.result_type(*[a.dtype for a in avals])\n',
 )
 edit(
     'weak types are ignored',
     "2 is a Python number. Does it give way to an array's dtype?",
-    'type(x) in (int, float)))',
-    'False))',
+    'weak_type=type(x) in (int, float))',
+    'weak_type=False)',
 )
 edit(
     'a comparison has the type of its operands',
     'Which dtype has `x < y`?',
-    '        return [Aval(shape, BOOL)]',
-    '        return [Aval(shape, avals[0].dtype)]',
+    '    dtype = BOOL if primitive.name in QUESTIONS else avals[0].dtype',
+    '    dtype = avals[0].dtype',
 )
 edit(
     'wrong shapes are found when the program runs',
     'f32[3] + f32[4]: when is it found out, and does the message name both?',
-    '    except ValueError:\n        shapes = ',
-    '    except ValueError:\n        return avals\n        shapes = ',
+    '    except ValueError:\n        raise',
+    '    except ValueError:\n        return avals\n        raise',
 )
 edit(
     'a tracer is true',
@@ -41,8 +41,8 @@ edit(
 edit(
     'old tracers are as good as new ones',
     'A tracer of the last trace turns up in this one. Whose variable is it?',
-    '            raise UnexpectedTracerError(',
-    '            return self.constants.setdefault(id(x), (Var(x.aval), x))[0]\n            raise UnexpectedTracerError(',
+    '            raise errors.UnexpectedTracerError(',
+    '            return self.constants.setdefault(id(x), (Var(x.aval), x))[0]\n            raise errors.UnexpectedTracerError(',
 )
 edit(
     'types are found by computing',
@@ -53,6 +53,6 @@ edit(
 edit(
     'only what is traced is weak',
     'sin(2.0) is computed at once, and meets a float16. Which dtype has the result?',
-    '        weak_type = dtype != BOOL and all(x.weak_type for x in args)',
+    '        weak_type = result.dtype != BOOL and all(x.weak_type for x in args)',
     '        weak_type = False',
 )

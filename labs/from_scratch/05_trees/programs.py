@@ -24,11 +24,11 @@ def leaves(jk, rng):
 )
 def back(jk, rng):
     leaves, treedef = jk.tree_util.tree_flatten(tree(rng))
-    return (
-        len(leaves),
-        jk.tree_util.tree_unflatten(treedef, leaves),
-        jk.tree_util.tree_unflatten(treedef, "abc"),
-    )
+    return {
+        "leaves": len(leaves),
+        "the tree": jk.tree_util.tree_unflatten(treedef, leaves),
+        "with other leaves": jk.tree_util.tree_unflatten(treedef, "abc"),
+    }
 
 
 @program("05", "A dict that was filled in another order has the same structure, and a list not that of a tuple.",
@@ -36,13 +36,13 @@ def back(jk, rng):
 def structures(jk, rng):
     s = jk.tree_util.tree_structure
     one, other = s({"a": 1, "b": 2}), s({"b": 2, "a": 1})
-    return [
-        one == other,
-        hash(one) == hash(other),
-        s([1, 2]) == s((1, 2)),
-        s({"a": 1}) == s({"c": 1}),
-        s([1, None]) == s([1, 2]),
-    ]
+    return {
+        "another order is equal": one == other,
+        "and hashes alike": hash(one) == hash(other),
+        "a list is equal to a tuple": s([1, 2]) == s((1, 2)),
+        "other keys are equal": s({"a": 1}) == s({"c": 1}),
+        "None is equal to a leaf": s([1, None]) == s([1, 2]),
+    }
 
 
 @program("05", "`tree_map` keeps the structure, and takes several trees.")
@@ -78,7 +78,7 @@ def copies(jk, rng):
         return d
 
     closed = jk.make_jaxpr(f)(mine)
-    return sorted(mine), len(closed.jaxpr.outvars)
+    return {"keys of the caller's dict": sorted(mine), "results": len(closed.jaxpr.outvars)}
 
 
 @program(
@@ -90,7 +90,7 @@ def exact(jk, rng):
     class Config(dict):
         pass
 
-    return len(jk.tree_util.tree_leaves([Config(a=1, b=2), {"a": 1, "b": 2}]))
+    return {"leaves": len(jk.tree_util.tree_leaves([Config(a=1, b=2), {"a": 1, "b": 2}]))}
 
 
 @program("05", "Users add containers of their own.")

@@ -23,8 +23,8 @@ edit(
 edit(
     'trees are zipped as far as they go',
     '[1, 2, 3] and [1, 2] are mapped together. What should happen?',
-    '    if any(treedef != treedefs[0] for treedef in treedefs):\n        raise ValueError(f"the trees are not built alike: {treedefs}")\n    return unflatten(treedefs[0], [f(*leaves) for leaves in zip(*columns, strict=True)])',
-    '    return unflatten(treedefs[0], [*[f(*leaves) for leaves in zip(*columns)], *columns[0]])',
+    '    if any(treedef != treedefs[0] for treedef in treedefs):\n        raise ValueError(f"the trees are not built alike: {treedefs}")\n    return unflatten(treedefs[0], map(f, *columns))',
+    '    return unflatten(treedefs[0], [*map(f, *columns), *columns[0]])',
 )
 edit(
     'whatever is like a dict is one',

@@ -30,7 +30,7 @@ def words(jk, rng):
 )
 def digits(jk, rng):
     c = float(np.float32(rng.uniform(0.1, 0.2)))
-    return text(jk, lambda x: [x * c, x * 1e-30, x + float("inf"), x - 0.1], floats(rng, 2))
+    return text(jk, lambda x: [x * c, x * 1e-30 * 1e30, x + float("inf"), x - 0.1], floats(rng, 2))
 
 
 @program(

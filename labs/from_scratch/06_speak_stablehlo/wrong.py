@@ -11,20 +11,20 @@ edit(
 edit(
     '%f is enough for a float',
     '1e-30 as text with six digits: what is left of it?',
-    'f\'"0x{x.tobytes().hex()}"\' if x.size else ""',
-    'f"{float(x):f}" if x.shape == () else f\'"0x{x.tobytes().hex()}"\' if x.size else ""',
+    'f\'"0x{data.tobytes().hex()}"\' if x.size else ""',
+    'f"{data:f}" if x.shape == () and abs(data) < 1e9 and x.dtype == F32 else f\'"0x{data.tobytes().hex()}"\' if x.size else ""',
 )
 edit(
     'constants are zero in the text',
     'An array was closed over. Which numbers stand in the text?',
-    '        env = dict(zip(jaxpr.constvars, map(self.constant, jaxpr.consts), strict=True))',
-    '        zeros = [self.constant(np.zeros(x.shape, x.dtype)) for x in jaxpr.consts]\n        env = dict(zip(jaxpr.constvars, zeros, strict=True))',
+    '        data = np.asarray(x)\n',
+    '        data = np.asarray(x) if x.shape == () else np.zeros(x.shape, x.dtype)\n',
 )
 edit(
     'XLA broadcasts',
     'Does StableHLO add tensors of different shapes?',
-    '        if aval.shape == shape:\n            return name\n        axes',
-    '        return name\n        axes',
+    '        if x.shape == shape:\n            return x\n        axes',
+    '        return x\n        axes',
 )
 edit(
     'every comparison is LT',
@@ -35,6 +35,6 @@ edit(
 edit(
     'only equations have results',
     'The function returns its argument, or a number, or nothing. What does your last line return?',
-    '        results = self.block(jaxpr, arguments)\n',
-    '        results = [name for name in self.block(jaxpr, arguments) if not name.startswith("%arg")]\n',
+    '        outs = [self.named(x) for x in asked(self, as_function(jaxpr), *xs)]\n',
+    '        outs = [self.named(x) for x in asked(self, as_function(jaxpr), *xs) if not any(x is y for y in xs)]\n',
 )

@@ -37,7 +37,7 @@ def scalars(jk, rng):
     return f(float(rng.uniform()), int(rng.integers(9)), True)
 
 
-@program("07", "What is closed over is compiled in, and stays as it was.")
+@program("07", "What is closed over has its value.")
 def closure(jk, rng):
     c, x = floats(rng, 3), floats(rng, 3)
     f = jk.jit(lambda x: x * jk.numpy.asarray(c))

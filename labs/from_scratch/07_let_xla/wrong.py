@@ -11,8 +11,8 @@ edit(
 edit(
     'keywords are left out',
     'f(x, scale=3.0): where does 3.0 go?',
-    '        return flatten((args, kwargs))',
-    '        return flatten((args, {}))',
+    'flatten_values((args, kwargs))',
+    'flatten_values((args, {}))',
 )
 edit(
     'results do not stay on the machine',
@@ -23,8 +23,8 @@ edit(
 edit(
     'an error leaves the tracer at the door',
     'The traced function raised. Who stands at the door?',
-    '    try:\n        yield\n    finally:\n        current.trace = before',
-    '    yield\n    current.trace = before',
+    '    try:\n        return f(*args, **kwargs)\n    finally:\n        door.trace = before',
+    '    found = f(*args, **kwargs)\n    door.trace = before\n    return found',
 )
 edit(
     'results go by way of numpy',

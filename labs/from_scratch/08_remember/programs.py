@@ -28,7 +28,7 @@ def once(jk, rng):
     f, traces = tracing(jk)
     f(floats(rng, 3))
     again = counted(f, floats(rng, 3), compiled=0, executed=1)
-    return again, len(traces)
+    return {"second call": again, "traces": len(traces)}
 
 
 @program(
@@ -45,7 +45,7 @@ def types(jk, rng):
         np.arange(3, dtype=np.int32),
         np.arange(4, dtype=np.int32),
     ]
-    return [f(x) for x in xs + xs], len(traces)
+    return {"results": [f(x) for x in xs + xs], "traces": len(traces)}
 
 
 @program(
@@ -55,7 +55,7 @@ def types(jk, rng):
 )
 def weak(jk, rng):
     f, traces = tracing(jk, lambda x: x + np.ones(2, np.float16))
-    return [f(2.0), f(np.float32(2.0)), f(3.0)], len(traces)
+    return {"results": [f(2.0), f(np.float32(2.0)), f(3.0)], "traces": len(traces)}
 
 
 @program(
@@ -70,14 +70,14 @@ def trees(jk, rng):
     )
     x = floats(rng, 2)
     results = [f([x]), f((x,)), f({"a": x}), f({"bb": x})]
-    return results, len(traces)
+    return {"results": results, "traces": len(traces)}
 
 
 @program("08", "A dict that was filled in another order is the same call.")
 def order(jk, rng):
     f, traces = tracing(jk, lambda d: d["a"] - d["b"])
     x, y = floats(rng, 2), floats(rng, 2)
-    return f({"a": x, "b": y}), f({"b": x, "a": y}), len(traces)
+    return {"results": [f({"a": x, "b": y}), f({"b": x, "a": y})], "traces": len(traces)}
 
 
 @program("08", "A value that the function closed over stays what it was when it was traced.")
@@ -101,14 +101,14 @@ def shared(jk, rng):
         return x + 1.0
 
     x = floats(rng, 3)
-    return [jk.jit(f)(x) for _ in range(3)], len(traces)
+    return {"results": [jk.jit(f)(x) for _ in range(3)], "traces": len(traces)}
 
 
 @program("08", "A lambda that is made in a loop is traced each time: it is another function.")
 def lambdas(jk, rng):
     traces, x = [], floats(rng, 3)
     results = [jk.jit(lambda x, i=i: (traces.append(i), x * float(i))[1])(x) for i in range(3)]
-    return results, traces
+    return {"results": results, "traces": traces}
 
 
 @program(
@@ -128,7 +128,7 @@ def forgotten(jk, rng):
     there = weakref.ref(f)
     del f
     gc.collect()
-    return y, there() is None
+    return {"result": y, "the function is freed": there() is None}
 
 
 @program("08", "A failed trace leaves nothing behind.")

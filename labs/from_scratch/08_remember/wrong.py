@@ -5,38 +5,38 @@ from jitkit.kata.ladder.wrong import edit
 edit(
     'results right, traced at every call',
     'How often is `f` called for two calls with arrays of one shape?',
-    '        if key not in self.known:\n',
-    '        if True:\n',
+    '        if key in self.known:\n            return self.known[key]\n',
+    '        self.known.clear()\n',
 )
 edit(
     'the key is the shape',
     'float32[3] and int32[3] have one shape. One program?',
     '        key = tree, avals\n',
-    '        key = tree, tuple([a.shape for a in avals])\n        self.fast.clear()\n',
+    '        key = tree, tuple([a.shape for a in avals])\n',
 )
 edit(
     'the key is the function',
     'Another shape needs another program. Where does your key say so?',
     '        key = tree, avals\n',
-    '        key = tree\n        self.fast.clear()\n',
+    '        key = tree\n',
 )
 edit(
     'weak types are not in the key',
     '2.0 and np.float32(2.0): do they promote alike?',
     '        key = tree, avals\n',
-    '        key = tree, tuple([(a.shape, a.dtype) for a in avals])\n        self.fast.clear()\n',
+    '        key = tree, tuple([(a.shape, a.dtype) for a in avals])\n',
 )
 edit(
     'only leaves are in the key',
     '[x] and (x,) have the same leaves. Are they the same call?',
     '        key = tree, avals\n',
-    '        key = avals\n        self.fast.clear()\n',
+    '        key = avals\n',
 )
 edit(
     'each `jit(f)` begins anew',
     '`jit(f)(x)` in a loop: is `f` another function each time?',
-    '        self.known, self.fast = memories.setdefault(f, {}), {}\n',
-    '        self.known, self.fast = {}, {}\n',
+    '        self.known = memories.setdefault(f, {})\n',
+    '        self.known = {}\n',
 )
 edit(
     'functions are kept for ever',

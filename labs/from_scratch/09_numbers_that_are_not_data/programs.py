@@ -24,7 +24,7 @@ def power(traces):
 def by_number(jk, rng):
     traces = []
     f = jk.jit(power(traces), static_argnums=1)
-    return f(floats(rng, 3), 3), traces
+    return {"result": f(floats(rng, 3), 3), "traces": traces}
 
 
 @program("09", "By name, and given by keyword.", against=["keywords are never static"])
@@ -32,7 +32,7 @@ def by_name(jk, rng):
     traces = []
     f = jk.jit(power(traces), static_argnames=("n", "flip"))
     x = floats(rng, 3)
-    return f(x, n=2, flip=True), f(x, n=2, flip=False), traces
+    return {"results": [f(x, n=2, flip=True), f(x, n=2, flip=False)], "traces": traces}
 
 
 @program(
@@ -44,7 +44,7 @@ def inferred(jk, rng):
     traces = []
     f, g = jk.jit(power(traces), static_argnums=1), jk.jit(power(traces), static_argnames=["n", "flip"])
     x = floats(rng, 2)
-    return f(x, n=2), g(x, 1, flip=True), traces
+    return {"results": [f(x, n=2), g(x, 1, flip=True)], "traces": traces}
 
 
 @program(
@@ -56,7 +56,8 @@ def by_value(jk, rng):
     traces = []
     f, x = jk.jit(power(traces), static_argnums=(1,)), floats(rng, 3)
     results = [f(x, n) for n in (1, 2, 1, 2)]
-    return results, len(traces), counted(f, x, 2, compiled=0, executed=1)
+    again = counted(f, x, 2, compiled=0, executed=1)
+    return {"results": results, "traces": len(traces), "once more": again}
 
 
 @program(
@@ -72,7 +73,7 @@ def equality(jk, rng):
         return x * float(len(names[0]))
 
     g, x, letters = jk.jit(f, static_argnums=1), floats(rng, 2), ["a", "b"]
-    return g(x, ("".join(letters),)), g(x, ("".join(letters),)), len(traces)
+    return {"results": [g(x, ("".join(letters),)) for _ in range(2)], "traces": len(traces)}
 
 
 @program(
@@ -111,4 +112,4 @@ def negative(jk, rng):
         traces.append(n)
         return x * float(n)
 
-    return jk.jit(f, static_argnums=-1)(floats(rng, 2), 3), traces
+    return {"result": jk.jit(f, static_argnums=-1)(floats(rng, 2), 3), "traces": traces}

@@ -5,8 +5,8 @@ from jitkit.kata.ladder.wrong import edit
 edit(
     'a negative axis is no axis',
     'Which axis is axis=-1?',
-    '    return tuple(sorted(i % ndim for i in axes))',
-    '    return tuple(sorted(max(i, 0) for i in axes))',
+    '    return tuple(np.arange(ndim)[slice(None) if axis is None else np.ravel(axis)].tolist())',
+    '    return tuple(np.arange(ndim)[slice(None) if axis is None else np.maximum(np.ravel(axis), 0)].tolist())',
 )
 edit(
     'every reduction begins with zero',
@@ -29,30 +29,30 @@ edit(
 edit(
     'a transpose is a reshape',
     'Where does the number at [0, 1] go?',
-    '    return x if axes == tuple(range(x.ndim)) else transpose_p(x, permutation=axes)',
+    '    return x if axes == tuple(range(x.ndim)) else transpose_p(x, axes=axes)',
     '    return reshape(x, [x.shape[i] for i in axes])',
 )
 edit(
     '`where` takes the first when false',
     'where(True, x, y): is it x, or y? And which of the two does your operation want first?',
-    '    return select_p(which if which.dtype == BOOL else which != 0, no, yes)',
     '    return select_p(which if which.dtype == BOOL else which != 0, yes, no)',
+    '    return select_p(which if which.dtype == BOOL else which != 0, no, yes)',
 )
 edit(
     '-1 is before the beginning',
     'Which one is x[-1]?',
-    '    return where(i < 0, i + n, i) if isinstance(i, Tracer) else int(i) % n, 1',
-    '    return i if isinstance(i, Tracer) else int(i), 1',
+    '    return i % n if isinstance(i, int) else where(i < 0, i + n, i), 1',
+    '    return i, 1',
 )
 edit(
     'a traced index is refused',
     'A size may not be data. May a corner?',
-    '    i = asarray(i)\n',
-    '    i = asarray(i).__index__()\n',
+    '    return i % n if isinstance(i, int) else where(i < 0, i + n, i), 1',
+    '    return i.__index__() % n, 1',
 )
 edit(
     'a traced index does not count from the end',
     'The index is data, and negative. Which one is meant?',
-    '    return where(i < 0, i + n, i) if isinstance(i, Tracer) else int(i) % n, 1',
-    '    return i if isinstance(i, Tracer) else int(i) % n, 1',
+    '    return i % n if isinstance(i, int) else where(i < 0, i + n, i), 1',
+    '    return i % n if isinstance(i, int) else i, 1',
 )

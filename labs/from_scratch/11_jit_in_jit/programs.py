@@ -28,7 +28,7 @@ def once(jk, rng):
         return x * x + 1.0
 
     f = jk.jit(lambda x: g(g(g(x))))
-    return f(floats(rng, 3)), len(traces)
+    return {"result": f(floats(rng, 3)), "traces of the inner function": len(traces)}
 
 
 @program(
@@ -39,12 +39,8 @@ def once(jk, rng):
 def private(jk, rng):
     g = jk.jit(lambda x: jk.numpy.sin(x) * x)
     lowered = text(jk, lambda x: g(g(g(x))), floats(rng, 3))
-    return (
-        lowered,
-        lowered.text.count("func.func"),
-        lowered.text.count("stablehlo.sine"),
-        lowered.text.count("call @"),
-    )
+    words = ("func.func", "stablehlo.sine", "call @")
+    return {"text": lowered} | {f"times that it says {word}": lowered.text.count(word) for word in words}
 
 
 @program(

@@ -5,14 +5,14 @@ from jitkit.kata.ladder.wrong import edit
 edit(
     'the inner function is inlined',
     'What is the equation of a call?',
-    'class NestedJit(StaticJit):\n',
-    'class NestedJit(StaticJit):\n    def __call__(self, *args, **kwargs):\n        eager = type(current.trace) is Eager\n        return super().__call__(*args, **kwargs) if eager else self.f(*args, **kwargs)\n\n',
+    'def lower_jit(',
+    'class Inlined(StaticJit):\n    def __call__(self, *args, **kwargs):\n        return super().__call__(*args, **kwargs) if type(door.trace) is Eager else self.f(*args, **kwargs)\n\n\njit = Inlined\n\n\ndef lower_jit(',
 )
 edit(
     'each inner call is traced',
     'Three calls with one signature: how many traces?',
-    'class NestedJit(StaticJit):\n',
-    'class NestedJit(StaticJit):\n    def trace(self, tree, avals):\n        return Jit.trace(self, tree, avals)\n\n',
+    'def lower_jit(',
+    'class Forgetful(StaticJit):\n    def trace(self, tree, avals):\n        return Jit.trace(self, tree, avals)\n\n\njit = Forgetful\n\n\ndef lower_jit(',
 )
 edit(
     'the text has the body at each call',
@@ -23,12 +23,12 @@ edit(
 edit(
     'nothing is closed over',
     'The inner function uses a tracer of the outer one. How does its value come into the inner program?',
-    '        tracers, [jaxpr] = hoist(jaxpr)\n',
-    '        tracers = []\n        jaxpr.consts = [as_value(0.0) if type(x) is Tracer else x for x in jaxpr.consts]\n',
+    'def lower_jit(',
+    'class Alone(StaticJit):\n    def trace(self, tree, avals):\n        consts, *rest = Jit.trace(self, tree, avals)\n        return [as_value(np.zeros(x.shape, x.dtype)) for x in consts], *rest\n\n\njit = Alone\n\n\ndef lower_jit(',
 )
 edit(
     'programs with tracers of others are kept',
     'Your memory holds a program with a tracer of a trace that is over. Who may use it?',
-    '            if any(type(x) is Tracer for x in jaxpr.consts):',
-    '            if False:',
+    '        if not any(type(x) is Tracer for x in consts):',
+    '        if True:',
 )

@@ -28,7 +28,7 @@ def by_data(jk, rng):
         return jk.lax.cond(x.sum() > 0, lambda x: x + 1.0, lambda x: x - 1.0, x)
 
     g, x = jk.jit(f), abs(floats(rng, 3))
-    return g(x), g(-x), len(traces)
+    return {"results": [g(x), g(-x)], "traces": len(traces)}
 
 
 @program(
@@ -58,7 +58,7 @@ def one_runs(jk, rng):
         floats(rng, 3),
     )
     has_region = "stablehlo.case" in lowered.text or "stablehlo.if" in lowered.text
-    return lowered, has_region, "stablehlo.select" in lowered.text
+    return {"text": lowered, "it has a case": has_region, "it has a select": "stablehlo.select" in lowered.text}
 
 
 @program("12", "`switch` chooses among several, and takes the nearest where the index is out of range.",

@@ -5,14 +5,14 @@ from jitkit.kata.ladder.wrong import edit
 edit(
     'the branches are the wrong way round',
     'cond(True, f, g): is it f, or g? And which of the two comes first in your list of branches?',
-    '[false_fun, true_fun], *operands)',
-    '[true_fun, false_fun], *operands)',
+    '[false_fun, true_fun], operands)',
+    '[true_fun, false_fun], operands)',
 )
 edit(
     'the decision is made while tracing',
     'The predicate is a tracer. When is the decision made?',
-    '    return switch(pred if pred.dtype == BOOL else pred != 0,',
-    '    return switch(True,',
+    '    return choose(convert(pred if pred.dtype == BOOL else pred != 0, I32),',
+    '    return choose(as_value(np.int32(1)),',
 )
 edit(
     'only one branch is traced',
@@ -24,31 +24,31 @@ edit(
     'both branches run',
     'A `select` is given both results. What had to be computed for that?',
     '    regions = ", ".join',
-    '    if len(branches) == 2:\n        no, yes = (text.block(b, xs) for b in branches)\n        p = text.op(f"stablehlo.convert {index}", avals[:1], [Aval((), BOOL)])[0]\n        return [text.op(f"stablehlo.select {p}, {y}, {n}", [Aval((), BOOL), o, o], [o])[0] for y, n, o in zip(yes, no, outs)]\n    regions = ", ".join',
+    '    if len(branches) == 2:\n        no, yes = [asked(text, as_function(branch), *xs) for branch in branches]\n        return [where(index != 0, y, n) for y, n in zip(yes, no)]\n    regions = ", ".join',
 )
 edit(
     'an index out of range takes the last',
     'switch(-5, ...): which is the nearest?',
-    '(("minimum", len(branches) - 1), ("maximum", 0))',
-    '(("minimum", len(branches) - 1),)',
+    '    return choose(numpy.minimum(numpy.maximum(index, 0), len(branches) - 1), branches, operands)',
+    '    last = len(branches) - 1\n    return choose(where(index < 0, last, numpy.minimum(index, last)), branches, operands)',
 )
 edit(
     'an index out of range is an error',
     'switch(9, ...) of three branches: which one is the nearest?',
-    'branches[np.clip(int(index), 0, len(branches) - 1)]',
-    'branches[int(index)]',
+    '    return choose(numpy.minimum(numpy.maximum(index, 0), len(branches) - 1), branches, operands)',
+    '    return choose(index, branches, operands)',
 )
 edit(
     'branches close over nothing',
     "Each branch uses what is traced around it. How does that come into the branch's program?",
-    '    tracers, jaxprs = hoist(*jaxprs)\n',
-    '    tracers = []\n    for jaxpr in jaxprs:\n        jaxpr.consts = [as_value(0.0) if type(x) is Tracer else x for x in jaxpr.consts]\n',
+    '    consts, jaxprs = hoist(*jaxprs)\n',
+    '    consts, jaxprs = hoist(*jaxprs)\n    consts = [as_value(np.zeros(x.shape, x.dtype)) for x in consts]\n',
 )
 edit(
     'the first branch says what all return',
     'The second branch returns something else. Who looks?',
-    '        if types_ != returned[0]:\n',
-    '        if False:\n',
+    '        must_agree("branch outputs",',
+    '        0 and must_agree("branch outputs",',
 )
 edit(
     'branches are traced to see their types, and again for the program',

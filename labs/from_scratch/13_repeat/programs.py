@@ -26,7 +26,7 @@ def one_trace(jk, rng):
 
     f = jk.jit(lambda n, x: jk.lax.while_loop(lambda c: c[0] < n, body, (0, x)))
     x = floats(rng, 2)
-    return f(3, x), f(50, x * 0.001), len(traces) <= 2
+    return {"results": [f(3, x), f(50, x * 0.001)], "one trace, or two": len(traces) <= 2}
 
 
 @program("13", "It is one program, run once.")
@@ -61,7 +61,8 @@ def fixed_point(jk, rng):
     f = lambda x: jk.lax.while_loop(lambda c: c < 10.0, lambda c: c * 2.0 + x, 0.0)
     aval = jk.make_jaxpr(f)(x).jaxpr.outvars[0].aval
     g = lambda x: jk.lax.while_loop(lambda c: c < 5.0, lambda c: c + x, 0)
-    return f(x), jk.jit(f)(x), bool(aval.weak_type), g(x), jk.jit(g)(x)
+    results = [f(x), jk.jit(f)(x), g(x), jk.jit(g)(x)]
+    return {"results": results, "weak_type": bool(aval.weak_type)}
 
 
 @program(

@@ -56,7 +56,7 @@ def flat(jk, rng):
         return jk.numpy.sin(c) + r, c
 
     closed = jk.make_jaxpr(lambda x: jk.lax.scan(body, 0.0, x))(floats(rng, 1000))
-    return len(closed.jaxpr.eqns), len(traces) <= 2
+    return {"equations": len(closed.jaxpr.eqns), "one trace, or two": len(traces) <= 2}
 
 
 @program("14", "It is one program, run once.")
@@ -100,7 +100,7 @@ def fori(jk, rng):
     names = [
         [e.primitive.name for e in jk.make_jaxpr(f)(x, n).jaxpr.eqns].count(p) for p in ("scan", "while")
     ]
-    return f(x, n), jk.jit(f)(x, n), names
+    return {"results": [f(x, n), jk.jit(f)(x, n)], "equations scan, while": names}
 
 
 @program("14", "No turn at all leaves the carry.")
@@ -128,4 +128,5 @@ def written(jk, rng):
     closed = jk.make_jaxpr(lambda x: jk.lax.scan(lambda c, r: (c + r, c), np.float32(0), x)[1])(
         floats(rng, 3)
     )
-    return [e.primitive.name for e in closed.jaxpr.eqns], jaxpr(closed.jaxpr.eqns[-1].params["jaxpr"])
+    equations = [e.primitive.name for e in closed.jaxpr.eqns]
+    return {"equations": equations, "the body": jaxpr(closed.jaxpr.eqns[-1].params["jaxpr"])}

@@ -29,8 +29,8 @@ edit(
 edit(
     'loops close over nothing',
     'The body uses what is traced around it. How does that come into the loop?',
-    '    consts, [body] = hoist(body)\n    outs = scan_p',
-    '    consts = []\n    body.consts = [as_value(0.0) if type(x) is Tracer else x for x in body.consts]\n    outs = scan_p',
+    '    consts, [body] = hoist(body)\n',
+    '    consts, [body] = hoist(body)\n    consts = [as_value(np.zeros(x.shape, x.dtype)) for x in consts]\n',
 )
 edit(
     'the shortest of the rows decides',

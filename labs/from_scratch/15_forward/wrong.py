@@ -17,14 +17,14 @@ edit(
 edit(
     'constants move',
     'What does not depend on the argument has which tangent?',
-    'unflatten(flat.out_tree, list(map(zero_for_none, dots, outs)))',
-    'unflatten(flat.out_tree, [numpy.ones_like(x) if t is None else t for t, x in zip(dots, outs, strict=True)])',
+    'unflatten(flat.out_tree, map(zero_for_none, dots, outs))',
+    'unflatten(flat.out_tree, [full(x.shape, 1.0) if t is None else t for t, x in zip(dots, outs, strict=True)])',
 )
 edit(
     'a maximum moves as all of its operands do',
     'Which of the operands is the maximum, and do the others matter?',
-    '    return [out], [numpy.sum(t * is_there, axes) / numpy.sum(is_there, axes)]',
-    '    return [out], [numpy.sum(t, axes)]',
+    '    return [out], [numpy.sum(t * is_there, axis) / numpy.sum(is_there, axis)]',
+    '    return [out], [numpy.sum(t, axis)]',
 )
 edit(
     'tangents of two derivatives are mixed up',

@@ -11,8 +11,8 @@ edit(
 edit(
     "a division's cotangent is multiplied",
     'What is the derivative of x / y by x?',
-    'linear_in(P.div, lambda ct, x, y: gather_up(ct / y, x))',
-    'linear_in(P.div, lambda ct, x, y: gather_up(ct * y, x))',
+    'linear_in(P.div, lambda ct, x, y: ct / y)',
+    'linear_in(P.div, lambda ct, x, y: ct * y)',
 )
 edit(
     'a cotangent has the shape of the result',
@@ -23,8 +23,8 @@ edit(
 edit(
     'the transpose of `@` is `@`',
     'ct @ b, or ct @ b.T?',
-    '    return contract(ct, out, y, ys, xs) if type(x) is Linear',
-    '    return contract(ct, out, y, ys[::-1], xs) if type(x) is Linear',
+    'dot_p(ct, y, letters=letters[::-1])',
+    'dot_p(ct, y, letters=(letters[2], letters[1][::-1], letters[0]))',
 )
 edit(
     'what does not matter has no derivative',
@@ -35,8 +35,8 @@ edit(
 edit(
     'both sides have a derivative',
     'Which side was taken, and who tells the backward pass?',
-    '    return [None, *switch(index, [transposed',
-    '    return [None, *switch(0, [transposed',
+    '    return [None, *choose(index, [transposed',
+    '    return [None, *choose(as_value(np.int32(0)), [transposed',
 )
 edit(
     'the backward loop runs forward',
@@ -53,12 +53,12 @@ edit(
 edit(
     'an array is summed by itself',
     "Along which of its numbers is an array's gradient?",
-    '        if out.shape != ():\n            raise TypeError(f"Gradient',
-    '        if False:\n            raise TypeError(f"Gradient',
+    '            return out if has_aux else (out, None)',
+    '            return out if has_aux else (numpy.sum(out), None)',
 )
 edit(
     'a permutation is its own inverse',
     'Axis 0 went to place 2. How does it come back?',
-    'np.argsort(permutation)',
-    'permutation',
+    'np.argsort(axes).tolist()',
+    'axes',
 )

@@ -23,32 +23,32 @@ edit(
 edit(
     'the batch takes part in broadcasting',
     'f32[3] and f32[] in each of 3 examples: which axis meets which?',
-    '        return p.bind(*aligned(flags, xs, max(x.ndim - b for x, b in zip(xs, flags, strict=True))))',
-    '        return p.bind(*xs)',
+    '    return p.bind(*aligned(flags, xs, max(x.ndim - b for x, b in zip(xs, flags, strict=True))))',
+    '    return p.bind(*xs)',
 )
 edit(
     '`@` of two batches multiplies all with all',
     'Example i of one goes with which example of the other?',
-    '    return [contract(x, new * flags[0] + xs, y, new * flags[1] + ys, new + out)]',
-    '    y, both = y[0] if all(flags) else y, all(flags)\n    return [contract(x, new * flags[0] + xs, y, new * (flags[1] and not both) + ys, new + out)]',
+    '    return dot_p.bind(x, y, letters=(new * flags[0] + xs, new * flags[1] + ys, new + out))',
+    '    y, both = y[0] if all(flags) else y, all(flags)\n    return dot_p.bind(x, y, letters=(new * flags[0] + xs, new * (flags[1] and not both) + ys, new + out))',
 )
 edit(
     'axes are counted with the batch',
     'The sum over axis 0 of an example: over which axis of the batch is it?',
-    'reduce_sum_p.bind(x, axes=shifted(axes))',
-    'reduce_sum_p.bind(x, axes=axes)',
+    'reduce_sum_p.bind(x, axis=shifted(axis))',
+    'reduce_sum_p.bind(x, axis=axis)',
 )
 edit(
     'the first example decides for all',
     'Each example has a decision of its own. Can one branch run for all of them?',
     '    outs, *others = [function(*xs)',
-    '    return switch(index[0], functions, *xs)\n    outs, *others = [function(*xs)',
+    '    return choose(index[0], functions, xs)\n    outs, *others = [function(*xs)',
 )
 edit(
     'examples that are done go on',
     'The loop goes on for others. What happens to an example that is done?',
-    '        return [pick(going, new, old) for new, old in zip(body(*body_consts, *carry), carry, strict=True)]',
-    '        return body(*body_consts, *carry)',
+    '        return [pick(going, new, old) for new, old in zip(body(*consts, *carry), carry, strict=True)]',
+    '        return body(*consts, *carry)',
 )
 edit(
     'batches within batches are one batch',

@@ -122,7 +122,7 @@ def training(jk, rng):
     for _ in range(50):
         loss, params = step(params, xs, ys)
         losses.append(float(loss))
-    return losses[::10], len(traces)
+    return {"losses": losses[::10], "traces": len(traces)}
 
 
 @program("18", "The whole training within one program: a scan over the steps.", tolerance=1e-3)

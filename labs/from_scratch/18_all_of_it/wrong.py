@@ -23,8 +23,8 @@ edit(
 edit(
     'each step is compiled anew',
     'Fifty steps with arrays of the same types: how many traces?',
-    '            self.known[key] = jaxpr, out_tree\n',
-    '            return jaxpr, out_tree\n',
+    '            self.known[key] = found\n',
+    '            pass\n',
 )
 edit(
     'the hessian is the gradient squared',
