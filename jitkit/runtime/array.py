@@ -197,7 +197,7 @@ class Array(Operators, metaclass=_ArrayMeta):
         if dtype is None and not copy:
             view = self._view
             if view.__class__ is _ndarray and not self._buf.is_deleted():
-                return cast(Any, view)[...]  # a view of its own, whose shape may be set; a third of the price of the way below
+                return view[...]  # a view of its own, whose shape may be set; a third of the price of the way below
             try:  # `contextlib.suppress` would cost as much as the whole
                 seen = _asarray(self._buf)
             except RuntimeError:
@@ -221,7 +221,11 @@ class Array(Operators, metaclass=_ArrayMeta):
         return self._buf.__dlpack_device__()
 
     def __buffer__(self, flags: int) -> memoryview:
+        view = self._view
+        if view.__class__ is _ndarray and not self._buf.is_deleted():
+            return memoryview(cast(Any, view))
         if not isinstance(self.aval.dtype, dtypes.ExtendedDType) and not self._buf.is_deleted():
+            self._view = view is False or _asarray(self._buf)
             return memoryview(self._buf)  # half the price of the way over numpy
         return memoryview(cast(Any, self._value))  # Python asks for it from 3.12 on
 
