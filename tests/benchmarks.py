@@ -31,5 +31,5 @@ def with_table(page: str, name: str, table: str) -> str:
 
 
 if __name__ == "__main__":
-    for benchmark in BENCHMARKS:
+    for benchmark in sys.argv[1:] or BENCHMARKS:
         PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), benchmark, measured(benchmark)), encoding="utf-8")

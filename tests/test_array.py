@@ -10,6 +10,7 @@ import pathlib
 import pickle
 import subprocess
 import sys
+import warnings
 
 import jax
 import matplotlib
@@ -197,6 +198,55 @@ def test_numpy_sees_the_same_memory():
     assert np.array(x).ctypes.data != a.ctypes.data
     del x
     assert a[999] == 999.0  # the view keeps the memory
+
+
+def test_what_one_does_to_its_view_of_an_array_others_do_not_see():
+    x = jnp.arange(6.0) * 1
+    for _ in range(4):  # the third look is another way than the first
+        seen = np.asarray(x)
+        assert seen.shape == (6,)
+        assert seen.ctypes.data == x.unsafe_buffer_pointer()
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            seen.flags.writeable = True
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of later releases of numpy
+            seen.shape = (2, 3)
+
+
+@pytest.mark.parametrize("looks", range(4))
+@same_as_jax
+def test_an_array_that_was_looked_at_can_be_given_away(jax, jnp, looks):
+    step = jax.jit(lambda x, y: (x + y, y), donate_argnums=0)
+    one = jax.jit(lambda x: x + 1, donate_argnums=0)
+    found = []
+    for call in (one, one, lambda x: step(x, 1.0)[0], lambda x: jax.jit(one).lower(x).compile()(x)):
+        x = jnp.arange(100_000.0) * 1
+        for _ in range(looks):
+            np.asarray(x)
+        place = x.unsafe_buffer_pointer()
+        y = call(x)
+        found.append((x.is_deleted(), y.unsafe_buffer_pointer() == place, float(y[1])))
+        if x.is_deleted():
+            found.append(raised(np.asarray, x))
+    return found
+
+
+@pytest.mark.parametrize("looks", range(1, 4))
+def test_a_view_outlives_its_deleted_array(looks):
+    x = jnp.arange(100_000.0) * 1
+    views = [np.asarray(x) for _ in range(looks)]
+    x.delete()
+    assert raised(np.asarray, x)[0] == "RuntimeError"
+    for _ in range(3):
+        jnp.zeros(100_000).block_until_ready()
+    assert all((view == np.arange(100_000)).all() for view in views)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "int4", "float8_e4m3fn", "bool", "complex64", "int8"])
+@same_as_jax
+def test_every_look_at_an_array_has_its_type(jax, jnp, dtype):
+    x = jnp.ones((2, 3), dtype)
+    return [np.asarray(x).dtype.name for _ in range(4)], [np.asarray(x, "complex64").dtype.name for _ in range(2)]
 
 
 @same_as_jax

@@ -187,6 +187,7 @@ def _iterate(library: Library) -> Action:
 
 
 def _as_numpy(library: Library) -> Action:
+    """Many looks at one array. (The first two take longer with jitkit: docs/benchmarks.md says how long.)"""
     return functools.partial(np.asarray, library.array(_SMALL))
 
 

@@ -36,6 +36,7 @@ from ..jaxpr import Jaxpr
 from ..misses import origin as function_origin
 from ..misses.record import SEARCHED, CallRecord
 from ..misses.sentences import MissLog
+from ..runtime.array import Array
 from ..tree_util import PyTreeDef, tree_leaves
 from .calling import Direct, direct, runner_of_all
 
@@ -68,12 +69,26 @@ class Entry:
     def __init__(self, executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]) -> None:
         self.executable = executable
         run = runner_of_all(executable, out_tree, leaf_keys)
+        if executable.donates:
+            run = _without_views(run)
         options = config.local.state.options  # which are part of the entry's key
         if options.no_execution:
             run = _refused(executable.name)
         self.run = _checked(run, executable.name) if options.debug_nans else run
-        is_plain = not (options.no_execution or options.debug_nans or options.debug_key_reuse)
+        is_plain = not (executable.donates or options.no_execution or options.debug_nans or options.debug_key_reuse)
         self.direct = direct(executable, out_tree, leaf_keys) if is_plain else None
+
+
+def _without_views(run: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any]:
+    """The same for a program that is given memory to keep: memory that numpy looks at, XLA would copy and leave alone."""
+
+    def run_without_views(leaves: Sequence[Any]) -> Any:
+        for x in leaves:
+            if type(x) is Array:
+                x._view = False
+        return run(leaves)
+
+    return run_without_views
 
 
 def _refused(name: str) -> Callable[[Sequence[Any]], Any]:

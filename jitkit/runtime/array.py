@@ -42,7 +42,7 @@ class _Unstacking(Slots):
 
 
 unstacking = _Unstacking()
-_asarray = np.asarray
+_asarray, _ndarray = np.asarray, np.ndarray
 _MOST_ROWS = 100  # of such a program: it has a result for each
 _MOST_TYPES = 256
 _iterated: set[ShapedArray] = set()  # types of arrays that were gone over
@@ -55,13 +55,14 @@ class Array(Operators, metaclass=_ArrayMeta):
     matplotlib accept it; on CPU numpy sees the same memory, without a copy.
     """
 
-    __slots__ = ("__weakref__", "_buf", "_key", "aval")
+    __slots__ = ("__weakref__", "_buf", "_key", "_view", "aval")
     __array_priority__ = 100
 
     def __init__(self, buf: runtime.Buffer, aval: ShapedArray, key: Any) -> None:
         self._buf = buf
         self.aval = aval
         self._key = key
+        self._view: np.ndarray[Any, Any] | bool = False  # numpy's, which is kept for the third look; True: looked at once
 
     # type and place
 
@@ -167,6 +168,7 @@ class Array(Operators, metaclass=_ArrayMeta):
 
     def delete(self) -> None:
         """Free the buffer now."""
+        self._view = False  # which would keep the memory
         self._buf.delete()
 
     # values
@@ -193,13 +195,20 @@ class Array(Operators, metaclass=_ArrayMeta):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if dtype is None and not copy:
+            view = self._view
+            if view.__class__ is _ndarray and not self._buf.is_deleted():
+                return view[...]  # a view of its own, whose shape may be set; a third of the price of the way below
             try:  # `contextlib.suppress` would cost as much as the whole
                 seen = _asarray(self._buf)
             except RuntimeError:
                 pass  # deleted: `_value` says so
             else:
                 if seen.dtype is self.aval.dtype:  # not of random keys, whose numbers are not the elements
-                    return seen
+                    if view is False:
+                        self._view = True
+                        return seen
+                    self._view = seen
+                    return seen[...]
         return np.asarray(self._value, dtype, copy=copy)
 
     def __jax_array__(self) -> runtime.Buffer:
@@ -212,7 +221,11 @@ class Array(Operators, metaclass=_ArrayMeta):
         return self._buf.__dlpack_device__()
 
     def __buffer__(self, flags: int) -> memoryview:
+        view = self._view
+        if view.__class__ is _ndarray and not self._buf.is_deleted():
+            return memoryview(cast(Any, view))
         if not isinstance(self.aval.dtype, dtypes.ExtendedDType) and not self._buf.is_deleted():
+            self._view = view is False or _asarray(self._buf)
             return memoryview(self._buf)  # half the price of the way over numpy
         return memoryview(cast(Any, self._value))  # Python asks for it from 3.12 on
 
