@@ -12,14 +12,13 @@ import re
 
 _TABLE = """\
 : CompilerEffortLevel Device NamedSharding P Ref Shard ad allow_f16_reductions api_util array_garbage_collection_guard
-auto_pcast copy_to_host_async custom_batching debug_infs default_prng_impl distributed dlpack ds empty_ref
-enable_checks enable_custom_prng export ffi free_ref freeze fwd_and_bwd get_abstract_mesh get_mesh host_count host_id
-host_ids image jax2tf_associative_scan_reductions legacy_prng_key live_arrays make_array_from_callback
+auto_pcast copy_to_host_async debug_infs default_prng_impl distributed dlpack ds empty_ref enable_checks
+enable_custom_prng export ffi free_ref freeze fwd_and_bwd get_abstract_mesh get_mesh host_count host_id host_ids image
+jax2tf_associative_scan_reductions legacy_prng_key live_arrays make_array_from_callback
 make_array_from_process_local_data make_array_from_single_device_arrays make_mesh make_user_context memory monitoring
-named_call new_ref no_tracing numpy_dtype_promotion pmap print_environment_info profiler ref
-remove_size_one_mesh_axis_from_type reshard set_mesh shard_map smap softmax_custom_jvp thread_guard
-threefry_partitionable transfer_guard transfer_guard_device_to_device transfer_guard_device_to_host
-transfer_guard_host_to_device use_abstract_mesh
+named_call new_ref no_tracing pmap print_environment_info profiler ref remove_size_one_mesh_axis_from_type reshard
+set_mesh shard_map smap softmax_custom_jvp thread_guard threefry_partitionable transfer_guard
+transfer_guard_device_to_device transfer_guard_device_to_host transfer_guard_host_to_device use_abstract_mesh
 numpy: ComplexWarning apply_along_axis apply_over_axes argpartition array_repr array_str bartlett blackman character
 choose compress cumulative_prod delete einsum_path extract flexible frombuffer fromfile fromfunction fromiter
 frompyfunc fromstring hamming hanning histogram2d histogramdd i0 insert int1 intersect1d iterable kaiser load
@@ -30,12 +29,11 @@ unwrap vander vecmat
 numpy.linalg:
 numpy.fft:
 lax: AccuracyMode ConvGeneralDilatedDimensionNumbers PrecisionLike RaggedDotDimensionNumbers RandomAlgorithm Tolerance
-approx_max_k approx_min_k approx_top_k_p betainc composite conv_general_dilated_local conv_general_dilated_patches
-conv_general_shape_tuple conv_transpose_shape_tuple custom_linear_solve custom_root dce_sink dce_sink_p device_put_p
-index_take linear_solve_p one_minus_square one_minus_square_p pcast platform_dependent polynomial polynomial_p precv
-psend psum_scatter_start ragged_all_to_all ragged_all_to_all_p ragged_dot ragged_dot_general
-regularized_incomplete_beta_p rng_bit_generator rng_bit_generator_p rng_uniform rng_uniform_p scaled_dot
-select_and_scatter_p sharding_constraint_p with_sharding_constraint
+approx_max_k approx_min_k approx_top_k_p composite conv_general_dilated_local conv_general_dilated_patches
+conv_general_shape_tuple conv_transpose_shape_tuple dce_sink dce_sink_p device_put_p index_take one_minus_square
+one_minus_square_p pcast platform_dependent polynomial polynomial_p precv psend psum_scatter_start ragged_all_to_all
+ragged_all_to_all_p ragged_dot ragged_dot_general rng_bit_generator rng_bit_generator_p rng_uniform rng_uniform_p
+scaled_dot select_and_scatter_p sharding_constraint_p with_sharding_constraint
 lax.linalg: cholesky_update cholesky_update_p hessenberg hessenberg_p ormqr ormqr_p qdwh schur schur_p
 symmetric_product symmetric_product_p tridiagonal tridiagonal_p tridiagonal_solve tridiagonal_solve_p
 nn: get_scaled_dot_general_config scaled_dot_general scaled_matmul
@@ -46,20 +44,20 @@ tree:
 debug: DebugEffect OrderedDebugEffect breakpoint inspect_array_sharding log visualize_array_sharding
 visualize_sharding
 errors: InconclusiveDimensionOperation
-experimental: EArray array_serialization buffer_callback checkify colocated_python compilation_cache compute_on control_deps
-cur_qdd custom_partitioning fused hijax jax2tf jet key_reuse layout mesh_utils mosaic multihost_utils ode overlap pallas
-pjit primal_tangent_dtype profiler random rnn roofline scheduling_groups serialize_executable shard_alike shard_map
-source_mapper sparse thunky topologies transfer xla_metadata
+experimental: EArray array_serialization buffer_callback checkify colocated_python compilation_cache compute_on
+control_deps cur_qdd custom_partitioning fused hijax jax2tf jet key_reuse layout mesh_utils mosaic multihost_utils ode
+overlap pallas pjit primal_tangent_dtype profiler random rnn roofline scheduling_groups serialize_executable
+shard_alike shard_map source_mapper sparse thunky topologies transfer xla_metadata
 ops:
 scipy: cluster fft integrate interpolate linalg ndimage signal sparse
-scipy.special: bernoulli bessel_jn beta betainc boxcox boxcox1p comb dawsn erfcinv erfcx exp1 expi expn fresnel hyp1f1
-hyp2f1 owens_t poch sici spence sph_harm_y wofz zeta
+scipy.special: bernoulli bessel_jn boxcox boxcox1p comb dawsn erfcinv erfcx exp1 expi expn fresnel hyp1f1 hyp2f1
+owens_t poch sici spence sph_harm_y wofz zeta
 scipy.linalg: block_diag cho_factor cho_solve cholesky circulant companion convolution_matrix det dft eigh
 eigh_tridiagonal expm expm_frechet fiedler fiedler_companion funm hadamard hankel helmert hessenberg hilbert inv
 invhilbert invpascal leslie lu lu_factor lu_solve pascal polar qr qr_multiply rsf2csf schur solve solve_sylvester
 solve_triangular sqrtm svd toeplitz
-scipy.stats: betabinom binom chi2 dirichlet gaussian_kde gennorm geom gumbel_l gumbel_r mode multinomial nbinom pareto
-rankdata sem truncnorm vonmises wrapcauchy
+scipy.stats: betabinom dirichlet gaussian_kde gennorm geom gumbel_l gumbel_r mode multinomial pareto rankdata sem
+truncnorm vonmises wrapcauchy
 scipy.stats.norm:
 scipy.signal: convolve convolve2d correlate correlate2d csd detrend fftconvolve istft stft welch
 scipy.ndimage: map_coordinates
@@ -76,7 +74,7 @@ get_mesh make_single_device_sharding no_collectives reshard set_mesh use_abstrac
 stages: CompilerOptions
 dtypes:
 flatten_util:
-custom_batching: custom_vmap sequential_vmap
+custom_batching:
 export: DisabledSafetyCheck Exported SymbolicScope default_export_platform deserialize export is_symbolic_dim
 maximum_supported_calling_convention_version minimum_supported_calling_convention_version
 register_namedtuple_serialization register_pytree_node_serialization symbolic_args_specs symbolic_dim_bounds
