@@ -115,16 +115,22 @@ def programs_for(kind):
 
 @pytest.mark.parametrize("kind", ["floats", "tall"])
 def test_programs_are_printed_as_in_jax(kind):
-    known = tuple(name for names in OTHER_EQUATIONS.values() for name in names)
     for name, code in programs_for(kind).items():
         ours, theirs = (library.make_jaxpr(run(library, code))(ALL[kind]) for library in (jitkit, jax))
         assert list(map(describe, ours.out_avals)) == list(map(describe, theirs.out_avals)), name
-        if not any(word in name for word in known) and JAX_VERSION < (0, 11):
+        if not has_other_equations(name) and JAX_VERSION < (0, 11):
             assert str(ours) == str(theirs), name
 
 
+def has_other_equations(name):
+    """Whether a program is known to have other equations than JAX's."""
+    return any(word in name for names in OTHER_EQUATIONS.values() for word in names)
+
+
 def assert_same_results(codes, a):
-    """All programs in one, with the same types and the same bits."""
+    """All programs in one, with the same types and the same bits. Of other equations XLA makes other fusions, on some processors
+    with another last bit.
+    """
     results = {}
     for library in (jitkit, jax):
         functions = [run(library, code) for code in codes.values()]
@@ -132,7 +138,10 @@ def assert_same_results(codes, a):
     for name, ours, theirs in zip(codes, results[jitkit], results[jax], strict=True):
         for a, b in zip(ours, theirs, strict=True):
             assert describe(a) == describe(b), name
-            np.testing.assert_array_equal(np.asarray(a), np.asarray(b), err_msg=name)
+            if has_other_equations(name):
+                np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-6, atol=1e-7, err_msg=name)
+            else:
+                np.testing.assert_array_equal(np.asarray(a), np.asarray(b), err_msg=name)
 
 
 @of_this_version
