@@ -107,10 +107,11 @@ LATER_REASONS: tuple[tuple[str, str, str], ...] = (
         "floats of 16 bits are refused, other sentences for what has a wrong shape, other equations for `det` and `cond`",
     ),
     (
-        _KIND + r"special\.(i0|i1|rel_entr|kl_div|betaln)\(",
-        "`special.i0`, `i1`, `rel_entr`, `kl_div`, `betaln`",
+        _KIND + r"special\.(i0|i1|rel_entr|kl_div|beta|betaln)\(",
+        "`special.i0`, `i1`, `rel_entr`, `kl_div`, `beta`, `betaln`",
         "rules of their own for derivatives",
     ),
+    (_KIND + r"lax\.custom_root\(", "`lax.custom_root`", "an operation of its own, and other dtypes"),
     (_KIND + r"random\.(binomial|multinomial)\(", "`random.binomial`, `multinomial`", "other equations"),
     (_KIND + r"jnp\.hypot", "`hypot`", "scales its operands, a rule for derivatives; other last bits"),
 )
