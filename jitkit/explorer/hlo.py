@@ -3,9 +3,7 @@
 HLO text is a flat set of computations that name each other. Here a computation stands, indented, below the first instruction
 that runs it, so that a fusion is a box that opens.
 
-An instruction carries the names of the equations that it came from. One without a name was put there by the compiler, or lost
-its name in a rewrite: a copy, a bitcast, a loop's counter. What it is part of is guessed from the data: it serves the
-equations of the instructions that read it, or that it reads. Guesses are kept apart.
+Of which equations an instruction is, `links` tells.
 
 Bytes of a fusion are those of its operands and results, by their types. Flops are counted here, by the rules of XLA's own
 cost model for the common operations: one for each element of an elementwise result, two for each product of a dot. The body
@@ -17,35 +15,36 @@ JAX: jax/_src/stages.py:Compiled.as_text
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..targets.hlo import Instruction, Program, called
-from .equations import numbers_in, without_marks
+from .equations import without_marks
+from .links import PLUMBING, Links, end_of_operands, operands
 from .listing import Listing
 
-PLUMBING = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all"})
 _NOT_COUNTED = PLUMBING | {
     "copy", "broadcast", "reshape", "transpose", "slice", "concatenate", "pad", "iota", "gather", "convert",
     "dynamic-slice", "dynamic-update-slice", "copy-start", "copy-done", "reverse", "bitcast-convert", "custom-call",
     "fusion", "while", "conditional", "call", "reduce", "dot", "convolution", "sort", "scatter", "async-start",
     "async-done", "partition-id", "replica-id", "opt-barrier", "slice-start", "slice-done",
 }  # fmt: skip
-_OP_NAME = re.compile(r'op_name="((?:[^"\\]|\\.)*)"')
 _METADATA = re.compile(r', metadata=\{(?:[^{}"]|"(?:[^"\\]|\\.)*")*\}')
 _SHAPE = re.compile(r"([a-z]\w*)\[([\d,]*)\]")
 _LIST = re.compile(r"lhs_contracting_dims=\{([\d,]*)\}")
-_NAME = re.compile(r"%([\w.<>-]+)")
 _BITS = re.compile(r"\d+")
 _DETAILS = ("metadata=", "backend_config=", "frontend_attributes=", "calls=", "to_apply=", "body=", "condition=",
             "branch_computations=", "called_computations=", "true_computation=", "false_computation=")  # fmt: skip
 
 
 class Linked(NamedTuple):
-    """How many operations of a program are linked to an equation: surely, by a guess, and how many there are."""
+    """How many operations of a program there are, and how many are linked to an equation: surely, of these by their own
+    name or by what they are part of, and by a guess.
+    """
 
     operations: int
     exact: int
+    by_name: int
     guessed: int
 
 
@@ -54,14 +53,14 @@ class Fused(NamedTuple):
 
     listing: Listing
     linked: Linked
-    there: frozenset[int]  # the equations of which something is left, surely
+    there: frozenset[int]  # the equations whose name something has
     done: dict[int, list[tuple[str, int]]]  # by equation: opcode and size of what is linked to it, surely or by a guess
 
 
-def read(text: str, results: Sequence[int] = ()) -> Fused:
-    """A program as a tree of instructions. `results` are the equations that the function returns the results of."""
+def read(text: str, results: Mapping[int, int] | None = None) -> Fused:
+    """A program as a tree of instructions. `results` has the equation that makes each of the function's results, by its place."""
     program = Program(text)
-    links = _Links(program, results)
+    links = Links(program, results or {})
     costs = _Costs(program)
     found = Listing("hlo")
     shown: set[str] = set()
@@ -69,8 +68,9 @@ def read(text: str, results: Sequence[int] = ()) -> Fused:
     def write(name: str, depth: int) -> None:
         shown.add(name)
         for instruction in program.computations.get(name, ()):
+            notes = [_note(program, costs, name, instruction), links.rules.get((name, instruction.name), "")]
             row = found.add(
-                f"{'  ' * depth}{_line(instruction)}", links.exact[name, instruction.name], _note(program, costs, name, instruction)
+                f"{'  ' * depth}{_line(instruction)}", links.exact[name, instruction.name], " · ".join(filter(None, notes))
             )
             guess = links.guesses.get((name, instruction.name))
             if guess:
@@ -96,120 +96,19 @@ def read(text: str, results: Sequence[int] = ()) -> Fused:
         if instruction.opcode not in PLUMBING
     ]
     exact = sum(bool(links.exact[name, instruction.name]) for name, instruction in rows)
+    by_rule = sum((name, instruction.name) in links.rules for name, instruction in rows)
     guessed = sum((name, instruction.name) in links.guesses for name, instruction in rows)
-    there = frozenset(number for numbers in links.exact.values() for number in numbers)
     done: dict[int, list[tuple[str, int]]] = {}
     for name, instruction in rows:
         at = name, instruction.name
         for number in (links.exact[at] or links.guesses.get(at, []))[:1]:
             done.setdefault(number, []).append((instruction.opcode, elements_of(instruction.type)))
-    return Fused(found, Linked(len(rows), exact, guessed), there, done)
-
-
-class _Links:
-    """From an instruction, `(computation, name)`, to its equations."""
-
-    def __init__(self, program: Program, results: Sequence[int]) -> None:
-        self.exact: dict[tuple[str, str], list[int]] = {}
-        self.guesses: dict[tuple[str, str], list[int]] = {}
-        self._of_computation: dict[str, list[int]] = {}
-        self._program = program
-        for name, body in program.computations.items():
-            for instruction in body:
-                own = _OP_NAME.search(instruction.rest)
-                self.exact[name, instruction.name] = numbers_in(own[1]) if own else []
-        for name, body in program.computations.items():
-            for instruction in body:
-                if instruction.opcode in ("fusion", "call", "async-start", "reduce"):
-                    inner = [n for each in called(instruction) for n in self._inside(each)]
-                    at = self.exact[name, instruction.name]
-                    at += [n for n in dict.fromkeys(inner) if n not in at]
-        for instruction in program.computations.get(program.entry, ()):
-            at_end = program.entry, instruction.name
-            if instruction.is_root and not self.exact[at_end] and instruction.opcode != "tuple" and results:
-                self.guesses[at_end] = list(results)[:8]  # all was folded, and lost its name
-        self._inherited: dict[str, list[int]] = {program.entry: []}
-        self._contained: dict[str, list[int]] = {}  # what is run by an instruction of one equation is part of that one
-        waiting = [program.entry] if program.entry else []
-        while waiting:  # callers first: what is inside of a guess is one, too
-            name = waiting.pop()
-            body = program.computations.get(name, [])
-            if name in self._contained:
-                for instruction in body:
-                    if instruction.opcode != "parameter" and not self.exact[name, instruction.name]:
-                        self.exact[name, instruction.name] = self._contained[name]
-            self._guess(name, body)
-            for instruction in body:
-                for each in called(instruction):
-                    if each not in self._inherited:
-                        caller = name, instruction.name
-                        self._inherited[each] = self.exact[caller] or self.guesses.get(caller, [])
-                        if len(self.exact[caller]) == 1:
-                            self._contained[each] = self.exact[caller]
-                        waiting.append(each)
-
-    def _inside(self, name: str) -> list[int]:
-        """The equations of a computation and of what it calls."""
-        if name not in self._of_computation:
-            self._of_computation[name] = []
-            found: dict[int, bool] = {}
-            for instruction in self._program.computations.get(name, ()):
-                numbers = self.exact[name, instruction.name]
-                found.update(dict.fromkeys(numbers, True))
-                for each in called(instruction):
-                    found.update(dict.fromkeys(self._inside(each), True))
-            self._of_computation[name] = list(found)
-        return self._of_computation[name]
-
-    def _guess(self, name: str, body: list[Instruction]) -> None:
-        """By the data: from those that read a value to the one that makes it, and then the other way."""
-        reads = {instruction.name: operands(instruction) for instruction in body}
-        readers: dict[str, list[str]] = {}
-        for reader, names in reads.items():
-            for each in names:
-                readers.setdefault(each, []).append(reader)
-
-        def near(names: list[str]) -> list[int]:
-            found: dict[int, bool] = {}
-            for each in names:
-                at = name, each
-                found.update(dict.fromkeys(self.exact.get(at) or self.guesses.get(at, []), True))
-            return list(found)[:8]
-
-        for instruction in reversed(body):
-            at = name, instruction.name
-            if instruction.opcode != "parameter" and not self.exact[at] and at not in self.guesses:
-                guess = near(readers.get(instruction.name, []))
-                if guess:
-                    self.guesses[at] = guess
-        for instruction in body:
-            at = name, instruction.name
-            if instruction.opcode == "parameter" or self.exact[at] or at in self.guesses:
-                continue
-            guess = near(reads[instruction.name]) or self._inherited.get(name, [])[:8]
-            if guess:
-                self.guesses[at] = guess
-
-
-def operands(instruction: Instruction) -> list[str]:
-    """The names of the values that an instruction reads."""
-    return _NAME.findall(instruction.rest[: _end_of_operands(instruction.rest)]) or [
-        part.strip() for part in instruction.rest[: _end_of_operands(instruction.rest)].split(",") if part.strip()
-    ]
-
-
-def _end_of_operands(rest: str) -> int:
-    depth = 1
-    for i, character in enumerate(rest):
-        depth += {"(": 1, ")": -1}.get(character, 0)
-        if depth == 0:
-            return i
-    return len(rest)
+    return Fused(found, Linked(len(rows), exact, exact - by_rule, guessed), links.named, done)
 
 
 def _line(instruction: Instruction) -> str:
     """An instruction without what the page says in another way."""
-    end = _end_of_operands(instruction.rest)
+    end = end_of_operands(instruction.rest)
     attributes = [each for each in _split(_METADATA.sub("", instruction.rest[end + 1 :])) if not each.startswith(_DETAILS)]
     tail = "".join(f", {without_marks(each)}" for each in attributes)
     root = "ROOT " if instruction.is_root else ""

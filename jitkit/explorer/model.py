@@ -102,7 +102,7 @@ def _target(
     head = {"name": target.name, "chip": target.chip, "code": target.code}
     if "error" in answer:
         return head | {"reason": answer["reason"], "error": answer["error"]}
-    read = hlo.read(answer["hlo"], [number for number, each in enumerate(subject.equations) if each.is_result])
+    read = hlo.read(answer["hlo"], {place: n for n, each in enumerate(subject.equations) for place in each.returned_at})
     missing = gone.gone(subject.equations, lowered, read, inside)
     code = machine.listing(target.platform, answer["code"], read.listing)
     return head | {

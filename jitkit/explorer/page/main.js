@@ -138,8 +138,8 @@ function showTarget(pane, target, part) {
   pane.show(target[part]);
   if (part === "listing") {
     const [outer, inner] = fusions(target.listing);
-    const { operations, exact, guessed } = target.linked;
-    pane.meta.textContent = `${outer} fusion${outer === 1 ? "" : "s"}${inner ? `, ${inner} inside of them` : ""}${costs(target)} · ${operations} operations, ${exact} linked${guessed ? `, ${guessed} by a guess` : ""}`;
+    const { operations, exact, by_name: named, guessed } = target.linked;
+    pane.meta.textContent = `${outer} fusion${outer === 1 ? "" : "s"}${inner ? `, ${inner} inside of them` : ""}${costs(target)} · ${operations} operations, ${exact} linked${exact > named ? ` (${exact - named} by the data)` : ""}${guessed ? `, ${guessed} by a guess` : ""}`;
     pane.meta.title = `${target.chip}; ${target.compiler}; compiled in ${target.seconds.toFixed(2)} s. Costs: ${target.cost.source}.`;
   }
 }
