@@ -317,13 +317,15 @@ def test_the_table_tells_what_each_line_became_and_leads_there(opened, file, dat
 
 
 def test_the_summary_answers_why_a_call_missed_what_is_gone_and_where_targets_differ(opened, file):
-    page = opened(file)
+    page = opened(file, height=640)
     words = page.inner_text(".summary")
     assert "6 calls, 2 of them missed the cache: call #1 was the first; call #6 (new signature): x: float32[3,8] before" in words
     assert re.search(r"dead: .*sin \(line", words)
     assert "Each line needs as many kernels on all of them" in words  # the two are one
     page.click(".summary button:has-text('call #1')")
     assert "Why call #1 missed" in page.inner_text("#pane-calls")
+    why, pane = page.locator("#pane-calls .why .sentence").bounding_box(), page.locator("#pane-calls").bounding_box()
+    assert pane["y"] <= why["y"] < pane["y"] + pane["height"] - 20  # in view
     page.click(".summary button:has-text('cpu:again')")
     settle(page)
     assert page.get_attribute("#pane-hlo [role=tab]:has-text('cpu:again')", "aria-selected") == "true"
@@ -344,6 +346,7 @@ def test_lines_that_targets_differ_in_are_marked_and_shown_side_by_side(opened, 
     settle(page)
     assert page.is_visible("#pane-beside .row.hit")
     assert page.is_visible("#pane-hlo .row.hit")
+    assert not page.is_visible("#pane-lines")
 
 
 # --- looks ----------------------------------------------------------------------------------------------------

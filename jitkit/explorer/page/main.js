@@ -250,6 +250,7 @@ const to = {
   call(number) {
     open("calls");
     calls.choose(number);
+    calls.body.querySelector(".why")?.scrollIntoView({ block: "start" });
   },
   gone(name) {
     choose("target", name);
@@ -270,7 +271,8 @@ const to = {
     state.target = one;
     state.beside = other;
     drawTargets();
-    open("python", "beside", "hlo");
+    state.show = [];
+    open("python", "beside", "hlo"); // these alone, so that there is room
     showLine(row);
     refresh(true);
     remember(true);
