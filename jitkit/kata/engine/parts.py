@@ -20,8 +20,8 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from .manifest import Lab
+from .own_names import source_path
 from .reference import PACKAGE, ReferenceFunction, reference_function
-from .splice import source_path
 from .submission import Function, Target, tree_of
 
 _VOCABULARY = ("jitkit", "jitkit.numpy")  # which names of these to use is for the learner to find out
