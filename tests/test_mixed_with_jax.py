@@ -45,9 +45,7 @@ class PairWithKeys(Pair):
     pass
 
 
-jax.tree_util.register_pytree_node(
-    Pair, lambda p: ([p.left, p.right], p.kind), lambda kind, parts: Pair(*parts, kind)
-)
+jax.tree_util.register_pytree_node(Pair, lambda p: ([p.left, p.right], p.kind), lambda kind, parts: Pair(*parts, kind))
 jax.tree_util.register_pytree_with_keys(
     PairWithKeys,
     lambda p: ([(jax.tree_util.GetAttrKey("left"), p.left), ("other", p.right)], p.kind),
@@ -76,10 +74,7 @@ def test_a_class_that_jax_knows_comes_apart_as_in_jax(tree):
     leaves, treedef = tree_util.tree_flatten(tree)
     assert (leaves, str(treedef)) == (jax.tree.leaves(tree), str(jax.tree.structure(tree)))
     ours, theirs = (
-        [
-            (library.tree_util.keystr(path), leaf)
-            for path, leaf in library.tree_util.tree_leaves_with_path(tree)
-        ]
+        [(library.tree_util.keystr(path), leaf) for path, leaf in library.tree_util.tree_leaves_with_path(tree)]
         for library in (jitkit, jax)
     )
     assert ours == theirs
@@ -130,34 +125,19 @@ mapped = jax.vmap(lambda x: x * 2)
 theirs = jax.numpy
 
 MIXED = {
-    "a ufunc": (
-        lambda x: theirs.sin(x),
-        "theirs: is `jax.numpy`. Change its import to `import jitkit.numpy as theirs`.",
-    ),
+    "a ufunc": (lambda x: theirs.sin(x), "theirs: is `jax.numpy`. Change its import to `import jitkit.numpy as theirs`."),
     "indexing": (lambda x: theirs.arange(3)[x.astype(int)], "theirs: is `jax.numpy`"),
     "array": (lambda x: theirs.array([x]), "theirs: is `jax.numpy`"),
-    "lax": (
-        lambda x: jax_lax.add(x, x),
-        "jax_lax: is `jax.lax`. Change its import to `import jitkit.lax as jax_lax`.",
-    ),
+    "lax": (lambda x: jax_lax.add(x, x), "jax_lax: is `jax.lax`. Change its import to `import jitkit.lax as jax_lax`."),
     "control flow": (lambda x: jax_lax.fori_loop(0, 3, lambda i, c: c, x), "jax_lax: is `jax.lax`"),
     "nn": (lambda x: jax_nn.relu(x), "jax_nn: is `jax.nn`"),
     "one name": (lambda x: cos(x), "cos: is JAX's. Take `cos` from jitkit.numpy or jitkit.lax."),
     "jit": (lambda x: step(x), "step: was made by `jax.jit`. Make it by jitkit's `jit`."),
-    "vmap": (
-        lambda x: mapped(x),
-        "mapped: was made by JAX, from the function `<lambda>`. Make it by jitkit.",
-    ),
-    "grad": (
-        lambda x: jax.grad(lambda y: y.sum())(x),
-        "jax: is `jax`. Change its import to `import jitkit as jax`.",
-    ),
+    "vmap": (lambda x: mapped(x), "mapped: was made by JAX, from the function `<lambda>`. Make it by jitkit."),
+    "grad": (lambda x: jax.grad(lambda y: y.sum())(x), "jax: is `jax`. Change its import to `import jitkit as jax`."),
     "missing module": (lambda x: jax.image.resize(x, (3,), "linear"), "jax: is `jax`."),
     "random": (lambda x: jax.random.normal(x), "jax: is `jax`."),
-    "special": (
-        lambda x: jax_special.erf(x),
-        "jax_special: is `jax.scipy.special`. Change its import to `import jitkit.scipy.special as",
-    ),
+    "special": (lambda x: jax_special.erf(x), "jax_special: is `jax.scipy.special`. Change its import to `import jitkit.scipy"),
     "one special": (lambda x: xlogy(x, x), "xlogy: is JAX's. Take `xlogy` from jitkit.scipy.special."),
     "linalg": (lambda x: theirs.linalg.inv(x[None] * x[:, None]), "theirs: is `jax.numpy`"),
     "fft": (lambda x: theirs.fft.fft(x), "theirs: is `jax.numpy`"),
@@ -168,9 +148,7 @@ MIXED = {
 @pytest.mark.parametrize("name", list(MIXED))
 def test_a_function_of_jax_on_a_traced_value_says_which_import_to_change(name):
     function, expected = MIXED[name]
-    with pytest.raises(
-        Exception, match="A function of JAX's was called on a value that jitkit traces"
-    ) as raised:
+    with pytest.raises(Exception, match="A function of JAX's was called on a value that jitkit traces") as raised:
         jitkit.make_jaxpr(function)(np.ones(3, np.float32))
     text = str(raised.value)
     assert f"({__file__}:" in text
@@ -191,14 +169,10 @@ def test_the_import_is_found_in_a_call_of_several_lines():
         jitkit.jit(loss)(1.0)
 
 
-@pytest.mark.parametrize(
-    "function", [step, theirs.sin, theirs.add, theirs.fft.fft, jax_special.erf, jax_lax.exp]
-)
+@pytest.mark.parametrize("function", [step, theirs.sin, theirs.add, theirs.fft.fft, jax_special.erf, jax_lax.exp])
 def test_jitting_a_function_of_jax_says_so(function):
     operands = (1.0, 1.0) if function is theirs.add else (1.0,)
-    with pytest.raises(
-        TypeError, match=r"^.*\n\nA function of JAX's was called on a value that jitkit traces"
-    ):
+    with pytest.raises(TypeError, match=r"^.*\n\nA function of JAX's was called on a value that jitkit traces"):
         jitkit.jit(function)(*operands)
 
 
@@ -223,9 +197,7 @@ def my_error(x):
 def test_a_transformation_of_jax_on_our_function_says_where_to_take_it_from(transformation, name):
     x = jax.numpy.ones(3) if transformation is jax.vmap else 1.0
     for function in (jitkit.jit(lambda x: x * 2), lambda x: jnp.sin(x)):
-        with pytest.raises(
-            TypeError, match=re.escape(f"`{name}`, or what is like it, was applied to a function of jitkit")
-        ):
+        with pytest.raises(TypeError, match=re.escape(f"`{name}`, or what is like it, was applied to a function of jitkit")):
             transformation(function)(x)
 
 
@@ -237,13 +209,9 @@ def test_jax_make_jaxpr_of_our_function_says_what_to_use():
 # --- random keys ----------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "use", [jitkit.random.split, jitkit.jit(lambda key: jitkit.random.normal(key, (2,)))]
-)
+@pytest.mark.parametrize("use", [jitkit.random.split, jitkit.jit(lambda key: jitkit.random.normal(key, (2,)))])
 def test_a_key_of_jax_says_how_to_make_one_of_ours(use):
-    with pytest.raises(
-        TypeError, match=r"a random key of jax itself. Make it with `jitkit.random.key\(seed\)`"
-    ):
+    with pytest.raises(TypeError, match=r"a random key of jax itself. Make it with `jitkit.random.key\(seed\)`"):
         use(jax.random.key(0))
     ours = jitkit.random.wrap_key_data(jax.random.key_data(jax.random.key(3)))  # as the sentence says
     assert (jitkit.random.normal(ours, (2,)) == jax.random.normal(jax.random.key(3), (2,))).all()
@@ -253,9 +221,7 @@ def test_a_key_of_jax_says_how_to_make_one_of_ours(use):
 
 
 def test_a_name_that_only_jax_has_is_said_to_be_missing():
-    with pytest.raises(
-        AttributeError, match=r"no attribute 'apply_along_axis'\nJAX has `jax.numpy.apply_along_axis`, and"
-    ):
+    with pytest.raises(AttributeError, match=r"no attribute 'apply_along_axis'\nJAX has `jax.numpy.apply_along_axis`, and"):
         _ = jnp.apply_along_axis
     assert not hasattr(jnp, "apply_along_axis")
 
@@ -281,22 +247,17 @@ def test_an_import_of_a_missing_module_gets_the_same_sentence():
         "import jitkit.image as image": "jax.image",
         "from jitkit.experimental.pallas import tpu": "jax.experimental.pallas",
     }.items():
-        with pytest.raises(
-            ModuleNotFoundError,
-            match=rf"^No module named .*\nJAX has `{module}`, and jitkit has not: docs/parity",
-        ) as raised:
+        sentence = rf"^No module named .*\nJAX has `{module}`, and jitkit has not: docs/parity"
+        with pytest.raises(ModuleNotFoundError, match=sentence) as raised:
             exec(statement, {})
         assert raised.value.name == module.replace("jax", "jitkit")
-    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'jitkit.nothing'$"):
-        importlib.import_module("jitkit.nothing")
-    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'nothing'$"):
-        importlib.import_module("nothing")
+    for name in ("jitkit.nothing", "nothing"):
+        with pytest.raises(ModuleNotFoundError, match=rf"^No module named '{name}'$"):
+            importlib.import_module(name)
 
 
 def test_a_name_that_is_elsewhere_or_misspelt_is_named():
-    with pytest.raises(
-        AttributeError, match=r"^module 'jitkit.numpy' has no attribute 'relu'\nThere is `jitkit.nn.relu`.$"
-    ):
+    with pytest.raises(AttributeError, match=r"^module 'jitkit.numpy' has no attribute 'relu'\nThere is `jitkit.nn.relu`.$"):
         _ = jnp.relu
     with pytest.raises(AttributeError, match=r"has no attribute 'relux'\nDid you mean `relu`\?$"):
         _ = jitkit.nn.relux

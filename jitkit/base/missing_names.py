@@ -31,9 +31,7 @@ def explain(inside: str, module: types.ModuleType, sentences: Mapping[str, str] 
     explained[inside] = module
 
 
-explained: dict[
-    str, types.ModuleType
-] = {}  # the public modules, once they are imported: each explains itself
+explained: dict[str, types.ModuleType] = {}  # the public modules, once they are imported: each explains itself
 _PUBLIC = (
     "debug", "errors", "experimental", "flatten_util", "lax", "lax.linalg", "nn", "numpy", "numpy.fft", "numpy.linalg", "ops", "random",
     "scipy", "scipy.special", "scipy.stats", "sharding", "stages", "tree", "tree_util",
@@ -82,9 +80,8 @@ class _MissingRooms:
         if package == _PACKAGE and inside:
             parent, _, last = inside.rpartition(".")
             if late_rooms.import_room(".names_of_jax", __package__).is_in_jax(parent, last):
-                raise ModuleNotFoundError(
-                    f"No module named {name!r}\n{_ONLY_JAX.format(_public('jax', inside))}", name=name
-                )
+                text = _ONLY_JAX.format(_public("jax", inside))
+                raise ModuleNotFoundError(f"No module named {name!r}\n{text}", name=name)
 
 
 sys.meta_path.append(_MissingRooms)
@@ -99,9 +96,7 @@ def _public(*parts: str) -> str:
 def _about(inside: str, module: types.ModuleType, name: str) -> str:
     if late_rooms.import_room(".names_of_jax", __package__).is_in_jax(inside, name):
         return _ONLY_JAX.format(_public("jax", inside, name))
-    places = [
-        place for place, other in public_modules().items() if other is not module and name in dir(other)
-    ]
+    places = [place for place, other in public_modules().items() if other is not module and name in dir(other)]
     if places:
         return f"There is `{_public(_PACKAGE, places[0], name)}`."
     known = [each for each in dir(module) if not each.startswith("_")]

@@ -55,9 +55,7 @@ def compile_with_callbacks(
     try:
         compile_options = _compile_options(owners, options)
         return _waited_for(
-            lambda: owners[0].client.compile_and_load(
-                parsed, devices_of_program, compile_options, list(callbacks)
-            )
+            lambda: owners[0].client.compile_and_load(parsed, devices_of_program, compile_options, list(callbacks))
         )
     except g.runtime_error as error:
         raise errors.JaxRuntimeError(_with_source_line(str(error), text)) from None
@@ -119,8 +117,6 @@ def _wait_for_compilers() -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(130)  # as a shell counts for Ctrl-C; nothing is taken down, so nothing breaks
-
-
 def prepare_lapack(is_called: bool) -> None:
     """Before a program that calls LAPACK runs: let jaxlib find the routines, which are scipy's."""
     if is_called:
