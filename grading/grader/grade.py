@@ -23,9 +23,9 @@ from jitkit.kata.engine.verdicts import CheckResult
 from ..course import shares
 from . import answers, rungs
 from .bench import Bench
+from .bubblewrap import JailError
 from .files import shown
 from .holes import LATE
-from .jail import JailError
 from .trials import Settings, Trials, place_of
 from .verdict import CRASH, FAIL, NAMES, PASS
 

@@ -33,8 +33,9 @@ from jitkit.kata.engine.verdicts import Assessor, CheckResult
 from ..verify import hidden_checks
 from . import rungs
 from .bench import Bench, Gate
+from .bubblewrap import JAX, JAXLIB, NUMPY, JailError
 from .images import CheckFile, Images
-from .jail import BUBBLEWRAP, JAX, JAXLIB, NUMPY, JailError, Limits, ProtocolError, Worker
+from .jail import BUBBLEWRAP, Limits, ProtocolError, Worker
 from .verdict import outcome_of, programs
 
 _MOST_TIMEOUTS = 2  # of an exercise; then its other checks are not tried
