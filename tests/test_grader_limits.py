@@ -32,11 +32,11 @@ def several(*programs):
 def test_no_more_programs_are_run_than_the_right_answer_has(course, monkeypatch):
     ran = []
     monkeypatch.setattr(
-        course, "_run_program", lambda bench, text, arguments, deadline: ran.append(text) or {"results": []}
+        course.programs, "run_one", lambda bench, text, arguments, deadline: ran.append(text) or {"results": []}
     )
     right = several(program("a", results=[1]), program("b", results=[2]))
     value = several(program("a"), *(program(f"x{i}", results=["forged"]) for i in range(1000)))
-    assert course.run_programs(None, value, right) == 0
+    assert course.programs.run(None, value, right) == 0
     assert ran == ["x0"], "equal text is not run again, and what is too much is not run at all"
     first, second, *rest = value["items"]
     assert (first["results"], second["results"]) == ([1], [])
@@ -45,13 +45,13 @@ def test_no_more_programs_are_run_than_the_right_answer_has(course, monkeypatch)
 
 def test_programs_that_come_to_no_end_are_few(course, monkeypatch):
     ran = []
-    monkeypatch.setattr(course, "_run_program", lambda bench, text, arguments, deadline: ran.append(text))
+    monkeypatch.setattr(course.programs, "run_one", lambda bench, text, arguments, deadline: ran.append(text))
     right = several(*(program(f"a{i}") for i in range(10)))
     value = several(*(program(f"x{i}") for i in range(10)))
-    assert course.run_programs(None, value, right) == 2
+    assert course.programs.run(None, value, right) == 2
     assert len(ran) == 2
-    assert course.run_programs(None, value, right, tries=0) == 0
-    assert course.run_programs(None, value, right, deadline=0.0) == 0
+    assert course.programs.run(None, value, right, tries=0) == 0
+    assert course.programs.run(None, value, right, deadline=0.0) == 0
     assert len(ran) == 2
 
 

@@ -31,14 +31,7 @@ from .verdict import CRASH, FAIL, NAMES, PASS
 
 OK, INVALID, INFRA = "OK", "INVALID", "INFRA"
 
-_MOST_TIMEOUTS = 2  # of an exercise; then its other checks are not tried
 _MOST_ALONE = 2  # of a submission: how often a check that took too long is run again, with nothing beside it
-_NOT_TRIED = "It was not tried: two checks before it did not end."
-_OUT_OF_TIME = "It was not tried: the submission had used up its time."
-_NOT_RUN = (
-    "It was not run: there are more programs than in the right answer, or others before it came to no end."
-)
-_IMPORT_SECONDS = 20.0
 _MOST_TRIES = 4  # at what the reference computes, in a batch
 VALUES = 3  # the form in which that is kept
 
@@ -107,7 +100,7 @@ class Course(Trials):
                 if outcome.trouble or outcome.value is None or outcome.value.get("uncaught"):
                     trouble = f"the reference fails {outcome.check}: {outcome.sentence or outcome.value}"
                     break
-                self.run_programs(bench, outcome.value, outcome.value)
+                self.programs.run(bench, outcome.value, outcome.value)
                 values[outcome.check] = outcome.value
             else:
                 for patched in (True, False) if self.can_be_patched(bench, exercise, item) else (False,):

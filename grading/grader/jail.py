@@ -40,6 +40,7 @@ _PRELOAD = {
 }
 _USERS = itertools.count(61_000)  # a user for each zygote's workers, where we are root and may choose
 _START_SECONDS = 120.0
+IMPORT_SECONDS = 20.0  # of jitkit, with functions of a student's in it
 # Without the newer emitters XLA compiles small programs in two thirds of the time, where a release still has the older ones.
 _OLDER_EMITTERS = tuple(map(int, importlib.metadata.version("jaxlib").split(".")[:2])) < (0, 11)
 _XLA_FLAGS = CHEAP_COMPILES + (" --xla_cpu_use_fusion_emitters=false" if _OLDER_EMITTERS else "")

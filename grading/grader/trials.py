@@ -35,16 +35,12 @@ from . import rungs
 from .bench import Bench, Gate
 from .bubblewrap import JAX, JAXLIB, NUMPY, JailError
 from .images import CheckFile, Images
-from .jail import BUBBLEWRAP, Limits, ProtocolError, Worker
-from .verdict import outcome_of, programs
+from .jail import BUBBLEWRAP, IMPORT_SECONDS, Limits, ProtocolError, Worker
+from .stablehlo import MOST_TIMEOUTS, Programs
+from .verdict import outcome_of
 
-_MOST_TIMEOUTS = 2  # of an exercise; then its other checks are not tried
 _NOT_TRIED = "It was not tried: two checks before it did not end."
 _OUT_OF_TIME = "It was not tried: the submission had used up its time."
-_NOT_RUN = (
-    "It was not run: there are more programs than in the right answer, or others before it came to no end."
-)
-_IMPORT_SECONDS = 20.0
 
 
 class Settings(NamedTuple):
@@ -64,6 +60,7 @@ class Trials:
         self.labs = list(labs)
         self.settings = settings
         self.images = Images(labs)
+        self.programs = Programs(self.images, settings.limits)
         self.files: dict[str, tuple[CheckFile, ...]] = {}  # of checks, by exercise; the hidden ones last
         for lab in labs:
             if isinstance(lab, rungs.Ladder):
@@ -191,7 +188,7 @@ class Trials:
             return [Outcome(c.name, None, "time", _OUT_OF_TIME) for _, c in rest]
         image, kind = self.image(bench, exercise, item, uses_xla, patched, reference)
         worker = functools.partial(self._with_one_worker, bench, kind, image)
-        most = max(1, _MOST_TIMEOUTS - ended)
+        most = max(1, MOST_TIMEOUTS - ended)
         found: list[Outcome] = []
         while rest:
             done = worker(rest, reference, deadline)
@@ -260,11 +257,11 @@ class Trials:
         with zygote.start(limits) as worker:
             began = time.monotonic()
             try:
-                frame = worker.load(image, min(_IMPORT_SECONDS, max(1.0, deadline - began)))
+                frame = worker.load(image, min(IMPORT_SECONDS, max(1.0, deadline - began)))
             except TimeoutError:
                 return [
                     Outcome(
-                        name, None, "import", f"Importing it had not ended after {_IMPORT_SECONDS:g} seconds."
+                        name, None, "import", f"Importing it had not ended after {IMPORT_SECONDS:g} seconds."
                     )
                 ]
             except ProtocolError as error:
@@ -320,7 +317,7 @@ class Trials:
     ) -> list[CheckResult]:
         """The verdicts, by value, on as many of the checks as there are outcomes."""
         results = []
-        tries = _MOST_TIMEOUTS
+        tries = MOST_TIMEOUTS
         for (_, check), outcome in zip(checks, outcomes, strict=False):
             right = Outcome(check.name, expected["values"][check.name])
             try:
@@ -331,7 +328,7 @@ class Trials:
                     outcome = outcome._replace(value=None, trouble="limit", sentence=sentence)
                 if outcome.value is not None:
                     right_value = expected["values"][check.name]
-                    tries -= self.run_programs(bench, outcome.value, right_value, tries, deadline)
+                    tries -= self.programs.run(bench, outcome.value, right_value, tries, deadline)
                 results.append(self.assessor.judge(check, right, outcome, frozenset(own)))
             except JailError:
                 raise
@@ -341,55 +338,6 @@ class Trials:
                     CheckResult(check, "fail", sentence, None, None, outcome.output, outcome.seconds)
                 )
         return results
-
-    def run_programs(
-        self,
-        bench: Bench,
-        value: Any,
-        right: Any,
-        tries: int = _MOST_TIMEOUTS,
-        deadline: float = float("inf"),
-    ) -> int:
-        """What the StableHLO in a value computes, on the inputs of the reference's: found out in a process without the student's code. What
-        the value itself says of that is forgotten. There are as many as in the right value, whatever a student's has.
-
-        Args:
-          tries, deadline: how many may come to no end, and until when they are run; others are not.
-
-        Returns:
-          how many came to no end.
-        """
-        ours = list(programs(right))
-        endless = 0
-        for i, program in enumerate(list(programs(value))):
-            program.pop("results", None)
-            program.pop("refused", None)
-            if value is not right:
-                if i >= len(ours) or endless >= tries or time.monotonic() > deadline:
-                    program["refused"] = _NOT_RUN
-                    continue
-                program["arguments"] = ours[i]["arguments"]
-                if program["text"] == ours[i]["text"]:
-                    program |= {k: v for k, v in ours[i].items() if k in ("results", "refused")}
-                    continue
-            found = self._run_program(bench, program["text"], program["arguments"], deadline)
-            endless += found is None
-            program |= found if found is not None else {"refused": "XLA did not come to an end with it."}
-        return endless
-
-    def _run_program(
-        self, bench: Bench, text: str, arguments: list[Any], deadline: float
-    ) -> dict[str, Any] | None:
-        image = {
-            "text": {"program": text, "arguments": arguments},
-            "fills": self.images.fills(None, bench.kept()),
-        }
-        seconds = min(self.settings.limits.seconds + _IMPORT_SECONDS, max(1.0, deadline - time.monotonic()))
-        with bench.zygote(JAX, True).start(self.settings.limits) as worker:
-            try:
-                return worker.load(image, seconds)
-            except (TimeoutError, ProtocolError):
-                return None
 
 
 def _misses_jax(outcome: Outcome) -> bool:
