@@ -8,6 +8,7 @@ handed it in: a control. If that does not pass, the fault is ours, and nobody ha
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import json
 import marshal
@@ -18,7 +19,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from jitkit.kata.engine.manifest import Exercise, Lab
+from jitkit.kata.engine.running import Outcome
 from jitkit.kata.engine.verdicts import CheckResult
+from jitkit.runtime.compiling import cpu_features
 
 from ..course import shares
 from . import answers, rungs
@@ -26,14 +29,15 @@ from .bench import Bench
 from .bubblewrap import JailError
 from .files import shown
 from .holes import LATE
-from .trials import Settings, Trials, place_of
+from .jail import XLA_FLAGS
+from .trials import How, Settings, Trials, place_of
 from .verdict import CRASH, FAIL, NAMES, PASS
 
 OK, INVALID, INFRA = "OK", "INVALID", "INFRA"
 
 _MOST_ALONE = 2  # of a submission: how often a check that took too long is run again, with nothing beside it
 _MOST_TRIES = 4  # at what the reference computes, in a batch
-VALUES = 3  # the form in which that is kept
+VALUES = 4  # the form in which that is kept
 
 
 class Graded(NamedTuple):
@@ -70,14 +74,15 @@ class Course(Trials):
 
     def expected(self, bench: Bench, exercise: Exercise) -> dict[str, Any]:
         """What the reference computes, and how it did: `{"xla": whether it needs that, "patched": whether holes may be used, "together":
-        the checks that one process may run, "values": by check}`. JailError where it fails its own checks."""
+        the checks that one process may run, "executables": what XLA made in them, sealed, "values": by check}`. JailError where it fails
+        its own checks."""
         with self.locks[exercise.id]:
             if (
                 len(self.failures.get(exercise.id, ())) >= _MOST_TRIES
             ):  # else each submission would wait for it again
                 raise self.failures[exercise.id][-1]
             if exercise.id not in self.known:
-                key = f"{exercise.id} {self.version(exercise)} {self.settings.seed_id} {self.versions()} {VALUES}"
+                key = f"{exercise.id} {self.version(exercise)} {self.settings.seed_id} {self.versions()} {VALUES} {_machine()}"
                 found = self.recall(key) if self.recall is not None else None
                 if found is None:
                     try:
@@ -96,7 +101,7 @@ class Course(Trials):
         for uses_xla in (False, True) if not exercise.uses_xla else (True,):
             item = self._reference_item(exercise)
             values: dict[str, Any] = {}
-            for outcome in self.outcomes(bench, exercise, item, uses_xla, reference=True):
+            for outcome in self.outcomes(bench, exercise, item, How(uses_xla, reference=True)):
                 if outcome.trouble or outcome.value is None or outcome.value.get("uncaught"):
                     trouble = f"the reference fails {outcome.check}: {outcome.sentence or outcome.value}"
                     break
@@ -108,25 +113,39 @@ class Course(Trials):
                         "xla": uses_xla,
                         "patched": patched,
                         "together": [],
+                        "executables": {},
                         "values": values,
                     }
-                    outcomes = self.outcomes(bench, exercise, item, uses_xla, patched)
+                    outcomes = self.outcomes(bench, exercise, item, How.of(found))
                     control = self.judge(bench, self.checks(exercise), outcomes, found, ())
                     failed = [r for r in control if r.status != "pass"]
                     if not failed:
-                        return found | {"together": self._together(bench, exercise, item, found)}
+                        return found | self._together(bench, exercise, item, found)
                     trouble = f"the reference, handed in, fails {failed[0].check.name}: {failed[0].sentence}"
         raise JailError(f"{exercise.id}: {trouble}")
 
     def _together(
         self, bench: Bench, exercise: Exercise, item: dict[str, Any], found: dict[str, Any]
-    ) -> list[str]:
-        """The checks that the reference passes in one process, too: no other ones are tried there."""
+    ) -> dict[str, Any]:
+        """The checks that the reference passes in one process, too: no other ones are tried there. And what was compiled in them, where
+        nothing is different with it, in one process or several."""
         if isinstance(exercise, rungs.Rung):
-            return []
+            return {}
         checks = self.checks(exercise)
-        outcomes = self.together(bench, exercise, item, found["xla"], found["patched"], checks)
-        return [r.check.name for r in self.judge(bench, checks, outcomes, found, ()) if r.status == "pass"]
+        made: dict[str, str] = {}
+
+        def passed(outcomes: Sequence[Outcome]) -> list[str]:
+            results = self.judge(bench, checks, outcomes, found, ())
+            return [r.check.name for r in results if r.status == "pass"]
+
+        together = passed(self.together(bench, exercise, item, How.of(found), checks, made=made))
+        how = How.of(found | {"executables": made})
+        if made and (
+            passed(self.together(bench, exercise, item, how, checks)) != together
+            or len(passed(self.outcomes(bench, exercise, item, how))) != len(checks)
+        ):
+            made = {}
+        return {"together": together, "executables": made}
 
     def _reference_item(self, exercise: Exercise) -> dict[str, Any]:
         if isinstance(exercise, rungs.Rung):
@@ -321,6 +340,12 @@ class Course(Trials):
         """The points of an exercise: each check has its share."""
         each = shares(exercise.points, len(checks))
         return sum(share for share, check in zip(each, checks, strict=True) if check["status"] == PASS)
+
+
+@functools.cache
+def _machine() -> str:
+    """What executables depend on, besides jaxlib: they are of no use on another processor."""
+    return hashlib.sha256(f"{cpu_features()} {XLA_FLAGS}".encode()).hexdigest()[:12]
 
 
 def _told(result: CheckResult) -> dict[str, Any]:

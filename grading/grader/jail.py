@@ -32,6 +32,7 @@ from jitkit.kata.engine.running import CHEAP_COMPILES
 from .bubblewrap import INSIDE, JAX, JAXLIB, NUMPY, JailError, bubblewrap, site
 from .control_groups import ControlGroup
 from .images import Modules
+from .inside import ASK_FOR_CHECK, ASK_FOR_EXECUTABLES
 
 _PRELOAD = {
     NUMPY: ("numpy", "numpy.random", "ml_dtypes"),
@@ -43,10 +44,10 @@ _START_SECONDS = 120.0
 IMPORT_SECONDS = 20.0  # of jitkit, with functions of a student's in it
 # Without the newer emitters XLA compiles small programs in two thirds of the time, where a release still has the older ones.
 _OLDER_EMITTERS = tuple(map(int, importlib.metadata.version("jaxlib").split(".")[:2])) < (0, 11)
-_XLA_FLAGS = CHEAP_COMPILES + (" --xla_cpu_use_fusion_emitters=false" if _OLDER_EMITTERS else "")
+XLA_FLAGS = CHEAP_COMPILES + (" --xla_cpu_use_fusion_emitters=false" if _OLDER_EMITTERS else "")
 _ENVIRONMENT = {
     "JAX_PLATFORMS": "cpu", "OPENBLAS_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "HOME": "/tmp", "LANG": "C.UTF-8",
-    "XLA_FLAGS": _XLA_FLAGS,
+    "XLA_FLAGS": XLA_FLAGS,
 }  # fmt: skip
 
 # The parts of what a worker is sent: for code that is run in it see `inside.worker`.
@@ -59,6 +60,8 @@ _NOTHING: dict[str, Any] = {
     "package": None,  # a package from scratch
     "climbing": None,  # what the programs of the ladder import, where jitkit runs them
     "own": [],  # the files that are a student's
+    "executables": None,  # programs that need not be compiled, sealed: see `inside.executables`
+    "keeps_executables": False,
     "together": False,  # whether the worker itself runs the checks, and not a fork for each
 }
 
@@ -145,7 +148,7 @@ class Worker:
         ours, theirs = os.pipe2(os.O_CLOEXEC)
         try:
             try:
-                socket.send_fds(self.channel, [b"c"], [theirs])
+                socket.send_fds(self.channel, [ASK_FOR_CHECK], [theirs])
                 data = marshal.dumps(request)
                 sent = self.send(struct.pack(">Q", len(data)) + data, deadline)
             except OSError:
@@ -159,6 +162,20 @@ class Worker:
             return b"", "time"
         finally:
             os.close(ours)
+
+    def executables(self, seconds: float) -> dict[str, str]:
+        """What a worker that keeps them has compiled, sealed, as hexadecimal digits; nothing, where it is more than a frame. It has
+        run no code of a student's."""
+        deadline = time.monotonic() + seconds
+        try:
+            frame = self.receive(deadline) if self.send(ASK_FOR_EXECUTABLES, deadline) else None
+        except TimeoutError:
+            frame = None
+        except ProtocolError:
+            return {}
+        if frame is None:
+            raise JailError("a worker with the reference in it ended")
+        return dict(frame["executables"])
 
     def _drain(self, pipe: int, deadline: float) -> tuple[bytes, str]:
         data = bytearray()
@@ -213,7 +230,7 @@ class Zygote:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 pass_fds=[theirs.fileno()],
-                env={"PATH": "/usr/bin:/bin", "XLA_FLAGS": _XLA_FLAGS},
+                env={"PATH": "/usr/bin:/bin", "XLA_FLAGS": XLA_FLAGS},
                 start_new_session=True,
             )
         except (OSError, JailError) as error:

@@ -20,7 +20,7 @@ import json
 import marshal
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jitkit
@@ -40,6 +40,7 @@ from .stablehlo import MOST_TIMEOUTS, Programs
 from .verdict import outcome_of
 
 _NOT_TRIED = "It was not tried: two checks before it did not end."
+_EXECUTABLES_SECONDS = 60.0
 _OUT_OF_TIME = "It was not tried: the submission had used up its time."
 
 
@@ -51,6 +52,20 @@ class Settings(NamedTuple):
     limits: Limits = Limits()
     submission_seconds: float = 900.0
     backend: str = BUBBLEWRAP
+
+
+class How(NamedTuple):
+    """In what process functions are run."""
+
+    uses_xla: bool
+    patched: bool = False  # they are put into holes, where that comes to the same
+    reference: bool = False  # they are the reference's, and checks keep the words of messages
+    executables: Mapping[str, str] = {}  # sealed, as hexadecimal digits: see `inside.executables`
+
+    @classmethod
+    def of(cls, expected: dict[str, Any]) -> How:
+        """As the reference was, of which this is what `Course.expected` gives."""
+        return cls(expected["xla"], expected["patched"], False, expected["executables"])
 
 
 class Trials:
@@ -117,13 +132,13 @@ class Trials:
           deadline: by the monotonic clock; what was not tried until then is TIME.
           alone: asked before a check that took too long is run again with nothing beside it.
         """
-        uses_xla, patched = expected["xla"], expected["patched"]
+        how = How.of(expected)
         checks = self.checks(exercise)
         passed: dict[str, CheckResult] = {}
         ended = 0
         if not item.get("keeps", True):
             first = [(file, check) for file, check in checks if check.name in expected["together"]]
-            outcomes = self.together(bench, exercise, item, uses_xla, patched, first, deadline)
+            outcomes = self.together(bench, exercise, item, how, first, deadline)
             results = self.judge(bench, first, outcomes, expected, item["files"], deadline)
             if outcomes and outcomes[0].trouble == "import":  # so it would be again
                 told = results[0]
@@ -135,11 +150,11 @@ class Trials:
             ended = sum(o.trouble == "time" for o in outcomes)
         rest = [(file, check) for file, check in checks if check.name not in passed]
         run = functools.partial(self.outcomes, bench, exercise, item)
-        outcomes = run(uses_xla, patched, False, deadline, alone, rest, ended)
+        outcomes = run(how, deadline, alone, rest, ended)
         honest = not any(flag.startswith("uses ") for flag in item["flags"])
-        if not uses_xla and honest and any(map(_misses_jax, outcomes)):
+        if not how.uses_xla and honest and any(map(_misses_jax, outcomes)):
             # the reference runs nothing, and this answer does: not its fault that there is nothing to run it with
-            outcomes = run(True, patched, False, deadline, alone, rest, ended)
+            outcomes = run(how._replace(uses_xla=True), deadline, alone, rest, ended)
         for result in self.judge(bench, rest, outcomes, expected, item["files"], deadline):
             passed[result.check.name] = result
         return [passed[check.name] for _, check in checks]
@@ -149,26 +164,28 @@ class Trials:
         bench: Bench,
         exercise: Exercise,
         item: dict[str, Any],
-        uses_xla: bool,
-        patched: bool,
+        how: How,
         checks: Sequence[tuple[CheckFile, Check]],
         deadline: float = float("inf"),
+        made: dict[str, str] | None = None,
     ) -> list[Outcome]:
-        """Outcomes of these checks, all of one process; up to the one that it did not survive."""
+        """Outcomes of these checks, all of one process; up to the one that it did not survive.
+
+        Args:
+          made: gets what was compiled, in the form of `How.executables`. For the reference only: a student's process says what it likes.
+        """
         if not checks or time.monotonic() > deadline:
             return []
-        patched = patched and self.can_be_patched(bench, exercise, item)
-        image, kind = self.image(bench, exercise, item, uses_xla, patched, False)
-        return self._with_one_worker(bench, kind, image | {"together": True}, checks, False, deadline)
+        image, kind = self.image(bench, exercise, item, how)
+        image |= {"together": True, "keeps_executables": made is not None}
+        return self._with_one_worker(bench, kind, image, checks, False, deadline, made)
 
     def outcomes(
         self,
         bench: Bench,
         exercise: Exercise,
         item: dict[str, Any],
-        uses_xla: bool,
-        patched: bool = False,
-        reference: bool = False,
+        how: How,
         deadline: float = float("inf"),
         alone: Callable[[], bool] = lambda: False,
         wanted: Sequence[tuple[CheckFile, Check]] | None = None,
@@ -177,26 +194,23 @@ class Trials:
         """An outcome for each check of an exercise, in order, each of a process of its own. JailError for a fault of ours.
 
         Args:
-          patched: the functions are put into holes, where that comes to the same.
-          reference: they are the reference's, and checks keep the words of messages.
           wanted: these checks only.
           ended: how often its time was up before.
         """
         rest = self.checks(exercise) if wanted is None else list(wanted)
-        patched = patched and self.can_be_patched(bench, exercise, item)
         if time.monotonic() > deadline:
             return [Outcome(c.name, None, "time", _OUT_OF_TIME) for _, c in rest]
-        image, kind = self.image(bench, exercise, item, uses_xla, patched, reference)
+        image, kind = self.image(bench, exercise, item, how)
         worker = functools.partial(self._with_one_worker, bench, kind, image)
         most = max(1, MOST_TIMEOUTS - ended)
         found: list[Outcome] = []
         while rest:
-            done = worker(rest, reference, deadline)
+            done = worker(rest, how.reference, deadline)
             found += done
             last = done[-1]
             if last.trouble == "time" and sum(o.trouble == "time" for o in found) == 1 and alone():
                 with self.gate.alone():
-                    found[-1] = worker(rest[len(done) - 1 : len(done)], reference, deadline)[0]
+                    found[-1] = worker(rest[len(done) - 1 : len(done)], how.reference, deadline)[0]
                 last = found[-1]
             rest = rest[len(done) :]
             if last.trouble == "import":  # it would fail again
@@ -208,19 +222,14 @@ class Trials:
         return found
 
     def image(
-        self,
-        bench: Bench,
-        exercise: Exercise,
-        item: dict[str, Any],
-        uses_xla: bool,
-        patched: bool,
-        reference: bool,
+        self, bench: Bench, exercise: Exercise, item: dict[str, Any], how: How
     ) -> tuple[dict[str, Any], tuple[str, bool]]:
         """What a worker is sent before its checks, and the kind of jail that it is in."""
         kept = bench.kept()
+        patched = how.patched and self.can_be_patched(bench, exercise, item)
         image: dict[str, Any] = {"own": item["files"]}
         if isinstance(exercise, rungs.Rung):
-            if reference:
+            if how.reference:
                 image |= {
                     "climbing": self.images.ladder["climbing"],
                     "fills": self.images.fills(None, kept),
@@ -235,11 +244,13 @@ class Trials:
                 "fills": self.images.fills(exercise, kept),
                 "patch": base64.b64decode(item["patch"]),
             }
-        elif reference:
+        elif how.reference:
             image["modules"] = self.images.rest(marshal.loads(modules), exercise)
         else:
             image |= {"spliced": modules, "modules": self.images.rest({}, exercise)}
-        return image, (JAX if uses_xla else NUMPY, patched)
+        if how.uses_xla:
+            image["executables"] = {name: bytes.fromhex(data) for name, data in how.executables.items()}
+        return image, (JAX if how.uses_xla else NUMPY, patched)
 
     def can_be_patched(self, bench: Bench, exercise: Exercise, item: dict[str, Any]) -> bool:
         """Whether the functions of an exercise may be put into holes."""
@@ -247,7 +258,7 @@ class Trials:
 
     def _with_one_worker(
         self, bench: Bench, kind: tuple[str, bool], image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], reference: bool,
-        deadline: float,
+        deadline: float, made: dict[str, str] | None = None,
     ) -> list[Outcome]:  # fmt: skip
         """The outcomes up to the one that the worker did not survive."""
         limits = self.settings.limits
@@ -304,6 +315,9 @@ class Trials:
                 found.append(outcome)
                 if not alive or (outcome.trouble and not reference and trouble):
                     break
+            else:
+                if made is not None:
+                    made |= worker.executables(_EXECUTABLES_SECONDS)
             return found
 
     def judge(

@@ -26,6 +26,8 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
+from . import ASK_FOR_EXECUTABLES
+from .executables import Executables
 from .imports import Holes, ImageFinder
 from .walls import enter_jail, limit
 
@@ -116,6 +118,10 @@ def _serve(
             holes.fill(patch["functions"].items())
         for name in spliced:
             importlib.import_module(name)
+        executables = None
+        if image["executables"] is not None:
+            executables = Executables(image["executables"], image["keeps_executables"])
+            executables.install()
         gc.freeze()  # what is here is not walked over again in each check's fork, which would copy its pages
         gc.enable()
     except BaseException as error:
@@ -126,6 +132,10 @@ def _serve(
         head, fds, _, _ = socket.recv_fds(channel, 1, 1)
         if not head:
             return
+        if head == ASK_FOR_EXECUTABLES:
+            made = executables.made if executables is not None else None
+            channel.sendall(_frame({"executables": {k: data.hex() for k, data in (made or {}).items()}}))
+            continue
         check = marshal.loads(_read(channel))
         if image["together"]:
             most = int(time.process_time()) + limits["cpu"] + 1
