@@ -15,7 +15,7 @@ import pytest
 import jitkit
 import jitkit.numpy as jnp
 from jitkit import lax
-from jitkit.explorer import bundle, calls, compiling, equations, hlo, jax_calls, machine, stablehlo
+from jitkit.explorer import bundle, by_line, calls, compiling, equations, hlo, jax_calls, machine, stablehlo
 from jitkit.explorer.api import exploration, explore, subject_of
 from jitkit.explorer.listing import Listing, owners
 
@@ -275,6 +275,63 @@ def test_a_copy_of_an_argument_is_linked_to_all_that_reads_it():
         [row] = rows_with({"lines": read.listing.lines}, f"{word} =")
         assert (read.listing.equations[row], read.listing.notes[row]) == ([1, 2], "moves an argument")
     assert read.linked.guessed == 0
+
+
+def test_each_line_has_its_kernels_their_bytes_and_its_own_flops(seen):
+    [cpu] = seen["targets"]
+    told, lines = cpu["by_line"], seen["python"]["lines"]
+    assert told["kernels"] == len({row for each in told["lines"] for row in each["kernels"]})
+    assert told["flops"] == sum(each["flops"] for each in told["lines"])
+    assert told["flops"] == pytest.approx(cpu["cost"]["numbers"]["flops"], rel=0.2)
+    by_text = {lines[each["row"]].strip(): each for each in told["lines"]}
+    assert by_text["return jnp.maximum(x @ w, 0.0)"]["flops"] == 2 * 8 * 4 * 4 + 8 * 4
+    assert not any("sin(x)" in text for text in by_text)
+    for each in told["lines"]:
+        for row in each["kernels"]:
+            numbers = set(cpu["hlo"]["equations"][row])
+            assert numbers & set(seen["python"]["equations"][each["row"]])
+        assert each["shared"] <= len(each["kernels"])
+
+
+LOOPED = """HloModule m
+
+%body (p: (s32[], f32[8])) -> (s32[], f32[8]) {
+  %p = (s32[], f32[8]{0}) parameter(0)
+  %i = s32[] get-tuple-element(%p), index=0
+  %v = f32[8]{0} get-tuple-element(%p), index=1
+  %w = f32[8]{0} multiply(%v, %v), metadata={op_name="jit(f)/eqn~0/while/body/eqn~1/mul"}
+  ROOT %t = (s32[], f32[8]{0}) tuple(%i, %w)
+}
+
+%condition (q: (s32[], f32[8])) -> pred[] {
+  %q = (s32[], f32[8]{0}) parameter(0)
+  ROOT %c = pred[] constant(true)
+}
+
+ENTRY %main (x: (s32[], f32[8]), a: f32[4,6], b: f32[6,2]) -> (s32[], f32[8]) {
+  %x = (s32[], f32[8]{0}) parameter(0)
+  %a = f32[4,6]{1,0} parameter(1)
+  %b = f32[6,2]{1,0} parameter(2)
+  %gemm = (f32[4,2]{1,0}, s8[64]{0}) custom-call(%a, %b), custom_call_target="g", backend_config=CONFIG, metadata={op_name="eqn~2/dot"}
+  %product = f32[4,2]{1,0} convolution(%a, %b), dim_labels=bf_io->bf, metadata={op_name="jit(f)/eqn~3/dot"}
+  %sorted = f32[4,6]{1,0} custom-call(%a), custom_call_target="Sort", metadata={op_name="jit(f)/eqn~4/sort"}
+  ROOT %loop = (s32[], f32[8]{0}) while(%x), condition=%condition, body=%body, metadata={op_name="jit(f)/eqn~0/while"}
+}
+"""
+
+
+def test_kernels_in_loops_library_calls_and_products_are_told_apart():
+    read = hlo.read(LOOPED.replace("CONFIG", '{"lhs_contracting_dimensions":["1"]}'))
+    by_name = {read.listing.lines[each.row].split(" = ")[0].strip(): each for each in read.kernels}
+    assert {name: (each.in_loop, each.untold) for name, each in by_name.items()} == {
+        "gemm": (False, False), "product": (False, False), "sorted": (False, True), "w": (True, False),
+    }  # fmt: skip
+    assert {number: count for number, count in read.flops.items() if count} == {1: 8, 2: 2 * 6 * 8, 3: 2 * 6 * 8}
+    table = by_line.table(read.kernels, read.flops, {0: 5, 1: 5, 2: 6, 3: 6})
+    assert [(each["row"], len(each["kernels"]), each["in_loop"], each["untold"]) for each in table["lines"]] == [
+        (5, 1, 1, 0), (6, 2, 0, 0), (None, 1, 0, 1),
+    ]  # fmt: skip
+    assert table["bytes"] == 2 * 8 * 4 + 2 * (4 * 6 + 6 * 2 + 4 * 2) * 4 + 64 + 2 * 4 * 6 * 4
 
 
 @pytest.mark.parametrize(

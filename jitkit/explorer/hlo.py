@@ -6,8 +6,8 @@ that runs it, so that a fusion is a box that opens.
 Of which equations an instruction is, `links` tells.
 
 Bytes of a fusion are those of its operands and results, by their types. Flops are counted here, by the rules of XLA's own
-cost model for the common operations: one for each element of an elementwise result, two for each product of a dot. The body
-of a loop is counted once.
+cost model for the common operations: one for each element of an elementwise result, two for each product of a dot or a
+convolution. The body of a loop is counted once.
 
 JAX: jax/_src/stages.py:Compiled.as_text
 """
@@ -15,12 +15,13 @@ JAX: jax/_src/stages.py:Compiled.as_text
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ..targets.hlo import Instruction, Program, called
+from . import by_line
 from .equations import without_marks
-from .links import PLUMBING, Links, end_of_operands, operands
+from .links import AS_WRITTEN, PLUMBING, Links, end_of_operands, operands
 from .listing import Listing
 
 _NOT_COUNTED = PLUMBING | {
@@ -32,6 +33,9 @@ _NOT_COUNTED = PLUMBING | {
 _METADATA = re.compile(r', metadata=\{(?:[^{}"]|"(?:[^"\\]|\\.)*")*\}')
 _SHAPE = re.compile(r"([a-z]\w*)\[([\d,]*)\]")
 _LIST = re.compile(r"lhs_contracting_dims=\{([\d,]*)\}")
+_GEMM = re.compile(r'"?lhs_contracting_dimensions"?:\[([\d,"]*)\]')
+_LABELS = re.compile(r"dim_labels=\w+_(\w+)->")
+_DILATED = re.compile(r"lhs_dilate|rhs_reversal|batch_group_count")
 _BITS = re.compile(r"\d+")
 _DETAILS = ("metadata=", "backend_config=", "frontend_attributes=", "calls=", "to_apply=", "body=", "condition=",
             "branch_computations=", "called_computations=", "true_computation=", "false_computation=")  # fmt: skip
@@ -55,6 +59,8 @@ class Fused(NamedTuple):
     linked: Linked
     there: frozenset[int]  # the equations whose name something has
     done: dict[int, list[tuple[str, int]]]  # by equation: opcode and size of what is linked to it, surely or by a guess
+    kernels: list[by_line.Kernel]
+    flops: dict[int | None, int]  # by equation; None has those of what is linked to none
 
 
 def read(text: str, results: Mapping[int, int] | None = None) -> Fused:
@@ -64,6 +70,7 @@ def read(text: str, results: Mapping[int, int] | None = None) -> Fused:
     costs = _Costs(program)
     found = Listing("hlo")
     shown: set[str] = set()
+    row_of: dict[tuple[str, str], int] = {}
 
     def write(name: str, depth: int) -> None:
         shown.add(name)
@@ -72,6 +79,7 @@ def read(text: str, results: Mapping[int, int] | None = None) -> Fused:
             row = found.add(
                 f"{'  ' * depth}{_line(instruction)}", links.exact[name, instruction.name], " · ".join(filter(None, notes))
             )
+            row_of[name, instruction.name] = row
             guess = links.guesses.get((name, instruction.name))
             if guess:
                 found.guesses[row] = guess
@@ -103,7 +111,16 @@ def read(text: str, results: Mapping[int, int] | None = None) -> Fused:
         at = name, instruction.name
         for number in (links.exact[at] or links.guesses.get(at, []))[:1]:
             done.setdefault(number, []).append((instruction.opcode, elements_of(instruction.type)))
-    return Fused(found, Linked(len(rows), exact, exact - by_rule, guessed), links.named, done)
+    kernels = []
+    for name, instruction, in_loop in by_line.launched(program):
+        at = name, instruction.name
+        moved, untold = costs.moved(name, instruction), costs.untold(instruction)
+        kernels.append(by_line.Kernel(row_of[at], links.exact[at], moved, in_loop, untold))
+    flops: dict[int | None, int] = {}
+    for name, instruction in costs.counted():
+        first = next(iter(links.exact[name, instruction.name]), None)
+        flops[first] = flops.get(first, 0) + costs.flops(name, instruction)
+    return Fused(found, Linked(len(rows), exact, exact - by_rule, guessed), links.named, done, kernels, flops)
 
 
 def _line(instruction: Instruction) -> str:
@@ -148,8 +165,6 @@ def _note(program: Program, costs: _Costs, computation: str, instruction: Instru
         return f"runs {trips[1]} times" if trips else ""
     if instruction.opcode not in ("fusion", "dot", "convolution", "custom-call"):
         return ""
-    types = costs.types(computation)
-    moved = bytes_of(instruction.type) + sum(bytes_of(types.get(each, "")) for each in operands(instruction))
     parts = []
     if instruction.opcode == "fusion":
         inner = [each for name in called(instruction) for each in program.computations.get(name, ())]
@@ -157,7 +172,7 @@ def _note(program: Program, costs: _Costs, computation: str, instruction: Instru
         parts.append(f"fusion of {count} operation{'s' * (count != 1)}")
     flops = costs.flops(computation, instruction)
     parts += [f"{amount(flops)}flop"] if flops else []
-    parts.append(f"{amount(moved)}B moved")
+    parts.append(f"{amount(costs.moved(computation, instruction))}B moved")
     return " · ".join(parts)
 
 
@@ -176,12 +191,43 @@ class _Costs:
             self._types[computation] = {each.name: each.type for each in body}
         return self._types[computation]
 
+    def moved(self, computation: str, instruction: Instruction) -> int:
+        """Bytes of the operands and results of an instruction, each once."""
+        types = self.types(computation)
+        return bytes_of(instruction.type) + sum(bytes_of(types.get(each, "")) for each in dict.fromkeys(operands(instruction)))
+
+    def counted(self) -> Iterator[tuple[str, Instruction]]:
+        """What may do arithmetic, `(computation, instruction)`: all that runs, each once, but for what runs something else."""
+        waiting, seen = [self._program.entry], {""}
+        while waiting:
+            name = waiting.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            for instruction in self._program.computations.get(name, ()):
+                if instruction.opcode in AS_WRITTEN:
+                    waiting += called(instruction)
+                if instruction.opcode not in ("fusion", "call"):
+                    yield name, instruction
+
+    def untold(self, instruction: Instruction) -> bool:
+        """Whether there are flops in an instruction that cannot be counted here: in a routine of a library, or a dilated product."""
+        if instruction.opcode in ("fusion", "call", "async-start"):
+            inner = [each for name in called(instruction) for each in self._program.computations.get(name, ())]
+            return any(map(self.untold, inner))
+        if instruction.opcode == "convolution":
+            return _DILATED.search(instruction.rest) is not None
+        return instruction.opcode == "custom-call" and not _GEMM.search(instruction.rest) and "AllocateBuffer" not in instruction.rest
+
     def flops(self, computation: str, instruction: Instruction) -> int:
         """Arithmetic operations of an instruction, by the rules above."""
         if instruction.opcode in ("fusion", "call"):
             return sum(map(self._flops_in, called(instruction)))
-        if instruction.opcode in ("dot", "reduce"):
-            first = self.types(computation).get(next(iter(operands(instruction)), ""), "")
+        if instruction.opcode in ("dot", "reduce", "convolution", "custom-call"):
+            types = self.types(computation)
+            first, second, *_ = [*(types.get(each, "") for each in operands(instruction)), "", ""]
+            if instruction.opcode == "convolution":
+                return 0 if self.untold(instruction) else _flops_of_convolution(instruction, second)
             return elements_of(first) if instruction.opcode == "reduce" else _flops_of_dot(instruction, first)
         return 0 if instruction.opcode in _NOT_COUNTED else elements_of(instruction.type)
 
@@ -193,14 +239,27 @@ class _Costs:
 
 
 def _flops_of_dot(instruction: Instruction, left: str) -> int:
-    contracted, shape = _LIST.search(instruction.rest), _SHAPE.search(left)
+    """Of a `dot`, or of a call of cuBLAS that is one; others have none that is known."""
+    found = _LIST if instruction.opcode == "dot" else _GEMM
+    contracted, shape = found.search(instruction.rest), _SHAPE.search(left)
     if not contracted or not shape:
         return 0
     sizes = [int(size) for size in shape[2].split(",") if size]
     product = 1
-    for axis in contracted[1].split(","):
+    for axis in contracted[1].replace('"', "").split(","):
         product *= sizes[int(axis)] if axis else 1
-    return 2 * product * elements_of(instruction.type)
+    made = _SHAPE.search(instruction.type)  # the first: a scratch buffer may stand behind it
+    return 2 * product * elements_of(made[0] if made else "")
+
+
+def _flops_of_convolution(instruction: Instruction, kernel: str) -> int:
+    """Each element of the result is a sum over all of the kernel that makes one feature; padding is counted."""
+    labels, shape = _LABELS.search(instruction.rest), _SHAPE.search(kernel)
+    if not labels or not shape or "o" not in labels[1]:
+        return 0
+    sizes = [int(size) for size in shape[2].split(",") if size]
+    features = sizes[labels[1].index("o")]
+    return 2 * elements_of(instruction.type) * (elements_of(kernel) // max(features, 1))
 
 
 def elements_of(type_: str) -> int:

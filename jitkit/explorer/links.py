@@ -32,7 +32,7 @@ _MOVES = frozenset({
 _RUNS = frozenset(
     {"fusion", "call"}
 )  # whose operands are the parameters of what they run, and whose result is its root
-_AS_WRITTEN = _RUNS | {
+AS_WRITTEN = _RUNS | {
     "while",
     "conditional",
     "async-start",
@@ -108,7 +108,7 @@ class Links:
     def _part_of_what_runs_it(self, name: str) -> None:
         callers = self._data.callers.get(name, [])
         numbers = list(dict.fromkeys(number for caller in callers for number in self.exact[caller]))
-        applied = bool(callers) and all(self._data.at[caller].opcode not in _AS_WRITTEN for caller in callers)
+        applied = bool(callers) and all(self._data.at[caller].opcode not in AS_WRITTEN for caller in callers)
         if not applied and (len(callers) != 1 or len(numbers) != 1):
             return
         for instruction in self._program.computations[name]:
