@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from jitkit.lax.control_flow.agreement import carry_structure_error, carry_type_
 from jitkit.lax.control_flow.common import Body, Traced, avals_of
 from jitkit.lax.control_flow.derived import below_upper, count_by_scan, dtype_of_bounds, known_trips
 from jitkit.lax.control_flow.loops import bind_while, trace_both, write_while
+from jitkit.lax.utils import constant_like
 from jitkit.tree_util import PyTreeDef, tree_flatten, tree_unflatten, treedef_tuple
 
 
@@ -286,12 +286,12 @@ def count_by_while(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], 
     `run_while(cond, body, init_val)` writes the loop, for two `Body`. The condition is `below_upper`, traced for
     `while_cond`. The function of the body is one of the carry, and its user the user's function, traced for
     `fori_loop`; the `view` of it gives the arguments of that: the index and the value. The index is counted up by a
-    one of its own dtype.
+    one of its own type.
     """
 
     def step(carry: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
         i, upper, val = carry
-        return add(i, np.array(1, i.dtype)), upper, body_fun(i, val)
+        return add(i, constant_like(i, 1)), upper, body_fun(i, val)
 
     body = Body(step, body_fun, "fori_loop", lambda carry: (carry[0], carry[2]))
     cond = Body(below_upper, below_upper, "while_cond")

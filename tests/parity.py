@@ -615,7 +615,8 @@ def render_missing(names: dict[str, list[str]]) -> str:
 
 MISSING = """\
 These are the public names of JAX's modules that jitkit has not, or not yet; primitives (`_p`) too. Whoever asks for one of
-them is told so. What is in the modules of `jax.experimental`, and in `jax.extend`, is not looked into.
+them is told so, but in `core`, `interpreters`, `custom_derivatives` and `ad_checkpoint`, which are for those who extend JAX: there
+Python says it. What is in the modules of `jax.experimental`, and in `jax.extend` and `jax.example_libraries`, is not looked into.
 """
 
 

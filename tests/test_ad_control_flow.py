@@ -38,6 +38,8 @@ lax.map(lambda r: jnp.sin(r).sum(), x).sum()
 lax.associative_scan(jnp.multiply, x).sum()
 jnp.polyval(x[0], x[1, 1])
 jax.jit(lambda y: jnp.where(y > x, y, jnp.sin(x)))(x).sum()
+lax.scan(lambda c, y: (x[0] * 1.0, jnp.sin(c * x[1])), x[0], x)[1].sum()
+lax.scan(lambda c, y: (jnp.clip(c, -1, 1), y * x[0]), 2, x)[1].sum()
 jax.grad(lambda y: lax.scan(lambda c, r: (jnp.sin(c) * r * y.sum(), None), x[0], x)[0].sum())(x).sum()
 """.strip().split("\n")
 
@@ -51,6 +53,28 @@ def test_both_directions_are_printed_as_by_jax(source):
     assert_printed_alike(
         lambda x: jax.jvp(theirs, (x,), (x * 2,)), lambda x: jitkit.jvp(ours, (x,), (x * 2,)), X
     )
+
+
+def weak_types(jaxpr):
+    """Whether each result of each equation of a jaxpr, ours or JAX's, is weakly typed; and so of the jaxprs inside."""
+    found = []
+    for eqn in jaxpr.eqns:
+        found.append((str(eqn.primitive), [x.aval.weak_type for x in eqn.outvars]))
+        for name in ("jaxpr", "cond_jaxpr", "body_jaxpr"):
+            inner = eqn.params.get(name)
+            found += weak_types(getattr(inner, "jaxpr", inner)) if inner else []
+    return found
+
+
+@pytest.mark.skipif(not JAXPRS_ARE_OURS, reason="other versions of JAX write other equations")
+@pytest.mark.parametrize(
+    "source",
+    ["lax.fori_loop(0, jnp.round(x).astype(int), lambda i, s: jnp.sin(s), x)", "jnp.where(x, x, 2 * x)"],
+)
+def test_what_a_weak_scalar_is_counted_up_or_compared_with_is_weak(source):
+    theirs, ours = both(source)
+    ours, theirs = jitkit.make_jaxpr(ours)(1.5), jax.make_jaxpr(theirs)(1.5)
+    assert weak_types(ours) == weak_types(theirs.jaxpr)
 
 
 def test_all_of_them_agree_with_finite_differences():

@@ -133,6 +133,12 @@ def assert_printed_alike(theirs, ours, *args):
                 np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=2e-4, atol=2e-5)
 
 
+@pytest.mark.parametrize("name", ["abs", "asinh", "expm1", "log1p", "tanh"])
+def test_the_derivative_of_a_weak_array_is_as_weak_as_that_of_jax(name):
+    theirs, ours = both(f"lax.{name}(jnp.ravel(x)).astype('float32')[0]")
+    assert_printed_alike(jax.grad(theirs), jitkit.grad(ours), 0.5)
+
+
 @pytest.mark.parametrize("name", ONE)
 def test_the_derivatives_of_functions_of_one_operand(name):
     theirs, ours = both(f"lax.{name}(x)")

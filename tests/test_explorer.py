@@ -15,7 +15,7 @@ import pytest
 import jitkit
 import jitkit.numpy as jnp
 from jitkit import lax
-from jitkit.explorer import bundle, calls, compiling, equations, hlo, jax_calls, machine, stablehlo
+from jitkit.explorer import bundle, by_line, calls, compiling, equations, hlo, jax_calls, machine, stablehlo
 from jitkit.explorer.api import exploration, explore, subject_of
 from jitkit.explorer.listing import Listing, owners
 
@@ -199,10 +199,139 @@ def test_a_program_becomes_a_tree_with_costs_and_guesses():
     ]
     assert read.listing.equations[2] == [0, 1]
     assert read.listing.notes[2] == "fusion of 2 operations · 64 flop · 256 B moved"
-    assert read.listing.equations[6] == []
-    assert read.listing.guesses[6] == [0, 1]
-    assert read.linked == (4, 3, 1)
+    assert read.listing.equations[6] == [1]  # it holds what the fusion ends with
+    assert read.listing.notes[6] == "holds its value"
+    assert read.listing.guesses == {}
+    assert read.linked == (4, 4, 3, 0)
     assert read.there == {0, 1}
+
+
+NAMELESS = """HloModule m
+
+%applied (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %s = f32[] add(%a, %b)
+}
+
+%laid_out (p: f32[4,8]) -> f32[8,4] {
+  %p = f32[4,8]{1,0} parameter(0)
+  ROOT %t = f32[8,4]{0,1} transpose(%p), dimensions={1,0}
+}
+
+ENTRY %main (x: f32[4,8], y: f32[4]) -> (f32[8], f32[8,4], f32[8]) {
+  %x = f32[4,8]{1,0} parameter(0), metadata={op_name="x"}
+  %y = f32[4]{0} parameter(1), metadata={op_name="y"}
+  %y.1 = f32[4]{0} copy(%y)
+  %zero = f32[] constant(0)
+  %f = f32[8,4]{0,1} fusion(%x), kind=kLoop, calls=%laid_out
+  %wide = f32[8,4]{0,1} broadcast(%y.1), dimensions={1}
+  %sum = f32[8,4]{0,1} add(%f, %wide), metadata={op_name="jit(f)/eqn~1/add"}
+  %also = f32[8,4]{0,1} multiply(%sum, %wide), metadata={op_name="jit(f)/eqn~2/mul"}
+  %r = f32[8]{0} reduce(%also, %zero), dimensions={1}, to_apply=%applied, metadata={op_name="jit(f)/eqn~3/reduce_sum"}
+  %n = f32[8]{0} negate(%r)
+  %odd = f32[8,4]{0,1} negate(%wide)
+  ROOT %out = (f32[8]{0}, f32[8,4]{0,1}, f32[8]{0}) tuple(%n, %odd, %r)
+}
+"""
+
+
+def test_what_has_no_name_is_linked_by_what_its_value_is_or_by_all_that_reads_it():
+    read = hlo.read(NAMELESS, {0: 4})
+
+    def of(word):
+        [row] = [
+            row
+            for row, line in enumerate(read.listing.lines)
+            if line.strip().removeprefix("ROOT ").startswith(f"{word} =")
+        ]
+        return (
+            read.listing.equations[row],
+            read.listing.notes.get(row, "").split(" · ")[-1],
+            read.listing.guesses.get(row, []),
+        )
+
+    assert of("f") == ([1], "for it alone", [])
+    assert of("t") == ([1], "for it alone", [])
+    assert of("n") == ([4], "for it alone", [])  # the program's first result
+    assert of("s") == ([3], "", [])  # what a reduction applies is part of it
+    assert of("a") == ([3], "", [])
+    assert of("wide") == (
+        [],
+        "",
+        [1, 2],
+    )  # two equations read it, and its end is a result that nothing is known of
+    assert of("odd")[0] == []
+    assert read.there == {1, 2, 3}
+    assert read.linked.exact - read.linked.by_name == 3
+
+
+def test_a_copy_of_an_argument_is_linked_to_all_that_reads_it():
+    text = NAMELESS.replace("tuple(%n, %odd, %r)", "tuple(%n, %sum, %r)").replace(
+        "  %odd = f32[8,4]{0,1} negate(%wide)\n", ""
+    )
+    read = hlo.read(text, {0: 4, 1: 1})
+    for word in ("y.1", "wide"):
+        [row] = rows_with({"lines": read.listing.lines}, f"{word} =")
+        assert (read.listing.equations[row], read.listing.notes[row]) == ([1, 2], "moves an argument")
+    assert read.linked.guessed == 0
+
+
+def test_each_line_has_its_kernels_their_bytes_and_its_own_flops(seen):
+    [cpu] = seen["targets"]
+    told, lines = cpu["by_line"], seen["python"]["lines"]
+    assert told["kernels"] == len({row for each in told["lines"] for row in each["kernels"]})
+    assert told["flops"] == sum(each["flops"] for each in told["lines"])
+    assert told["flops"] == pytest.approx(cpu["cost"]["numbers"]["flops"], rel=0.2)
+    by_text = {lines[each["row"]].strip(): each for each in told["lines"]}
+    assert by_text["return jnp.maximum(x @ w, 0.0)"]["flops"] == 2 * 8 * 4 * 4 + 8 * 4
+    assert not any("sin(x)" in text for text in by_text)
+    for each in told["lines"]:
+        for row in each["kernels"]:
+            numbers = set(cpu["hlo"]["equations"][row])
+            assert numbers & set(seen["python"]["equations"][each["row"]])
+        assert each["shared"] <= len(each["kernels"])
+
+
+LOOPED = """HloModule m
+
+%body (p: (s32[], f32[8])) -> (s32[], f32[8]) {
+  %p = (s32[], f32[8]{0}) parameter(0)
+  %i = s32[] get-tuple-element(%p), index=0
+  %v = f32[8]{0} get-tuple-element(%p), index=1
+  %w = f32[8]{0} multiply(%v, %v), metadata={op_name="jit(f)/eqn~0/while/body/eqn~1/mul"}
+  ROOT %t = (s32[], f32[8]{0}) tuple(%i, %w)
+}
+
+%condition (q: (s32[], f32[8])) -> pred[] {
+  %q = (s32[], f32[8]{0}) parameter(0)
+  ROOT %c = pred[] constant(true)
+}
+
+ENTRY %main (x: (s32[], f32[8]), a: f32[4,6], b: f32[6,2]) -> (s32[], f32[8]) {
+  %x = (s32[], f32[8]{0}) parameter(0)
+  %a = f32[4,6]{1,0} parameter(1)
+  %b = f32[6,2]{1,0} parameter(2)
+  %gemm = (f32[4,2]{1,0}, s8[64]{0}) custom-call(%a, %b), custom_call_target="g", backend_config=CONFIG, metadata={op_name="eqn~2/dot"}
+  %product = f32[4,2]{1,0} convolution(%a, %b), dim_labels=bf_io->bf, metadata={op_name="jit(f)/eqn~3/dot"}
+  %sorted = f32[4,6]{1,0} custom-call(%a), custom_call_target="Sort", metadata={op_name="jit(f)/eqn~4/sort"}
+  ROOT %loop = (s32[], f32[8]{0}) while(%x), condition=%condition, body=%body, metadata={op_name="jit(f)/eqn~0/while"}
+}
+"""
+
+
+def test_kernels_in_loops_library_calls_and_products_are_told_apart():
+    read = hlo.read(LOOPED.replace("CONFIG", '{"lhs_contracting_dimensions":["1"]}'))
+    by_name = {read.listing.lines[each.row].split(" = ")[0].strip(): each for each in read.kernels}
+    assert {name: (each.in_loop, each.untold) for name, each in by_name.items()} == {
+        "gemm": (False, False), "product": (False, False), "sorted": (False, True), "w": (True, False),
+    }  # fmt: skip
+    assert {number: count for number, count in read.flops.items() if count} == {1: 8, 2: 2 * 6 * 8, 3: 2 * 6 * 8}
+    table = by_line.table(read.kernels, read.flops, {0: 5, 1: 5, 2: 6, 3: 6})
+    assert [(each["row"], len(each["kernels"]), each["in_loop"], each["untold"]) for each in table["lines"]] == [
+        (5, 1, 1, 0), (6, 2, 0, 0), (None, 1, 0, 1),
+    ]  # fmt: skip
+    assert table["bytes"] == 2 * 8 * 4 + 2 * (4 * 6 + 6 * 2 + 4 * 2) * 4 + 64 + 2 * 4 * 6 * 4
 
 
 @pytest.mark.parametrize(
@@ -556,10 +685,11 @@ def test_a_kernel_of_many_equations_has_them_once():
     assert [len(numbers) for numbers in found.equations] == [1000, 0, 0, 0]
 
 
-def test_a_program_that_was_folded_to_a_constant_is_linked_by_a_guess():
+def test_a_program_that_was_folded_to_a_constant_is_linked_by_the_result_that_it_is():
     data = exploration(subject_of(lambda: jnp.ones(3) * 2.0, (), {}), ["cpu"], keep=False).data
     [cpu] = data["targets"]
-    assert cpu["linked"] == {"operations": cpu["linked"]["operations"], "exact": 0, "guessed": cpu["linked"]["operations"]}
+    operations = cpu["linked"]["operations"]
+    assert cpu["linked"] == {"operations": operations, "exact": operations, "by_name": 0, "guessed": 0}
     whys = {data["equations"][int(number)]["primitive"]: reason["why"] for number, reason in cpu["gone"].items()}
     assert whys["mul"].startswith("constant folded")
     assert whys["broadcast_in_dim"].startswith("renamed: a `broadcast`")  # of 2.0 it is, and was one of 1.0

@@ -101,7 +101,7 @@ def opened(browser):
     assert complaints == []
 
 
-ALL = "#show=python,jaxpr,stablehlo,hlo,beside,machine,calls"
+ALL = "#show=python,jaxpr,stablehlo,hlo,beside,lines,machine,calls"
 
 
 def settle(page):
@@ -210,6 +210,32 @@ def test_a_pinned_line_and_the_tabs_survive_a_reload(opened, file):
     assert marked(page, "hlo") == set()
 
 
+def test_back_returns_to_the_row_that_was_pinned_before(opened, file):
+    page = opened(file, "#show=python,hlo")
+    before = page.evaluate("history.length")
+    page.click("#pane-python .row:has-text('twice = ') code")
+    first = page.evaluate("location.hash")
+    page.click("#pane-python .row:has-text('jnp.tanh') code")
+    page.keyboard.press("Escape")
+    assert page.evaluate("history.length") == before + 3
+    for pinned in ("jnp.tanh", "twice = "):
+        page.go_back()
+        page.wait_for_selector(f"#pane-python .row.pinned:has-text('{pinned}')")
+    assert page.evaluate("location.hash") == first
+    page.go_back()
+    page.wait_for_selector("#pane-python .row.pinned", state="detached")
+    page.go_forward()
+    page.wait_for_selector("#pane-python .row.pinned:has-text('twice = ')")
+
+
+@pytest.mark.parametrize(("width", "address"), [(1400, "#show=hlo&pin=python.5"), (400, "#pin=stablehlo.3"), (1400, "#pin=machine.2")])
+def test_an_address_with_a_pinned_row_shows_it(opened, file, width, address):
+    page = opened(file, address, width=width)
+    settle(page)
+    pane = address.rpartition("pin=")[2].partition(".")[0]
+    assert page.is_visible(f"#pane-{pane} .row.pinned")
+
+
 def test_the_arrows_alone_are_enough(opened, file, data):
     page = opened(file, "#show=python,jaxpr,stablehlo,hlo")
     target = next(i for i, line in enumerate(data["python"]["lines"]) if "twice = " in line)
@@ -263,12 +289,72 @@ def test_the_calls_tell_why_and_show_the_first_difference(opened, file):
     assert "Why call #1 missed" in page.inner_text("#pane-calls")
 
 
+def test_a_call_stands_beside_its_line_of_python(opened, file):
+    page = opened(file, "#show=calls")
+    assert "step(jnp.ones((8, 4)), jnp.ones((5, 8)))" in page.inner_text("#pane-calls tr.chosen .where code")
+    page = opened(file, "#show=calls", width=400)
+    assert "step(jnp.ones((8, 4)), jnp.ones((5, 8)))" in page.inner_text("#pane-calls .why .from code")
+
+
+# --- by line, and in short ---
+
+
+def test_the_table_tells_what_each_line_became_and_leads_there(opened, file, data):
+    page = opened(file, "#show=lines")
+    sine = page.locator("#pane-lines tr:has-text('jnp.sin(x)')")
+    assert set(sine.locator("td.none").all_inner_texts()) == {"no kernel"}
+    [row] = [i for i, text in enumerate(data["python"]["lines"]) if "jnp.tanh" in text]
+    [told] = [each for each in data["targets"][0]["by_line"]["lines"] if each["row"] == row]
+    cell = page.locator("#pane-lines tr:has-text('jnp.tanh') td:nth-child(3)")
+    assert cell.inner_text().startswith(f"{len(told['kernels'])} kernel")
+    cell.locator("button").click()
+    settle(page)
+    assert set(told["kernels"]) <= marked(page, "hlo")
+    assert f"pin=python.{row}" in page.evaluate("location.hash")
+    page.click("text=most bytes first")
+    largest = max(data["targets"][0]["by_line"]["lines"], key=lambda each: each["bytes"])
+    assert page.inner_text("#pane-lines tbody tr >> nth=0").split()[0] == str(data["python"]["numbers"][largest["row"]])
+
+
+def test_the_summary_answers_why_a_call_missed_what_is_gone_and_where_targets_differ(opened, file):
+    page = opened(file, height=640)
+    words = page.inner_text(".summary")
+    assert "6 calls, 2 of them missed the cache: call #1 was the first; call #6 (new signature): x: float32[3,8] before" in words
+    assert re.search(r"dead: .*sin \(line", words)
+    assert "Each line needs as many kernels on all of them" in words  # the two are one
+    page.click(".summary button:has-text('call #1')")
+    assert "Why call #1 missed" in page.inner_text("#pane-calls")
+    why, pane = page.locator("#pane-calls .why .sentence").bounding_box(), page.locator("#pane-calls").bounding_box()
+    assert pane["y"] <= why["y"] < pane["y"] + pane["height"] - 20  # in view
+    page.click(".summary button:has-text('cpu:again')")
+    settle(page)
+    assert page.get_attribute("#pane-hlo [role=tab]:has-text('cpu:again')", "aria-selected") == "true"
+    assert page.is_visible("#pane-hlo .row.head.cursor")
+    page.click(".summary button:has-text('By line')")
+    assert page.is_visible("#pane-lines table")
+
+
+def test_lines_that_targets_differ_in_are_marked_and_shown_side_by_side(opened, data, tmp_path):
+    one, two, missing = data["targets"]
+    lines = [{**each, "kernels": each["kernels"] * 2} if each["kernels"] else each for each in two["by_line"]["lines"]]
+    other_ = two | {"by_line": two["by_line"] | {"lines": lines}}
+    path = tmp_path / "differing.html"
+    path.write_text(bundle.page(data | {"targets": [one, other_, missing]}), encoding="utf-8")
+    page = opened(path, "#show=python,lines")
+    assert page.locator("#pane-lines tr.differs").count() == sum(bool(each["kernels"]) and each["row"] is not None for each in lines)
+    page.locator(".summary li").last.locator("button >> nth=1").click()
+    settle(page)
+    assert page.is_visible("#pane-beside .row.hit")
+    assert page.is_visible("#pane-hlo .row.hit")
+    assert not page.is_visible("#pane-lines")
+
+
 # --- looks ----------------------------------------------------------------------------------------------------
 
 
 def test_on_a_phone_one_pane_at_a_time_and_nothing_sticks_out(opened, file):
     page = opened(file, "#show=python", width=400, height=800)
-    for name in ("jaxpr", "stablehlo", "hlo", "machine", "calls", "python"):
+    for name in ("jaxpr", "stablehlo", "hlo", "lines", "machine", "calls", "python"):
         page.click(f"nav [data-pane={name}]")
         settle(page)
         assert page.locator(".pane:visible").count() == 1

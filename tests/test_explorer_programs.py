@@ -54,8 +54,7 @@ def test_every_traced_line_every_equation_and_nearly_every_operation_is_linked(l
         "convert_element_type", "stop_gradient", "random_wrap", "random_unwrap", "broadcast_in_dim", "reshape", "copy"
     }  # fmt: skip
     linked = data["targets"][0]["linked"]
-    assert linked["exact"] + linked["guessed"] >= 0.95 * linked["operations"]
-    assert linked["exact"] >= 0.5 * linked["operations"]
+    assert linked["exact"] >= 0.95 * linked["operations"]
 
 
 def test_a_jitted_function_of_jax_s_is_known_as_such():

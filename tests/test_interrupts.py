@@ -68,6 +68,24 @@ def test_a_compilation_that_is_interrupted_ends_before_the_process_does(seconds)
     assert (done.returncode, done.stdout) == (130, "interrupted\n"), done.stderr
 
 
+def test_a_compilation_in_a_daemon_thread_ends_before_the_process_does():
+    done = run(
+        """
+        def f(x):
+            for i in range(40):
+                x = lax.sort(lax.sin(x) @ x) * np.float32(i)
+            return x
+
+        lowered = jk.jit(f).lower(np.ones((30, 30), np.float32))
+        jk.devices()
+        threading.Thread(target=lowered.compile, daemon=True).start()
+        time.sleep(0.2)
+        print("end")
+        """
+    )
+    assert (done.returncode, done.stdout) == (0, "end\n"), done.stderr
+
+
 SLOW = """
 def slow():
     time.sleep({})

@@ -13,6 +13,8 @@ import pytest
 from jax import lax as jax_lax
 from jax import nn as jax_nn
 from jax.numpy import cos
+from jax.scipy import special as jax_special
+from jax.scipy.special import xlogy
 
 import jitkit
 import jitkit.numpy as jnp
@@ -135,6 +137,10 @@ MIXED = {
     "grad": (lambda x: jax.grad(lambda y: y.sum())(x), "jax: is `jax`. Change its import to `import jitkit as jax`."),
     "missing module": (lambda x: jax.image.resize(x, (3,), "linear"), "jax: is `jax`."),
     "random": (lambda x: jax.random.normal(x), "jax: is `jax`."),
+    "special": (lambda x: jax_special.erf(x), "jax_special: is `jax.scipy.special`. Change its import to `import jitkit.scipy"),
+    "one special": (lambda x: xlogy(x, x), "xlogy: is JAX's. Take `xlogy` from jitkit.scipy.special."),
+    "linalg": (lambda x: theirs.linalg.inv(x[None] * x[:, None]), "theirs: is `jax.numpy`"),
+    "fft": (lambda x: theirs.fft.fft(x), "theirs: is `jax.numpy`"),
     "callback": (lambda x: jax.debug.callback(print, x), "jax: is `jax`."),
 }
 
@@ -163,9 +169,11 @@ def test_the_import_is_found_in_a_call_of_several_lines():
         jitkit.jit(loss)(1.0)
 
 
-def test_jitting_what_jax_jitted_says_so():
-    with pytest.raises(TypeError, match=r"is not a valid JAX type.*\n.*\nA function of JAX's was called on a value that"):
-        jitkit.jit(step)(1.0)
+@pytest.mark.parametrize("function", [step, theirs.sin, theirs.add, theirs.fft.fft, jax_special.erf, jax_lax.exp])
+def test_jitting_a_function_of_jax_says_so(function):
+    operands = (1.0, 1.0) if function is theirs.add else (1.0,)
+    with pytest.raises(TypeError, match=r"^.*\n\nA function of JAX's was called on a value that jitkit traces"):
+        jitkit.jit(function)(*operands)
 
 
 def test_arrays_of_jax_and_errors_of_jax_are_left_alone():
@@ -229,6 +237,23 @@ def test_an_import_of_a_missing_name_gets_the_same_sentence():
     }.items():
         with pytest.raises(ImportError, match=sentence):
             exec(statement, {})
+
+
+def test_an_import_of_a_missing_module_gets_the_same_sentence():
+    for statement, module in {
+        "import jitkit.scipy.linalg": "jax.scipy.linalg",
+        "from jitkit.scipy.signal import convolve": "jax.scipy.signal",
+        "import jitkit.scipy.sparse.linalg": "jax.scipy.sparse",
+        "import jitkit.image as image": "jax.image",
+        "from jitkit.experimental.pallas import tpu": "jax.experimental.pallas",
+    }.items():
+        sentence = rf"^No module named .*\nJAX has `{module}`, and jitkit has not: docs/parity"
+        with pytest.raises(ModuleNotFoundError, match=sentence) as raised:
+            exec(statement, {})
+        assert raised.value.name == module.replace("jax", "jitkit")
+    for name in ("jitkit.nothing", "nothing"):
+        with pytest.raises(ModuleNotFoundError, match=rf"^No module named '{name}'$"):
+            importlib.import_module(name)
 
 
 def test_a_name_that_is_elsewhere_or_misspelt_is_named():

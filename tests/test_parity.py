@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 
 import jax
@@ -80,6 +81,13 @@ def test_nothing_that_differs_is_said_to_be_the_same():
 def test_names_without_a_comparison_are_few_and_known():
     missing = re.findall(r"^\| `(\w+)` \| not compared", PAGE, re.MULTILINE)
     assert set(missing) == set(parity_samples.NOT_COMPARED)
+
+
+def test_every_public_module_of_jax_is_looked_into():
+    modules = {each.name for each in pkgutil.iter_modules(jax.__path__) if not each.name.startswith("_")}
+    looked_into = {inside.partition(".")[0] for inside in names_of_jax.BY_MODULE}
+    without_names_for_users = {"cloud_tpu_init", "collect_profile", "lib", "tools", "version"}
+    assert modules - looked_into - without_names_for_users <= {"extend", "example_libraries"}  # as the page says
 
 
 def test_the_page_says_what_jax_has_besides():

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import ast
 import importlib
+import pathlib
 import subprocess
 import sys
 import textwrap
 import traceback
+from fractions import Fraction
 
 import pytest
 
 from jitkit.kata.engine import splice
+from jitkit.kata.engine.own_names import meanings, own_imports, source_path, with_own_names
+from jitkit.kata.engine.reference import PACKAGE
+from jitkit.kata.engine.source_edit import with_imports
 from jitkit.kata.engine.submission import LearnerFile, SpliceError, Submission, Target, is_stub
 
 REFERENCE = '''
@@ -246,6 +251,86 @@ def test_a_helper_may_not_hide_a_name_of_the_module(load):
     with pytest.raises(SpliceError, match="has a `registry` of its own") as info:
         load("registry = {}\ndef area(radius, /, *, factor=1.0):\n    return registry\n", "area")
     assert info.value.line == 1
+
+
+# --- names that are something else in the module ----------------------------------------------------------------
+
+
+def test_an_import_by_a_name_of_the_modules_is_the_learners_in_the_learners_functions(load):
+    shapes = load(
+        """
+        import fractions as math
+        from operator import sub as registry, mul
+
+        class Turned:
+            def __call__(self, x):
+                return registry(x, math.Fraction(1, 2))
+
+        def turned(x):
+            return Turned()(x) if registry(x, x) == 0 else mul(x, 0)
+
+        def area(radius, /, *, factor=1.0):
+            \"\"\"Doc.\"\"\"
+            inner = lambda: math.Fraction(1, 3)
+            return turned(radius), inner()
+        """,
+        "area",
+    )
+    assert shapes.area(2) == (1.5, Fraction(1, 3))
+    assert shapes.area.__doc__ == "Doc."
+    assert shapes.math.__name__ == "math"  # of the reference, as before
+    assert shapes.registry == [("outer", shapes.volume)]
+
+
+@pytest.mark.parametrize("helper", ["PI = math.pi", "class Helper(math.Base):\n    pass", "def helper(x=math.pi):\n    pass"])
+def test_such_an_import_is_refused_where_no_function_can_have_it(load, helper):
+    name = "PI" if helper.startswith("PI") else helper.split()[1].partition("(")[0]
+    with pytest.raises(SpliceError, match=r"`math` is `math` in the module around this exercise.*by another name"):
+        load(f"import cmath as math\n{helper}\n\ndef area(radius, /, *, factor=1.0):\n    return {name}\n", "area")
+
+
+def test_a_built_in_function_is_pythons_unless_it_was_imported(load):
+    more = REFERENCE + "\n\ndef max(*numbers):\n    return 'the largest'\n\n\nfrom operator import add as sum\n"
+    shapes = load("def area(radius, /, *, factor=1.0):\n    return max(radius, sum([1, 2]))\n", "area", reference=more)
+    assert (shapes.area(2), shapes.max(1)) == (3, "the largest")
+    for name in ("house.shapes", "house"):
+        sys.modules.pop(name)
+    theirs = "from house.shapes import max\n\ndef area(radius, /, *, factor=1.0):\n    return max(radius)\n"
+    assert load(theirs, "area", reference=more).area(2) == "the largest"
+
+
+def test_an_import_of_what_is_there_by_that_name_is_left_out_on_whatever_way():
+    module = "jitkit.lax.control_flow.stepping"
+    known = meanings(pathlib.Path(source_path(module, str(PACKAGE))).read_text(encoding="utf-8"), module)
+    assert known["add"] == "jitkit.lax.elementwise.add"
+    for line in ("from jitkit.lax import add", "from jitkit.lax.elementwise import add", "import operator"):
+        file = LearnerFile.parse(f"{line}\ndef f(x):\n    return add(x)\n", "m.py", ("f",))
+        assert own_imports(file.functions["f"], file, known) == []
+    for line in ("from operator import add", "from jitkit.numpy import add", "import operator as add"):
+        file = LearnerFile.parse(f"{line}\ndef f(x):\n    return add(x)\n", "m.py", ("f",))
+        assert [ast.unparse(node) for node in own_imports(file.functions["f"], file, known)] == [line]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(x):\n    # a comment\n    return add(x, ä)\n",
+        "def f(x): return add(x, ä)\n",
+        'def f(x):\n    """Doc."""; y = x\n    return add(y, ä)\n',
+        'def f(x):\n    """Doc."""\n\n    @add\n    def g(y):\n        return y\n    return g(x)\n',
+    ],
+)
+def test_an_import_is_put_into_the_text_of_a_function_as_into_its_tree(text):
+    file = LearnerFile.parse("import jitkit.numpy as np\nfrom operator import add\n\n" + text, "m.py", ("f",))
+    function = file.functions["f"]
+    imports = own_imports(function, file, {"add": "m.add", "np": "numpy"})
+    assert [ast.unparse(node) for node in imports] == ["from operator import add"]
+    written = with_imports(text, imports)
+    assert ast.unparse(ast.parse(written)) == ast.unparse(with_own_names(function, file, {"add": "m.add"}))
+    assert ("# a comment" in written) == ("# a comment" in text)
+
+
+# --- signatures -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -315,6 +315,21 @@ def test_what_few_programs_need_is_not_imported_at_the_start():
     assert done.stdout.splitlines() == ["[]", "[] True", "jitkit.random jitkit.nn jitkit.flatten_util"], done.stderr
 
 
+def test_a_first_call_imports_what_it_uses_and_no_more():
+    """Who writes `x @ w + b` does not wait for the rooms of the other operators and methods; each is imported when it is asked for."""
+    program = """
+        import sys, jitkit, numpy as np
+        x = jitkit.numpy.asarray(np.ones((3, 3), np.float32))
+        others = {f"jitkit.numpy.{room}" for room in ("arithmetic", "indexing", "sorting", "statistics")}
+        print(jitkit.jit(lambda x: x @ x + x)(x).shape, sorted(others & set(sys.modules)))
+        print(x.mean(), (x % 2.0).shape, x[0].shape, x.sort().shape, sorted(others - set(sys.modules)))
+        """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert done.stdout.splitlines() == ["(3, 3) []", "1.0 (3, 3) (3,) (3, 3) []"], done.stderr
+
+
 def test_a_package_has_the_names_of_its_stub():
     """It reads its stub line by line. And a module with the name of what its package hands on would take that one's place."""
     for name, path in STUBS.items():

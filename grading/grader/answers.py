@@ -11,8 +11,9 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from jitkit.kata.engine.manifest import Exercise, Lab, nearest
+from jitkit.kata.engine.own_names import source_path
 from jitkit.kata.engine.reference import PACKAGE
-from jitkit.kata.engine.splice import source_path, splice_source
+from jitkit.kata.engine.splice import splice_source
 from jitkit.kata.engine.submission import LearnerFile, SpliceError, Submission, Target, is_stub, tree_of
 
 from . import holes

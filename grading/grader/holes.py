@@ -21,8 +21,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import CodeType
 from typing import Any
 
+from jitkit.kata.engine.own_names import meanings, with_own_names
 from jitkit.kata.engine.reference import reference_function
-from jitkit.kata.engine.splice import added_statements, names_of
+from jitkit.kata.engine.splice import added_statements
 from jitkit.kata.engine.submission import Function, LearnerFile, Target, defines, tree_of
 
 EMPTY, RECORD = "empty", "record"
@@ -96,7 +97,8 @@ def patch(functions: Mapping[Target, LearnerFile]) -> dict[str, Any] | None:
             or type(written) is not type(reference.node) or _parameters(written) != _parameters(reference.node)
         ):  # fmt: skip
             return None
-        code = _compiled(written, target, file.path, _flags(reference.module_source))
+        own = with_own_names(written, file, meanings(reference.module_source, target.module))
+        code = _compiled(own, target, file.path, _flags(reference.module_source))
         if code.co_freevars:
             return None
         codes[str(target)] = code
@@ -106,7 +108,7 @@ def patch(functions: Mapping[Target, LearnerFile]) -> dict[str, Any] | None:
             return None
         targets = [t for t in functions if t.module == module]
         file, source = functions[targets[0]], reference_function(targets[0]).module_source
-        statements = added_statements(source, file, targets)
+        statements = added_statements(meanings(source, module), file, targets)
         if statements:
             code = compile(ast.Module(statements, []), file.path, "exec", _flags(source), dont_inherit=True)
             helpers.append((module, code))
@@ -139,7 +141,7 @@ def warm_up(targets: Iterable[Target]) -> None:
     """Find out beforehand what all forks of a process need."""
     for target in targets:
         source = reference_function(target).module_source
-        _flags(source), names_of(source)
+        _flags(source), meanings(source, target.module)
 
 
 @functools.lru_cache(maxsize=64)

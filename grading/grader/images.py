@@ -27,8 +27,8 @@ import numpy as np
 
 from jitkit.kata.checking import Check, load_checks
 from jitkit.kata.engine.manifest import Exercise, Lab
+from jitkit.kata.engine.own_names import source_path
 from jitkit.kata.engine.reference import PACKAGE
-from jitkit.kata.engine.splice import source_path
 from jitkit.kata.engine.submission import Target, tree_of
 from jitkit.kata.ladder.rungs import ladder_folder
 

@@ -27,6 +27,17 @@ def floats(rng, *shape):
     return rng.normal(size=shape).astype("float32")
 
 
+@check("05.1", "An array on a device, and one that was put there by name, are traced like one of numpy.", hidden=True)
+def arrays_on_devices(jk, rng):
+    log, x = [], floats(rng, int(rng.integers(2, 9)))
+    f = jk.jit(logged(log))
+    found = []
+    for each in (x, jk.device_put(x), jk.device_put(x, jk.devices()[0])):
+        f.trace(each)
+        found.append(len(log))
+    return found
+
+
 @check("05.1", "A sequence of calls of many kinds, by position and by keyword.", hidden=True)
 def many_calls(jk, rng):
     log, found = [], []

@@ -23,6 +23,19 @@ def nested_cond(jk, rng):
     return program, raised(jk.make_jaxpr(f), np.ones(2, "float32"), np.ones(1, bool), parts=["Pred must be"])
 
 
+@check("07.1", "Where jit is disabled an array is a predicate, too.", hidden=True)
+def array_without_jit(jk, rng):
+    called = []
+
+    def remember(name):
+        return lambda x: (called.append(name), x)[1]
+
+    with jk.disable_jit():
+        for flag in rng.integers(2, size=3):
+            jk.lax.cond(jk.numpy.asarray(flag > 0), remember("true"), remember("false"), 1.0)
+    return called
+
+
 @check("07.2", "Indices of other integer types, and operands that are trees.", hidden=True)
 def other_indices(jk, rng):
     tree = {"x": rng.normal(size=3).astype("float32"), "n": int(rng.integers(9))}

@@ -34,7 +34,7 @@ def explain(inside: str, module: types.ModuleType, sentences: Mapping[str, str] 
 explained: dict[str, types.ModuleType] = {}  # the public modules, once they are imported: each explains itself
 _PUBLIC = (
     "debug", "errors", "experimental", "flatten_util", "lax", "lax.linalg", "nn", "numpy", "numpy.fft", "numpy.linalg", "ops", "random",
-    "scipy", "sharding", "stages", "tree", "tree_util",
+    "scipy", "scipy.special", "scipy.stats", "sharding", "stages", "tree", "tree_util",
 )  # fmt: skip
 
 
@@ -71,13 +71,31 @@ def _look_up(
     raise (ImportError(text, name=public) if is_import else AttributeError(text))
 
 
+class _MissingRooms:
+    """Asked last for a module: where JAX has it and jitkit has not, `import` says so, as it does for names in a module."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        package, _, inside = name.partition(".")
+        if package == _PACKAGE and inside:
+            parent, _, last = inside.rpartition(".")
+            if late_rooms.import_room(".names_of_jax", __package__).is_in_jax(parent, last):
+                text = _ONLY_JAX.format(_public("jax", inside))
+                raise ModuleNotFoundError(f"No module named {name!r}\n{text}", name=name)
+
+
+sys.meta_path.append(_MissingRooms)
+
+_ONLY_JAX = "JAX has `{}`, and jitkit has not: docs/parity.md lists what is missing."
+
+
 def _public(*parts: str) -> str:
     return ".".join(filter(None, parts))
 
 
 def _about(inside: str, module: types.ModuleType, name: str) -> str:
     if late_rooms.import_room(".names_of_jax", __package__).is_in_jax(inside, name):
-        return f"JAX has `{_public('jax', inside, name)}`, and jitkit has not: docs/parity.md lists what is missing."
+        return _ONLY_JAX.format(_public("jax", inside, name))
     places = [place for place, other in public_modules().items() if other is not module and name in dir(other)]
     if places:
         return f"There is `{_public(_PACKAGE, places[0], name)}`."

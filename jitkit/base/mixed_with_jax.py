@@ -63,7 +63,7 @@ _SUMMARY = (
     "A function of JAX's was called on a value that jitkit traces: neither can JAX compute with it, nor jitkit see "
     "what is computed. Where it was called"
 )
-_REFUSAL = "is not a valid JAX type|Error interpreting argument to"  # in JAX's words
+_REFUSAL = "is not a valid JAX type|Error interpreting argument to|requires ndarray or scalar arguments, got"  # in JAX's words
 _GENERAL = "  take from jitkit what is taken from JAX: `import jitkit as jax`, `import jitkit.numpy as jnp`"
 
 
@@ -100,7 +100,7 @@ def _instead(name: str, value: Any) -> str | None:
 def _places(name: str) -> str:
     """`sin` from jitkit.numpy or jitkit.lax: the public modules of ours that have a name."""
     modules = missing_names.public_modules()
-    public = ("", "numpy", "lax", "nn", "random", "tree_util", "numpy.linalg", "numpy.fft")
+    public = ("", "numpy", "lax", "nn", "random", "tree_util", "numpy.linalg", "numpy.fft", "scipy.special")
     having = [f"{_PACKAGE}.{each}".rstrip(".") for each in public if name in dir(modules[each])]
     return f"`{name}` from {' or '.join(having) or _PACKAGE}"
 

@@ -1,8 +1,8 @@
 """The infix operators, indexing and array methods that Array and Tracer share.
 
 `x + y` means the same whether x is an array or a tracer: `numpy.add(x, y)`. But numpy stands on top of the
-house and arrays near its ground, so the operators are open here, and `numpy.array_methods` fills all of them when the
-first is asked for. That is also why a closed-over Array that meets a traced index reaches the current trace: both
+house and arrays near its ground, so the operators are open here, and `numpy.array_methods` fills each when it is first
+asked for. That is also why a closed-over Array that meets a traced index reaches the current trace: both
 share one `__getitem__`.
 
 JAX: jax/_src/numpy/array_methods.py:_set_array_base_attributes
@@ -20,19 +20,19 @@ from ..base.traceback_util import filter_traceback
 
 
 class _Open:
-    """An operator or a method before anybody has asked for one: the descriptor that fills them all, and then stands there no more."""
+    """An operator or a method before anybody has asked for it: the descriptor that fills it, and then stands there no more."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def __get__(self, instance: Any, owner: type) -> Any:
-        late_rooms.import_room(late_rooms.fillers["operators"])
+        late_rooms.import_room(late_rooms.fillers["operators"]).fill(self.name)
         return getattr(owner if instance is None else instance, self.name)
 
 
 class Operators:
-    """Base of Array and Tracer. What is open below is set by `install_binary`, `install_unary`, `install_method` and
-    `install_property`.
+    """Base of Array and Tracer. What is open below is set by `install_binary`, `install_comparison`, `install_unary`,
+    `install_method` and `install_property`.
     """
 
     __slots__ = ()
@@ -87,13 +87,15 @@ def takes_part(other: Any, symbol: str, left: Any, right: Any) -> bool:
     return answer
 
 
-def install_binary(
-    name: str, symbol: str, function: Callable[[Any, Any], Any], reflected: bool = True
-) -> None:
+def install_binary(name: str, symbol: str, function: Callable[[Any, Any], Any]) -> None:
     """Let `self <symbol> other` be `function(self, other)`, and `other <symbol> self` its reflected form."""
     _set(f"__{name}__", forward_method(symbol, function), function)
-    if reflected:
-        _set(f"__r{name}__", reflected_method(symbol, function), function)
+    _set(f"__r{name}__", reflected_method(symbol, function), function)
+
+
+def install_comparison(name: str, symbol: str, function: Callable[[Any, Any], Any]) -> None:
+    """Let `self <symbol> other` be `function(self, other)`; Python reflects a comparison by the opposite one."""
+    _set(f"__{name}__", forward_method(symbol, function), function)
 
 
 def forward_method(symbol: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

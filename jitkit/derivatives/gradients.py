@@ -59,7 +59,8 @@ def grad(
       pair of that and the other data.
 
     Raises (when the function is called):
-      TypeError: for arguments or a result of other types, and for a result that is no scalar.
+      TypeError: for arguments or a result of other types, whose dtype it names (`int32`), and for a result that is no
+        scalar, whose shape it names (`(4,)`).
     """
     value_and_gradient = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
 

@@ -14,7 +14,9 @@ In the order of reading:
     listing        lines of a text, each with its equations
     source         equations -> the Python that they were written in
     stablehlo      StableHLO with locations -> Listing
-    hlo            optimised HLO -> Listing: a tree of fusions and loops, with costs and links
+    links          optimised HLO -> by instruction: the equations that it came from, and how that is known
+    hlo            optimised HLO -> Listing: a tree of fusions and loops, with costs
+    by_line        kernels + their links -> what each line of Python became
     machine        LLVM IR, PTX, bundles -> Listing
     gone           why nothing is left of an equation
     compiling      StableHLO -> answers of the compilers, at the same time, kept by content

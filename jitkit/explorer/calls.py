@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import linecache
 import re
 import sys
 import time
@@ -26,8 +27,10 @@ from ..pjit.compilation_cache import FunctionCache
 from ..pjit.jitted import Jitted
 from ..runtime.array import Array
 from ..tree_util import tree_leaves
+from .listing import shortened
 
 MOST_CALLS = 2000
+_AT = re.compile(r"(.+):(\d+)(?: \(.*\))?$")
 _MISS = re.compile(r"#(\d+)")
 _STAGES = {"tracing": "trace", "lowering": "lower", "compilation": "compile", "disk cache hit": "compile"}
 _DISPATCH = next(
@@ -189,6 +192,7 @@ def as_data(calls: list[Call], how: str) -> dict[str, Any]:
         entry: dict[str, Any] = {
             "number": number,
             "at": call.at,
+            "source": _source_of(call.at),
             "start": call.start - begin,
             "stages": [[name, seconds] for name, seconds in call.stages],
             "hit": call.miss is None,
@@ -202,6 +206,12 @@ def as_data(calls: list[Call], how: str) -> dict[str, Any]:
             last = number
         entries.append(entry)
     return {"how": how, "entries": entries, "jaxprs": jaxprs}
+
+
+def _source_of(at: str) -> str:
+    """The line of Python that a call stands on; empty where there is no source."""
+    where = _AT.match(at)
+    return shortened(linecache.getline(where[1], int(where[2])).strip()) if where else ""
 
 
 def _of_miss(

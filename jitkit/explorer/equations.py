@@ -57,14 +57,14 @@ class Dialect(Protocol):
 class Equation:
     """One equation. `parent` is the number of the equation whose jaxpr it stands in.
 
-    `is_result` is whether the function returns what it makes; `live` whether a result or an effect depends on it; `constant`
-    whether it depends on no argument; `same_as` are the numbers of the equations that compute the same.
+    `returned_at` are the places among the function's results of what it makes; `live` whether a result or an effect depends on it;
+    `constant` whether it depends on no argument; `same_as` are the numbers of the equations that compute the same.
     """
 
     eqn: Any
     parent: int | None
     place: Place | None
-    is_result: bool = False
+    returned_at: tuple[int, ...] = ()
     live: bool = False
     constant: bool = False
     same_as: tuple[int, ...] = ()
@@ -123,9 +123,12 @@ def numbered(jaxpr: Any, dialect: Dialect) -> tuple[Any, list[Equation]]:
 
     marked = mark(jaxpr, None)
     by_eqn = {id(equation.eqn): number for number, equation in enumerate(equations)}
-    returned = {id(atom) for atom in dialect.inside(marked).outvars}
+    returned: dict[int, list[int]] = {}
+    for place, atom in enumerate(dialect.inside(marked).outvars):
+        returned.setdefault(id(atom), []).append(place)
     for equation in equations:
-        equation.is_result = equation.parent is None and any(id(var) in returned for var in equation.eqn.outvars)
+        if equation.parent is None:
+            equation.returned_at = tuple(place for var in equation.eqn.outvars for place in returned.get(id(var), ()))
     _find_live(dialect.inside(marked), None, equations, by_eqn, dialect)
     _find_same(dialect.inside(marked), equations, by_eqn, dialect, set())
     return marked, equations

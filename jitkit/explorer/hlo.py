@@ -3,13 +3,11 @@
 HLO text is a flat set of computations that name each other. Here a computation stands, indented, below the first instruction
 that runs it, so that a fusion is a box that opens.
 
-An instruction carries the names of the equations that it came from. One without a name was put there by the compiler, or lost
-its name in a rewrite: a copy, a bitcast, a loop's counter. What it is part of is guessed from the data: it serves the
-equations of the instructions that read it, or that it reads. Guesses are kept apart.
+Of which equations an instruction is, `links` tells.
 
 Bytes of a fusion are those of its operands and results, by their types. Flops are counted here, by the rules of XLA's own
-cost model for the common operations: one for each element of an elementwise result, two for each product of a dot. The body
-of a loop is counted once.
+cost model for the common operations: one for each element of an elementwise result, two for each product of a dot or a
+convolution. The body of a loop is counted once.
 
 JAX: jax/_src/stages.py:Compiled.as_text
 """
@@ -17,35 +15,40 @@ JAX: jax/_src/stages.py:Compiled.as_text
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ..targets.hlo import Instruction, Program, called
-from .equations import numbers_in, without_marks
+from . import by_line
+from .equations import without_marks
+from .links import AS_WRITTEN, PLUMBING, Links, end_of_operands, operands
 from .listing import Listing
 
-PLUMBING = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all"})
 _NOT_COUNTED = PLUMBING | {
     "copy", "broadcast", "reshape", "transpose", "slice", "concatenate", "pad", "iota", "gather", "convert",
     "dynamic-slice", "dynamic-update-slice", "copy-start", "copy-done", "reverse", "bitcast-convert", "custom-call",
     "fusion", "while", "conditional", "call", "reduce", "dot", "convolution", "sort", "scatter", "async-start",
     "async-done", "partition-id", "replica-id", "opt-barrier", "slice-start", "slice-done",
 }  # fmt: skip
-_OP_NAME = re.compile(r'op_name="((?:[^"\\]|\\.)*)"')
 _METADATA = re.compile(r', metadata=\{(?:[^{}"]|"(?:[^"\\]|\\.)*")*\}')
 _SHAPE = re.compile(r"([a-z]\w*)\[([\d,]*)\]")
 _LIST = re.compile(r"lhs_contracting_dims=\{([\d,]*)\}")
-_NAME = re.compile(r"%([\w.<>-]+)")
+_GEMM = re.compile(r'"?lhs_contracting_dimensions"?:\[([\d,"]*)\]')
+_LABELS = re.compile(r"dim_labels=\w+_(\w+)->")
+_DILATED = re.compile(r"lhs_dilate|rhs_reversal|batch_group_count")
 _BITS = re.compile(r"\d+")
 _DETAILS = ("metadata=", "backend_config=", "frontend_attributes=", "calls=", "to_apply=", "body=", "condition=",
             "branch_computations=", "called_computations=", "true_computation=", "false_computation=")  # fmt: skip
 
 
 class Linked(NamedTuple):
-    """How many operations of a program are linked to an equation: surely, by a guess, and how many there are."""
+    """How many operations of a program there are, and how many are linked to an equation: surely, of these by their own
+    name or by what they are part of, and by a guess.
+    """
 
     operations: int
     exact: int
+    by_name: int
     guessed: int
 
 
@@ -54,24 +57,29 @@ class Fused(NamedTuple):
 
     listing: Listing
     linked: Linked
-    there: frozenset[int]  # the equations of which something is left, surely
+    there: frozenset[int]  # the equations whose name something has
     done: dict[int, list[tuple[str, int]]]  # by equation: opcode and size of what is linked to it, surely or by a guess
+    kernels: list[by_line.Kernel]
+    flops: dict[int | None, int]  # by equation; None has those of what is linked to none
 
 
-def read(text: str, results: Sequence[int] = ()) -> Fused:
-    """A program as a tree of instructions. `results` are the equations that the function returns the results of."""
+def read(text: str, results: Mapping[int, int] | None = None) -> Fused:
+    """A program as a tree of instructions. `results` has the equation that makes each of the function's results, by its place."""
     program = Program(text)
-    links = _Links(program, results)
+    links = Links(program, results or {})
     costs = _Costs(program)
     found = Listing("hlo")
     shown: set[str] = set()
+    row_of: dict[tuple[str, str], int] = {}
 
     def write(name: str, depth: int) -> None:
         shown.add(name)
         for instruction in program.computations.get(name, ()):
+            notes = [_note(program, costs, name, instruction), links.rules.get((name, instruction.name), "")]
             row = found.add(
-                f"{'  ' * depth}{_line(instruction)}", links.exact[name, instruction.name], _note(program, costs, name, instruction)
+                f"{'  ' * depth}{_line(instruction)}", links.exact[name, instruction.name], " · ".join(filter(None, notes))
             )
+            row_of[name, instruction.name] = row
             guess = links.guesses.get((name, instruction.name))
             if guess:
                 found.guesses[row] = guess
@@ -96,120 +104,28 @@ def read(text: str, results: Sequence[int] = ()) -> Fused:
         if instruction.opcode not in PLUMBING
     ]
     exact = sum(bool(links.exact[name, instruction.name]) for name, instruction in rows)
+    by_rule = sum((name, instruction.name) in links.rules for name, instruction in rows)
     guessed = sum((name, instruction.name) in links.guesses for name, instruction in rows)
-    there = frozenset(number for numbers in links.exact.values() for number in numbers)
     done: dict[int, list[tuple[str, int]]] = {}
     for name, instruction in rows:
         at = name, instruction.name
         for number in (links.exact[at] or links.guesses.get(at, []))[:1]:
             done.setdefault(number, []).append((instruction.opcode, elements_of(instruction.type)))
-    return Fused(found, Linked(len(rows), exact, guessed), there, done)
-
-
-class _Links:
-    """From an instruction, `(computation, name)`, to its equations."""
-
-    def __init__(self, program: Program, results: Sequence[int]) -> None:
-        self.exact: dict[tuple[str, str], list[int]] = {}
-        self.guesses: dict[tuple[str, str], list[int]] = {}
-        self._of_computation: dict[str, list[int]] = {}
-        self._program = program
-        for name, body in program.computations.items():
-            for instruction in body:
-                own = _OP_NAME.search(instruction.rest)
-                self.exact[name, instruction.name] = numbers_in(own[1]) if own else []
-        for name, body in program.computations.items():
-            for instruction in body:
-                if instruction.opcode in ("fusion", "call", "async-start", "reduce"):
-                    inner = [n for each in called(instruction) for n in self._inside(each)]
-                    at = self.exact[name, instruction.name]
-                    at += [n for n in dict.fromkeys(inner) if n not in at]
-        for instruction in program.computations.get(program.entry, ()):
-            at_end = program.entry, instruction.name
-            if instruction.is_root and not self.exact[at_end] and instruction.opcode != "tuple" and results:
-                self.guesses[at_end] = list(results)[:8]  # all was folded, and lost its name
-        self._inherited: dict[str, list[int]] = {program.entry: []}
-        self._contained: dict[str, list[int]] = {}  # what is run by an instruction of one equation is part of that one
-        waiting = [program.entry] if program.entry else []
-        while waiting:  # callers first: what is inside of a guess is one, too
-            name = waiting.pop()
-            body = program.computations.get(name, [])
-            if name in self._contained:
-                for instruction in body:
-                    if instruction.opcode != "parameter" and not self.exact[name, instruction.name]:
-                        self.exact[name, instruction.name] = self._contained[name]
-            self._guess(name, body)
-            for instruction in body:
-                for each in called(instruction):
-                    if each not in self._inherited:
-                        caller = name, instruction.name
-                        self._inherited[each] = self.exact[caller] or self.guesses.get(caller, [])
-                        if len(self.exact[caller]) == 1:
-                            self._contained[each] = self.exact[caller]
-                        waiting.append(each)
-
-    def _inside(self, name: str) -> list[int]:
-        """The equations of a computation and of what it calls."""
-        if name not in self._of_computation:
-            self._of_computation[name] = []
-            found: dict[int, bool] = {}
-            for instruction in self._program.computations.get(name, ()):
-                numbers = self.exact[name, instruction.name]
-                found.update(dict.fromkeys(numbers, True))
-                for each in called(instruction):
-                    found.update(dict.fromkeys(self._inside(each), True))
-            self._of_computation[name] = list(found)
-        return self._of_computation[name]
-
-    def _guess(self, name: str, body: list[Instruction]) -> None:
-        """By the data: from those that read a value to the one that makes it, and then the other way."""
-        reads = {instruction.name: operands(instruction) for instruction in body}
-        readers: dict[str, list[str]] = {}
-        for reader, names in reads.items():
-            for each in names:
-                readers.setdefault(each, []).append(reader)
-
-        def near(names: list[str]) -> list[int]:
-            found: dict[int, bool] = {}
-            for each in names:
-                at = name, each
-                found.update(dict.fromkeys(self.exact.get(at) or self.guesses.get(at, []), True))
-            return list(found)[:8]
-
-        for instruction in reversed(body):
-            at = name, instruction.name
-            if instruction.opcode != "parameter" and not self.exact[at] and at not in self.guesses:
-                guess = near(readers.get(instruction.name, []))
-                if guess:
-                    self.guesses[at] = guess
-        for instruction in body:
-            at = name, instruction.name
-            if instruction.opcode == "parameter" or self.exact[at] or at in self.guesses:
-                continue
-            guess = near(reads[instruction.name]) or self._inherited.get(name, [])[:8]
-            if guess:
-                self.guesses[at] = guess
-
-
-def operands(instruction: Instruction) -> list[str]:
-    """The names of the values that an instruction reads."""
-    return _NAME.findall(instruction.rest[: _end_of_operands(instruction.rest)]) or [
-        part.strip() for part in instruction.rest[: _end_of_operands(instruction.rest)].split(",") if part.strip()
-    ]
-
-
-def _end_of_operands(rest: str) -> int:
-    depth = 1
-    for i, character in enumerate(rest):
-        depth += {"(": 1, ")": -1}.get(character, 0)
-        if depth == 0:
-            return i
-    return len(rest)
+    kernels = []
+    for name, instruction, in_loop in by_line.launched(program):
+        at = name, instruction.name
+        moved, untold = costs.moved(name, instruction), costs.untold(instruction)
+        kernels.append(by_line.Kernel(row_of[at], links.exact[at], moved, in_loop, untold))
+    flops: dict[int | None, int] = {}
+    for name, instruction in costs.counted():
+        first = next(iter(links.exact[name, instruction.name]), None)
+        flops[first] = flops.get(first, 0) + costs.flops(name, instruction)
+    return Fused(found, Linked(len(rows), exact, exact - by_rule, guessed), links.named, done, kernels, flops)
 
 
 def _line(instruction: Instruction) -> str:
     """An instruction without what the page says in another way."""
-    end = _end_of_operands(instruction.rest)
+    end = end_of_operands(instruction.rest)
     attributes = [each for each in _split(_METADATA.sub("", instruction.rest[end + 1 :])) if not each.startswith(_DETAILS)]
     tail = "".join(f", {without_marks(each)}" for each in attributes)
     root = "ROOT " if instruction.is_root else ""
@@ -249,8 +165,6 @@ def _note(program: Program, costs: _Costs, computation: str, instruction: Instru
         return f"runs {trips[1]} times" if trips else ""
     if instruction.opcode not in ("fusion", "dot", "convolution", "custom-call"):
         return ""
-    types = costs.types(computation)
-    moved = bytes_of(instruction.type) + sum(bytes_of(types.get(each, "")) for each in operands(instruction))
     parts = []
     if instruction.opcode == "fusion":
         inner = [each for name in called(instruction) for each in program.computations.get(name, ())]
@@ -258,7 +172,7 @@ def _note(program: Program, costs: _Costs, computation: str, instruction: Instru
         parts.append(f"fusion of {count} operation{'s' * (count != 1)}")
     flops = costs.flops(computation, instruction)
     parts += [f"{amount(flops)}flop"] if flops else []
-    parts.append(f"{amount(moved)}B moved")
+    parts.append(f"{amount(costs.moved(computation, instruction))}B moved")
     return " · ".join(parts)
 
 
@@ -277,12 +191,43 @@ class _Costs:
             self._types[computation] = {each.name: each.type for each in body}
         return self._types[computation]
 
+    def moved(self, computation: str, instruction: Instruction) -> int:
+        """Bytes of the operands and results of an instruction, each once."""
+        types = self.types(computation)
+        return bytes_of(instruction.type) + sum(bytes_of(types.get(each, "")) for each in dict.fromkeys(operands(instruction)))
+
+    def counted(self) -> Iterator[tuple[str, Instruction]]:
+        """What may do arithmetic, `(computation, instruction)`: all that runs, each once, but for what runs something else."""
+        waiting, seen = [self._program.entry], {""}
+        while waiting:
+            name = waiting.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            for instruction in self._program.computations.get(name, ()):
+                if instruction.opcode in AS_WRITTEN:
+                    waiting += called(instruction)
+                if instruction.opcode not in ("fusion", "call"):
+                    yield name, instruction
+
+    def untold(self, instruction: Instruction) -> bool:
+        """Whether there are flops in an instruction that cannot be counted here: in a routine of a library, or a dilated product."""
+        if instruction.opcode in ("fusion", "call", "async-start"):
+            inner = [each for name in called(instruction) for each in self._program.computations.get(name, ())]
+            return any(map(self.untold, inner))
+        if instruction.opcode == "convolution":
+            return _DILATED.search(instruction.rest) is not None
+        return instruction.opcode == "custom-call" and not _GEMM.search(instruction.rest) and "AllocateBuffer" not in instruction.rest
+
     def flops(self, computation: str, instruction: Instruction) -> int:
         """Arithmetic operations of an instruction, by the rules above."""
         if instruction.opcode in ("fusion", "call"):
             return sum(map(self._flops_in, called(instruction)))
-        if instruction.opcode in ("dot", "reduce"):
-            first = self.types(computation).get(next(iter(operands(instruction)), ""), "")
+        if instruction.opcode in ("dot", "reduce", "convolution", "custom-call"):
+            types = self.types(computation)
+            first, second, *_ = [*(types.get(each, "") for each in operands(instruction)), "", ""]
+            if instruction.opcode == "convolution":
+                return 0 if self.untold(instruction) else _flops_of_convolution(instruction, second)
             return elements_of(first) if instruction.opcode == "reduce" else _flops_of_dot(instruction, first)
         return 0 if instruction.opcode in _NOT_COUNTED else elements_of(instruction.type)
 
@@ -294,14 +239,27 @@ class _Costs:
 
 
 def _flops_of_dot(instruction: Instruction, left: str) -> int:
-    contracted, shape = _LIST.search(instruction.rest), _SHAPE.search(left)
+    """Of a `dot`, or of a call of cuBLAS that is one; others have none that is known."""
+    found = _LIST if instruction.opcode == "dot" else _GEMM
+    contracted, shape = found.search(instruction.rest), _SHAPE.search(left)
     if not contracted or not shape:
         return 0
     sizes = [int(size) for size in shape[2].split(",") if size]
     product = 1
-    for axis in contracted[1].split(","):
+    for axis in contracted[1].replace('"', "").split(","):
         product *= sizes[int(axis)] if axis else 1
-    return 2 * product * elements_of(instruction.type)
+    made = _SHAPE.search(instruction.type)  # the first: a scratch buffer may stand behind it
+    return 2 * product * elements_of(made[0] if made else "")
+
+
+def _flops_of_convolution(instruction: Instruction, kernel: str) -> int:
+    """Each element of the result is a sum over all of the kernel that makes one feature; padding is counted."""
+    labels, shape = _LABELS.search(instruction.rest), _SHAPE.search(kernel)
+    if not labels or not shape or "o" not in labels[1]:
+        return 0
+    sizes = [int(size) for size in shape[2].split(",") if size]
+    features = sizes[labels[1].index("o")]
+    return 2 * elements_of(instruction.type) * (elements_of(kernel) // max(features, 1))
 
 
 def elements_of(type_: str) -> int:

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..targets import Target
+from . import by_line, gone, hlo, machine, source, stablehlo
 from . import equations as numbering
-from . import gone, hlo, machine, source, stablehlo
 from .listing import Listing
 from .subject import Subject
 
@@ -46,6 +46,7 @@ def model(
     if subject.constants:
         listed = ", ".join(subject.constants[:6]) + (", ..." if len(subject.constants) > 6 else "")
         notes.append(f"Arrays from outside of the function, whose elements are left out here: {listed}")
+    rows_of = {number: row for row, numbers in enumerate(python.listing.equations) for number in numbers}
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -76,7 +77,7 @@ def model(
         "python": python.as_data(),
         "jaxpr": subject.jaxpr.as_data(),
         "stablehlo": shown.as_data(),
-        "targets": [_target(each, answers[each.name], subject, lowered, inside) for each in targets],
+        "targets": [_target(each, answers[each.name], subject, lowered, inside, rows_of) for each in targets],
         "calls": calls,
     }
 
@@ -98,11 +99,12 @@ def _target(
     subject: Subject,
     lowered: frozenset[int],
     inside: dict[int, list[int]],
+    rows_of: dict[int, int],
 ) -> dict[str, Any]:
     head = {"name": target.name, "chip": target.chip, "code": target.code}
     if "error" in answer:
         return head | {"reason": answer["reason"], "error": answer["error"]}
-    read = hlo.read(answer["hlo"], [number for number, each in enumerate(subject.equations) if each.is_result])
+    read = hlo.read(answer["hlo"], {place: n for n, each in enumerate(subject.equations) for place in each.returned_at})
     missing = gone.gone(subject.equations, lowered, read, inside)
     code = machine.listing(target.platform, answer["code"], read.listing)
     return head | {
@@ -116,6 +118,7 @@ def _target(
         "hlo": read.listing.as_data(),
         "machine": code.as_data(),
         "gone": missing,
+        "by_line": by_line.table(read.kernels, read.flops, rows_of),
     }
 
 

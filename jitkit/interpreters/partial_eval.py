@@ -110,6 +110,14 @@ class DynamicJaxprTrace(Trace):
             self.consts[var] = x  # keeps x alive, and so its id unique
         return var
 
+    def constant(self, x: Any) -> DynamicJaxprTracer:
+        """A tracer of a constant, which stays one also where it is a scalar that could be a literal."""
+        atom = self.lift(x)
+        if isinstance(atom, Literal):
+            atom = self.constvar_of_id.setdefault(id(x), Var(atom.aval))
+            self.consts[atom] = x
+        return DynamicJaxprTracer(self, atom.aval, atom, source_info.UNKNOWN)
+
     def stand_in(self, x: Any) -> DynamicJaxprTracer:
         """A tracer of a constant without a value, such as a ShapeDtypeStruct: it is good until the program is lowered."""
         atom = self.lift(x)

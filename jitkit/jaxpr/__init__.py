@@ -44,3 +44,4 @@ from .rearranging import keep_outputs as keep_outputs
 from .rearranging import known_outputs as known_outputs
 from .rearranging import move_inputs_to_front as move_inputs_to_front
 from .rearranging import remembered as remembered
+from .rearranging import sort_consts as sort_consts

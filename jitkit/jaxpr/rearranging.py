@@ -89,3 +89,60 @@ def known_outputs(jaxpr: Jaxpr, known_inputs: Sequence[bool]) -> list[bool]:
     count = len(jaxpr.outvars)
     needs = [dce_jaxpr(jaxpr, [i == k for k in range(count)])[1] for i in range(count)]
     return [all(known or not used for known, used in zip(known_inputs, each, strict=True)) for each in needs]
+
+
+# --- the order of constants -------------------------------------------------------------------------------------------
+
+
+class _Use:
+    """A constant at one place where it is read: an operand, or an output."""
+
+    __slots__ = ("var",)
+
+    def __init__(self, var: Var) -> None:
+        self.var = var
+
+
+def sort_consts(jaxpr: Jaxpr) -> Jaxpr:
+    """The jaxpr with its constants in the order in which JAX has those of a program that is partly known.
+
+    JAX writes such a program from its end: results first, then what they are computed of, an operand when all that read it
+    have been written. Constants come in the order in which they are met so, read backwards; each use of one is met by itself.
+
+    JAX: jax/_src/interpreters/partial_eval.py:tracers_to_jaxpr
+    """
+    constvars = set(jaxpr.constvars)
+
+    def nodes(atoms: Sequence[Any]) -> list[Any]:
+        return [_Use(x) if x in constvars else x for x in atoms if isinstance(x, Var)]
+
+    operands: dict[Any, list[Any]] = {}
+    for eqn in jaxpr.eqns:
+        read = nodes(eqn.invars)
+        operands.update((var, read) for var in eqn.outvars)
+    of_effects = [_Use(eqn.outvars[0]) for eqn in jaxpr.eqns if eqn.effects and eqn.outvars]
+    operands.update((end, operands[end.var]) for end in of_effects)
+    ends = list(dict.fromkeys([*jaxpr.invars, *nodes(jaxpr.outvars), *of_effects]))
+    readers: dict[Any, int] = {}
+    waiting = list(ends)
+    while waiting:
+        node = waiting.pop()
+        if node not in readers:
+            waiting.extend(operands.get(node, ()))
+        readers[node] = readers.get(node, 0) + 1
+    for node in ends:
+        readers[node] -= 1
+    ready = [node for node in ends if not readers[node]]
+    met: list[Var] = []
+    while ready:
+        node = ready.pop()
+        if isinstance(node, _Use) and node.var in constvars:
+            met.append(node.var)
+        for operand in operands.get(node, ()):
+            readers[operand] -= 1
+            if not readers[operand]:
+                ready.append(operand)
+    order = list(dict.fromkeys(reversed(met)))
+    assert len(order) == len(constvars), "each constant is read somewhere"
+    values = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
+    return jaxpr.replace(constvars=order, consts=[values[var] for var in order])

@@ -138,7 +138,7 @@ from .powers import integer_pow, integer_pow_p, pow, pow_p, reciprocal
 from .reduction import reduce_sum
 from .selection import clamp_p, select, select_n, select_n_p
 from .shaping import broadcast_in_dim, reshape
-from .utils import Shape, broadcast_shapes, constant_like, is_a
+from .utils import Shape, broadcast_shapes, constant_like, is_a, scalar_of_type
 
 # --- one operand ------------------------------------------------------------------------------------------------------
 
@@ -163,10 +163,10 @@ defjvp_zero(
 # An elementwise operation of XLA's, and its derivative as a formula of others.
 defjvp(exp_p, lambda g, y, x: mul(g, y))
 defjvp(exp2_p, lambda g, y, x: mul(log(constant_like(x, 2)), mul(g, y)))
-defjvp(expm1_p, lambda g, y, x: mul(g, add(y, constant_like(y, 1))))
+defjvp(expm1_p, lambda g, y, x: mul(g, add(y, scalar_of_type(y, 1))))
 defjvp(log_p, lambda g, y, x: div(g, x))
 defjvp(log2_p, lambda g, y, x: div(g, mul(x, log(constant_like(x, 2)))))
-defjvp(log1p_p, lambda g, y, x: div(g, add(x, constant_like(x, 1))))
+defjvp(log1p_p, lambda g, y, x: div(g, add(x, scalar_of_type(x, 1))))
 
 
 def jvp_logistic(g: Any, y: Any, x: Any) -> Any:
@@ -188,11 +188,11 @@ defjvp(acos_p, lambda g, y, x: mul(g, neg(rsqrt(sub(constant_like(x, 1), square(
 defjvp(atan_p, lambda g, y, x: div(g, add(constant_like(x, 1), square(x))))
 defjvp(sinh_p, lambda g, y, x: mul(g, cosh(x)))
 defjvp(cosh_p, lambda g, y, x: mul(g, sinh(x)))
-defjvp(tanh_p, lambda g, y, x: mul(add(g, mul(g, y)), sub(constant_like(x, 1), y)))
-defjvp(asinh_p, lambda g, y, x: mul(g, rsqrt(add(square(x), constant_like(x, 1)))))
-defjvp(acosh_p, lambda g, y, x: mul(g, rsqrt(sub(square(x), constant_like(x, 1)))))
+defjvp(tanh_p, lambda g, y, x: mul(add(g, mul(g, y)), sub(scalar_of_type(x, 1), y)))
+defjvp(asinh_p, lambda g, y, x: mul(g, rsqrt(add(square(x), scalar_of_type(x, 1)))))
+defjvp(acosh_p, lambda g, y, x: mul(g, rsqrt(sub(square(x), scalar_of_type(x, 1)))))
 defjvp(
-    atanh_p, lambda g, y, x: mul(reciprocal(add(constant_like(x, 1), x)), div(g, sub(constant_like(x, 1), x)))
+    atanh_p, lambda g, y, x: mul(reciprocal(add(scalar_of_type(x, 1), x)), div(g, sub(scalar_of_type(x, 1), x)))
 )
 
 defjvp(sqrt_p, lambda g, y, x: mul(g, div(constant_like(x, 0.5), y)))
@@ -321,7 +321,7 @@ deflinear(
 def _jvp_abs(g: Any, y: Any, x: Any) -> Any:
     dtype = dtypes.dtype(x)
     if not is_a(dtype, *COMPLEX):
-        return select(ge(x, constant_like(x, 0)), g, neg(g))
+        return select(ge(x, scalar_of_type(x, 0)), g, neg(g))
     return real(mul(g, div(conj(x), _not_zero(convert_element_type(y, dtype)))))
 
 

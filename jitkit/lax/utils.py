@@ -32,7 +32,13 @@ def is_array(x: Any) -> bool:
 def constant_like(x: Any, value: Any) -> Any:
     """A scalar of the dtype of x, to be a literal of an equation; a Python number, weak like x, for a weak scalar."""
     aval = core.get_aval(x)
-    if aval.weak_type and not aval.shape:
+    return np.asarray(value).astype(aval.dtype)[()] if aval.shape else scalar_of_type(x, value)
+
+
+def scalar_of_type(x: Any, value: Any) -> Any:
+    """A scalar of the dtype of x, to be a literal of an equation; a Python number where x is weak, whatever its shape."""
+    aval = core.get_aval(x)
+    if aval.weak_type:
         weak = dtypes.scalar_type_of(aval.dtype)(value)
         if dtypes.dtype(weak) == aval.dtype:
             return weak

@@ -1,6 +1,7 @@
 """Fills the operators and methods that Array and Tracer share with functions of this package.
 
-`x + y` is `add(x, y)`, `x.sum(0)` is `sum(x, 0)`. Importing this module installs them.
+`x + y` is `add(x, y)`, `x.sum(0)` is `sum(x, 0)`. Each is filled when it is first asked for, since the function's room is imported
+then: a first `x @ w` waits for no sorting.
 
 JAX: jax/_src/numpy/array_methods.py:register_jax_array_methods
 """
@@ -13,28 +14,11 @@ from typing import Any
 import numpy as np
 
 from .. import lax
+from .. import numpy as jnp
+from ..base import late_rooms
 from ..core import dtypes, operators
 from ..lax.utils import index_tuple
 from ..runtime.array import device_put_leaf
-from . import (
-    arithmetic,
-    contractions,
-    creation,
-    cumulative,
-    diagonals,
-    index_update,
-    indexing,
-    joining,
-    reductions,
-    searching,
-    selection,
-    shaping,
-    sorting,
-    statistics,
-    taking,
-    ufuncs,
-)
-from .creation import zeros
 from .util import ensure_arraylike
 
 # --- methods that are more than a function with the array in front ---------------------------------------------------
@@ -44,7 +28,7 @@ def _trace(
     x: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None
 ) -> Any:
     """The sum of a diagonal."""
-    return diagonals.trace(x, offset, axis1, axis2, dtype, out)
+    return jnp.trace(x, offset, axis1, axis2, dtype, out)
 
 
 def _setitem(x: Any, index: Any, value: Any) -> Any:
@@ -57,7 +41,7 @@ def _setitem(x: Any, index: Any, value: Any) -> Any:
 
 def _round(x: Any, ndigits: int | None = None) -> Any:
     """`round(x)` is of integers, `round(x, n)` of the array's dtype."""
-    out = selection.round(x, decimals=ndigits or 0)
+    out = jnp.round(x, decimals=ndigits or 0)
     return out.astype(int) if ndigits is None else out
 
 
@@ -72,28 +56,28 @@ def _contains(x: Any, query: Any) -> Any:
         )
     if query.ndim != 0:
         raise ValueError(f"Array.__contains__: query value must be a scalar, got query.shape={query.shape}")
-    return reductions.any(x == query)
+    return jnp.any(x == query)
 
 
 def _astype(x: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any:
     """The array converted to `dtype`; None means the default float type."""
-    return creation.astype(x, dtype, copy=copy, device=device)
+    return jnp.astype(x, dtype, copy=copy, device=device)
 
 
 def _clip(x: Any, min: Any = None, max: Any = None) -> Any:
     """The array with values below `min` raised to it, and values above `max` lowered to it."""
-    return selection.clip(x, min=min, max=max)
+    return jnp.clip(x, min=min, max=max)
 
 
 def _copy(x: Any) -> Any:
     """An array with the same elements in memory of its own."""
-    return creation.copy(x)
+    return jnp.copy(x)
 
 
 def _transpose(x: Any, *axes: Any) -> Any:
     """`x.transpose()`, `x.transpose(1, 0)` or `x.transpose((1, 0))`."""
     given = axes[0] if len(axes) == 1 else axes or None
-    return shaping.transpose(x, None if given is None else index_tuple(given))
+    return jnp.transpose(x, None if given is None else index_tuple(given))
 
 
 def _to_device(x: Any, device: Any, *, stream: Any = None) -> Any:
@@ -129,7 +113,7 @@ def _view(x: Any, dtype: Any = None, type: None = None) -> Any:
     if x.dtype == np.bool_:
         return _view(x.astype("uint8"), dtype)
     if dtypes.issubdtype(x.dtype, np.complexfloating):
-        parts = zeros((*x.shape[:-1], x.shape[-1] * 2), dtypes.finfo(x.dtype).dtype)
+        parts = jnp.zeros((*x.shape[:-1], x.shape[-1] * 2), dtypes.finfo(x.dtype).dtype)
         return _view(parts.at[..., 0::2].set(x.real).at[..., 1::2].set(x.imag), dtype)
     if dtype == np.bool_:
         return _view(x, np.uint8).astype(bool)
@@ -148,43 +132,9 @@ def _iterate(x: Any) -> Iterator[Any]:
     return (lax.index_in_dim(x, i, keepdims=False) for i in range(x.shape[0]))
 
 
-# --- installation ----------------------------------------------------------------------------------------------------
-
-_BINARY = (
-    ("add", "+", ufuncs.add), ("sub", "-", ufuncs.subtract), ("mul", "*", ufuncs.multiply), ("truediv", "/", ufuncs.true_divide),
-    ("floordiv", "//", arithmetic.floor_divide), ("mod", "%", arithmetic.remainder), ("divmod", "divmod()", arithmetic.divmod),
-    ("pow", "** or pow()", arithmetic.power), ("matmul", "@", contractions.matmul), ("and", "&", ufuncs.bitwise_and),
-    ("or", "|", ufuncs.bitwise_or), ("xor", "^", ufuncs.bitwise_xor), ("lshift", "<<", ufuncs.left_shift),
-    ("rshift", ">>", ufuncs.right_shift),
-)  # fmt: skip
-_COMPARISONS = (
-    ("eq", "==", ufuncs.equal), ("ne", "!=", ufuncs.not_equal), ("lt", "<", ufuncs.less), ("le", "<=", ufuncs.less_equal),
-    ("gt", ">", ufuncs.greater), ("ge", ">=", ufuncs.greater_equal),
-)  # fmt: skip
-_UNARY = (("neg", ufuncs.negative), ("pos", ufuncs.positive), ("abs", ufuncs.abs), ("invert", ufuncs.invert))
-_METHODS: dict[str, Callable[..., Any]] = {
-    "__getitem__": indexing.getitem, "__setitem__": _setitem, "__contains__": _contains, "__round__": _round,
-    "_iterate": _iterate,
-    "all": reductions.all, "any": reductions.any, "argmax": reductions.argmax, "argmin": reductions.argmin,
-    "argsort": sorting.argsort, "astype": _astype, "clip": _clip, "conj": ufuncs.conj, "conjugate": ufuncs.conjugate,
-    "copy": _copy, "cumprod": cumulative.cumprod, "cumsum": cumulative.cumsum, "diagonal": diagonals.diagonal,
-    "dot": contractions.dot, "flatten": shaping.ravel, "max": reductions.max, "mean": statistics.mean, "min": reductions.min,
-    "nonzero": selection.nonzero, "prod": reductions.prod, "ptp": reductions.ptp, "ravel": shaping.ravel,
-    "repeat": joining.repeat, "reshape": shaping.reshape_method, "round": selection.round,
-    "searchsorted": searching.searchsorted, "sort": sorting.sort, "squeeze": shaping.squeeze, "std": statistics.std,
-    "sum": reductions.sum, "swapaxes": shaping.swapaxes, "take": taking.take, "to_device": _to_device,
-    "trace": _trace, "transpose": _transpose, "var": statistics.var, "view": _view,
-}  # fmt: skip
-
-
 def _t(x: Any) -> Any:
     """The axes in reverse order."""
-    return shaping.transpose(x)
-
-
-def _at(x: Any) -> index_update.IndexUpdateHelper:
-    """`x.at[index].set(y)` and its like: updated copies."""
-    return index_update.IndexUpdateHelper(x)
+    return jnp.transpose(x)
 
 
 def _nbytes(x: Any) -> int:
@@ -206,24 +156,52 @@ def _flat(x: Any) -> Any:
     )
 
 
-_PROPERTIES: dict[str, Callable[[Any], Any]] = {
-    "T": _t, "mT": shaping.matrix_transpose, "real": ufuncs.real, "imag": ufuncs.imag, "at": _at, "nbytes": _nbytes,
-    "itemsize": _itemsize, "flat": _flat,
+# --- which function each is ------------------------------------------------------------------------------------------
+
+_BINARY = {
+    "add": ("+", "ufuncs.add"), "sub": ("-", "ufuncs.subtract"), "mul": ("*", "ufuncs.multiply"),
+    "truediv": ("/", "ufuncs.true_divide"), "floordiv": ("//", "arithmetic.floor_divide"), "mod": ("%", "arithmetic.remainder"),
+    "divmod": ("divmod()", "arithmetic.divmod"), "pow": ("** or pow()", "arithmetic.power"), "matmul": ("@", "contractions.matmul"),
+    "and": ("&", "ufuncs.bitwise_and"), "or": ("|", "ufuncs.bitwise_or"), "xor": ("^", "ufuncs.bitwise_xor"),
+    "lshift": ("<<", "ufuncs.left_shift"), "rshift": (">>", "ufuncs.right_shift"),
+}  # fmt: skip
+_COMPARISONS = {
+    "eq": ("==", "ufuncs.equal"), "ne": ("!=", "ufuncs.not_equal"), "lt": ("<", "ufuncs.less"), "le": ("<=", "ufuncs.less_equal"),
+    "gt": (">", "ufuncs.greater"), "ge": (">=", "ufuncs.greater_equal"),
+}  # fmt: skip
+_UNARY = {"neg": "ufuncs.negative", "pos": "ufuncs.positive", "abs": "ufuncs.abs", "invert": "ufuncs.invert"}
+_METHODS: dict[str, str | Callable[..., Any]] = {
+    "__getitem__": "indexing.getitem", "__setitem__": _setitem, "__contains__": _contains, "__round__": _round,
+    "_iterate": _iterate,
+    "all": "reductions.all", "any": "reductions.any", "argmax": "reductions.argmax", "argmin": "reductions.argmin",
+    "argsort": "sorting.argsort", "astype": _astype, "clip": _clip, "conj": "ufuncs.conj", "conjugate": "ufuncs.conjugate",
+    "copy": _copy, "cumprod": "cumulative.cumprod", "cumsum": "cumulative.cumsum", "diagonal": "diagonals.diagonal",
+    "dot": "contractions.dot", "flatten": "shaping.ravel", "max": "reductions.max", "mean": "statistics.mean",
+    "min": "reductions.min", "nonzero": "selection.nonzero", "prod": "reductions.prod", "ptp": "reductions.ptp",
+    "ravel": "shaping.ravel", "repeat": "joining.repeat", "reshape": "shaping.reshape_method", "round": "selection.round",
+    "searchsorted": "searching.searchsorted", "sort": "sorting.sort", "squeeze": "shaping.squeeze", "std": "statistics.std",
+    "sum": "reductions.sum", "swapaxes": "shaping.swapaxes", "take": "taking.take", "to_device": _to_device,
+    "trace": _trace, "transpose": _transpose, "var": "statistics.var", "view": _view,
+}  # fmt: skip
+_PROPERTIES: dict[str, str | Callable[[Any], Any]] = {
+    "T": _t, "mT": "shaping.matrix_transpose", "real": "ufuncs.real", "imag": "ufuncs.imag",
+    "at": "index_update.IndexUpdateHelper", "nbytes": _nbytes, "itemsize": _itemsize, "flat": _flat,
 }  # fmt: skip
 
-
-def install() -> None:
-    """Put them all in place. Done once, when this module is imported."""
-    for name, symbol, function in _BINARY:
-        operators.install_binary(name, symbol, function)
-    for name, symbol, function in _COMPARISONS:
-        operators.install_binary(name, symbol, function, reflected=False)
-    for name, function in _UNARY:
-        operators.install_unary(name, function)
-    for name, function in _METHODS.items():
-        operators.install_method(name, function)
-    for name, function in _PROPERTIES.items():
-        operators.install_property(name, function)
+# name -> how it is put in place, and of which function
+_FILLS: dict[str, tuple[Callable[..., None], tuple[Any, ...], str | Callable[..., Any]]] = {
+    **{f"__{r}{n}__": (operators.install_binary, (n, s), f) for n, (s, f) in _BINARY.items() for r in ("", "r")},
+    **{f"__{n}__": (operators.install_comparison, (n, s), f) for n, (s, f) in _COMPARISONS.items()},
+    **{f"__{n}__": (operators.install_unary, (n,), f) for n, f in _UNARY.items()},
+    **{n: (operators.install_method, (n,), f) for n, f in _METHODS.items()},
+    **{n: (operators.install_property, (n,), f) for n, f in _PROPERTIES.items()},
+}
 
 
-install()
+def fill(name: str) -> None:
+    """Put an operator, a method or a property in place, by the name under which Python looks for it."""
+    install, how, function = _FILLS[name]
+    if isinstance(function, str):
+        room, function = function.split(".")
+        function = getattr(late_rooms.import_room(f".{room}", __package__), function)
+    install(*how, function)

@@ -24,7 +24,7 @@ from ..base import config, traceback_util
 from ..base.jax_version import since
 from ..core import dtypes
 from ..core.operators import Operators
-from ..lax.utils import canonicalize_shape
+from ..lax.utils import canonicalize_shape, scalar_of_type
 from ..pjit.jit import fused, jit
 from .util import as_array, check_arraylike, ensure_arraylike, ensure_arraylikes
 
@@ -277,7 +277,7 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
     # A program of its own, so that the eager call does not spread scalars out into arrays, either.
     condition, x, y = ensure_arraylikes("where", condition, x, y)
     if condition.dtype != np.bool_:
-        condition = lax.ne(condition, condition.dtype.type(0))
+        condition = lax.ne(condition, scalar_of_type(condition, 0))
     x, y = promote_dtypes(x, y)
     if condition.ndim == 0:  # `select` takes one bit for all elements
         x, y = _broadcast_arrays(x, y)

@@ -85,7 +85,7 @@ def _without_views(run: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[An
     def run_without_views(leaves: Sequence[Any]) -> Any:
         for x in leaves:
             if type(x) is Array:
-                x._view = False
+                x._view = None
         return run(leaves)
 
     return run_without_views

@@ -103,7 +103,8 @@ def _partial_eval(
     donated_invars = (*donated_later, *[False] * len(residuals))
     params |= placed((*ins_later, *[None] * len(residuals)), results_later)
     with set_current_trace(trace.tangents):
-        made = jit_p.bind(*later, *residuals, **params | {"donated_invars": donated_invars, "jaxpr": rest})
+        consts = map(trace.tangents.constant, residuals)
+        made = jit_p.bind(*later, *consts, **params | {"donated_invars": donated_invars, "jaxpr": rest})
     return merge_lists(both.nonzero, outs[:count], made)
 
 

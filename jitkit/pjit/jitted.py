@@ -101,7 +101,7 @@ class Jitted(Traceable):
                         if found is not None:
                             execute, handlers, dtype, aval, out_key = found
                             out = _new(Array)  # in place of `Array(...)`, which enters a function
-                            out.aval, out._key, out._view = aval, out_key, False
+                            out.aval, out._key, out._view = aval, out_key, None
                             try:
                                 if dtype is None:
                                     out._buf = execute(buffers).consume_with_handlers(handlers)[0]

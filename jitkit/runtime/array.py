@@ -62,7 +62,7 @@ class Array(Operators, metaclass=_ArrayMeta):
         self._buf = buf
         self.aval = aval
         self._key = key
-        self._view: np.ndarray[Any, Any] | bool = False  # numpy's, which is kept for the third look; True: looked at once
+        self._view: Any = None  # what the last look found, for the next one: an ndarray, or a memoryview
 
     # type and place
 
@@ -168,7 +168,7 @@ class Array(Operators, metaclass=_ArrayMeta):
 
     def delete(self) -> None:
         """Free the buffer now."""
-        self._view = False  # which would keep the memory
+        self._view = None  # which would keep the memory
         self._buf.delete()
 
     # values
@@ -197,16 +197,14 @@ class Array(Operators, metaclass=_ArrayMeta):
         if dtype is None and not copy:
             view = self._view
             if view.__class__ is _ndarray and not self._buf.is_deleted():
-                return view[...]  # a view of its own, whose shape may be set; a third of the price of the way below
+                own: np.ndarray[Any, Any] = view[...]  # whose shape may be set
+                return own  # a third of the price of the way below
             try:  # `contextlib.suppress` would cost as much as the whole
                 seen = _asarray(self._buf)
             except RuntimeError:
                 pass  # deleted: `_value` says so
             else:
                 if seen.dtype is self.aval.dtype:  # not of random keys, whose numbers are not the elements
-                    if view is False:
-                        self._view = True
-                        return seen
                     self._view = seen
                     return seen[...]
         return np.asarray(self._value, dtype, copy=copy)
@@ -222,11 +220,10 @@ class Array(Operators, metaclass=_ArrayMeta):
 
     def __buffer__(self, flags: int) -> memoryview:
         view = self._view
-        if view.__class__ is _ndarray and not self._buf.is_deleted():
-            return memoryview(cast(Any, view))
-        if not isinstance(self.aval.dtype, dtypes.ExtendedDType) and not self._buf.is_deleted():
-            self._view = view is False or _asarray(self._buf)
-            return memoryview(self._buf)  # half the price of the way over numpy
+        if view is None and not isinstance(self.aval.dtype, dtypes.ExtendedDType) and not self._buf.is_deleted():
+            view = self._view = memoryview(self._buf)
+        if view is not None and not self._buf.is_deleted():
+            return memoryview(view)
         return memoryview(cast(Any, self._value))  # Python asks for it from 3.12 on
 
     def tolist(self) -> Any:

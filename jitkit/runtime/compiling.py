@@ -66,10 +66,9 @@ def _waited_for(compile_: Callable[[], Any]) -> Any:
 
     XLA compiles in threads of its own. Left by Ctrl-C, it goes on, and when Python takes devices and compiler away below
     it, the process dies with a segmentation fault. So the main thread, which Ctrl-C interrupts, hands the call to another
-    one, whose end is waited for at exit. That costs some 50 us, where compiling takes 10 ms and more.
+    one, whose end is waited for at exit. That costs some 50 us, where compiling takes 10 ms and more. In another thread
+    than the main one nothing interrupts it, but if that is a daemon, Python may end first all the same.
     """
-    if threading.current_thread() is not threading.main_thread():
-        return compile_()
     done = threading.Event()  # a thread whose `join` was interrupted takes itself for ended, in Python 3.11
     results: list[Any] = []
     failures: list[BaseException] = []
@@ -85,7 +84,10 @@ def _waited_for(compile_: Callable[[], Any]) -> Any:
 
     _wait_at_exit()
     _compiling.add(done)
-    threading.Thread(target=work, name="jitkit compiles", daemon=True).start()
+    if threading.current_thread() is threading.main_thread():
+        threading.Thread(target=work, name="jitkit compiles", daemon=True).start()
+    else:
+        work()
     while not done.wait(0.5):  # not for ever, which Ctrl-C does not interrupt on Windows
         pass
     if failures:

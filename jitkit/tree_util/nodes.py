@@ -189,7 +189,7 @@ class DictKeys:
         )
 
 
-intern_lock = threading.RLock()  # reentrant: a garbage collection inside may come back here
+intern_lock = threading.RLock()  # for the tables; reentrant, since a garbage collection may come back here
 known_keys: weakref.WeakValueDictionary[Any, DictKeys] = weakref.WeakValueDictionary()
 _str_keys_by_order: dict[tuple[str, ...], DictKeys] = {}  # by the keys as they come, sorted or not
 _MOST_ORDERS = 1024

@@ -43,7 +43,7 @@ registered: dict[type, NodeType] = {
     dict: DictNode(dict),
     type(None): NoneNode(type(None)),
 }
-leaf_types: set[type] = set()  # the types in `node_types` of which that is known
+leaf_types: set[type] = set()  # the types in `node_types` that are known to be leaves
 _MOST_TYPES = 4096
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import gc
+import threading
 from typing import NamedTuple
 
 import numpy as np
@@ -103,7 +105,26 @@ def one_object(jk, rng):
 @check("03.1", "The table of keys is used by who holds the lock.")
 def locked_keys(jk, rng):
     nodes, keys = jk.tree_util.nodes, tuple(names(rng, 3))
-    return with_the_lock(nodes, ["known_keys"], lambda: nodes.dict_keys(keys))
+    return with_the_lock(nodes, ["known_keys"], lambda: nodes.dict_keys(keys)), is_free(nodes.intern_lock)
+
+
+def is_free(lock):
+    """Whether another thread can have a lock."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(lock.acquire(timeout=1.0)) or (found[0] and lock.release()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+@check("03.1", "What nobody has any more is gone from the table, and no one else keeps it.")
+def forgotten_keys(jk, rng):
+    nodes, keys = jk.tree_util.nodes, tuple(sorted(names(rng, 3)))
+    kept = nodes.dict_keys(keys)
+    there = [(str, str, str), keys] in [list(key) for key in nodes.known_keys]
+    del kept
+    gc.collect()
+    return there, [(str, str, str), keys] in [list(key) for key in nodes.known_keys]
 
 
 @check(
@@ -122,12 +143,11 @@ def keys_of_two_types(jk, rng):
 )
 def keys_without_order(jk, rng):
     n = int(rng.integers(99))
-    return raised(
-        jk.tree_util.tree_leaves, {n: 1, "b": 2}, parts=["Comparator raised exception while sorting"]
-    )
+    parts = ["Comparator raised exception while sorting"]
+    return raised(jk.tree_util.tree_leaves, {n: 1, "b": 2}, parts=parts), is_free(jk.tree_util.nodes.intern_lock)
 
 
-def layer_class():
+def layer_class(slots=False):
     """A class whose fields are not in the order of anybody's lists, and which computes one of them."""
 
     def compute(self):
@@ -135,14 +155,14 @@ def layer_class():
 
     fields = [("name", str), ("weight", object), ("size", int), ("bias", object)]
     computed = ("area", int, dataclasses.field(init=False))
-    return dataclasses.make_dataclass("Layer", [*fields, computed], namespace={"__post_init__": compute})
+    return dataclasses.make_dataclass("Layer", [*fields, computed], namespace={"__post_init__": compute}, slots=slots)
 
 
-def layer(jk, rng):
+def layer(jk, rng, slots=False):
     """A node type, and an instance."""
-    cls = layer_class()
+    cls = layer_class(slots)
     w, b, size = numbers(rng, 3)
-    node_type = jk.tree_util.nodes.DataclassNode(cls, ("bias", "weight"), ("size", "name"))
+    node_type = jk.tree_util.nodes.DataclassNode(cls, ("weight", "bias"), ("size", "name"))
     return node_type, cls(names(rng, 1)[0], w, size, b)
 
 
@@ -152,8 +172,7 @@ def layer(jk, rng):
     against=["all fields are children", "metadata need no hash"],
 )
 def dataclass_apart(jk, rng):
-    node_type, instance = layer(jk, rng)
-    return node_type.flatten(instance)
+    return [node_type.flatten(instance) for node_type, instance in (layer(jk, rng), layer(jk, rng, slots=True))]
 
 
 @check(
@@ -163,7 +182,7 @@ def dataclass_apart(jk, rng):
 )
 def dataclass_together(jk, rng):
     node_type, instance = layer(jk, rng)
-    again = node_type.unflatten((instance.size, instance.name), [instance.bias, instance.weight])
+    again = node_type.unflatten((instance.size, instance.name), [instance.weight, instance.bias])
     return type(again) is type(instance), vars(again)
 
 
@@ -205,9 +224,10 @@ def registered_named_tuples(jk, rng):
         x: int
         y: int
 
+    before = kind_of(jk, Point)  # to be asked about registers nothing
     jk.tree_util.register_pytree_node(Point, lambda p: ((p.y,), p.x), lambda x, children: Point(x, *children))
     x, y = numbers(rng, 2)
-    return kind_of(jk, Point), jk.tree_util.tree_leaves(Point(x, y))
+    return before, kind_of(jk, Point), jk.tree_util.tree_leaves(Point(x, y))
 
 
 @check("03.2", "The tables are changed by who holds the lock.")
@@ -264,10 +284,14 @@ def registered_class(jk, rng):
 )
 def registered_late(jk, rng):
     cls, node_type = make_box_class(jk)
+    other, _ = make_box_class(jk)
     tree = [cls(numbers(rng, 2)), 5]
-    before = len(jk.tree_util.tree_leaves(tree))
-    jk.tree_util.registry.register(node_type)
-    return before, jk.tree_util.tree_leaves(tree), jk.tree_util.tree_structure(tree)
+    before = len(jk.tree_util.tree_leaves([*tree, other(6)]))
+    registry = jk.tree_util.registry
+    known = [each in registry.leaf_types for each in (cls, other, int)]
+    registry.register(node_type)
+    known += [each in registry.leaf_types for each in (cls, other, int)]
+    return before, known, jk.tree_util.tree_leaves(tree), jk.tree_util.tree_structure(tree)
 
 
 @check(
@@ -280,7 +304,7 @@ def registered_twice(jk, rng):
     jk.tree_util.registry.register(node_type)
     second = jk.tree_util.nodes.DataclassNode(cls, ("content",), ())
     refused = [
-        raised(jk.tree_util.registry.register, again, parts=[f"Duplicate {again.kind} PyTreeDef", "Box"])
+        raised(jk.tree_util.registry.register, again, parts=[f"Duplicate {again.kind} PyTreeDef", f"{cls}."])
         for again in (node_type, second)
     ]
     return *refused, jk.tree_util.tree_structure(cls(numbers(rng, 2)))
@@ -322,6 +346,20 @@ def dicts(jk, rng):
 def nothing(jk, rng):
     (n,) = numbers(rng, 1)
     return jk.tree_util.tree_flatten({"bias": None, "weight": [n, None]}), jk.tree_util.tree_flatten(None)
+
+
+@check(
+    "03.3",
+    "An instance of a class that is derived from dict, list or tuple is a leaf: only the exact type counts.",
+    against=["what is derived from a node is a node"],
+)
+def derived_instances(jk, rng):
+    derived = [type("Derived", (base,), {}) for base in (dict, list, tuple)]
+    a, b = numbers(rng, 2)
+    tree = [derived[0]({"a": a}), derived[1]([a, b]), (derived[2]((b, a)), a)]
+    plain = jk.tree_util.tree_flatten(tree)
+    until = jk.tree_util.tree_flatten(tree, lambda x: x == b)
+    return [([type(leaf).__mro__[1].__name__ for leaf in leaves], structure) for leaves, structure in (plain, until)]
 
 
 @check(

@@ -126,7 +126,8 @@ class PyTreeDef:
 
         There may be more in `leaves`, which belong to other parts of a tree. `node_type` is None
         for the structure of a leaf; the method `unflatten` of other node types makes a node of the
-        metadata, `data`, and of a list of the children, whose structures are in `_children`.
+        metadata, `data`, and of the children, a list or a tuple, whose structures are in
+        `_children`.
         """
         raise NotImplementedError("03.4")
 

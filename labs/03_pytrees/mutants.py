@@ -731,3 +731,50 @@ def inner(leaves, path, tree, stops):
         return make_node(kind, data, tuple(children))
 
     return go(path, tree)
+
+
+@mutant(
+    "03.3",
+    "what is derived from a node is a node",
+    "What is an instance of `class Config(dict)`: which NodeType has `node_types` for exactly this class?",
+    target="flatten_into",
+)
+def takes_derived_apart(leaves, tree):
+    found = [node_types[base] for base in type(tree).__mro__ if node_types[base] is not None]
+    if not found:
+        leaves.append(tree)
+        return LEAF
+    children, data = found[0].flatten(tree)
+    return make_node(found[0], data, tuple([flatten_into(leaves, child) for child in children]))
+
+
+@also_right("03.3", "with a stack of its own", target="flatten_into")
+def without_recursion(leaves, tree):
+    done, todo = [], [("take apart", tree)]
+    while todo:
+        what, x = todo.pop()
+        if what == "put together":
+            node_type, data, count = x
+            start = len(done) - count
+            done[start:] = [make_node(node_type, data, tuple(done[start:]))]
+        elif node_types[type(x)] is None:
+            leaves.append(x)
+            done.append(LEAF)
+        else:
+            node_type = node_types[type(x)]
+            children, data = node_type.flatten(x)
+            todo.append(("put together", (node_type, data, len(children))))
+            todo += [("take apart", child) for child in reversed(list(children))]
+    return done[0]
+
+
+@also_right("03.4", "with one iterator for the whole tree", target="PyTreeDef.build")
+def from_an_iterator(self, leaves, start):
+    source = iter(leaves[start : start + self.num_leaves])
+
+    def make(structure):
+        if structure.node_type is None:
+            return next(source)
+        return structure.node_type.unflatten(structure.data, tuple(make(c) for c in structure._children))
+
+    return make(self)

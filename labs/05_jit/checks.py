@@ -158,7 +158,7 @@ def where_leaves_are(jk, rng):
         places = [[avals[0], avals[1]], [avals[0], runtime.on_host(avals[1])], [runtime.on_host(avals[0]), avals[1]]]
         keys = [jitted._jitted.key_of_call(arguments, tree, keys) for keys in places]
         found.append((len(set(keys)), [[a is b for a, b in zip(key[-2:], k, strict=True)] for key, k in zip(keys, places, strict=True)]))
-    return found, traces(jk, [((x,), {}), ((jk.device_put(x),), {}), ((jk.device_put(x, jk.devices()[0]),), {})])
+    return found
 
 
 # --- 05.2 Trace once --------------------------------------------------------------------------------------------------
@@ -863,12 +863,24 @@ def donated(jk, rng):
     return [{key: str(e.params[key]) for key in keys} for e in (eqn, other)], len(eqn.invars), list(eqn.params)
 
 
-@check("05.6", "Where arguments are to be placed is kept in the equation.")
+@check("05.6", "Where arguments are to be placed is kept in the equation; a call of which nothing was said is told nothing.")
 def placed(jk, rng):
-    here = jk.sharding.SingleDeviceSharding(jk.devices()[0])
-    inner = jk.jit(lambda x, y: (x * 2, y), in_shardings=(None, here))
-    eqn = jk.make_jaxpr(lambda x, y: inner(y, x))(*floats(rng, 2)).eqns[0]
-    return [sharding is None for sharding in eqn.params["in_shardings"]]
+    told, call = [], module(jk, "pjit.jit_call").NestedCall
+    place = call.place
+
+    def noted(self, ins, outs):
+        told.append([sharding is None for sharding in ins])
+        place(self, ins, outs)
+
+    call.place = noted
+    try:
+        here = jk.sharding.SingleDeviceSharding(jk.devices()[0])
+        plain = jk.jit(lambda x, y: (x * 2, y))
+        inner = jk.jit(lambda x, y: (x * 2, y), in_shardings=(None, here))
+        eqns = [jk.make_jaxpr(lambda x, y, f=f: f(y, x))(*floats(rng, 2)).eqns[0] for f in (plain, inner)]
+    finally:
+        call.place = place
+    return told, [[sharding is None for sharding in eqn.params.get("in_shardings", ())] for eqn in eqns]
 
 
 @check(

@@ -9,7 +9,6 @@ reference's.
 
 from __future__ import annotations
 
-import numpy as np
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,6 +21,7 @@ from jitkit.lax.control_flow.agreement import carry_structure_error, carry_type_
 from jitkit.lax.control_flow.common import Body, Traced, avals_of
 from jitkit.lax.control_flow.derived import below_upper, count_by_scan, dtype_of_bounds, known_trips
 from jitkit.lax.control_flow.loops import bind_while, trace_both, write_while
+from jitkit.lax.utils import constant_like
 from jitkit.tree_util import PyTreeDef, tree_flatten, tree_unflatten, treedef_tuple
 
 
@@ -191,6 +191,6 @@ def count_by_while(
     `run_while(cond, body, init_val)` writes the loop, for two `Body`. The condition is
     `below_upper`, traced for `while_cond`. The function of the body is one of the carry, and its
     user the user's function, traced for `fori_loop`; the `view` of it gives the arguments of that:
-    the index and the value. The index is counted up by a one of its own dtype.
+    the index and the value. The index is counted up by a one of its own type.
     """
     raise NotImplementedError("08.6")

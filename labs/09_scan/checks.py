@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from jitkit.kata.checking import Stablehlo, check, raised
+from jitkit.kata.checking import Stablehlo, check, raised, run_by_numpy
 
 
 def number(rng):
@@ -22,13 +22,15 @@ def row(rng, n=4):
 
 
 def by_python(jk, f, *arguments):
-    """The program of a function, with its scans run by Python: all steps are written down."""
+    """What a function computes, with its scans run by Python: the program that is traced then has all steps, and no loop."""
 
     def without_jit(*arguments):
         with jk.disable_jit():
             return f(*arguments)
 
-    return jk.make_jaxpr(without_jit)(*arguments)
+    program = jk.make_jaxpr(without_jit)(*arguments)
+    loops = [eqn.primitive.name for eqn in program.eqns if eqn.primitive.name in ("scan", "while")]
+    return run_by_numpy(program, *jk.tree_util.tree_leaves(arguments)), loops
 
 
 @check(
@@ -107,8 +109,8 @@ def stacked(jk, rng):
     scalars = rng.normal(size=3).astype("float32")
     stack = jk.lax.control_flow.stepping.stack_elements
     return [
-        jk.make_jaxpr(lambda *ys: stack(ys))(*parts),
-        jk.make_jaxpr(lambda *ys: stack(ys, True))(*scalars),
+        run_by_numpy(jk.make_jaxpr(lambda *ys: stack(ys))(*parts), *parts),
+        run_by_numpy(jk.make_jaxpr(lambda *ys: stack(ys, True))(*scalars), *scalars),
     ]
 
 
@@ -318,19 +320,27 @@ def disabled(jk, rng):
 
 @check(
     "09.3",
-    "The carry is a tree, and a list of as many leaves is not the same tree.",
+    "The carry is a tree, and a list of as many leaves is not the same tree; outputs are a tree as well.",
+    against=["outputs are a list"],
 )
 def trees_of_carries(jk, rng):
     a = number(rng)
 
+    trees = []
+
     def f(step, start, xs):
-        return jk.make_jaxpr(lambda c, xs: jk.lax.scan(step, c, xs))(start, xs)
+        def keeps_trees(c, xs):
+            both = jk.lax.scan(step, c, xs)
+            trees.extend(jk.tree_util.tree_structure(each) for each in both)
+            return both
+
+        return jk.make_jaxpr(keeps_trees)(start, xs)
 
     start = {"a": np.float32(1), "b": (np.float32(2), 3)}
-    fine = f(lambda c, x: ({"a": c["a"] * a, "b": (c["b"][1] + x, c["b"][0])}, x), start, row(rng))
+    fine = f(lambda c, x: ({"a": c["a"] * a, "b": (c["b"][1] + x, c["b"][0])}, {"x": (x, None)}), start, row(rng))
     parts = ["scan body function carry input and carry output must have", "the same pytree structure"]
     fewer = raised(f, lambda c, x: (c["a"], None), start, row(rng), parts=parts)
-    return fine, raised(f, lambda c, x: ([c["a"], *c["b"]], x), start, row(rng), parts=parts), fewer
+    return fine, trees, raised(f, lambda c, x: ([c["a"], *c["b"]], x), start, row(rng), parts=parts), fewer
 
 
 # --- 09.4 A scan is a while loop ----------------------------------------------------------------------------------
@@ -425,6 +435,8 @@ def elements(jk, rng):
     i = np.int32(rng.integers(n))
     calls = [(read, (matrix, i)), (read, (row(rng, n), i)), (write, (matrix, row(rng, 3), i))]
     calls.append((write, (row(rng, n), np.float32(2), i)))
+    flat = rng.normal(size=(n, 1, 2, 1)).astype("float32")  # axes of size 1 are axes
+    calls += [(read, (flat, i)), (write, (flat, flat[0] + 1, i))]
     selects = ["select_n" in str(jk.make_jaxpr(f)(*arguments)) for f, arguments in calls]
     return selects, [jk.jit(f)(*arguments) for f, arguments in calls]
 

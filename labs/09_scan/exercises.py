@@ -58,8 +58,8 @@ def scan_in_python(
 
 
 def stack_elements(ys: Sequence[Any], reverse: bool = False) -> Any:
-    """Arrays of one shape along a new leading axis; `reverse` says that the last one was made
-    first.
+    """Arrays of one shape, or numbers, along a new leading axis; `reverse` says that the last one
+    was made first.
 
     Each gets an axis of size 1 in front (`expand_dims`), along which they are joined
     (`concatenate`).
@@ -119,11 +119,13 @@ def run_scan(
     are the first outputs of the jaxpr.
 
     When the body returns as many leaves for the carry as it gets, and other types for weak ones,
-    these are promoted (`promote_weak_inputs`), and the body is traced again. Then the carry must
-    come out as it went in (`check_carry`, where the loop is called `scan body`).
-    `bind_scan(traced, init, xs, reverse, length, unroll)` writes the equation for what was traced,
-    with leaves of `init` and `xs`, and returns the leaves of the result; `unroll` is there a number
-    of steps: `steps_at_once(unroll, length)`.
+    these are promoted, and the body is traced again:
+    `promote_weak_inputs(leaves, avals, out_avals)` gives the leaves, and whether one is new. Then
+    the carry must come out as it went in:
+    `check_carry("scan body", body, in_tree, carry_tree, traced)`, for the carry's tree as the body
+    returns it. `bind_scan(traced, init, xs, reverse, length, unroll)` writes the equation for what
+    was traced, with leaves of `init` and `xs`, and returns the leaves of the result; `unroll` is
+    there a number of steps: `steps_at_once(unroll, length)`.
     """
     raise NotImplementedError("09.3")
 

@@ -596,3 +596,49 @@ def by_recursion(jaxpr, num_consts, carry, ys):
     inputs = dce_jaxpr(jaxpr, [*carry, *ys])[1]
     more = [c or inputs[num_consts + i] for i, c in enumerate(carry)]
     return carry if more == carry else needed_carry(jaxpr, num_consts, more, ys)
+
+
+edit(
+    "09.3",
+    "outputs are a list",
+    "What does the body return beside the carry: an array, or a tree? What do you return for it?",
+    "tree_unflatten(traced.out_tree, outs)",
+    "(tree_unflatten(carry_tree, outs[: len(init_leaves)]), outs[len(init_leaves) :])",
+)
+
+
+@also_right("09.1", "with reshape, by place", target="scan_in_python")
+def by_place(f, carry, xs, length, reverse):
+    if length == 0:
+        raise ValueError("no steps, and so no outputs")
+    results = {}
+    for i in range(length - 1, -1, -1) if reverse else range(length):
+        carry, results[i] = f(carry, tree_map(lambda x: index_in_dim(x, i, keepdims=False), xs))
+    return carry, tree_map(lambda *ys: stack_elements(ys), *[results[i] for i in range(length)])
+
+
+@also_right("09.1", "with reshape, by place", target="stack_elements")
+def by_reshape(ys, reverse=False):
+    rows = [reshape(y, (1, *getattr(y, "shape", ()))) for y in ys]
+    return concatenate(rows[::-1] if reverse else rows, 0)
+
+
+@also_right("09.3", "the parts apart")
+def in_two_parts(body, init, xs, length, reverse, unroll):
+    start, carry_tree = tree_flatten(init)
+    arrays, xs_tree = tree_flatten(xs)
+    elements = [element_of(aval) for aval in avals_of(arrays)]
+    steps = scan_length(arrays, length)
+    if config.local.state.options.disable_jit:
+        return scan_in_python(body.fun, init, xs, steps, reverse)
+    in_tree = treedef_tuple((carry_tree, xs_tree))
+    traced = trace_step(body, in_tree, [*avals_of(start), *elements])
+    carry_out, ys_out = traced.out_tree.children()
+    if carry_out.num_leaves == len(start):
+        start, again = promote_weak_inputs(start, avals_of(start), traced.jaxpr.out_avals[: len(start)])
+        if again:
+            traced = trace_step(body, in_tree, [*avals_of(start), *elements])
+            carry_out, ys_out = traced.out_tree.children()
+    check_carry("scan body", body, in_tree, carry_out, traced)
+    results = bind_scan(traced, start, arrays, reverse, steps, steps_at_once(unroll, steps))
+    return tree_unflatten(carry_tree, results[: len(start)]), tree_unflatten(ys_out, results[len(start) :])

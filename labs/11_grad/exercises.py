@@ -253,7 +253,8 @@ def grad(
       `argnums`; with `has_aux` a pair of that and the other data.
 
     Raises (when the function is called):
-      TypeError: for arguments or a result of other types, and for a result that is no scalar.
+      TypeError: for arguments or a result of other types, whose dtype it names (`int32`), and for a
+        result that is no scalar, whose shape it names (`(4,)`).
     """
     raise NotImplementedError("11.5")
 

@@ -43,7 +43,7 @@ export class Calls {
     for (const group of grouped(entries)) {
       if (group.length > 1) {
         const times = group.map(total).sort((a, b) => a - b);
-        rows.push(element("tr", {}, element("td", {}, `#${group[0].number} to #${group.at(-1).number}`), element("td", { class: "where" }, `${group.length} calls`),
+        rows.push(element("tr", {}, element("td", {}, `#${group[0].number} to #${group.at(-1).number}`), element("td", { class: "where" }, `${group.length} calls, ${short(group[0].at)}`, line(group[0])),
           element("td", {}, element("span", { class: "hit-word" }, "hits")), this.bars(group[0], most), element("td", {}, `${time(times[times.length >> 1])} each (median)`)));
         continue;
       }
@@ -51,7 +51,7 @@ export class Calls {
       const word = entry.hit ? element("span", { class: "hit-word" }, "hit")
         : element("button", { type: "button", "aria-expanded": String(entry.number === this.chosen) }, `miss: ${entry.what}`);
       rows.push(element("tr", { class: entry.number === this.chosen ? "chosen" : null, onclick: entry.hit ? null : () => this.choose(entry.number) }, element("td", {}, `#${entry.number}`),
-        element("td", { class: "where", title: entry.at }, short(entry.at)), element("td", {}, word), this.bars(entry, most), element("td", {}, time(total(entry)))));
+        element("td", { class: "where", title: entry.at }, short(entry.at), line(entry)), element("td", {}, word), this.bars(entry, most), element("td", {}, time(total(entry)))));
     }
     const head = element("tr", {}, ...["call", "from", "cache", "time, all bars to one scale", "took"].map((name) => element("th", { scope: "col" }, name)));
     this.body.replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
@@ -67,7 +67,7 @@ export class Calls {
 
   why(entry) {
     if (entry.hit) return element("div", { class: "why" }, element("div", {}, element("h3", {}, `Call #${entry.number} was a hit`), element("div", { class: "sentence" }, "It found its program in the cache.")));
-    const left = element("div", {}, element("h3", {}, `Why call #${entry.number} missed`), element("div", { class: "sentence" }, entry.sentences.join("\n")));
+    const left = element("div", {}, element("h3", {}, `Why call #${entry.number} missed`), element("p", { class: "from" }, short(entry.at), line(entry)), element("div", { class: "sentence" }, entry.sentences.join("\n")));
     const right = element("div", {});
     const before = this.calls.entries.find((each) => each.number === entry.versus);
     if (before && before.jaxpr !== null && entry.jaxpr !== null) {
@@ -90,6 +90,9 @@ function grouped(entries) {
   }
   return groups.flatMap((group) => (group.length > 2 ? [group] : group.map((entry) => [entry])));
 }
+
+// The line of Python that a call stands on.
+const line = ({ source }) => (source ? element("code", {}, source) : null);
 
 const short = (at) => at.replace(/^.*[\\/]/, "");
 

@@ -3,7 +3,9 @@ import { element, typesOf } from "./paint.js";
 import { finish, model, prepare, targetNamed, withInside } from "./data.js";
 import { Pane } from "./pane.js";
 import { Calls } from "./calls.js";
+import { Lines, amount } from "./lines.js";
 import { hint, story } from "./story.js";
+import { summary } from "./summary.js";
 
 const narrow = matchMedia("screen and (max-width: 899px)");
 const state = { show: null, target: null, beside: null, pin: null, call: null };
@@ -63,7 +65,7 @@ for (const [name, what] of [["python", "source"], ["jaxpr", "jaxpr"], ["stablehl
   if (!pane.listing.lines.length) pane.show(pane.listing, element("p", {}, model.failure ? `The function did not come as far as ${what}.` : `There is no ${what} to show.`));
 }
 const failed = model.failure !== null;
-const BUTTONS = [["python", "Python"], ["jaxpr", "jaxpr"], ["stablehlo", "StableHLO"], ["hlo", "Optimised HLO"], ["beside", "two targets"], ["machine", "machine"], ["calls", "calls"]];
+const BUTTONS = [["python", "Python"], ["jaxpr", "jaxpr"], ["stablehlo", "StableHLO"], ["hlo", "Optimised HLO"], ["beside", "two targets"], ["lines", "by line"], ["machine", "machine"], ["calls", "calls"]];
 const command = `jitkit explore FILE.py:${model.function} --calls${model.library === "jax" ? " --jax" : ""}`;
 
 function tabs(pane, key) {
@@ -138,8 +140,8 @@ function showTarget(pane, target, part) {
   pane.show(target[part]);
   if (part === "listing") {
     const [outer, inner] = fusions(target.listing);
-    const { operations, exact, guessed } = target.linked;
-    pane.meta.textContent = `${outer} fusion${outer === 1 ? "" : "s"}${inner ? `, ${inner} inside of them` : ""}${costs(target)} · ${operations} operations, ${exact} linked${guessed ? `, ${guessed} by a guess` : ""}`;
+    const { operations, exact, by_name: named, guessed } = target.linked;
+    pane.meta.textContent = `${outer} fusion${outer === 1 ? "" : "s"}${inner ? `, ${inner} inside of them` : ""}${costs(target)} · ${operations} operations, ${exact} linked${exact > named ? ` (${exact - named} by the data)` : ""}${guessed ? `, ${guessed} by a guess` : ""}`;
     pane.meta.title = `${target.chip}; ${target.compiler}; compiled in ${target.seconds.toFixed(2)} s. Costs: ${target.cost.source}.`;
   }
 }
@@ -157,17 +159,19 @@ function fusions(listing) {
 
 function costs(target) {
   const { numbers } = target.cost;
-  const big = (value) => {
-    for (const [scale, prefix] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]]) if (value >= scale) return `${(value / scale).toPrecision(3)} ${prefix}`;
-    return `${Math.round(value)} `;
-  };
   const parts = [];
-  if (numbers.flops > 0) parts.push(`${big(numbers.flops)}flop`);
-  if (numbers["bytes accessed"] > 0) parts.push(`${big(numbers["bytes accessed"])}B`);
+  if (numbers.flops > 0) parts.push(`${amount(numbers.flops)}flop`);
+  if (numbers["bytes accessed"] > 0) parts.push(`${amount(numbers["bytes accessed"])}B`);
   return parts.length ? ` · by its compiler's count ${parts.join(", ")}` : "";
 }
 
 const calls = new Calls(model.calls, command, null);
+
+const lines = new Lines((row, target) => {
+  showLine(row);
+  go("hlo", target);
+});
+const rootOf = (name) => ({ calls, lines })[name]?.root || panes[name].root;
 
 // --- links ---
 
@@ -177,7 +181,17 @@ function equationsOf(pane, row) {
   return sure.length ? { numbers: sure, guess: false } : { numbers: pane.listing.guesses[row] || [], guess: true };
 }
 
+// Rows that come to lie under a pointer that has not moved are not pointed at.
+let still = false;
+let where = "";
+addEventListener("mousemove", ({ screenX, screenY }) => {
+  const now = `${screenX},${screenY}`;
+  if (now !== where) still = false;
+  where = now;
+}, { capture: true });
+
 function hover(pane, row, fromKeys = false) {
+  if (still && !fromKeys) return;
   hovered = row === null ? null : { pane, row };
   refresh(fromKeys);
 }
@@ -186,7 +200,7 @@ function pin(pane, row) {
   const again = pinned && pinned.pane === pane && pinned.row === row;
   pinned = again || !equationsOf(pane, row).numbers.length ? null : { pane, row };
   refresh(true);
-  remember();
+  remember(true);
 }
 
 let asked = 0;
@@ -213,8 +227,61 @@ function refresh(scroll = false) {
   });
 }
 
+// A line of Python, pinned, from elsewhere on the page.
+function showLine(row) {
+  pinned = { pane: panes.python, row };
+  hovered = null;
+  still = true;
+  panes.python.cursor = row;
+  panes.python.reveal(row);
+  refresh();
+}
+
+// A pane beside those that are shown; on a phone, in their place.
+function open(...names) {
+  if (narrow.matches) state.show = [names.at(-1)];
+  else state.show = [...new Set([...state.show, ...names])];
+  drawPanes();
+  const root = rootOf(names.at(-1));
+  root.scrollIntoView?.({ block: "nearest" });
+}
+
+const to = {
+  call(number) {
+    open("calls");
+    calls.choose(number);
+    calls.body.querySelector(".why")?.scrollIntoView({ block: "start" });
+  },
+  gone(name) {
+    choose("target", name);
+    open("hlo");
+    const { listing } = panes.hlo;
+    const row = listing.lines.findIndex((_, i) => listing.kinds[i] === "head");
+    if (row < 0) return;
+    panes.hlo.cursor = row;
+    panes.hlo.reveal(row, true);
+    panes.hlo.scroll.focus();
+  },
+  lines() {
+    open("lines");
+    lines.body.focus();
+    remember();
+  },
+  beside(one, other, row) {
+    state.target = one;
+    state.beside = other;
+    drawTargets();
+    state.show = [];
+    open("python", "beside", "hlo"); // these alone, so that there is room
+    showLine(row);
+    refresh(true);
+    remember(true);
+  },
+};
+
 // From the story: to the rows of a stage.
 function go(stage, target) {
+  still = true;
   if (target && state.target !== target && state.beside !== target) { state.target = target; drawTargets(); }
   const name = stage === "hlo" && target && state.beside === target && state.target !== target ? "beside" : stage;
   if (narrow.matches || !state.show.includes(name)) {
@@ -226,7 +293,7 @@ function go(stage, target) {
   const [row] = [...(pane.hits.size ? pane.hits : pane.guesses)].sort((a, b) => a - b);
   if (row !== undefined) { pane.cursor = row; pane.reveal(row, true); }
   pane.scroll.focus();
-  remember();
+  remember(true);
 }
 
 // --- the head ---
@@ -235,7 +302,8 @@ function drawTop() {
   const top = document.getElementById("top");
   const nav = element("nav", { "aria-label": "What is shown" });
   for (const [name, title] of BUTTONS) {
-    if (name === "beside" && model.targets.filter((target) => !target.error).length < 2) continue;
+    const able = model.targets.filter((target) => !target.error).length;
+    if ((name === "beside" && able < 2) || (name === "lines" && !able)) continue;
     nav.append(element("button", { type: "button", "data-pane": name, onclick: () => toggle(name) }, title));
   }
   nav.append(element("span", { class: "made" }, `${model.library === "jax" ? "a function of JAX's" : "a function of jitkit's"} · ${model.made_with}`));
@@ -246,6 +314,8 @@ function drawTop() {
   }
   if (notes.length) top.append(element("ul", { class: "notes" }, ...notes.map((note) => element("li", {}, note))));
   top.append(nav);
+  const short = failed ? null : summary(to);
+  if (short) top.append(short);
 }
 
 function toggle(name) {
@@ -261,12 +331,12 @@ function drawPanes() {
   const shown = BUTTONS.map(([name]) => name).filter((name) => state.show.includes(name));
   const visible = narrow.matches ? shown.slice(0, 1) : shown;
   for (const [name] of BUTTONS) {
-    const root = name === "calls" ? calls.root : panes[name].root;
+    const root = rootOf(name);
     root.hidden = !visible.includes(name);
     root.style.display = root.hidden ? "none" : "";
     document.querySelector(`nav [data-pane="${name}"]`)?.setAttribute("aria-pressed", String(visible.includes(name)));
   }
-  const texts = visible.filter((name) => name !== "calls").length;
+  const texts = visible.filter((name) => name in panes).length;
   const grid = document.getElementById("panes");
   grid.style.setProperty("--columns", String(texts <= 1 ? 1 : texts === 3 || texts > 4 ? 3 : 2));
   const holes = { 5: 1 }[texts] || 0;
@@ -277,7 +347,8 @@ function drawPanes() {
 
 // --- the address ---
 
-function remember() {
+// A step that the reader can go back from gets an entry of its own in the browser's history.
+function remember(step = false) {
   const words = new URLSearchParams();
   if (pinned) words.set("pin", `${pinned.pane.id}.${pinned.row}`);
   if (state.target && state.target !== model.targets[0]?.name) words.set("target", state.target);
@@ -286,7 +357,9 @@ function remember() {
   if (calls.chosen !== null && state.call !== null) words.set("call", calls.chosen);
   if (theme) words.set("theme", theme);
   const text = decodeURIComponent(words.toString());
-  try { history.replaceState(null, "", text ? `#${text}` : "#"); } catch { /* a frame without an address */ }
+  const address = text ? `#${text}` : "#";
+  const same = decodeURIComponent(location.hash || "#") === address;
+  try { history[step && !same ? "pushState" : "replaceState"](null, "", address); } catch { /* a frame without an address */ }
 }
 
 function usual() {
@@ -306,25 +379,26 @@ function recall() {
   state.beside = there(words.get("beside")) ? words.get("beside") : able.find((name) => name !== state.target) || state.target;
   const asked = (words.get("show") || "").split(",").filter((name) => BUTTONS.some(([each]) => each === name));
   state.show = asked.length ? asked : usual();
-  if (words.get("beside") && there(words.get("beside")) && !state.show.includes("beside") && !asked.length) state.show.push("beside");
+  const [id, row] = (words.get("pin") || "").split(".");
+  if (panes[id] && !(narrow.matches ? asked.length === 1 : state.show.includes(id))) state.show = narrow.matches ? [id] : [...state.show, id]; // a pinned row is seen
+  if (!narrow.matches && words.get("beside") && there(words.get("beside")) && !state.show.includes("beside") && !asked.length) state.show.push("beside");
   if (words.get("call") && model.calls) { state.call = Number(words.get("call")); calls.choose(state.call, false); }
   drawTargets();
   drawPanes();
-  const [id, row] = (words.get("pin") || "").split(".");
   pinned = panes[id] && Number(row) >= 0 && Number(row) < panes[id].listing.lines.length ? { pane: panes[id], row: Number(row) } : null;
   hovered = null;
   if (pinned) { pinned.pane.cursor = pinned.row; pinned.pane.reveal(pinned.row); }
   refresh(true);
 }
 
-calls.onchoose = () => { state.call = calls.chosen; remember(); };
+calls.onchoose = () => { state.call = calls.chosen; remember(true); };
 drawTop();
-document.getElementById("panes").append(...BUTTONS.map(([name]) => (name === "calls" ? calls.root : panes[name].root)));
+document.getElementById("panes").append(...BUTTONS.map(([name]) => rootOf(name)));
 recall();
 addEventListener("hashchange", recall);
 narrow.addEventListener("change", () => { state.show = usual(); drawPanes(); });
 addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && pinned) { pinned = null; hovered = null; refresh(); remember(); }
+  if (event.key === "Escape" && pinned) { pinned = null; hovered = null; refresh(); remember(true); }
 });
 const printing = (is) => { for (const pane of Object.values(panes)) if (!pane.root.hidden) pane.print(is); };
 addEventListener("beforeprint", () => printing(true));

@@ -2,8 +2,8 @@
 import { element } from "./paint.js";
 import { model, shortFile, withInside } from "./data.js";
 
-const few = (items, most = 4) => items.slice(0, most).join(", ") + (items.length > most ? `, and ${items.length - most} more` : "");
-const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
+export const few = (items, most = 4) => items.slice(0, most).join(", ") + (items.length > most ? `, and ${items.length - most} more` : "");
+export const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
 
 export function hint() {
   return element("p", { class: "hint" },

@@ -20,8 +20,8 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from .manifest import Lab
+from .own_names import source_path
 from .reference import PACKAGE, ReferenceFunction, reference_function
-from .splice import source_path
 from .submission import Function, Target, tree_of
 
 _VOCABULARY = ("jitkit", "jitkit.numpy")  # which names of these to use is for the learner to find out
@@ -129,8 +129,9 @@ def part(name: str, line: str, value: Any) -> Part:
     return Part(name, line, signature_of(value), sentence, value)
 
 
-def signature_of(value: Any, annotated: bool = True) -> str:
-    """`(primitive, args)`, with annotations as they are written, or without any; "" for what is not to be called."""
+def signature_of(value: Any, annotated: bool = True, returns: bool = True) -> str:
+    """`(primitive, args) -> list[Any]`, with annotations as they are written, or without those of the parameters, or of the result;
+    "" for what is not to be called."""
     if not callable(value) or _is_type_expression(value) or (inspect.isclass(value) and issubclass(value, enum.Enum)):
         return ""
     try:
@@ -142,7 +143,7 @@ def signature_of(value: Any, annotated: bool = True) -> str:
         for p in signature.parameters.values()
     ]
     result = inspect.Signature.empty
-    if annotated and not inspect.isclass(value):
+    if returns and not inspect.isclass(value):
         result = _written(signature.return_annotation)
     return str(signature.replace(parameters=parameters, return_annotation=result))
 
@@ -265,9 +266,9 @@ def table_of(parts: Sequence[Part]) -> str:
     """The parts as a table in Markdown."""
     rows = []
     for item in parts:
-        signature = item.signature
-        if len(signature) > _WIDEST_SIGNATURE:
-            signature = signature_of(item.value, annotated=False)
+        signatures = [item.signature, signature_of(item.value, annotated=False)]
+        shortest = signature_of(item.value, annotated=False, returns=False)
+        signature = next((s for s in signatures if len(s) <= _WIDEST_SIGNATURE), shortest)
         code = f"{item.name}{signature}".replace("|", "\\|")
         rows.append(f"| `{code}` | {item.sentence.replace('|', chr(92) + '|')} |")
     return "\n".join(["| | |", "|---|---|", *rows])

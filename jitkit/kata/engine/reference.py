@@ -8,7 +8,8 @@ import pathlib
 import textwrap
 from typing import NamedTuple
 
-from .splice import learners_decorate, source_path
+from .own_names import source_path
+from .splice import learners_decorate
 from .submission import Function, SpliceError, Target, defines, tree_of
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2]

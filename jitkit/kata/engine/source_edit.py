@@ -10,6 +10,7 @@ import itertools
 import textwrap
 from collections.abc import Mapping, Sequence
 
+from .own_names import first_statement
 from .submission import Function, LearnerFile, tree_of
 
 
@@ -26,6 +27,21 @@ def function_text(source: str, function: Function, with_decorators: bool = False
     plain = type(function)(**dict(ast.iter_fields(function)))
     plain.decorator_list = decorators
     return ast.unparse(ast.fix_missing_locations(plain)) + "\n"
+
+
+def with_imports(text: str, imports: Sequence[ast.stmt]) -> str:
+    """The text of a function at the left margin, with imports at the beginning of its body."""
+    if not imports:
+        return text
+    function = tree_of(text).body[0]
+    assert isinstance(function, Function), "the text is a function's"
+    first = function.body[first_statement(function)]
+    line = min([first.lineno, *(d.lineno for d in getattr(first, "decorator_list", ()))])
+    written = text.splitlines(keepends=True)[line - 1].encode()
+    before, rest = written[: first.col_offset].decode(), written[first.col_offset :].decode()
+    between = "; " if before.strip() else f"\n{before}"  # `def f(x): return x` on one line
+    put = between.join(ast.unparse(statement) for statement in imports)
+    return edit_lines(text, [(line - 1, line, f"{before}{put}{between}{rest}")])
 
 
 def _has_open_text(function: Function) -> bool:

@@ -11,7 +11,8 @@ What comes from where:
     the body and the signature    the learner's
     decorators, registrations     the reference's: a learner cannot lose them, and a decorator of theirs is refused; but where
                                   decorating is a part of the exercises, and the module says so, the learner's
-    helpers and imports           the learner's, as far as the functions use them; they stand before the first function
+    helpers and imports           the learner's, as far as the functions use them; they stand before the first function. An import of
+                                  a name that is something else in the module goes into the functions (`own_names`)
     file names and line numbers   of whoever wrote the line, so tracebacks and debuggers point into the learner's file
 
 Line numbers are kept by moving the learner's lines beyond all others (`_FAR`) before the tree is compiled, and back
@@ -25,17 +26,26 @@ from __future__ import annotations
 import ast
 import contextlib
 import copy
-import functools
 import importlib.machinery
 import importlib.util
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.abc import MetaPathFinder
 from types import CodeType, ModuleType
 from typing import Any
 
-from .submission import Function, LearnerFile, SpliceError, Submission, Target, defines, names_bound, tree_of
+from .own_names import meanings, name_is_taken, other_names, source_path, stays_outside, with_own_names
+from .submission import (
+    Function,
+    LearnerFile,
+    SpliceError,
+    Submission,
+    Target,
+    defines,
+    names_bound,
+    names_used,
+    tree_of,
+)
 
 # What a module assigns True to whose functions learners decorate themselves: `jit` is the subject there.
 _LEARNERS_DECORATE = "LEARNERS_DECORATE"
@@ -56,36 +66,67 @@ def splice_source(source: str, filename: str, module: str, submission: Submissio
     by_file: dict[str, list[Target]] = {}
     for target in submission.targets_in(module):
         by_file.setdefault(submission.functions[target].path, []).append(target)
-    names_of_module = set(names_bound(tree))
+    known = meanings(source, module)
     helped: dict[str, str] = {}
     for path, targets in by_file.items():
         offset = _FAR * (1 + submission.files.index(path))
         file = submission.functions[targets[0]]
-        places = [_replace(tree, target, file, offset) for target in targets]
-        helpers = _added_statements(names_of_module, file, targets)
+        places = [_replace(tree, target, file, known, offset) for target in targets]
+        helpers = added_statements(known, file, targets)
         _check_helpers(helpers, helped, path)
         tree.body[min(places) : min(places)] = [_moved(node, offset) for node in helpers]
     return _relocated(compile(ast.fix_missing_locations(tree), filename, "exec"), submission.files)
 
 
-def added_statements(reference: str, file: LearnerFile, targets: Sequence[Target]) -> list[ast.stmt]:
-    """What comes along with functions of a file into a module whose source is `reference`: helpers and imports."""
-    return _added_statements(set(names_of(reference)), file, targets)
+def added_statements(known: Mapping[str, str], file: LearnerFile, targets: Sequence[Target]) -> list[ast.stmt]:
+    """What comes along with functions of a file into a module of the reference that has `known` names (`meanings`): helpers and
+    imports. Imports of what is there by that name are left out.
+
+    SpliceError for a function, a class or a variable of such a name: it would change the reference around it.
+    """
+    kept: list[ast.stmt] = []
+    others = set(other_names(file, known))
+    for node in file.helpers([target.name for target in targets]):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            aliases = [alias for alias in node.names if stays_outside(node, alias, known)]
+            if aliases:
+                reduced = copy.copy(node)
+                reduced.names = aliases
+                kept.append(reduced)
+            continue
+        for name in sorted(known.keys() & set(names_bound(node))):
+            raise SpliceError(
+                f"The module around this exercise has a `{name}` of its own. Give your helper another name.",
+                file.path,
+                node.lineno,
+            )
+        kept.append(_with_own_names(node, file, known, others))
+    return kept
 
 
-@functools.lru_cache(maxsize=256)
-def names_of(source: str) -> frozenset[str]:
-    """The names that a module of the reference has."""
-    return frozenset(names_bound(tree_of(source)))
+def _with_own_names(node: Any, file: LearnerFile, known: Mapping[str, str], others: set[str]) -> Any:
+    """A helper, in which the learner's names mean what they do in the learner's file."""
+    if isinstance(node, Function):
+        return with_own_names(node, file, known)
+    if not others & names_used(node):
+        return node
+    if isinstance(node, ast.ClassDef):
+        result = copy.copy(node)
+        result.body = [_with_own_names(part, file, known, others) for part in node.body]
+        node = result
+        parts = [*node.bases, *node.keywords, *node.decorator_list]
+    else:
+        parts = [node]
+    for name in sorted(others & {name for part in parts for name in names_used(part)}):
+        raise name_is_taken(name, known, file.path, node.lineno)
+    return node
 
 
-def _added_statements(known: set[str], file: LearnerFile, targets: Sequence[Target]) -> list[ast.stmt]:
-    return _without_known_imports(file.helpers([target.name for target in targets]), known, file.path)
-
-
-def _replace(tree: ast.Module, target: Target, file: LearnerFile, offset: int) -> int:
+def _replace(
+    tree: ast.Module, target: Target, file: LearnerFile, known: Mapping[str, str], offset: int
+) -> int:
     """Put the learner's function where the reference has its own; returns the place of the top-level statement."""
-    theirs = _moved(file.find(target), offset)
+    theirs = _moved(with_own_names(file.find(target), file, known), offset)
     body: list[ast.stmt] = tree.body
     place = 0
     for depth, name in enumerate(target.path):
@@ -100,8 +141,9 @@ def _replace(tree: ast.Module, target: Target, file: LearnerFile, offset: int) -
         if not isinstance(node, Function):
             raise SpliceError(f"`{target}` is no function of the reference.")
         _check_signature(node, theirs, file.path, offset)
-        known = {getattr(other, "name", None) for other in body}
-        methods = [_moved(f, offset) for f in file.helping_methods(target) if f.name not in known]
+        there = {getattr(other, "name", None) for other in body}
+        added = [f for f in file.helping_methods(target) if f.name not in there]
+        methods = [_moved(with_own_names(f, file, known), offset) for f in added]
         put = [theirs] if learners_decorate(tree) else _decorated(theirs, node, file.path, offset)
         body[index : index + 1] = [*methods, *put]
     return place
@@ -169,31 +211,6 @@ def _bare(args: ast.arguments) -> ast.arguments:
         if isinstance(node, ast.arg):
             node.annotation = None
     return bare
-
-
-def _without_known_imports(helpers: Sequence[ast.stmt], known: set[str], path: str) -> list[ast.stmt]:
-    """The helpers to be added to a module that has `known` names: imports of those are left out, they are there.
-
-    SpliceError for a function, a class or a variable of such a name: it would change the reference around it.
-    """
-    kept: list[ast.stmt] = []
-    for node in helpers:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            aliases = [a for a in node.names if (a.asname or a.name.partition(".")[0]) not in known]
-            if aliases:
-                reduced = copy.copy(node)
-                reduced.names = aliases
-                kept.append(reduced)
-            continue
-        taken = sorted(known.intersection(names_bound(node)))
-        if taken:
-            raise SpliceError(
-                f"The module around this exercise has a `{taken[0]}` of its own. Give your helper another name.",
-                path,
-                node.lineno,
-            )
-        kept.append(node)
-    return kept
 
 
 def _check_helpers(helpers: Sequence[ast.stmt], known: dict[str, str], path: str) -> None:
@@ -295,11 +312,3 @@ def install(submission: Submission, known: Mapping[tuple[Any, ...], CodeType] | 
     if early:
         raise RuntimeError(f"{', '.join(early)} was imported before it could be spliced")
     sys.meta_path.insert(0, SplicingFinder(submission, known or {}))
-
-
-def source_path(module: str, package_folder: str) -> str:
-    """The file of a module of the reference, for those who read it and do not import it: `package_folder` is
-    `.../jitkit`."""
-    parts = module.split(".")[1:]
-    plain = os.path.join(package_folder, *parts)
-    return f"{plain}.py" if os.path.isfile(f"{plain}.py") else os.path.join(plain, "__init__.py")

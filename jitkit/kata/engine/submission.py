@@ -107,7 +107,7 @@ class LearnerFile(NamedTuple):
         names = list(names)
         classes = {path.rpartition(".")[0] for path in names} - {""}
         added = (f for f in self.functions if f.rpartition(".")[0] in classes and f not in self.exercises)
-        wanted = {name for path in (*names, *added) for name in _globals_used(self.functions[path])}
+        wanted = {name for path in (*names, *added) for name in globals_used(self.functions[path])}
         exercises = {path.partition(".")[0] for path in self.exercises}
         candidates = [node for node in self.tree.body if _may_help(node)]
         chosen: set[int] = set()
@@ -117,7 +117,7 @@ class LearnerFile(NamedTuple):
             for i, node in enumerate(candidates):
                 if i not in chosen and wanted.intersection(set(names_bound(node)) - exercises):
                     chosen.add(i)
-                    wanted |= _globals_used(node)
+                    wanted |= globals_used(node)
                     grew = True
         return [_only(candidates[i], wanted) for i in sorted(chosen)]
 
@@ -211,25 +211,25 @@ def _may_help(node: ast.stmt) -> bool:
     return isinstance(node, Function | ast.ClassDef | ast.Import | ast.Assign | ast.AnnAssign)
 
 
-def _names_used(node: ast.AST) -> set[str]:
+def names_used(node: ast.AST) -> set[str]:
     """The names that are read somewhere in a statement."""
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
 
 
-def _globals_used(node: ast.stmt) -> set[str]:
+def globals_used(node: ast.stmt) -> set[str]:
     """The names that are read somewhere in a statement and are not a function's own: in `def f(x): return x + y`, `y`. A notebook may
     well have an `x = f(3.0)` beside it, which is no helper of f's.
     """
     if not isinstance(node, Function):
-        return _names_used(node)
+        return names_used(node)
     args = node.args
     parts = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
     own = {part.arg for part in parts if part is not None}
     own.update(name for child in node.body for name in names_bound(child))
     outside = [*node.decorator_list, *args.defaults, *args.kw_defaults, node.returns, *(p.annotation for p in parts if p)]
-    own -= {name for part in outside if part is not None for name in _names_used(part)}
+    own -= {name for part in outside if part is not None for name in names_used(part)}
     own -= {name for child in ast.walk(node) if isinstance(child, ast.Global) for name in child.names}
-    return _names_used(node) - own
+    return names_used(node) - own
 
 
 def names_bound(node: ast.AST) -> Iterator[str]:

@@ -18,9 +18,10 @@ import jitkit
 
 from ..cli import OK, Problem
 from ..engine.manifest import tests_folder
+from ..engine.own_names import meanings, own_imports, source_path
 from ..engine.reference import PACKAGE
-from ..engine.source_edit import function_text, insert_before_function, replace_functions
-from ..engine.splice import added_statements, learners_decorate, source_path
+from ..engine.source_edit import function_text, insert_before_function, replace_functions, with_imports
+from ..engine.splice import added_statements, learners_decorate
 from ..engine.submission import LearnerFile, Target
 from ..screens.terminal import Screen
 from ..workspace.course import Binding, bindings
@@ -179,6 +180,7 @@ def splice_text(text: str, reference: str, file: LearnerFile, targets: Sequence[
     module = LearnerFile.parse(reference, "", ())
     known = set(module.functions)
     theirs = learners_decorate(module.tree)
+    names = meanings(reference, targets[0].module)
     replacements: dict[str, str] = {}
     for target in targets:
         functions = [file.find(target)]
@@ -187,9 +189,11 @@ def splice_text(text: str, reference: str, file: LearnerFile, targets: Sequence[
             if name not in known:
                 known.add(name)
                 functions.append(method)
-        replacements[target.name] = "\n".join(function_text(file.source, f, theirs) for f in functions)
+        replacements[target.name] = "\n".join(
+            with_imports(function_text(file.source, f, theirs), own_imports(f, file, names)) for f in functions
+        )
     text = replace_functions(text, replacements, own_decorators=not theirs)
-    statements = added_statements(reference, file, targets)
+    statements = added_statements(names, file, targets)
     if not statements:
         return text
     first = min((target.name for target in targets), key=lambda name: _line_of(text, name))

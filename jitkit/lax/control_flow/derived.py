@@ -21,7 +21,7 @@ from ..elementwise import add, bitwise_or, lt
 from ..joining import concatenate, pad
 from ..shaping import rev
 from ..slicing import slice_in_dim
-from ..utils import canonicalize_axis
+from ..utils import canonicalize_axis, constant_like
 from .common import Body
 from .loops import run_while
 from .scanning import run_scan, scan
@@ -94,12 +94,12 @@ def count_by_while(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], 
     `run_while(cond, body, init_val)` writes the loop, for two `Body`. The condition is `below_upper`, traced for
     `while_cond`. The function of the body is one of the carry, and its user the user's function, traced for
     `fori_loop`; the `view` of it gives the arguments of that: the index and the value. The index is counted up by a
-    one of its own dtype.
+    one of its own type.
     """
 
     def step(carry: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
         i, upper, val = carry
-        return add(i, np.array(1, i.dtype)), upper, body_fun(i, val)
+        return add(i, constant_like(i, 1)), upper, body_fun(i, val)
 
     body = Body(step, body_fun, "fori_loop", lambda carry: (carry[0], carry[2]))
     cond = Body(below_upper, below_upper, "while_cond")

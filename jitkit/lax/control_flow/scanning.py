@@ -267,9 +267,10 @@ def run_scan(body: Body, init: Any, xs: Any, length: Any, reverse: bool, unroll:
     array of the type `aval` has elements of the type `element_of(aval)`. It returns a pair: the first of
     `traced.out_tree.children()` is the tree of its carry, whose leaves are the first outputs of the jaxpr.
 
-    When the body returns as many leaves for the carry as it gets, and other types for weak ones, these are promoted
-    (`promote_weak_inputs`), and the body is traced again. Then the carry must come out as it went in (`check_carry`,
-    where the loop is called `scan body`). `bind_scan(traced, init, xs, reverse, length, unroll)` writes the equation
+    When the body returns as many leaves for the carry as it gets, and other types for weak ones, these are promoted, and
+    the body is traced again: `promote_weak_inputs(leaves, avals, out_avals)` gives the leaves, and whether one is new.
+    Then the carry must come out as it went in: `check_carry("scan body", body, in_tree, carry_tree, traced)`, for the
+    carry's tree as the body returns it. `bind_scan(traced, init, xs, reverse, length, unroll)` writes the equation
     for what was traced, with leaves of `init` and `xs`, and returns the leaves of the result; `unroll` is there a
     number of steps: `steps_at_once(unroll, length)`.
     """

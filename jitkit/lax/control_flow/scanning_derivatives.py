@@ -48,6 +48,7 @@ from ...jaxpr import (
     jaxpr_as_fun,
     move_inputs_to_front,
     remembered,
+    sort_consts,
 )
 from ..creation import zeros_like_aval
 from .scanning import element_of, scan_p
@@ -186,7 +187,7 @@ def hoist(
     finally:
         trace.end()
         rest.end()
-    left, _ = dce_jaxpr(written, True, instantiate=True)
+    left = sort_consts(dce_jaxpr(written, True, instantiate=True)[0])
     return convert_constvars_jaxpr(left), list(left.consts), known, values
 
 

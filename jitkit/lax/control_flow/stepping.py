@@ -155,7 +155,7 @@ def one_after_the_other(
 
 
 def stack_elements(ys: Sequence[Any], reverse: bool = False) -> Any:
-    """Arrays of one shape along a new leading axis; `reverse` says that the last one was made first.
+    """Arrays of one shape, or numbers, along a new leading axis; `reverse` says that the last one was made first.
 
     Each gets an axis of size 1 in front (`expand_dims`), along which they are joined (`concatenate`).
     """

@@ -1,0 +1,78 @@
+"""optimised HLO + its links -> what each line of Python became: kernels, the bytes that they move, flops
+
+A kernel is what `jitkit targets` counts: an instruction that runs on its own. It is of the lines of all the equations that are in
+it. Its bytes, those of its operands and results, cannot be split among them, so each of its lines has them whole, and a line says how
+many of its kernels are shared; the totals have each kernel once. Flops are counted by instruction, inside of fusions too, and are of
+the line of that one: of the first, where XLA has merged several. Where they are not known, such as those of a library's routine,
+the line says so. What is in a loop is counted for one turn, and said to be in one.
+
+JAX: jax/_src/stages.py:Compiled.cost_analysis
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..targets.hlo import Instruction, Program, called
+
+
+class Kernel(NamedTuple):
+    """A kernel in a listing: its row, the equations that are surely in it, the bytes that one run of it moves, and whether it
+    is in a loop.
+    """
+
+    row: int
+    equations: list[int]
+    bytes: int
+    in_loop: bool
+    untold: bool  # whether it has flops that are not known
+
+
+def launched(program: Program) -> Iterator[tuple[str, Instruction, bool]]:
+    """What runs on its own: `(computation, instruction, whether it is in a loop)`."""
+    names = {kernel.name for kernel in program.kernels}
+    in_loop: dict[str, bool] = {}
+    waiting = [(program.entry, False)] if program.entry else []
+    while waiting:
+        name, turns = waiting.pop()
+        if in_loop.get(name) or (name in in_loop and not turns):
+            continue
+        in_loop[name] = turns
+        for instruction in program.computations.get(name, ()):
+            if instruction.name not in names:
+                waiting += [(each, turns or instruction.opcode == "while") for each in called(instruction)]
+    for name, turns in in_loop.items():
+        for instruction in program.computations.get(name, ()):
+            if instruction.name in names:
+                yield name, instruction, turns
+
+
+def table(
+    kernels: Sequence[Kernel], flops: Mapping[int | None, int], rows_of: Mapping[int, int]
+) -> dict[str, Any]:
+    """By row of the Python listing; `rows_of` has that of each equation. What is of no line known has the row None."""
+    lines: dict[int | None, dict[str, Any]] = {}
+
+    def line(row: int | None) -> dict[str, Any]:
+        return lines.setdefault(row, {"row": row, "kernels": [], "shared": 0, "in_loop": 0, "bytes": 0, "flops": 0, "untold": 0})
+
+    for kernel in kernels:
+        rows = list(dict.fromkeys(rows_of.get(number) for number in kernel.equations)) or [None]
+        for row in rows:
+            found = line(row)
+            found["kernels"].append(kernel.row)
+            found["shared"] += len(rows) > 1
+            found["in_loop"] += kernel.in_loop
+            found["untold"] += kernel.untold
+            found["bytes"] += kernel.bytes
+    for number, count in flops.items():
+        if count:
+            line(None if number is None else rows_of.get(number))["flops"] += count
+    return {
+        "kernels": len(kernels),
+        "bytes": sum(kernel.bytes for kernel in kernels),
+        "flops": sum(flops.values()),
+        "untold": sum(kernel.untold for kernel in kernels),
+        "lines": [lines[row] for row in sorted(lines, key=lambda row: (row is None, row or 0))],
+    }

@@ -1,0 +1,304 @@
+"""optimised HLO -> by instruction: the equations that it came from, and how that is known
+
+Most instructions have the name of their equations. What stands in a computation that an instruction of one equation runs, or in
+the function that a reduction applies, is part of it. One without a name was put there by the compiler, or lost its name in a rewrite.
+Two rules say of what it is, from the data alone, and are facts, not guesses:
+
+- It only moves, arranges or rounds a value. Then it holds the value of the instruction that made it, and is linked to that one's
+  equations; where it moves an argument of the program, to those that read it.
+- All that reads it, however far on, is of one equation. Then it is there for that one alone. What the program returns is read by
+  the equation whose result it is.
+
+What is left is guessed: it serves the equations of the instructions that read it, or that it reads. Guesses are kept apart.
+
+JAX: jax/_src/source_info_util.py:NameStack
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from ..targets.hlo import Instruction, Program, called
+from .equations import numbers_in
+
+Key = tuple[str, str]  # of an instruction: its computation, and its name
+
+PLUMBING = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all"})
+_MOVES = frozenset({
+    "copy", "copy-start", "copy-done", "bitcast", "transpose", "reshape", "convert", "broadcast", "get-tuple-element", "slice-start",
+    "slice-done", "opt-barrier",
+})  # fmt: skip
+_RUNS = frozenset(
+    {"fusion", "call"}
+)  # whose operands are the parameters of what they run, and whose result is its root
+AS_WRITTEN = _RUNS | {
+    "while",
+    "conditional",
+    "async-start",
+    "custom-call",
+}  # others apply what they refer to, by element
+_INDEX = re.compile(r"\bindex=(\d+)")
+_OP_NAME = re.compile(r'op_name="((?:[^"\\]|\\.)*)"')
+_NAME = re.compile(r"%([\w.<>-]+)")
+
+
+class Links:
+    """By instruction: `exact` has its equations, `rules` says by which rule they are known without a name, `guesses` has what
+    they may be. `named` are the equations whose name something has.
+    """
+
+    def __init__(self, program: Program, results: Mapping[int, int]) -> None:
+        self.exact: dict[Key, list[int]] = {}
+        self.rules: dict[Key, str] = {}
+        self.guesses: dict[Key, list[int]] = {}
+        self._program = program
+        self._results = results
+        self._inside_of: dict[str, list[int]] = {}
+        self._data = _Data(program)
+        for name, body in program.computations.items():
+            for instruction in body:
+                own = _OP_NAME.search(instruction.rest)
+                self.exact[name, instruction.name] = numbers_in(own[1]) if own else []
+        self._take_from_inside()
+        order = self._callers_first()
+        for name in order:
+            self._part_of_what_runs_it(name)
+        self.named = frozenset(number for numbers in self.exact.values() for number in numbers)
+        self._by_the_data(order)
+        self._take_from_inside()
+        for name in order:  # what is inside of a guess is one, too
+            self._guess(name, program.computations.get(name, []))
+
+    def _take_from_inside(self) -> None:
+        """A fusion is of all the equations of what is in it."""
+        self._inside_of.clear()
+        for name, body in self._program.computations.items():
+            for instruction in body:
+                if instruction.opcode in ("fusion", "call", "async-start", "reduce"):
+                    inner = [n for each in called(instruction) for n in self._inside(each)]
+                    at = self.exact[name, instruction.name]
+                    self.exact[name, instruction.name] = list(dict.fromkeys([*at, *inner]))
+
+    def _inside(self, name: str) -> list[int]:
+        """The equations of a computation and of what it calls."""
+        if name not in self._inside_of:
+            self._inside_of[name] = []
+            found: dict[int, bool] = {}
+            for instruction in self._program.computations.get(name, ()):
+                numbers = self.exact[name, instruction.name]
+                found.update(dict.fromkeys(numbers, True))
+                for each in called(instruction):
+                    found.update(dict.fromkeys(self._inside(each), True))
+            self._inside_of[name] = list(found)
+        return self._inside_of[name]
+
+    def _callers_first(self) -> list[str]:
+        order: dict[str, bool] = {}
+        waiting = [self._program.entry] if self._program.entry else []
+        while waiting:
+            name = waiting.pop()
+            if name in order:
+                continue
+            order[name] = True
+            for instruction in self._program.computations.get(name, ()):
+                waiting += [each for each in called(instruction) if each in self._program.computations]
+        return list(order)
+
+    def _part_of_what_runs_it(self, name: str) -> None:
+        callers = self._data.callers.get(name, [])
+        numbers = list(dict.fromkeys(number for caller in callers for number in self.exact[caller]))
+        applied = bool(callers) and all(self._data.at[caller].opcode not in AS_WRITTEN for caller in callers)
+        if not applied and (len(callers) != 1 or len(numbers) != 1):
+            return
+        for instruction in self._program.computations[name]:
+            if not self.exact[name, instruction.name] and (applied or instruction.opcode != "parameter"):
+                self.exact[name, instruction.name] = numbers
+
+    def _by_the_data(self, order: Sequence[str]) -> None:
+        found: dict[Key, tuple[list[int], str]] = {}
+        for name in order:
+            for instruction in self._program.computations.get(name, ()):
+                at = name, instruction.name
+                if not self.exact[at] and instruction.opcode not in ("parameter", "constant"):
+                    known = self._rule(at)
+                    if known:
+                        found[at] = known
+        for at, (numbers, rule) in found.items():
+            self.exact[at], self.rules[at] = numbers, rule
+
+    def _rule(self, at: Key) -> tuple[list[int], str] | None:
+        source = self._data.moved(at)
+        if source and self.exact[source] and self._data.at[source].opcode != "parameter":
+            return self.exact[source], "holds its value"
+        readers = self._readers(at)
+        if readers and len(readers) == 1:
+            return readers, "for it alone"
+        if (
+            readers
+            and source
+            and source[0] == self._program.entry
+            and self._data.at[source].opcode == "parameter"
+        ):
+            return readers, "moves an argument"
+        return None
+
+    def _readers(self, at: Key) -> list[int] | None:
+        """The equations of all that reads a value, through what has no name; None where it goes where it is not followed."""
+        found: dict[int, bool] = {}
+        seen = {at}
+        waiting = [at]
+        while waiting:
+            value = self._data.beyond(waiting.pop())
+            ended = self._results_at(value, value)
+            next_ = [] if ended else self._data.read_by(value)
+            if next_ is None:
+                return None
+            found.update(dict.fromkeys(ended, True))
+            for reader in next_:
+                numbers = self.exact[reader] or self._results_at(reader, value)
+                if numbers and self._data.at[reader].opcode != "parameter":
+                    found.update(dict.fromkeys(numbers, True))
+                elif reader not in seen:
+                    seen.add(reader)
+                    waiting.append(reader)
+        return list(found)
+
+    def _results_at(self, last: Key, value: Key) -> list[int]:
+        """The equations whose results a value is, where `last` ends the program: it alone, or a tuple with it."""
+        if last[0] != self._program.entry or not self._data.at[last].is_root:
+            return []
+        returned = self._data.operands[last] if self._data.at[last].opcode == "tuple" else [last]
+        return [
+            self._results[place]
+            for place, each in enumerate(returned)
+            if each == value and place in self._results
+        ]
+
+    def _guess(self, name: str, body: Sequence[Instruction]) -> None:
+        """By the data: from those that read a value to the one that makes it, and then the other way."""
+        reads = {instruction.name: operands(instruction) for instruction in body}
+        readers: dict[str, list[str]] = {}
+        for reader, names in reads.items():
+            for each in names:
+                readers.setdefault(each, []).append(reader)
+
+        def near(keys: Sequence[Key]) -> list[int]:
+            found: dict[int, bool] = {}
+            for at in keys:
+                found.update(dict.fromkeys(self.exact.get(at) or self.guesses.get(at, []), True))
+            return list(found)[:8]
+
+        for instruction in reversed(body):
+            at = name, instruction.name
+            if instruction.opcode != "parameter" and not self.exact[at] and at not in self.guesses:
+                guess = near([(name, each) for each in readers.get(instruction.name, [])])
+                if guess:
+                    self.guesses[at] = guess
+        for instruction in body:
+            at = name, instruction.name
+            if instruction.opcode == "parameter" or self.exact[at] or at in self.guesses:
+                continue
+            guess = near([(name, each) for each in reads[instruction.name]]) or near(
+                self._data.callers.get(name, [])
+            )
+            if guess:
+                self.guesses[at] = guess
+
+
+class _Data:
+    """Where values come from, and where they go, in and out of fusions."""
+
+    def __init__(self, program: Program) -> None:
+        self.at: dict[Key, Instruction] = {}
+        self.callers: dict[str, list[Key]] = {}
+        self._entry = program.entry
+        self.operands: dict[Key, list[Key]] = {}
+        self._readers: dict[Key, list[Key]] = {}
+        self._parameters: dict[str, dict[int, Key]] = {}
+        self._roots: dict[str, Key] = {}
+        for name, body in program.computations.items():
+            for instruction in body:
+                at = name, instruction.name
+                self.at[at] = instruction
+                if instruction.is_root:
+                    self._roots[name] = at
+                if instruction.opcode == "parameter":
+                    self._parameters.setdefault(name, {})[int(instruction.rest.partition(")")[0])] = at
+                self.operands[at] = [(name, each) for each in operands(instruction)]
+                for each in dict.fromkeys(self.operands[at]):
+                    self._readers.setdefault(each, []).append(at)
+                for inner in called(instruction):
+                    self.callers.setdefault(inner, []).append(at)
+
+    def moved(self, at: Key) -> Key | None:
+        """What made the value that is only moved here; None where something is computed."""
+        start, element = at, 0
+        while True:
+            instruction = self.at[at]
+            named = _OP_NAME.search(instruction.rest)
+            if instruction.opcode == "parameter" and at[0] != self._entry:
+                caller = self._runs(at[0])
+                number = next((i for i, each in self._parameters[at[0]].items() if each == at), None)
+                if caller is None or number is None or number >= len(self.operands[caller]):
+                    return None
+                at = self.operands[caller][number]
+            elif instruction.opcode in _RUNS:
+                root = next((self._roots[each] for each in called(instruction) if each in self._roots), None)
+                if root is None:
+                    return at
+                whole = self.at[root].opcode == "tuple"
+                at = self.operands[root][element] if whole and element < len(self.operands[root]) else root
+            elif instruction.opcode in _MOVES and (at == start or not named):
+                index = _INDEX.search(instruction.rest) if instruction.opcode == "get-tuple-element" else None
+                element = int(index[1]) if index else 0
+                first = next(iter(self.operands[at]), None)
+                if first not in self.at:
+                    return None
+                at = first
+            else:
+                return None if at == start else at
+
+    def read_by(self, at: Key) -> list[Key] | None:
+        """What reads a value: in a fusion, its parameter. None at the end of the program, or of a loop."""
+        if self.at[at].is_root:
+            return None
+        found: list[Key] = []
+        for reader in self._readers.get(at, []):
+            instruction = self.at[reader]
+            inner = called(instruction)
+            if instruction.opcode not in _RUNS or len(inner) != 1 or self._runs(inner[0]) is None:
+                found.append(reader)
+                continue
+            found += [
+                self._parameters[inner[0]][i]
+                for i, each in enumerate(self.operands[reader])
+                if each == at and i in self._parameters.get(inner[0], {})
+            ]
+        return found
+
+    def beyond(self, at: Key) -> Key:
+        """The value of a fusion, where this is the one at its end."""
+        caller = self._runs(at[0]) if self.at[at].is_root else None
+        return at if caller is None else self.beyond(caller)
+
+    def _runs(self, computation: str) -> Key | None:
+        """The one fusion or call that runs a computation."""
+        callers = self.callers.get(computation, [])
+        return callers[0] if len(callers) == 1 and self.at[callers[0]].opcode in _RUNS else None
+
+
+def operands(instruction: Instruction) -> list[str]:
+    """The names of the values that an instruction reads."""
+    listed = instruction.rest[: end_of_operands(instruction.rest)]
+    return _NAME.findall(listed) or [part.strip() for part in listed.split(",") if part.strip()]
+
+
+def end_of_operands(rest: str) -> int:
+    """Where the parenthesis of an instruction's operands closes."""
+    depth = 1
+    for i, character in enumerate(rest):
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if depth == 0:
+            return i
+    return len(rest)

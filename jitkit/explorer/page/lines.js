@@ -1,0 +1,76 @@
+// A table of the lines of Python, with what each target made of each: kernels, bytes, flops. A click leads to them.
+import { element } from "./paint.js";
+import { model } from "./data.js";
+import { count } from "./story.js";
+
+const SCALES = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+export function amount(value) {
+  for (const [scale, prefix] of SCALES) if (value >= 0.9995 * scale) return `${(value / scale).toPrecision(3)} ${prefix}`;
+  return `${Math.round(value)} `;
+}
+export const compiledTargets = model.targets.filter((target) => !target.error);
+
+export class Lines {
+  // go(row, target): the row of Python, and the target's kernels of it
+  constructor(go) {
+    this.go = go;
+    this.byBytes = false;
+    this.sort = element("button", { type: "button", class: "sort", "aria-pressed": "false", onclick: () => this.turn() }, "most bytes first");
+    this.body = element("div", { class: "body", tabindex: "0", role: "region", "aria-label": "Each line of Python on each target" });
+    this.root = element("section", { class: "pane lines wide", id: "pane-lines", "aria-label": "By line" },
+      element("header", {}, element("h2", {}, "By line"), this.sort, element("span", { class: "meta" }, "What each line became. A kernel of several lines counts at each of them, and once in the sum.")), this.body);
+    this.draw();
+  }
+
+  turn() {
+    this.byBytes = !this.byBytes;
+    this.sort.setAttribute("aria-pressed", String(this.byBytes));
+    this.draw();
+  }
+
+  draw() {
+    if (!compiledTargets.length) {
+      this.body.replaceChildren(element("div", { class: "empty" }, element("p", {}, "No target was compiled.")));
+      return;
+    }
+    const head = element("tr", {}, element("th", { scope: "col", class: "number" }, "line"), element("th", { scope: "col" }, "Python"),
+      ...compiledTargets.map(({ name, by_line: all }) => element("th", { scope: "col" }, name, element("small", {}, `${count(all.kernels, "kernel")} · ${amount(all.bytes)}B · ${flops(all)}`))));
+    this.body.replaceChildren(
+      element("table", {}, element("thead", {}, head), element("tbody", {}, ...this.rows().map((row) => this.row(row)))),
+      element("p", { class: "legend" }, "Bytes are the operands and results of kernels, by their types; flops are counted by instruction, and ≥ where a library's routine does not tell. ↻ has kernels in a loop, counted for one turn; shared kernels are of other lines, too; ≠ where targets need different numbers of kernels."));
+  }
+
+  rows() {
+    const rows = [...new Set([...model.python.equations.flatMap((numbers, row) => (numbers.length ? [row] : [])), ...compiledTargets.flatMap((target) => target.by_line.lines.map((line) => line.row))])];
+    const bytes = (row) => Math.max(...compiledTargets.map((target) => lineOf(target, row)?.bytes || 0));
+    const order = (row) => (row === null ? Infinity : row);
+    return rows.sort((a, b) => (this.byBytes ? bytes(b) - bytes(a) : 0) || order(a) - order(b));
+  }
+
+  row(row) {
+    const cells = compiledTargets.map((target) => this.cell(target, row));
+    const differs = differing(row);
+    return element("tr", { class: differs ? "differs" : null },
+      element("td", { class: "number" }, row === null ? "" : String(model.python.numbers[row] ?? ""), differs ? element("abbr", { title: "the targets need different numbers of kernels" }, " ≠") : null),
+      element("td", { class: "source" }, row === null ? "no line of Python" : model.python.lines[row].trim()), ...cells);
+  }
+
+  cell(target, row) {
+    const line = lineOf(target, row);
+    if (!line) return element("td", { class: "none" }, "no kernel");
+    const { kernels, shared, in_loop: turns, bytes } = line;
+    const share = target.by_line.bytes ? Math.min(100, (100 * bytes) / target.by_line.bytes) : 0;
+    const words = [kernels.length ? count(kernels.length, "kernel") : "no kernel", shared ? ` (${shared} shared)` : "", turns ? " ↻" : ""].join("");
+    const said = `${count(kernels.length, "kernel")} of ${target.name}${shared ? `, ${shared} shared with other lines` : ""}${turns ? `, ${turns} in a loop, for one turn` : ""}`;
+    return element("td", {}, row === null ? element("span", {}, words) : element("button", { type: "button", title: said, "aria-label": `${said}: line ${model.python.numbers[row]}`, onclick: () => this.go(row, target.name) }, words),
+      element("small", {}, `${amount(bytes)}B · ${flops(line)}`), element("span", { class: "share", style: `width:${share.toFixed(1)}%` }));
+  }
+}
+
+const lineOf = (target, row) => target.by_line.lines.find((line) => line.row === row);
+const flops = ({ flops: known, untold }) => (known || !untold ? `${untold ? "≥ " : ""}${amount(known)}flop` : "flops not told");
+
+// Whether the targets need different numbers of kernels for a row.
+export function differing(row) {
+  return new Set(compiledTargets.map((target) => lineOf(target, row)?.kernels.length || 0)).size > 1;
+}

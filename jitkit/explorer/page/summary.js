@@ -1,0 +1,61 @@
+// The answers that most readers come for, as sentences at the top whose links lead to what they say.
+import { element } from "./paint.js";
+import { model } from "./data.js";
+import { amount, compiledTargets, differing } from "./lines.js";
+import { count, few } from "./story.js";
+
+
+// `to` has call(number), gone(target), lines() and beside(one, other, row).
+export function summary(to) {
+  const link = (text, onclick) => element("button", { type: "button", onclick }, text);
+  const items = [...callsSaid(to, link), ...goneSaid(to, link), ...differencesSaid(to, link)];
+  if (!items.length) return null;
+  return element("details", { class: "summary", open: !matchMedia("(max-width: 899px)").matches },
+    element("summary", {}, "In short"), element("ul", {}, ...items.map((parts) => element("li", {}, ...parts))));
+}
+
+function callsSaid(to, link) {
+  const entries = model.calls?.entries || [];
+  const misses = entries.filter((entry) => !entry.hit);
+  if (!misses.length) return [];
+  const parts = [`${count(entries.length, "call")}, ${misses.length} of them missed the cache: `];
+  misses.slice(0, 4).forEach((entry, i) => {
+    const [first, ...rest] = entry.sentences;
+    const reason = (entry.reason === "first call" ? first : rest.find((line) => line.trim() && !line.startsWith("Closest")) || first) || "";
+    parts.push(i ? "; " : "", link(`call #${entry.number}`, () => to.call(entry.number)), ` ${entry.reason === "first call" ? "was the first" : `(${entry.reason}): ${reason.trim()}`}`);
+  });
+  if (misses.length > 4) parts.push(`; and ${misses.length - 4} more`);
+  return [[...parts, "."]];
+}
+
+function goneSaid(to, link) {
+  const said = [];
+  for (const target of compiledTargets) {
+    const whys = new Map();
+    for (const [number, { why, sure }] of Object.entries(target.gone)) {
+      const { primitive, line } = model.equations[number];
+      const kind = `${why.split(":")[0]}${sure ? "" : " (a guess)"}`;
+      whys.set(kind, [...(whys.get(kind) || []), line === null ? primitive : `${primitive} (line ${line})`]);
+    }
+    const text = [...whys].map(([why, names]) => `${names.length} ${why}: ${few([...new Set(names)], 3)}`).join("; ");
+    const same = said.find((each) => each.text === text);
+    if (same) same.targets.push(target);
+    else said.push({ text, targets: [target] });
+  }
+  return said.filter(({ text }) => text).map(({ text, targets }) => [
+    "Nothing has the name of these any more on ", ...targets.flatMap((target, i) => [i ? ", " : "", link(target.name, () => to.gone(target.name))]), `: ${text}.`,
+  ]);
+}
+
+function differencesSaid(to, link) {
+  if (compiledTargets.length < 2) return [];
+  const totals = few(compiledTargets.map(({ name, by_line: all }) => `${name} ${count(all.kernels, "kernel")} and ${amount(all.bytes)}B`));
+  const rows = model.python.equations.flatMap((numbers, row) => (numbers.length && differing(row) ? [row] : []));
+  const pair = ["gpu:h100", "tpu:v5e"].every((name) => compiledTargets.some((target) => target.name === name)) ? ["gpu:h100", "tpu:v5e"] : compiledTargets.slice(0, 2).map((target) => target.name);
+  const parts = [link("By line", () => to.lines()), `: ${totals}.`];
+  if (!rows.length) return [[...parts, " Each line needs as many kernels on all of them."]];
+  parts.push(` Line${rows.length === 1 ? "" : "s"} `);
+  rows.slice(0, 6).forEach((row, i) => parts.push(i ? ", " : "", link(String(model.python.numbers[row]), () => to.beside(...pair, row))));
+  parts.push(`${rows.length > 6 ? ` and ${rows.length - 6} more` : ""} need${rows.length === 1 ? "s" : ""} different numbers of kernels: see ${pair.join(" and ")} side by side.`);
+  return [parts];
+}
