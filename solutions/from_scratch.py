@@ -16,6 +16,7 @@ import functools
 import inspect
 import itertools
 import math
+import operator
 import weakref
 from collections import namedtuple
 from types import SimpleNamespace
@@ -68,7 +69,7 @@ class Value:
 
 
 for name in ("shape", "dtype", "ndim", "size", "weak_type"):
-    setattr(Value, name, property(lambda self, name=name: getattr(self.aval, name)))
+    setattr(Value, name, property(operator.attrgetter(f"aval.{name}")))
 
 
 class Array(Value):
@@ -107,7 +108,7 @@ class Primitive:
         return door.trace.process(self, args, params)
 
     def __call__(self, *args, **params):
-        return self.bind(*args, **params)[0]
+        return door.trace.process(self, args, params)[0]
 
 
 impl = {}  # primitive -> a function of Arrays, which returns a list of Arrays
@@ -171,7 +172,7 @@ def common_type(avals, to_float):
 
 def promote(xs, to_float=False):
     """Values of one dtype."""
-    xs = [as_value(x) for x in xs]
+    xs = list(map(as_value, xs))
     dtype, weak = common_type(tuple([x.aval for x in xs]), to_float)
     return [convert(x, dtype, weak) for x in xs]
 
@@ -223,11 +224,6 @@ class Tracer(Value):
         return f"Tracer<{self.aval}>"
 
 
-def belongs(x, trace):
-    """Whether `x` is a tracer of this trace: of several that are at work, one within the other, each knows its own."""
-    return type(x) is Tracer and x.trace is trace
-
-
 class Var:
     """A variable: its identity, and a type."""
 
@@ -264,12 +260,12 @@ class JaxprTrace:
 
     def process(self, primitive, args, params):
         outvars = [Var(aval) for aval in type_of(primitive, [x.aval for x in args], params)]
-        self.eqns.append(Equation(primitive, [self.atom(x) for x in args], params, outvars))
+        self.eqns.append(Equation(primitive, list(map(self.atom, args)), params, outvars))
         return [Tracer(self, v.aval, v) for v in outvars]
 
     def atom(self, x):
         """What stands in an equation for a value: its variable; a number itself; for what is not ours a new variable."""
-        if belongs(x, self):
+        if type(x) is Tracer and x.trace is self:
             return x.data
         if type(x) is Array and x.shape == ():
             return x
@@ -486,14 +482,15 @@ tree_util = SimpleNamespace(
 lowerings = {}  # primitive -> rule(text, avals of results, *operands, **params) -> results: tracers that have names
 
 
-@functools.cache
 def tensor(aval):
     """`tensor<2x3xf32>`."""
     kind = short(aval.dtype).replace("bool", "i1").replace("u", "ui")
     return f"tensor<{''.join([f'{n}x' for n in aval.shape])}{kind}>"
 
 
-def tensors(avals):
+@functools.cache
+def tensors(*avals):
+    """The types of several values: few lists of types stand in a program, and each of them often."""
     return ", ".join([tensor(a) for a in avals])
 
 
@@ -523,7 +520,7 @@ class Text:
         """Write a line: an operation and its types."""
         name = f"%{next(self.numbers)}"
         results = f"{name}:{len(outs)} = " if outs else ""
-        self.lines.append(f"{results}{said} : ({tensors([x.aval for x in xs])}) -> ({tensors(outs)})")
+        self.lines.append(f"{results}{said} : ({tensors(*[x.aval for x in xs])}) -> ({tensors(*outs)})")
         return [Tracer(self, aval, f"{name}#{i}") for i, aval in enumerate(outs)]
 
     def spread(self, x, shape):
@@ -543,12 +540,12 @@ class Text:
         outside, self.lines = self.lines, []
         outs = [self.named(x) for x in asked(self, as_function(jaxpr), *xs)]
         lines, self.lines = self.lines, outside
-        return "\n".join([*lines, f"{last} {names(outs)} : {tensors(jaxpr.out_avals)}" if outs else last])
+        return "\n".join([*lines, f"{last} {names(outs)} : {tensors(*jaxpr.out_avals)}" if outs else last])
 
     def function(self, name, jaxpr, visibility="private"):
         """Write a function of its own."""
         xs, declared = self.arguments(jaxpr.in_avals)
-        head = f"func.func {visibility} @{name}({declared}) -> ({tensors(jaxpr.out_avals)})"
+        head = f"func.func {visibility} @{name}({declared}) -> ({tensors(*jaxpr.out_avals)})"
         self.functions.append(f"{head} {{\n{self.body(jaxpr, xs, 'return')}\n}}")
 
 
@@ -1088,6 +1085,11 @@ lax.scan, lax.fori_loop = scan, fori_loop
 # rules. None is the tangent of what does not move.
 
 jvps = {}  # primitive -> rule(primals, tangents, **params) -> (results, their tangents)
+
+
+def belongs(x, trace):
+    """Whether `x` is a tracer of this trace: of several that are at work, one within the other, each knows its own."""
+    return type(x) is Tracer and x.trace is trace
 
 
 class Above:

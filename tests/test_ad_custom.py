@@ -393,3 +393,77 @@ def test_a_zero_of_another_shape_is_refused(jax, jnp):
     f = jax.custom_vjp(lambda x, y, z: (x, y, z))
     f.defvjp(lambda x, y, z: (f(x.value, y.value, z.value), None), lambda _, cts: (cts[1], cts[0], cts[2]), symbolic_zeros=True)
     return raised(jax.grad(lambda *xs: f(*xs)[2].sum()), jnp.ones(1), jnp.ones(2), jnp.ones(3))
+
+
+def where_it_is_traced(jax, jnp, f):
+    """Programs in which the function is traced before its rule is asked."""
+    return {
+        "jit": lambda x: jax.jit(f)(x)["a"].sum(),
+        "scan": lambda x: jax.lax.scan(lambda c, _: (f(c)["a"], None), x, None, length=2)[0].sum(),
+        "cond": lambda x: jax.lax.cond(x > 0, lambda x: f(x)["a"], lambda x: x, x).sum(),
+        "checkpoint": lambda x: jax.checkpoint(lambda x: f(x)["a"].sum())(x),
+    }
+
+
+def whole_error(f, *args):
+    with pytest.raises(Exception) as caught:
+        f(*args)
+    return type(caught.value).__name__, "\n".join(str(caught.value).split("\n")[:4])
+
+
+OTHER_RESULTS = {
+    "tree": lambda jnp, x: x,
+    "shape": lambda jnp, x: {"a": jnp.ones(3) * x},
+    "dtype": lambda jnp, x: {"a": (jnp.ones(()) * x).astype("float16")},
+}
+
+
+@pytest.mark.parametrize("place", ["jit", "scan", "cond", "checkpoint"])
+@pytest.mark.parametrize("other", OTHER_RESULTS)
+@same_as_jax
+def test_a_rule_that_returns_another_result_than_the_function_is_refused(jax, jnp, other, place):
+    result = functools.partial(OTHER_RESULTS[other], jnp)
+
+    @jax.custom_vjp
+    def f(x):
+        return {"a": x * 2}
+
+    @jax.custom_jvp
+    def g(x):
+        return {"a": x * 2}
+
+    f.defvjp(lambda x: (result(x), None), lambda _, ct: (jnp.sum(jax.tree.leaves(ct)[0]),))
+    g.defjvp(lambda primals, tangents: (result(*primals), result(*tangents)))
+    return [whole_error(jax.grad(where_it_is_traced(jax, jnp, each)[place]), 2.0) for each in (f, g)]
+
+
+@same_as_jax
+def test_a_cotangent_of_another_dtype_is_refused(jax, jnp):
+    @jax.custom_vjp
+    def f(x):
+        return x * 2
+
+    f.defvjp(lambda x: (f(x), None), lambda _, ct: (ct.astype("int32"),))
+    return raised(jax.grad(lambda x: f(x) + x), 2.0)
+
+
+@same_as_jax
+def test_what_an_integer_result_has_for_a_tangent_is_named(jax, jnp):
+    @jax.custom_jvp
+    def f(x):
+        return jnp.round(x).astype(int)
+
+    f.defjvp(lambda primals, tangents: (f(*primals), tangents[0]))
+    return raised(jax.jvp, f, (2.0,), (1.0,))
+
+
+@same_as_jax
+def test_zeros_for_the_tangents_of_a_tree(jax, jnp):
+    from_primal = jax.custom_derivatives.zero_from_primal
+    values = {"x": jnp.ones(2), "y": (jnp.float16(1), jnp.arange(3))}
+    zeros = from_primal(values, symbolic_zeros=True)
+
+    def described(zeros):
+        return jax.tree.map(lambda zero: (zero.shape, str(zero.dtype)), zeros)
+
+    return described(from_primal(values)), described(zeros), type(zeros["x"]).__name__

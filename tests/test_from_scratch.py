@@ -11,6 +11,7 @@ from tails import keeping
 from grading.one_sitting import PAGE, page_text
 from grading.verify_ladder import Prover, hidden_programs, shortages
 from jitkit.kata.cli import main
+from jitkit.kata.engine import running
 from jitkit.kata.ladder.climbing import Climber, Package
 from jitkit.kata.ladder.report import Report, card_text, code_lines, drawn, tutorials
 from jitkit.kata.ladder.rungs import all_rungs, prefix, solution_file
@@ -84,6 +85,7 @@ BAD = {
     "jax": ("import numpy\nimport jax\n", "import", "your package imports jax", 2),
     "jitkit": ("from jitkit import numpy\n", "import", "your package imports jitkit", 1),
     "an error of its own": ("x = 1\ny = x / 0\n", "import", "division by zero", 2),
+    "a byte that no text has": ("x = 1\n\0\n", "import", "null bytes", 2),
     "exit": ("import os\nos._exit(3)\n", "import", "ended while your package was imported, with exit code 3", None),
 }
 
@@ -96,6 +98,23 @@ def test_a_package_that_cannot_be_imported_is_told_why_in_one_sentence_with_its_
     assert failure.status == status
     assert said in failure.sentence
     assert failure.line == ((str(tmp_path / "myjax.py"), line) if line else None)
+
+
+def test_what_is_right_is_computed_by_a_few_processes_for_many_rungs_and_once(tmp_path, monkeypatch):
+    started = []
+    run = running.run
+    monkeypatch.setattr(running, "run", lambda job, *rest: started.append(job) or run(job, *rest))
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    rungs = [RUNGS[number] for number in ("01", "02", "03", "04", "05")]
+    climber = Climber(tmp_path / "kept", seconds=0.01)  # the limit of packages is not jitkit's
+    checks = climber.checks(rungs)
+    first = climber.expected(rungs, checks, 0)
+    assert [outcome.check for outcome in first] == [check.name for check in checks]
+    assert len(started) == 2  # and not five
+    assert sorted(name for job in started for name in job.wanted) == sorted(check.name for check in checks)
+    again = Climber(tmp_path / "kept").expected(rungs, checks, 0)
+    assert [outcome.value for outcome in again] == [outcome.value for outcome in first]
+    assert len(started) == 2
 
 
 def test_a_package_that_never_returns_is_stopped_and_what_it_printed_is_kept(tmp_path, kept):

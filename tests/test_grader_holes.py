@@ -62,8 +62,8 @@ def test_what_is_sent_for_an_exercise_is_the_reference_of_all_others(images):
 
 def test_code_that_is_put_into_a_hole_is_what_splicing_makes_there():
     text = (
-        '"""Mine."""\nimport operator as lax\nK = 3\n\ndef half(x):\n    return lax.truediv(x, K)\n\n'
-        'def relu(x):\n    """Doc."""\n    return [lax.pos(half(y)) for y in x]\n'
+        '"""Mine."""\nfrom operator import truediv as lax\nK = 3\n\ndef half(x):\n    return lax(x, K)\n\n'
+        'def relu(x):\n    """Doc."""\n    return [lax(half(y), 1) for y in x]\n'
     )
     functions = answer(text)
     patch = holes.patch(functions)

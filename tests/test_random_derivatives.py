@@ -1,7 +1,7 @@
 """Derivatives of random programs are JAX's, equation by equation, or refused as JAX refuses them: forward, in reverse, in jits.
 
 Compared are operations and the types of their operands and results, in order, through all jaxprs inside; not which of these
-are shared. The programs are drawn from a seed: of others about one in two hundred, a loop in a loop, has an equation more
+are shared. The programs are drawn from a seed: of others about one in a thousand, a loop in a loop, has an equation more
 or less. `FUZZ=1000` in the environment draws more.
 """
 

@@ -78,7 +78,8 @@ class ShapedArray:
 
     def str_short(self, short_dtypes: bool = False) -> str:
         """`float32[3,4]`, or `f32[3,4]` as jaxprs have it."""
-        name = dtypes.short_dtype_name(self.dtype) if short_dtypes else self.dtype.name
+        long_name = "float0" if self.dtype == dtypes.float0 else self.dtype.name  # numpy's name of it is "void"
+        name = dtypes.short_dtype_name(self.dtype) if short_dtypes else long_name
         return f"{name}[{','.join(map(str, self.shape))}]"
 
     def __repr__(self) -> str:

@@ -18,6 +18,7 @@ from .closures import closure_convert as closure_convert
 from .jvp import SymbolicZero as SymbolicZero
 from .jvp import custom_jvp as custom_jvp
 from .jvp import custom_jvp_call_p as custom_jvp_call_p
+from .jvp import zero_from_primal as zero_from_primal
 from .vjp import custom_gradient as custom_gradient
 from .vjp import custom_vjp as custom_vjp
 from .vjp import custom_vjp_call_p as custom_vjp_call_p

@@ -26,6 +26,8 @@ from ..tree_util import PyTreeDef, tree_flatten, tree_unflatten
 
 FlatFun = Callable[..., list[Any]]
 Values = Sequence[Any]
+# Tree and types of what the function returned, once it has been traced; a rule has to return the like.
+Results = list[tuple[PyTreeDef, list[Any]]]
 
 
 class Ways(NamedTuple):
@@ -82,7 +84,9 @@ def _call_flat(call: _Call, fun: FlatFun, rule: Any, leaves: Values) -> list[Any
         return _call_on_batches(trace, call, fun, rule, leaves)
     if isinstance(trace, DualTrace):
         return _differentiate(trace, call, fun, rule, leaves)
-    return call.ways.record(rule, trace, fun, leaves, call.info)
+    outs = call.ways.record(rule, trace, fun, leaves, call.info)
+    rule.results.append((call.out_trees[0], list(map(core.typeof, outs))))
+    return outs
 
 
 def _call_on_batches(trace: BatchTrace, call: _Call, fun: FlatFun, rule: Any, leaves: Values) -> list[Any]:
@@ -115,6 +119,32 @@ def _differentiate(trace: DualTrace, call: _Call, fun: FlatFun, rule: Any, leave
 
     outs, out_tangents = trace.by_rule(flat_rule, True, primals, tangents, {})
     return list(map(trace.with_tangent, outs, out_tangents))
+
+
+def check_results(
+    results: Results, outs: Values, out_tree: PyTreeDef, must: Callable[[str], str], rule: str, function: str
+) -> None:
+    """TypeError where a rule's first result has another tree or other types than those of the function, if these are known.
+
+    `must` begins the sentence, and is told in which respect the two differ; `rule` and `function` say whose results they are.
+    """
+    if not results:
+        return
+    (expected_tree, expected), avals = results[0], list(map(core.typeof, outs))
+    if out_tree != expected_tree:
+        what, end, respect = "container/pytree structure", ".", "of the same container/pytree structure"
+    elif [(a.shape, a.dtype) for a in avals] != [(a.shape, a.dtype) for a in expected]:
+        what, end, respect = "shapes/dtypes of", "", "with leaves of the same shape/dtype"
+    else:
+        return
+    given, wanted = (
+        str(tree_unflatten(tree, [a.str_short() for a in leaves])).replace("'", "")
+        for tree, leaves in ((out_tree, avals), (expected_tree, expected))
+    )
+    raise TypeError(
+        f"{must(respect)}, but instead the {rule} output's first element had {what}:\n    {given}\n"
+        f"while the {function} had output {what}:\n    {wanted}{end}"
+    )
 
 
 # --- the arguments of a call -----------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ from ..lax import stop_gradient
 from ..lax.control_flow import solves
 from ..signature import api_util
 from ..tree_util import PyTreeDef, tree_flatten, tree_map, tree_unflatten
-from .calling import FlatFun, Ways, by_position, call_with_rule, numbers_of
+from .calling import FlatFun, Results, Ways, by_position, call_with_rule, check_results, numbers_of
 
 # --- the primitive ---------------------------------------------------------------------------------------------------
 
@@ -64,6 +64,7 @@ class JvpRule:
     static_args: tuple[Any, ...]
     in_tree: PyTreeDef
     symbolic_zeros: bool
+    results: Results = dataclasses.field(default_factory=list, kw_only=True)
 
     def __call__(
         self, primals: Sequence[Any], tangents: Sequence[Any]
@@ -88,6 +89,17 @@ class JvpRule:
                 f"{rule} primal and tangent outputs with equal container (pytree) structures, but got {out_tree} and "
                 f"{tangent_tree} respectively."
             )
+        check_results(
+            self.results,
+            outs,
+            out_tree,
+            lambda respect: (
+                f"{rule} a pair (list or tuple of length two) where the first element represents the primal output "
+                f"(equal in value to the output of the custom_jvp-decorated function {self.name}, and in particular {respect})"
+            ),
+            "JVP rule",
+            f"custom_jvp-decorated function {self.name}",
+        )
         out_tangents = [Zero(t.aval) if type(t) is SymbolicZero else t for t in out_tangents]
         _check_tangents([core.typeof(x) for x in outs], out_tangents)
         return outs, out_tangents, out_tree
@@ -149,6 +161,7 @@ def batched_rule(
 ) -> BatchedJvpRule:
     """The rule for batches."""
     fields = {field.name: getattr(rule, field.name) for field in dataclasses.fields(JvpRule)}
+    fields["results"] = []  # of its own: batches
     return BatchedJvpRule(**fields, inner=rule, axis=axis, dims=tuple(dims), out_dims=out_dims, tag=tag)
 
 
@@ -181,6 +194,16 @@ class SymbolicZero:
 
     def __repr__(self) -> str:
         return "SymbolicZero"
+
+
+def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
+    """A zero tangent for each leaf of a tree of values: an array, or, with `symbolic_zeros`, an object that says that it is zero."""
+
+    def zero(x: Any) -> Any:
+        tangent = zero_tangent(x)
+        return SymbolicZero(tangent.aval) if symbolic_zeros else instantiate_zeros(tangent)
+
+    return tree_map(zero, val)
 
 
 def _check_tangents(avals: Sequence[Any], tangents: Sequence[Any]) -> None:

@@ -35,6 +35,7 @@ from ..tree_util import (
     tree_structure,
     tree_unflatten,
 )
+from .calling import Results, check_results
 from .jvp import SymbolicZero, without_axis
 
 
@@ -67,6 +68,7 @@ class VjpRule:
     in_tree: PyTreeDef
     in_avals: tuple[Any, ...]
     symbolic_zeros: bool
+    results: Results = dataclasses.field(default_factory=list, kw_only=True)
 
     def forward(
         self, primals: Sequence[Any], perturbed: Sequence[bool]
@@ -77,15 +79,28 @@ class VjpRule:
         values = iter(self.in_tree.unflatten(primals))
         count = len(self.statics) + len(self.in_tree.children())
         pair = self.fwd(*[self.statics[i] if i in self.statics else next(values) for i in range(count)])
+        fwd = api_util.name_of(self.fwd)
+        rule = f"Custom VJP fwd rule {fwd} for function {self.name} must produce a pair (list or tuple of length two)"
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-            fwd = api_util.name_of(self.fwd)
             raise TypeError(
-                f"Custom VJP fwd rule {fwd} for function {self.name} must produce a pair (list or tuple of length two) where "
-                f"the first element represents the primal output (equal to those of the custom_vjp-decorated function "
+                f"{rule} where the first element represents the primal output (equal to those of the custom_vjp-decorated function "
                 f"{self.name}) and the second element represents residuals (i.e. values stored from the forward pass for use "
                 f"on the backward pass), but instead of a pair the fwd rule {fwd} produced {pair}."
             )
-        return *tree_flatten(pair[0]), *tree_flatten(pair[1])
+        outs, out_tree = tree_flatten(pair[0])
+        check_results(
+            self.results,
+            outs,
+            out_tree,
+            lambda respect: (
+                f"{rule} where the first element represents the primal output (equal to the output of the "
+                f"custom_vjp-decorated function {self.name}) and the second element represents residuals (i.e. values stored "
+                "from the forward pass for use on the backward pass)"
+            ),
+            "fwd rule",
+            f"custom_vjp-decorated function {self.name}",
+        )
+        return outs, out_tree, *tree_flatten(pair[1])
 
     def backward(self, residuals: Any, cotangents: Any) -> list[Any]:
         """A cotangent for each leaf of the arguments, some of them Zero: what `bwd` returns, None or zeros included."""
@@ -183,6 +198,7 @@ def batched_vjp_rule(
     """The rule for batches."""
     fields = {field.name: getattr(rule, field.name) for field in dataclasses.fields(VjpRule)}
     fields |= {"in_avals": in_avals, "inner": rule, "axis": axis, "dims": tuple(dims), "out_dims": out_dims}
+    fields["results"] = []  # of its own: batches
     return BatchedVjpRule(**fields, tag=tag)
 
 
@@ -218,6 +234,6 @@ def _checked(ct: Any, aval: Any, path: Any) -> Any:
         raise ValueError(
             "Custom VJP bwd rule must produce an output with the same type as the args tuple of the primal function, but at "
             f"output{keystr(path)} the bwd rule produced an output of type {given.str_short()} corresponding to an input of "
-            f"type {aval.str_short()}"
+            f"type {aval.str_short()}, so the shapes do not match"
         )
     return ct

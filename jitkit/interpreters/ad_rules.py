@@ -102,6 +102,11 @@ mlir.register_lowering(add_any_p)(lambda ctx, x, y: ctx.emit("stablehlo.add", [x
 @add_any_p.def_abstract_eval
 def _(x: ShapedArray, y: ShapedArray) -> ShapedArray:
     assert x.shape == y.shape, f"two tangents of one value have one shape, not {x} and {y}"
+    if x.dtype != y.dtype:  # what a rule of the user's returned
+        raise TypeError(
+            f"lax.add requires arguments to have the same dtypes, got {x.dtype.name}, {y.dtype.name}. (Tip: jnp.add is a similar "
+            "function that does automatic type promotion on inputs)."
+        )
     return x
 
 

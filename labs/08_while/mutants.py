@@ -486,7 +486,8 @@ def bound_by_bound(lower, upper, body_fun, init_val, *, unroll=None):
 def counts_by_named_parts(lower, upper, body_fun, init_val):
     def step(state):
         i, end, value = state
-        return add(i, np.ones((), i.dtype)), end, body_fun(i, value)
+        one = np.ones((), i.dtype)[()]
+        return add(i, one.item() if i.weak_type else one), end, body_fun(i, value)
 
     def view(state):
         return state[0], state[2]
@@ -501,7 +502,7 @@ def value_before_the_index(lower, upper, body_fun, init_val):
     def step(carry):
         i, upper, val = carry
         val = body_fun(i, val)
-        return add(i, i.dtype.type(1)), upper, val
+        return add(i, 1 if i.weak_type else i.dtype.type(1)), upper, val
 
     return run_while(
         Body(below_upper, below_upper, "while_cond"),

@@ -340,12 +340,20 @@ def told(error: BaseException, folder: str) -> dict[str, Any]:
             "text": str(error.msg),
             "line": [error.filename, error.lineno or 1],
         }
-    frames = list(_frames(error, inside))
+    frames = list(_frames(error, inside)) or _null_bytes(error, folder)
     return {
         "class": type(error).__name__,
         "text": str(error) or type(error).__name__,
         "line": frames[-1] if frames else None,
     }
+
+
+def _null_bytes(error: BaseException, folder: str) -> list[list[Any]]:
+    """Where a file has what no program may have; Python does not say."""
+    if not isinstance(error, (SyntaxError, ValueError)) or "null bytes" not in str(error):
+        return []
+    texts = ((path, path.read_bytes()) for path in sorted(pathlib.Path(folder).rglob("*.py")))
+    return [[str(path), text[: text.index(0)].count(b"\n") + 1] for path, text in texts if 0 in text]
 
 
 def maker_of(error: BaseException, package: Any) -> list[list[Any]]:
@@ -357,5 +365,5 @@ def maker_of(error: BaseException, package: Any) -> list[list[Any]]:
 
 def _frames(error: BaseException, inside: str) -> Iterator[list[Any]]:
     for frame in traceback.extract_tb(error.__traceback__):
-        if str(pathlib.Path(frame.filename).resolve()).startswith(inside):
+        if not frame.filename.startswith("<") and str(pathlib.Path(frame.filename).resolve()).startswith(inside):
             yield [frame.filename, frame.lineno]

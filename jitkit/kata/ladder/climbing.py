@@ -11,6 +11,7 @@ import concurrent.futures
 import functools
 import hashlib
 import json
+import os
 import pathlib
 import threading
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ from ..engine.verdicts import PASS, Assessor, CheckResult, _reference_digest
 from .rungs import Rung, machine_file
 
 SECONDS = 20.0
+_MOST_PROCESSES = 4  # that compute what is right, at one time
 _loading = threading.Lock()  # who loads programs has the list of them alone
 
 
@@ -179,28 +181,45 @@ class Climber:
 
     def expected(self, rungs: Sequence[Rung], checks: Sequence[Check], seed: int) -> list[Outcome]:
         """What jitkit computes, for each of the checks. RuntimeError where it fails: a fault of ours."""
-        found: dict[str, Outcome] = {}
-        for rung in rungs:
-            mine = [check for check in checks if check.exercise == rung.number]
-            found |= {outcome.check: outcome for outcome in self.remembered(rung, mine, seed)}
-        return [found[check.name] for check in checks]
+        of_rung = {rung: [check for check in checks if check.exercise == rung.number] for rung in rungs}
+        keys = {rung: self.key(rung, mine, seed) for rung, mine in of_rung.items()}
+        known = {
+            rung: self.assessor.expected.get(key) or self.assessor.read(key) for rung, key in keys.items()
+        }
+        new = [rung for rung in rungs if known[rung] is None]
+        if new:
+            hands = min(len(new), os.cpu_count() or 1, _MOST_PROCESSES)
+            with concurrent.futures.ThreadPoolExecutor(hands) as pool:
+                shares = [new[i::hands] for i in range(hands)]
+                for found_by_one in pool.map(lambda share: self.computed(share, of_rung, seed), shares):
+                    known |= found_by_one
+        for rung in new:
+            self.assessor.write(keys[rung], known[rung] or [])
+        self.assessor.expected |= {keys[rung]: outcomes or [] for rung, outcomes in known.items()}
+        found = {outcome.check: outcome for outcomes in known.values() for outcome in outcomes or ()}
+        return [found[check.name]._replace(value=in_short(found[check.name].value)) for check in checks]
 
-    def remembered(self, rung: Rung, checks: Sequence[Check], seed: int) -> list[Outcome]:
-        """The same for one rung, from what was kept if it was."""
-        files = (rung.programs, *self.hidden)
-        job = self.job(Climb({}, files), checks, [rung], seed)._replace(uses_xla=True)
-        text = json.dumps([files, job.wanted, seed, _reference_digest()])
-        key = f"rung-{rung.number}-{hashlib.sha256(text.encode()).hexdigest()[:24]}"
-        known = self.assessor.expected.get(key) or self.assessor.read(key)
-        if known is None:
-            known = running.run(job)
-            for outcome in known:
-                if outcome.trouble or (outcome.value or {}).get("uncaught"):
-                    said = outcome.sentence or (outcome.value or {}).get("text")
-                    raise RuntimeError(f"jitkit fails the program {outcome.check}: {said} {outcome.output}")
-            self.assessor.write(key, known)
-        self.assessor.expected[key] = known
-        return [outcome._replace(value=in_short(outcome.value)) for outcome in known]
+    def key(self, rung: Rung, checks: Sequence[Check], seed: int) -> str:
+        """What jitkit's results on a rung are kept under: all that they depend on."""
+        files, wanted = (rung.programs, *self.hidden), [check.name for check in checks]
+        text = json.dumps([files, wanted, seed, _reference_digest()])
+        return f"rung-{rung.number}-{hashlib.sha256(text.encode()).hexdigest()[:24]}"
+
+    def computed(
+        self, rungs: Sequence[Rung], of_rung: dict[Rung, list[Check]], seed: int
+    ) -> dict[Rung, list[Outcome]]:
+        """jitkit's results on some rungs, all from one process: what it compiles for one operation serves the next rung, too."""
+        files = (*(rung.programs for rung in rungs), *self.hidden)
+        checks = [check for rung in rungs for check in of_rung[rung]]
+        job = self.job(Climb({}, files), checks, rungs, seed)
+        # the limit of packages is not jitkit's: what is right comes late on a machine with much to do
+        outcomes = running.run(job._replace(uses_xla=True, seconds=max(self.seconds, 3 * SECONDS)))
+        for outcome in outcomes:
+            if outcome.trouble or (outcome.value or {}).get("uncaught"):
+                said = outcome.sentence or (outcome.value or {}).get("text")
+                raise RuntimeError(f"jitkit fails the program {outcome.check}: {said} {outcome.output}")
+        found = {outcome.check: outcome for outcome in outcomes}
+        return {rung: [found[check.name] for check in of_rung[rung]] for rung in rungs}
 
 
 def in_short(value: Any) -> Any:

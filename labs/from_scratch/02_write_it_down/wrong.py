@@ -23,8 +23,8 @@ edit(
 edit(
     'the operands are swapped',
     'In which order are the operands of `x - y`?',
-    '[self.atom(x) for x in args], params, outvars',
-    '[self.atom(x) for x in args][::-1], params, outvars',
+    'list(map(self.atom, args)), params, outvars',
+    'list(map(self.atom, args))[::-1], params, outvars',
 )
 edit(
     'the printer leaves types out',
