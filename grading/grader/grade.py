@@ -82,7 +82,7 @@ class Course(Trials):
             ):  # else each submission would wait for it again
                 raise self.failures[exercise.id][-1]
             if exercise.id not in self.known:
-                key = f"{exercise.id} {self.version(exercise)} {self.settings.seed_id} {self.versions()} {VALUES} {_machine()}"
+                key = f"{exercise.id} {self.version(exercise)} {self.settings.seed_id} {self.versions} {VALUES} {_machine()}"
                 found = self.recall(key) if self.recall is not None else None
                 if found is None:
                     try:
@@ -272,7 +272,7 @@ class Course(Trials):
             self.version(exercise),
             self.settings.seed_id,
         ]
-        parts += [self.versions(), str(self.settings.limits), self.settings.backend]
+        parts += [self.versions, str(self.settings.limits), self.settings.backend]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
     def result(
@@ -331,7 +331,7 @@ class Course(Trials):
         """A row of the table of results."""
         return {
             "key": key, "exercise": exercise.id, "code": item.get("digest", ""), "checks_version": self.version(exercise),
-            "seed_id": self.settings.seed_id, "versions": self.versions(), "limits": json.dumps(self.settings.limits._asdict()),
+            "seed_id": self.settings.seed_id, "versions": self.versions, "limits": json.dumps(self.settings.limits._asdict()),
             "sandbox": self.settings.backend, "status": result["status"], "sentence": result["sentence"],
             "checks": json.dumps(result["checks"]), "seconds": result["seconds"],
         }  # fmt: skip

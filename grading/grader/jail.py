@@ -281,7 +281,7 @@ class Zygote:
         data = b""
         with contextlib.suppress(OSError):
             while not data.endswith(b"\n"):
-                part = self.control.recv(1)
+                part = self.control.recv(1 << 16)  # it says a line for each request, and nothing else
                 if not part:
                     return b""
                 data += part

@@ -103,6 +103,7 @@ class Trials:
             self.versions_of_checks[exercise.id] = digest
         return self.versions_of_checks[exercise.id]
 
+    @functools.cached_property
     def versions(self) -> str:
         """Of what computes."""
         jaxlib = importlib.metadata.version("jaxlib")

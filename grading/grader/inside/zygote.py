@@ -16,6 +16,7 @@ import os
 import signal
 import socket
 import sys
+import sysconfig
 from collections.abc import Sequence
 
 from .imports import Holes, ImageFinder
@@ -39,6 +40,7 @@ def main(arguments: Sequence[str]) -> int:
     for name in (*arguments[6:], *(sorted(base) if arguments[5] == "imported" else ())):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
+    sysconfig.get_paths()  # what jitkit asks for at the first line of Python that it looks up
     sys.modules.pop(holes.__name__, None)
     sys.dont_write_bytecode = True
     own = os.open("/proc/self/ns/pid", os.O_RDONLY) if jailed else -1
