@@ -148,6 +148,24 @@ BROKEN = [
         "INVALID",
         says="differently",
     ),
+    Row(
+        "two copies of a lab",
+        {"00_hello/exercises.py": RIGHT, "00_hello (1)/exercises.py": RIGHT.replace("0", "1")},
+        points=1.0,
+        flags=("`relu` is also in 00_hello (1)/exercises.py, and differently; 00_hello/exercises.py was graded",),
+    ),
+    Row(
+        "a stub, and a copy with an answer",
+        {
+            "00_hello/exercises.py": "def relu(x):\n    raise NotImplementedError\n",
+            "00_hello (1)/exercises.py": RIGHT,
+        },
+        flags=("`relu` is also in 00_hello (1)/exercises.py",),
+        says="not written",
+    ),
+    Row("a rar", {"work.rar": b"Rar!\x1a\7\1\0"}, "INVALID", says="work.rar is an archive of a kind"),
+    Row("a 7z in a zip", {"work.zip": zipped(**{"x.7z": b"7z"})}, "INVALID", says="Hand in a zip"),
+    Row("a rar beside the answer", {"00_hello/exercises.py": RIGHT, "data.rar": b"Rar!"}, points=1.0),
     row("input()", body("input()"), statuses=("CRASH",), flags=("uses input",)),
     Row(
         "magics and pip",

@@ -7,7 +7,7 @@ import base64
 import hashlib
 import marshal
 import pathlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from jitkit.kata.engine.manifest import Exercise, Lab, nearest
@@ -84,6 +84,7 @@ class Answers:
                 return item | {"status": MISSING, "sentence": str(error.args[0])}
             functions[target] = file
         item["path"] = next(iter(functions.values())).path
+        item["flags"] = self.others(lab, functions)
         if any(is_stub(f.find(t)) for t, f in functions.items()):
             return item | {"status": TODO, "sentence": "It is not written yet."}
         if all(s.module for s in self.sources if s.path == item["path"]) and all(
@@ -92,9 +93,11 @@ class Answers:
             sentence = (
                 "It is the reference's, word for word: in a package of your own that counts as not written."
             )
-            return item | {"status": TODO, "sentence": sentence, "flags": ["the reference's, word for word"]}
+            flags = [*item["flags"], "the reference's, word for word"]
+            return item | {"status": TODO, "sentence": sentence, "flags": flags}
         try:
-            item |= _put_in(functions, exercise.id in self.whole)
+            put_in = _put_in(functions, exercise.id in self.whole)
+            item |= put_in | {"flags": item["flags"] + put_in["flags"]}
         except SpliceError as error:
             return item | {"status": BROKEN, "sentence": str(error), "line": [error.file, error.line]}
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -146,6 +149,31 @@ class Answers:
             return stubs[0]
         hint = f" Is it `{near}` now? Name it `{target.name}` again." if near else ""
         raise LookupError(f"There is no function `{target.name}` in it.{hint}")
+
+
+    def others(self, lab: Lab, functions: Mapping[Target, LearnerFile]) -> list[str]:
+        """Flags for files of no lab's name (`00_hello (1)/`, say) that have other versions of functions that were taken elsewhere."""
+        flags = []
+        candidates = self.of_lab(lab)
+        for source in self.sources:
+            if source in candidates or source.hint or source.module:
+                continue
+            named = {t for t in functions if t.path[-1] in DEFINES.findall(source.text)}
+            file = self.file(source, lab) if named else None
+            if not isinstance(file, LearnerFile):
+                continue
+            for target in sorted(named):
+                other = file.functions.get(target.name)
+                taken = functions[target]
+                if (
+                    other is not None
+                    and not is_stub(other)
+                    and ast.dump(other) != ast.dump(taken.find(target))
+                ):
+                    flags.append(
+                        f"`{target.name}` is also in {source.path}, and differently; {taken.path} was graded"
+                    )
+        return flags
 
 
 def _of_package(file: LearnerFile, module: str, lab: Lab) -> LearnerFile:

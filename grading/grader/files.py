@@ -20,6 +20,7 @@ _MOST_BYTES = 64 << 20  # of all of them, unpacked
 _LONGEST_ARCHIVE = 256 << 20
 _READ = (".py", ".ipynb")
 _ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
+_UNOPENED = (".rar", ".7z")  # archives that the standard library cannot read
 _SKIPPED = frozenset(
     {
         ".jitkit",
@@ -53,7 +54,7 @@ def is_archive(name: str) -> bool:
 
 def stem(name: str) -> str:
     """A name without the ending of an archive or of a source."""
-    for ending in sorted((*_ARCHIVES, *_READ), key=len, reverse=True):
+    for ending in sorted((*_ARCHIVES, *_UNOPENED, *_READ), key=len, reverse=True):
         if name.lower().endswith(ending):
             return name[: -len(ending)]
     return name
@@ -71,6 +72,9 @@ def read_files(path: pathlib.Path) -> list[Found]:
         raise Invalid(
             f"{shown(path.name)} is neither a file nor a folder: links and devices are not followed."
         )
+    if not found and budget.unopened:
+        name = shown(budget.unopened[0])
+        raise Invalid(f"{name} is an archive of a kind that is not opened here. Hand in a zip, or the files.")
     return sorted(found)
 
 
@@ -80,6 +84,7 @@ class _Budget:
     def __init__(self) -> None:
         self.files = 0
         self.bytes = 0
+        self.unopened: list[str] = []
 
     def count(self, name: str, size: int) -> None:
         self.files += 1
@@ -87,6 +92,8 @@ class _Budget:
             raise Invalid(
                 f"There are more than {_MOST_FILES:,} files in it. Hand in the files of the labs only."
             )
+        if name.lower().endswith(_UNOPENED):
+            self.unopened.append(name)
         if name.lower().endswith(_READ):
             if size > _LONGEST:
                 raise Invalid(f"{shown(name)} has {size:,} bytes; a file of answers may have {_LONGEST:,}.")
