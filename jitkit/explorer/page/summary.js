@@ -1,7 +1,7 @@
 // The answers that most readers come for, as sentences at the top whose links lead to what they say.
 import { element } from "./paint.js";
 import { model } from "./data.js";
-import { amount, compiledTargets, differing } from "./lines.js";
+import { amount, compiledTargets, differing, moved } from "./lines.js";
 import { count, few } from "./story.js";
 
 
@@ -49,7 +49,7 @@ function goneSaid(to, link) {
 
 function differencesSaid(to, link) {
   if (compiledTargets.length < 2) return [];
-  const totals = few(compiledTargets.map(({ name, by_line: all }) => `${name} ${count(all.kernels, "kernel")} and ${amount(all.bytes)}B`));
+  const totals = few(compiledTargets.map(({ name, by_line: all }) => `${name} ${count(all.kernels, "kernel")} and ${amount(moved(all))}B`));
   const rows = model.python.equations.flatMap((numbers, row) => (numbers.length && differing(row) ? [row] : []));
   const pair = ["gpu:h100", "tpu:v5e"].every((name) => compiledTargets.some((target) => target.name === name)) ? ["gpu:h100", "tpu:v5e"] : compiledTargets.slice(0, 2).map((target) => target.name);
   const parts = [link("By line", () => to.lines()), `: ${totals}.`];
