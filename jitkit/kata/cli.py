@@ -357,7 +357,8 @@ def _no_interrupt_lost() -> Iterator[None]:
 
     def hook(unraisable: sys.UnraisableHookArgs) -> None:
         if not issubclass(unraisable.exc_type, KeyboardInterrupt):
-            return before(unraisable)
+            before(unraisable)
+            return
         again = threading.Timer(0.01, _interrupt)
         again.daemon = True
         again.start()
