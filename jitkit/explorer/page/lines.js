@@ -79,11 +79,13 @@ function compilersOwn() {
   return [element("tr", { class: "besides" }, element("td", { class: "number" }),
     element("td", { class: "source" }, "of no line: what the compiler counts in another way"),
     ...compiledTargets.map(({ by_line: all }) => element("td", { class: all.besides ? null : "none" },
-      all.besides === null || all.besides === undefined ? "the compiler has no estimate" : `${all.besides < 0 ? "−" : "+"} ${amount(Math.abs(all.besides))}B`,
+      all.besides === null || all.besides === undefined ? "the compiler has no estimate" : all.besides ? `${all.besides < 0 ? "−" : "+"} ${amount(Math.abs(all.besides))}B` : "nothing",
       element("small", {}, all.besides === null || all.besides === undefined ? "" : `${amount(moved(all) + all.besides)}B in all, by the compiler's own estimate`))))];
 }
 
+export const kernelsOf = (name, row) => lineOf(compiledTargets.find((target) => target.name === name), row)?.kernels.length || 0;
+
 // Whether the targets need different numbers of kernels for a row.
 export function differing(row) {
-  return new Set(compiledTargets.map((target) => lineOf(target, row)?.kernels.length || 0)).size > 1;
+  return new Set(compiledTargets.map(({ name }) => kernelsOf(name, row))).size > 1;
 }
