@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import pathlib
+import types
 
 import pytest
 
 from grading.grader.bubblewrap import JailError
 from grading.grader.grade import Course
 from grading.grader.inside.executables import Executables, seal
+from grading.grader.jail import Limits
 from grading.grader.selftest import self_test
+from grading.grader.stablehlo import Programs
 from grading.grader.trials import How, Settings
 from jitkit.kata.engine.manifest import all_labs
 
@@ -121,3 +124,47 @@ def test_nothing_of_a_students_can_be_kept_for_others():
     sources = pathlib.Path(__file__).parents[1].joinpath("grading", "grader").rglob("*.py")
     callers = [p.name for p in sources if "made=" in p.read_text(encoding="utf-8")]
     assert callers == ["grade.py"]
+
+
+class Answering:
+    """Machines whose workers answer a program with the next of some frames."""
+
+    def __init__(self, *frames):
+        self.frames = list(frames)
+
+    def kept(self):
+        return frozenset()
+
+    def zygote(self, packages, imported):
+        return self
+
+    def start(self, limits):
+        return self
+
+    def load(self, image, seconds):
+        return self.frames.pop(0)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+
+@pytest.fixture
+def programs():
+    return Programs(types.SimpleNamespace(fills=lambda exercise, kept: []), Limits())
+
+
+def test_what_a_program_computes_is_found_out_once_and_what_was_refused_again(programs):
+    bench = Answering({"refused": "no memory"}, {"results": [1]})
+    found = [programs.known_or_run(bench, TEXT, [], float("inf")) for _ in range(3)]
+    assert found == [{"refused": "no memory"}, {"results": [1]}, {"results": [1]}]
+    assert bench.frames == []
+
+
+def test_a_machine_that_cannot_run_programs_is_no_fault_of_the_students(programs):
+    bench = Answering({"is": "broken", "text": "OSError: no"}, {"results": [1]})
+    with pytest.raises(JailError, match="OSError: no"):
+        programs.known_or_run(bench, TEXT, [], float("inf"))
+    assert programs.known_or_run(bench, TEXT, [], float("inf")) == {"results": [1]}

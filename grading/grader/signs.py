@@ -45,6 +45,7 @@ _SUSPECT_MODULES = frozenset(
 _SUSPECT_NAMES = frozenset(
     {
         "__bases__", "__builtins__", "__closure__", "__code__", "__globals__", "__import__", "__loader__", "__mro__", "__reduce__",
+        "__self__",
         "__spec__", "__subclasses__", "__traceback__", "_exit", "_getframe", "breakpoint", "compile", "cr_frame", "eval", "exec",
         "exit", "f_back", "f_globals", "f_locals", "get_ipython", "gi_frame", "globals", "input", "meta_path", "open", "quit",
         "setprofile", "settrace", "tb_frame", "tb_next", "vars",

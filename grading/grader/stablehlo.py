@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 from .bench import Bench
-from .bubblewrap import JAX
+from .bubblewrap import JAX, JailError
 from .images import Images
 from .jail import IMPORT_SECONDS, Limits, ProtocolError
 from .verdict import programs
@@ -78,7 +78,8 @@ class Programs:
             found: dict[str, Any] = json.loads(known)
             return found
         made = self.run_one(bench, text, arguments, deadline)
-        if made is not None and len(told := json.dumps(made)) <= _LONGEST_KEPT:
+        # what was refused is run again for the next: it may have been a fault of that moment
+        if made is not None and "results" in made and len(told := json.dumps(made)) <= _LONGEST_KEPT:
             with self.lock:
                 self.kept[key] = told
                 if len(self.kept) > _MOST_KEPT:
@@ -97,6 +98,9 @@ class Programs:
         seconds = min(self.limits.seconds + IMPORT_SECONDS, max(1.0, deadline - time.monotonic()))
         with bench.zygote(JAX, True).start(self.limits) as worker:
             try:
-                return worker.load(image, seconds)
+                found = worker.load(image, seconds)
             except (TimeoutError, ProtocolError):
                 return None
+        if found is not None and not found.keys() & {"results", "refused"}:
+            raise JailError(f"StableHLO could not be run: {found.get('text', 'there is no answer')}")
+        return found

@@ -32,6 +32,7 @@ from .imports import Holes, ImageFinder
 from .walls import enter_jail, limit
 
 _LONGEST_OUTPUT = 10_000
+_COLLECT_AFTER = 10_000  # objects: a worker is soon over, and looks for garbage less often than Python would
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin", "HOME": "/tmp", "TMPDIR": "/tmp", "LANG": "C.UTF-8", "JAX_PLATFORMS": "cpu", "OPENBLAS_NUM_THREADS": "1",
     "TF_CPP_MIN_LOG_LEVEL": "3",
@@ -123,6 +124,7 @@ def _serve(
             executables = Executables(image["executables"], image["keeps_executables"])
             executables.install()
         gc.freeze()  # what is here is not walked over again in each check's fork, which would copy its pages
+        gc.set_threshold(_COLLECT_AFTER, 10, 10)
         gc.enable()
     except BaseException as error:
         channel.sendall(_frame({"is": "import failed", **_told(error, image["own"])}))
