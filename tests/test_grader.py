@@ -20,8 +20,8 @@ from grader_catalogue import GREEDY, THEMES, write, wrong
 
 from grading.__main__ import main
 from grading.generate import ROOT, by_class, imports_of_lab
+from grading.grader.bubblewrap import JailError
 from grading.grader.commands import _standing
-from grading.grader.jail import JailError
 from grading.grader.selftest import self_test
 from grading.grader.store import Store, StoreError
 from grading.grader.verdict import NAMES

@@ -14,8 +14,8 @@ from grader_catalogue import RIGHT, THEMES, write
 
 from grading.__main__ import main
 from grading.generate import ROOT
+from grading.grader.bubblewrap import JailError
 from grading.grader.commands import _standing
-from grading.grader.jail import JailError
 from grading.grader.selftest import self_test
 from grading.grader.store import Store
 

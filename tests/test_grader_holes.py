@@ -8,9 +8,9 @@ import pytest
 
 from grading.grader import holes
 from grading.grader.bench import Bench
+from grading.grader.bubblewrap import NUMPY
 from grading.grader.images import Images
-from grading.grader.jail import NUMPY
-from grading.grader.zygote import _Holes
+from grading.grader.inside.imports import Holes
 from jitkit.kata.engine.manifest import all_labs
 from jitkit.kata.engine.reference import reference_function
 from jitkit.kata.engine.splice import splice_source
@@ -75,7 +75,7 @@ def test_code_that_is_put_into_a_hole_is_what_splicing_makes_there():
     assert (code.co_code, code.co_names, code.co_firstlineno, code.co_filename, list(code.co_lines())) == (
         same.co_code, same.co_names, same.co_firstlineno, same.co_filename, list(same.co_lines()),
     )  # fmt: skip
-    table = _Holes("holes")
+    table = Holes("holes")
 
     @table.keep(str(RELU))
     def relu(x):

@@ -8,10 +8,10 @@ import pytest
 
 from grading.__main__ import main
 from grading.grader import rungs
+from grading.grader.bubblewrap import JailError
 from grading.grader.commands import _standing
 from grading.grader.files import Invalid
 from grading.grader.images import ENTRY, reduced
-from grading.grader.jail import JailError
 from grading.grader.selftest import self_test
 from grading.grader.sources import Source
 from grading.grader.store import Store

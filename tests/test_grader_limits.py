@@ -9,7 +9,7 @@ import pytest
 
 from grading.grader import batch, signs
 from grading.grader.grade import Course
-from grading.grader.trials import Settings
+from grading.grader.trials import How, Settings
 from jitkit.kata.engine.manifest import all_labs
 from jitkit.kata.engine.running import Outcome
 
@@ -32,32 +32,49 @@ def several(*programs):
 def test_no_more_programs_are_run_than_the_right_answer_has(course, monkeypatch):
     ran = []
     monkeypatch.setattr(
-        course, "_run_program", lambda bench, text, arguments, deadline: ran.append(text) or {"results": []}
+        course.programs, "run_one", lambda bench, text, arguments, deadline: ran.append(text) or {"results": []}
     )
     right = several(program("a", results=[1]), program("b", results=[2]))
     value = several(program("a"), *(program(f"x{i}", results=["forged"]) for i in range(1000)))
-    assert course.run_programs(None, value, right) == 0
+    assert course.programs.run(None, value, right) == 0
     assert ran == ["x0"], "equal text is not run again, and what is too much is not run at all"
     first, second, *rest = value["items"]
     assert (first["results"], second["results"]) == ([1], [])
     assert all("results" not in p and "refused" in p for p in rest)
 
 
+def test_equal_programs_on_equal_arguments_are_run_once_and_no_end_is_not_remembered(course, monkeypatch):
+    ran = []
+    ends = {"results": [{"is": "int"}]}
+
+    def run_one(bench, text, arguments, deadline):
+        ran.append((text, arguments))
+        return None if text == "endless" else ends
+
+    monkeypatch.setattr(course.programs, "run_one", run_one)
+    for _ in range(2):
+        for text, arguments in (("once", [1]), ("once", [2]), ("endless", [])):
+            right, value = several(program("r") | {"arguments": arguments}), several(program(text))
+            course.programs.run(None, value, right)
+            assert value["items"][0].get("results") == (None if text == "endless" else ends["results"])
+    assert ran == [("once", [1]), ("once", [2]), ("endless", []), ("endless", [])]
+
+
 def test_programs_that_come_to_no_end_are_few(course, monkeypatch):
     ran = []
-    monkeypatch.setattr(course, "_run_program", lambda bench, text, arguments, deadline: ran.append(text))
+    monkeypatch.setattr(course.programs, "run_one", lambda bench, text, arguments, deadline: ran.append(text))
     right = several(*(program(f"a{i}") for i in range(10)))
     value = several(*(program(f"x{i}") for i in range(10)))
-    assert course.run_programs(None, value, right) == 2
+    assert course.programs.run(None, value, right) == 2
     assert len(ran) == 2
-    assert course.run_programs(None, value, right, tries=0) == 0
-    assert course.run_programs(None, value, right, deadline=0.0) == 0
+    assert course.programs.run(None, value, right, tries=0) == 0
+    assert course.programs.run(None, value, right, deadline=0.0) == 0
     assert len(ran) == 2
 
 
 def test_after_a_submissions_time_no_worker_is_started(course):
     exercise = course.labs[0].exercises[0]
-    outcomes = course.outcomes(None, exercise, {}, False, deadline=0.0)
+    outcomes = course.outcomes(None, exercise, {}, How(False), deadline=0.0)
     assert [o.trouble for o in outcomes] == ["time"] * len(course.checks(exercise))
 
 
@@ -89,16 +106,16 @@ def test_an_honest_answer_that_compiles_where_the_reference_does_not_is_run_with
     exercise = course.labs[0].exercises[0]
     ran = []
 
-    def outcomes(bench, exercise, item, uses_xla, *rest):
-        ran.append(uses_xla)
+    def outcomes(bench, exercise, item, how, *rest):
+        ran.append(how.uses_xla)
         missing = {"is": "error", "class": "ModuleNotFoundError", "text": "No module named 'jax'"}
-        value = {"is": "None"} if uses_xla else missing
+        value = {"is": "None"} if how.uses_xla else missing
         return [Outcome(check.name, value) for _, check in course.checks(exercise)]
 
     monkeypatch.setattr(course, "outcomes", outcomes)
     monkeypatch.setattr(course, "can_be_patched", lambda *_: True)
     values = {check.name: {"is": "None"} for _, check in course.checks(exercise)}
-    monkeypatch.setattr(course, "expected", lambda *_: {"xla": False, "patched": True, "values": values})
+    monkeypatch.setattr(course, "expected", lambda *_: {"xla": False, "patched": True, "executables": {}, "values": values})
     item = {"status": "ready", "flags": flags, "files": [], "modules": "", "patch": "x"}
     result = course.result(None, exercise, item, None, float("inf"), lambda: False)
     assert ran == runs
@@ -135,17 +152,17 @@ def test_what_fails_together_is_run_alone_and_that_verdict_counts(course, monkey
     monkeypatch.setattr(
         course,
         "together",
-        lambda bench, e, item, xla, patched, checks, deadline: [
+        lambda bench, e, item, how, checks, deadline: [
             Outcome(c.name, v) for (_, c), v in zip(checks, together, strict=False)
         ],
     )
 
-    def outcomes(bench, e, item, xla, patched, reference, deadline, ask, wanted, ended):
+    def outcomes(bench, e, item, how, deadline, ask, wanted, ended):
         alone.extend(c.name for _, c in wanted)
         return [Outcome(c.name, wrong if c.name == names[1] else right) for _, c in wanted]
 
     monkeypatch.setattr(course, "outcomes", outcomes)
-    expected = {"xla": False, "patched": True, "together": names, "values": dict.fromkeys(names, right)}
+    expected = {"xla": False, "patched": True, "together": names, "executables": {}, "values": dict.fromkeys(names, right)}
     item = {"flags": [], "files": [], "keeps": False}
     verdicts = course.verdicts(None, exercise, item, expected)
     assert [v.check.name for v in verdicts] == names

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple, TextIO
 from ..generate import ROOT
 from . import files
 from .bench import Bench
+from .bubblewrap import JailError
 from .grade import INFRA, INVALID, Course, Graded
-from .jail import JailError
 from .rungs import labs_and_ladder
 from .store import Store
 from .trials import Settings

@@ -12,9 +12,10 @@ import threading
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
+from .bubblewrap import JAXLIB, NUMPY, JailError
 from .holes import RECORD
 from .images import Images
-from .jail import JAXLIB, NUMPY, JailError, Zygote
+from .jail import Zygote
 
 
 class Gate:

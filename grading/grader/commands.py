@@ -13,9 +13,10 @@ from jitkit.kata.engine.manifest import Lab
 
 from ..generate import ROOT
 from . import batch, container, exports, gradescope
+from .bubblewrap import JailError
 from .files import Invalid
 from .grade import Course
-from .jail import BUBBLEWRAP, NONE, JailError
+from .jail import BUBBLEWRAP, NONE
 from .policy import FILE, Policy, PolicyError, chosen_labs, read_policy
 from .report import file_name, write_report
 from .rungs import NAME as FROM_SCRATCH

@@ -15,8 +15,8 @@ import tempfile
 from collections.abc import Iterable, Sequence
 
 from ..generate import ROOT
+from .bubblewrap import JailError
 from .gradescope import sources, write_recipe
-from .jail import JailError
 
 # bubblewrap makes namespaces in there, which the engine's own filters refuse; its jail drops all of it before a submission runs
 _RIGHTS = (

@@ -8,6 +8,7 @@ handed it in: a control. If that does not pass, the fault is ours, and nobody ha
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import json
 import marshal
@@ -18,29 +19,24 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from jitkit.kata.engine.manifest import Exercise, Lab
+from jitkit.kata.engine.running import CHEAP_COMPILES, Outcome
 from jitkit.kata.engine.verdicts import CheckResult
+from jitkit.runtime.compiling import cpu_features
 
 from ..course import shares
 from . import answers, rungs
 from .bench import Bench
+from .bubblewrap import JailError
 from .files import shown
 from .holes import LATE
-from .jail import JailError
-from .trials import Settings, Trials, place_of
+from .trials import How, Settings, Trials, place_of
 from .verdict import CRASH, FAIL, NAMES, PASS
 
 OK, INVALID, INFRA = "OK", "INVALID", "INFRA"
 
-_MOST_TIMEOUTS = 2  # of an exercise; then its other checks are not tried
 _MOST_ALONE = 2  # of a submission: how often a check that took too long is run again, with nothing beside it
-_NOT_TRIED = "It was not tried: two checks before it did not end."
-_OUT_OF_TIME = "It was not tried: the submission had used up its time."
-_NOT_RUN = (
-    "It was not run: there are more programs than in the right answer, or others before it came to no end."
-)
-_IMPORT_SECONDS = 20.0
 _MOST_TRIES = 4  # at what the reference computes, in a batch
-VALUES = 3  # the form in which that is kept
+VALUES = 4  # the form in which that is kept
 
 
 class Graded(NamedTuple):
@@ -77,14 +73,15 @@ class Course(Trials):
 
     def expected(self, bench: Bench, exercise: Exercise) -> dict[str, Any]:
         """What the reference computes, and how it did: `{"xla": whether it needs that, "patched": whether holes may be used, "together":
-        the checks that one process may run, "values": by check}`. JailError where it fails its own checks."""
+        the checks that one process may run, "executables": what XLA made in them, sealed, "values": by check}`. JailError where it fails
+        its own checks."""
         with self.locks[exercise.id]:
             if (
                 len(self.failures.get(exercise.id, ())) >= _MOST_TRIES
             ):  # else each submission would wait for it again
                 raise self.failures[exercise.id][-1]
             if exercise.id not in self.known:
-                key = f"{exercise.id} {self.version(exercise)} {self.settings.seed_id} {self.versions()} {VALUES}"
+                key = f"{exercise.id} {self.version(exercise)} {self.settings.seed_id} {self.versions} {VALUES} {_machine()}"
                 found = self.recall(key) if self.recall is not None else None
                 if found is None:
                     try:
@@ -103,11 +100,11 @@ class Course(Trials):
         for uses_xla in (False, True) if not exercise.uses_xla else (True,):
             item = self._reference_item(exercise)
             values: dict[str, Any] = {}
-            for outcome in self.outcomes(bench, exercise, item, uses_xla, reference=True):
+            for outcome in self.outcomes(bench, exercise, item, How(uses_xla, reference=True)):
                 if outcome.trouble or outcome.value is None or outcome.value.get("uncaught"):
                     trouble = f"the reference fails {outcome.check}: {outcome.sentence or outcome.value}"
                     break
-                self.run_programs(bench, outcome.value, outcome.value)
+                self.programs.run(bench, outcome.value, outcome.value)
                 values[outcome.check] = outcome.value
             else:
                 for patched in (True, False) if self.can_be_patched(bench, exercise, item) else (False,):
@@ -115,25 +112,39 @@ class Course(Trials):
                         "xla": uses_xla,
                         "patched": patched,
                         "together": [],
+                        "executables": {},
                         "values": values,
                     }
-                    outcomes = self.outcomes(bench, exercise, item, uses_xla, patched)
+                    outcomes = self.outcomes(bench, exercise, item, How.of(found))
                     control = self.judge(bench, self.checks(exercise), outcomes, found, ())
                     failed = [r for r in control if r.status != "pass"]
                     if not failed:
-                        return found | {"together": self._together(bench, exercise, item, found)}
+                        return found | self._together(bench, exercise, item, found)
                     trouble = f"the reference, handed in, fails {failed[0].check.name}: {failed[0].sentence}"
         raise JailError(f"{exercise.id}: {trouble}")
 
     def _together(
         self, bench: Bench, exercise: Exercise, item: dict[str, Any], found: dict[str, Any]
-    ) -> list[str]:
-        """The checks that the reference passes in one process, too: no other ones are tried there."""
+    ) -> dict[str, Any]:
+        """The checks that the reference passes in one process, too: no other ones are tried there. And what was compiled in them, where
+        nothing is different with it, in one process or several."""
         if isinstance(exercise, rungs.Rung):
-            return []
+            return {}
         checks = self.checks(exercise)
-        outcomes = self.together(bench, exercise, item, found["xla"], found["patched"], checks)
-        return [r.check.name for r in self.judge(bench, checks, outcomes, found, ()) if r.status == "pass"]
+        made: dict[str, str] = {}
+
+        def passed(outcomes: Sequence[Outcome]) -> list[str]:
+            results = self.judge(bench, checks, outcomes, found, ())
+            return [r.check.name for r in results if r.status == "pass"]
+
+        together = passed(self.together(bench, exercise, item, How.of(found), checks, made=made))
+        how = How.of(found | {"executables": made})
+        if made and (
+            passed(self.together(bench, exercise, item, how, checks)) != together
+            or len(passed(self.outcomes(bench, exercise, item, how))) != len(checks)
+        ):
+            made = {}
+        return {"together": together, "executables": made}
 
     def _reference_item(self, exercise: Exercise) -> dict[str, Any]:
         if isinstance(exercise, rungs.Rung):
@@ -260,7 +271,7 @@ class Course(Trials):
             self.version(exercise),
             self.settings.seed_id,
         ]
-        parts += [self.versions(), str(self.settings.limits), self.settings.backend]
+        parts += [self.versions, str(self.settings.limits), self.settings.backend]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
     def result(
@@ -319,7 +330,7 @@ class Course(Trials):
         """A row of the table of results."""
         return {
             "key": key, "exercise": exercise.id, "code": item.get("digest", ""), "checks_version": self.version(exercise),
-            "seed_id": self.settings.seed_id, "versions": self.versions(), "limits": json.dumps(self.settings.limits._asdict()),
+            "seed_id": self.settings.seed_id, "versions": self.versions, "limits": json.dumps(self.settings.limits._asdict()),
             "sandbox": self.settings.backend, "status": result["status"], "sentence": result["sentence"],
             "checks": json.dumps(result["checks"]), "seconds": result["seconds"],
         }  # fmt: skip
@@ -328,6 +339,12 @@ class Course(Trials):
         """The points of an exercise: each check has its share."""
         each = shares(exercise.points, len(checks))
         return sum(share for share, check in zip(each, checks, strict=True) if check["status"] == PASS)
+
+
+@functools.cache
+def _machine() -> str:
+    """What executables depend on, besides jaxlib: they are of no use on another processor."""
+    return hashlib.sha256(f"{cpu_features()} {CHEAP_COMPILES}".encode()).hexdigest()[:12]
 
 
 def _told(result: CheckResult) -> dict[str, Any]:

@@ -64,7 +64,7 @@ class Images:
             None  # functions that are called while jitkit is imported, once that is known
         )
         self.lock = threading.Lock()
-        self._marshalled = {t: marshal.dumps(code) for t, code in self.codes.items()}
+        self._marshalled = {str(t): marshal.dumps(code) for t, code in self.codes.items()}
 
     def rest(self, spliced: Modules, exercise: Exercise | None) -> Modules:
         """What is sent beside `base`: the reference's modules but those that are the student's, and no answer to
@@ -96,8 +96,8 @@ class Images:
 
     def fills(self, exercise: Exercise | None, kept: Collection[str]) -> list[tuple[str, bytes]]:
         """The reference's code for all holes but those of an exercise."""
-        own = exercise.targets if exercise is not None else ()
-        return [(str(t), code) for t, code in self._marshalled.items() if t not in own and str(t) not in kept]
+        own = {str(t) for t in exercise.targets} if exercise is not None else set()
+        return [(t, code) for t, code in self._marshalled.items() if t not in own and t not in kept]
 
 
 def _module_alone(path: pathlib.Path) -> tuple[str, bool, CodeType]:

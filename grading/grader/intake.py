@@ -7,6 +7,7 @@ parser ends nothing else. What comes out is a frame of JSON: texts for people, c
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import json
 import os
@@ -122,6 +123,7 @@ def serve(labs_folder: str) -> int:
     targets = [target for lab in labs for exercise in lab.exercises for target in exercise.targets]
     signs.warm_up(targets)
     holes.warm_up(targets)
+    gc.disable()  # a fork ends before there is much to collect; to look for it, it would copy what it shares with us
     for line in sys.stdin.buffer:
         request = json.loads(line)
         ours, theirs = os.pipe()

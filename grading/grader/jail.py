@@ -1,8 +1,6 @@
-"""Where workers run: bubblewrap around a zygote, limits of the kernel, and the self-test that says whether all of it holds
+"""Where workers run, seen from outside: a jail with its zygote, and the workers that it starts
 
-The outer wall is bubblewrap's: a file system of the interpreter, its libraries, numpy and jax, read-only, and nothing else; no network; no
-process but its own. The inner wall (`zygote.enter_jail`) is around each worker. Control groups bound memory and processes where we may make
-some; limits of each process are there in any case.
+The outer wall is around the zygote (`bubblewrap`), the inner wall around each worker (`inside.walls`).
 
 `Zygote` is one such jail with its process, and starts workers; `Worker` is one of them. A zygote serves one caller at a time.
 """
@@ -10,8 +8,6 @@ some; limits of each process are there in any case.
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
-import importlib.util
 import itertools
 import json
 import marshal
@@ -26,36 +22,31 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from jitkit.kata.engine.reference import PACKAGE
 from jitkit.kata.engine.reference_code import STANDARD_LIBRARY
 from jitkit.kata.engine.running import CHEAP_COMPILES
 
+from .bubblewrap import INSIDE, JAX, JAXLIB, NUMPY, JailError, bubblewrap, site
+from .control_groups import ControlGroup
 from .images import Modules
+from .inside import ASK_FOR_CHECK, ASK_FOR_EXECUTABLES
 
-_ZYGOTE = pathlib.Path(__file__).with_name("zygote.py")
-NUMPY, JAX, JAXLIB = "numpy", "jax", "jaxlib"  # what a jail has beside Python
-_PACKAGES = {
-    NUMPY: ("numpy", "ml_dtypes"),
-    JAX: ("numpy", "ml_dtypes", "jax", "jaxlib", "scipy", "opt_einsum"),
-    JAXLIB: ("numpy", "ml_dtypes", "jaxlib", "scipy"),
-}
 _PRELOAD = {
     NUMPY: ("numpy", "numpy.random", "ml_dtypes"),
     JAX: ("numpy", "numpy.random", "ml_dtypes", "jax"),
     JAXLIB: ("numpy", "numpy.random", "ml_dtypes", "jaxlib._jax", "jaxlib.xla_client"),
 }
 _USERS = itertools.count(61_000)  # a user for each zygote's workers, where we are root and may choose
-_GROUPS = pathlib.Path("/sys/fs/cgroup")
 _START_SECONDS = 120.0
-# Without the newer emitters XLA compiles small programs in two thirds of the time, where a release still has the older ones.
-_OLDER_EMITTERS = tuple(map(int, importlib.metadata.version("jaxlib").split(".")[:2])) < (0, 11)
-_XLA_FLAGS = CHEAP_COMPILES + (" --xla_cpu_use_fusion_emitters=false" if _OLDER_EMITTERS else "")
-_MOST_CHANNEL = 4 << 20
+IMPORT_SECONDS = 20.0  # of jitkit, with functions of a student's in it
+_ENVIRONMENT = {
+    "JAX_PLATFORMS": "cpu", "OPENBLAS_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "HOME": "/tmp", "LANG": "C.UTF-8",
+    "XLA_FLAGS": CHEAP_COMPILES,
+}  # fmt: skip
 
-# The parts of what a worker is sent: for code that is run in it see `zygote._serve`.
+# The parts of what a worker is sent: for code that is run in it see `inside.worker`.
 _NOTHING: dict[str, Any] = {
     "text": None,  # StableHLO, and nothing else
     "fills": None,  # the reference's code for holes; without it jitkit is imported afresh, with `modules` and `spliced` in it
@@ -65,14 +56,12 @@ _NOTHING: dict[str, Any] = {
     "package": None,  # a package from scratch
     "climbing": None,  # what the programs of the ladder import, where jitkit runs them
     "own": [],  # the files that are a student's
+    "executables": None,  # programs that need not be compiled, sealed: see `inside.executables`
+    "keeps_executables": False,
     "together": False,  # whether the worker itself runs the checks, and not a fork for each
 }
 
 BUBBLEWRAP, NONE = "bubblewrap", "none"
-
-
-class JailError(Exception):
-    """The jail cannot be made, or is no jail; or its process is gone. Our fault, never a student's."""
 
 
 class Limits(NamedTuple):
@@ -155,7 +144,7 @@ class Worker:
         ours, theirs = os.pipe2(os.O_CLOEXEC)
         try:
             try:
-                socket.send_fds(self.channel, [b"c"], [theirs])
+                socket.send_fds(self.channel, [ASK_FOR_CHECK], [theirs])
                 data = marshal.dumps(request)
                 sent = self.send(struct.pack(">Q", len(data)) + data, deadline)
             except OSError:
@@ -169,6 +158,20 @@ class Worker:
             return b"", "time"
         finally:
             os.close(ours)
+
+    def executables(self, seconds: float) -> dict[str, str]:
+        """What a worker that keeps them has compiled, sealed, as hexadecimal digits; nothing, where it is more than a frame. It has
+        run no code of a student's."""
+        deadline = time.monotonic() + seconds
+        try:
+            frame = self.receive(deadline) if self.send(ASK_FOR_EXECUTABLES, deadline) else None
+        except TimeoutError:
+            frame = None
+        except ProtocolError:
+            return {}
+        if frame is None:
+            raise JailError("a worker with the reference in it ended")
+        return dict(frame["executables"])
 
     def _drain(self, pipe: int, deadline: float) -> tuple[bytes, str]:
         data = bytearray()
@@ -223,7 +226,7 @@ class Zygote:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 pass_fds=[theirs.fileno()],
-                env={"PATH": "/usr/bin:/bin", "XLA_FLAGS": _XLA_FLAGS},
+                env={"PATH": "/usr/bin:/bin", "XLA_FLAGS": CHEAP_COMPILES},
                 start_new_session=True,
             )
         except (OSError, JailError) as error:
@@ -248,11 +251,12 @@ class Zygote:
     def command(self, control: int) -> list[str]:
         """How the zygote is started."""
         jailed = self.backend == BUBBLEWRAP
-        places = ["/jail/site"] if jailed else [str(_site())]
+        places = ["/jail/site"] if jailed else [str(site())]
         user = next(_USERS) if os.getuid() == 0 else -1
         base = "/jail/base" if jailed else str(self.folder / "base")
-        script = "/jail/zygote.py" if jailed else str(_ZYGOTE)
-        python = [os.path.realpath(sys.executable), "-I", "-S", "-B", "-X", "utf8", script]
+        home = "/jail" if jailed else str(INSIDE.parent)
+        start = f"import sys; sys.path.insert(0, {home!r}); from inside import zygote; del sys.path[0]; zygote.main(sys.argv[1:])"
+        python = [os.path.realpath(sys.executable), "-I", "-S", "-B", "-X", "utf8", "-c", start]
         run = [
             *python,
             str(control),
@@ -264,14 +268,16 @@ class Zygote:
             *STANDARD_LIBRARY,
             *_PRELOAD[self.packages],
         ]
-        return self.group.wrap([*bubblewrap(self.folder, self.packages), *run] if jailed else run)
+        return self.group.wrap(
+            [*bubblewrap(self.folder, self.packages, _ENVIRONMENT), *run] if jailed else run
+        )
 
     def line(self) -> bytes:
         """A line from the zygote, or nothing where it is gone."""
         data = b""
         with contextlib.suppress(OSError):
             while not data.endswith(b"\n"):
-                part = self.control.recv(1)
+                part = self.control.recv(1 << 16)  # it says a line for each request, and nothing else
                 if not part:
                     return b""
                 data += part
@@ -334,167 +340,3 @@ def parse_object(body: bytes) -> dict[str, Any]:
 
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not used")
-
-
-# --- the outer wall -----------------------------------------------------------------------------------------------------
-
-
-def bubblewrap(folder: pathlib.Path, packages: str) -> list[str]:
-    """The command that the zygote's is appended to. JailError where there is no bubblewrap."""
-    program = shutil.which("bwrap")
-    if program is None:
-        raise JailError(
-            "bubblewrap is not installed (Debian, Ubuntu: apt install bubblewrap; Fedora: dnf install bubblewrap)"
-        )
-    command = [
-        program, "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--new-session",
-        "--die-with-parent", "--clearenv", "--cap-drop", "ALL",
-    ]  # fmt: skip
-    if os.getuid() != 0:
-        command += ["--unshare-user"]
-    # the zygote needs these to build the inner wall; workers have none of them
-    for capability in ("SYS_ADMIN", "SETUID", "SETGID", "SETPCAP", "KILL"):
-        command += ["--cap-add", f"CAP_{capability}"]
-    command += [
-        "--setenv",
-        "JAX_PLATFORMS",
-        "cpu",
-        "--setenv",
-        "OPENBLAS_NUM_THREADS",
-        "1",
-        "--setenv",
-        "TF_CPP_MIN_LOG_LEVEL",
-        "3",
-    ]
-    command += [
-        "--setenv",
-        "HOME",
-        "/tmp",
-        "--setenv",
-        "LANG",
-        "C.UTF-8",
-        "--setenv",
-        "XLA_FLAGS",
-        _XLA_FLAGS,
-    ]
-    binds = [(path, path) for path in _system()]
-    python = pathlib.Path(sys.base_prefix)
-    library = f"lib/python{sys.version_info.major}.{sys.version_info.minor}"
-    executable = os.path.realpath(sys.executable)
-    bound = [str(python / library), executable, *map(str, sorted((python / "lib").glob("libpython*")))]
-    binds += [(path, path) for path in bound]
-    binds += [(str(path), f"/jail/site/{name}") for name, path in _packages(_PACKAGES[packages])]
-    for stub in sorted(PACKAGE.rglob("*.pyi")):  # where names of packages come from; no code
-        binds.append((str(stub), f"/jitkit/{stub.relative_to(PACKAGE).as_posix()}"))
-    binds += [(str(_ZYGOTE), "/jail/zygote.py"), (str(folder / "base"), "/jail/base")]
-    for parent in dict.fromkeys(
-        str(p) for _, place in binds for p in reversed(pathlib.PurePath(place).parents)
-    ):
-        command += ["--perms", "0755", "--dir", parent]  # bubblewrap would make them for its own user only
-    for path, place in binds:
-        command += ["--ro-bind", path, place]
-    for hidden in ("site-packages", "dist-packages"):
-        if (python / library / hidden).is_dir():
-            command += ["--tmpfs", str(python / library / hidden)]
-    if pathlib.Path("/usr/lib/python3/dist-packages").is_dir():
-        command += ["--tmpfs", "/usr/lib/python3/dist-packages"]
-    command += [
-        "--proc",
-        "/proc",
-        "--dev",
-        "/dev",
-        "--tmpfs",
-        "/tmp",
-        "--remount-ro",
-        "/",
-        "--chdir",
-        "/tmp",
-        "--",
-    ]
-    return command
-
-
-def _system() -> Iterator[str]:
-    """The system's libraries."""
-    for path in ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cache"):
-        if os.path.exists(path):
-            yield path
-
-
-def _site() -> pathlib.Path:
-    spec = importlib.util.find_spec("numpy")
-    if spec is None or spec.origin is None:
-        raise JailError("numpy is not installed")
-    return pathlib.Path(spec.origin).parents[1]
-
-
-def _packages(names: Sequence[str]) -> Iterator[tuple[str, pathlib.Path]]:
-    """The folders of packages, with those of their shared libraries, and what they ask importlib.metadata about."""
-    for name in names:
-        spec = importlib.util.find_spec(name)
-        if spec is None or spec.origin is None:
-            continue
-        folder = pathlib.Path(spec.origin).parent
-        yield folder.name, folder
-        for beside in (*folder.parent.glob(f"{name}.libs"), *folder.parent.glob(f"{name}-*.dist-info")):
-            yield beside.name, beside
-
-
-class ControlGroup:
-    """A control group of our own for one jail, where we may make one; with the second version of groups or the first."""
-
-    MEMORY = 4 << 30
-    PROCESSES = 256 + 4 * (os.cpu_count() or 1)
-
-    def __init__(self) -> None:
-        self.folders: list[pathlib.Path] = []
-        name = f"jitkit-{os.getpid()}-{next(_USERS)}"
-        with contextlib.suppress(OSError):
-            if (_GROUPS / "cgroup.controllers").is_file():
-                own = (
-                    pathlib.Path("/proc/self/cgroup").read_text(encoding="utf-8").rpartition("::")[2].strip()
-                )
-                self._make(
-                    (_GROUPS / own.lstrip("/")).parent / name,
-                    {"pids.max": self.PROCESSES, "memory.max": self.MEMORY},
-                )
-            else:
-                self._make(_GROUPS / "pids" / name, {"pids.max": self.PROCESSES})
-                self._make(_GROUPS / "memory" / name, {"memory.limit_in_bytes": self.MEMORY})
-
-    def _make(self, folder: pathlib.Path, values: dict[str, int]) -> None:
-        folder.mkdir()
-        try:
-            for file, value in values.items():
-                (folder / file).write_text(str(value), encoding="ascii")
-        except OSError:
-            folder.rmdir()
-            raise
-        self.folders.append(folder)
-
-    def wrap(self, command: list[str]) -> list[str]:
-        """The command, run in the group."""
-        if not self.folders:
-            return command
-        enter = "; ".join(f"echo $$ > {folder}/cgroup.procs" for folder in self.folders)
-        return ["/bin/sh", "-c", f'{enter}; exec "$@"', "sh", *command]
-
-    @property
-    def kills(self) -> int:
-        """How many processes ended since the group's memory was used up."""
-        for folder in self.folders:
-            for file in ("memory.events", "memory.oom_control"):
-                with contextlib.suppress(OSError):
-                    words = (folder / file).read_text(encoding="ascii").split()
-                    return int(words[words.index("oom_kill") + 1])
-        return 0
-
-    def close(self) -> None:
-        """Remove it."""
-        for folder in self.folders:
-            for _ in range(50):
-                try:
-                    folder.rmdir()
-                    break
-                except OSError:
-                    time.sleep(0.02)

@@ -12,7 +12,8 @@ import secrets
 import socket
 import tempfile
 
-from .jail import NUMPY, JailError, Limits, ProtocolError, Zygote
+from .bubblewrap import NUMPY, JailError
+from .jail import Limits, ProtocolError, Zygote
 
 _PROBE = pathlib.Path(__file__).with_name("probe.py")
 

@@ -20,7 +20,7 @@ import json
 import marshal
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jitkit
@@ -33,17 +33,15 @@ from jitkit.kata.engine.verdicts import Assessor, CheckResult
 from ..verify import hidden_checks
 from . import rungs
 from .bench import Bench, Gate
+from .bubblewrap import JAX, JAXLIB, NUMPY, JailError
 from .images import CheckFile, Images
-from .jail import BUBBLEWRAP, JAX, JAXLIB, NUMPY, JailError, Limits, ProtocolError, Worker
-from .verdict import outcome_of, programs
+from .jail import BUBBLEWRAP, IMPORT_SECONDS, Limits, ProtocolError, Worker
+from .stablehlo import MOST_TIMEOUTS, Programs
+from .verdict import outcome_of
 
-_MOST_TIMEOUTS = 2  # of an exercise; then its other checks are not tried
 _NOT_TRIED = "It was not tried: two checks before it did not end."
+_EXECUTABLES_SECONDS = 60.0
 _OUT_OF_TIME = "It was not tried: the submission had used up its time."
-_NOT_RUN = (
-    "It was not run: there are more programs than in the right answer, or others before it came to no end."
-)
-_IMPORT_SECONDS = 20.0
 
 
 class Settings(NamedTuple):
@@ -56,6 +54,20 @@ class Settings(NamedTuple):
     backend: str = BUBBLEWRAP
 
 
+class How(NamedTuple):
+    """In what process functions are run."""
+
+    uses_xla: bool
+    patched: bool = False  # they are put into holes, where that comes to the same
+    reference: bool = False  # they are the reference's, and checks keep the words of messages
+    executables: Mapping[str, str] = {}  # sealed, as hexadecimal digits: see `inside.executables`
+
+    @classmethod
+    def of(cls, expected: dict[str, Any]) -> How:
+        """As the reference was, of which this is what `Course.expected` gives."""
+        return cls(expected["xla"], expected["patched"], False, expected["executables"])
+
+
 class Trials:
     """The labs with their checks, and how functions are run and judged."""
 
@@ -63,6 +75,7 @@ class Trials:
         self.labs = list(labs)
         self.settings = settings
         self.images = Images(labs)
+        self.programs = Programs(self.images, settings.limits)
         self.files: dict[str, tuple[CheckFile, ...]] = {}  # of checks, by exercise; the hidden ones last
         for lab in labs:
             if isinstance(lab, rungs.Ladder):
@@ -90,6 +103,7 @@ class Trials:
             self.versions_of_checks[exercise.id] = digest
         return self.versions_of_checks[exercise.id]
 
+    @functools.cached_property
     def versions(self) -> str:
         """Of what computes."""
         jaxlib = importlib.metadata.version("jaxlib")
@@ -119,13 +133,13 @@ class Trials:
           deadline: by the monotonic clock; what was not tried until then is TIME.
           alone: asked before a check that took too long is run again with nothing beside it.
         """
-        uses_xla, patched = expected["xla"], expected["patched"]
+        how = How.of(expected)
         checks = self.checks(exercise)
         passed: dict[str, CheckResult] = {}
         ended = 0
         if not item.get("keeps", True):
             first = [(file, check) for file, check in checks if check.name in expected["together"]]
-            outcomes = self.together(bench, exercise, item, uses_xla, patched, first, deadline)
+            outcomes = self.together(bench, exercise, item, how, first, deadline)
             results = self.judge(bench, first, outcomes, expected, item["files"], deadline)
             if outcomes and outcomes[0].trouble == "import":  # so it would be again
                 told = results[0]
@@ -137,11 +151,11 @@ class Trials:
             ended = sum(o.trouble == "time" for o in outcomes)
         rest = [(file, check) for file, check in checks if check.name not in passed]
         run = functools.partial(self.outcomes, bench, exercise, item)
-        outcomes = run(uses_xla, patched, False, deadline, alone, rest, ended)
+        outcomes = run(how, deadline, alone, rest, ended)
         honest = not any(flag.startswith("uses ") for flag in item["flags"])
-        if not uses_xla and honest and any(map(_misses_jax, outcomes)):
+        if not how.uses_xla and honest and any(map(_misses_jax, outcomes)):
             # the reference runs nothing, and this answer does: not its fault that there is nothing to run it with
-            outcomes = run(True, patched, False, deadline, alone, rest, ended)
+            outcomes = run(how._replace(uses_xla=True), deadline, alone, rest, ended)
         for result in self.judge(bench, rest, outcomes, expected, item["files"], deadline):
             passed[result.check.name] = result
         return [passed[check.name] for _, check in checks]
@@ -151,26 +165,28 @@ class Trials:
         bench: Bench,
         exercise: Exercise,
         item: dict[str, Any],
-        uses_xla: bool,
-        patched: bool,
+        how: How,
         checks: Sequence[tuple[CheckFile, Check]],
         deadline: float = float("inf"),
+        made: dict[str, str] | None = None,
     ) -> list[Outcome]:
-        """Outcomes of these checks, all of one process; up to the one that it did not survive."""
+        """Outcomes of these checks, all of one process; up to the one that it did not survive.
+
+        Args:
+          made: gets what was compiled, in the form of `How.executables`. For the reference only: a student's process says what it likes.
+        """
         if not checks or time.monotonic() > deadline:
             return []
-        patched = patched and self.can_be_patched(bench, exercise, item)
-        image, kind = self.image(bench, exercise, item, uses_xla, patched, False)
-        return self._with_one_worker(bench, kind, image | {"together": True}, checks, False, deadline)
+        image, kind = self.image(bench, exercise, item, how)
+        image |= {"together": True, "keeps_executables": made is not None}
+        return self._with_one_worker(bench, kind, image, checks, False, deadline, made)
 
     def outcomes(
         self,
         bench: Bench,
         exercise: Exercise,
         item: dict[str, Any],
-        uses_xla: bool,
-        patched: bool = False,
-        reference: bool = False,
+        how: How,
         deadline: float = float("inf"),
         alone: Callable[[], bool] = lambda: False,
         wanted: Sequence[tuple[CheckFile, Check]] | None = None,
@@ -179,26 +195,23 @@ class Trials:
         """An outcome for each check of an exercise, in order, each of a process of its own. JailError for a fault of ours.
 
         Args:
-          patched: the functions are put into holes, where that comes to the same.
-          reference: they are the reference's, and checks keep the words of messages.
           wanted: these checks only.
           ended: how often its time was up before.
         """
         rest = self.checks(exercise) if wanted is None else list(wanted)
-        patched = patched and self.can_be_patched(bench, exercise, item)
         if time.monotonic() > deadline:
             return [Outcome(c.name, None, "time", _OUT_OF_TIME) for _, c in rest]
-        image, kind = self.image(bench, exercise, item, uses_xla, patched, reference)
+        image, kind = self.image(bench, exercise, item, how)
         worker = functools.partial(self._with_one_worker, bench, kind, image)
-        most = max(1, _MOST_TIMEOUTS - ended)
+        most = max(1, MOST_TIMEOUTS - ended)
         found: list[Outcome] = []
         while rest:
-            done = worker(rest, reference, deadline)
+            done = worker(rest, how.reference, deadline)
             found += done
             last = done[-1]
             if last.trouble == "time" and sum(o.trouble == "time" for o in found) == 1 and alone():
                 with self.gate.alone():
-                    found[-1] = worker(rest[len(done) - 1 : len(done)], reference, deadline)[0]
+                    found[-1] = worker(rest[len(done) - 1 : len(done)], how.reference, deadline)[0]
                 last = found[-1]
             rest = rest[len(done) :]
             if last.trouble == "import":  # it would fail again
@@ -210,19 +223,14 @@ class Trials:
         return found
 
     def image(
-        self,
-        bench: Bench,
-        exercise: Exercise,
-        item: dict[str, Any],
-        uses_xla: bool,
-        patched: bool,
-        reference: bool,
+        self, bench: Bench, exercise: Exercise, item: dict[str, Any], how: How
     ) -> tuple[dict[str, Any], tuple[str, bool]]:
         """What a worker is sent before its checks, and the kind of jail that it is in."""
         kept = bench.kept()
+        patched = how.patched and self.can_be_patched(bench, exercise, item)
         image: dict[str, Any] = {"own": item["files"]}
         if isinstance(exercise, rungs.Rung):
-            if reference:
+            if how.reference:
                 image |= {
                     "climbing": self.images.ladder["climbing"],
                     "fills": self.images.fills(None, kept),
@@ -237,11 +245,13 @@ class Trials:
                 "fills": self.images.fills(exercise, kept),
                 "patch": base64.b64decode(item["patch"]),
             }
-        elif reference:
+        elif how.reference:
             image["modules"] = self.images.rest(marshal.loads(modules), exercise)
         else:
             image |= {"spliced": modules, "modules": self.images.rest({}, exercise)}
-        return image, (JAX if uses_xla else NUMPY, patched)
+        if how.uses_xla:
+            image["executables"] = {name: bytes.fromhex(data) for name, data in how.executables.items()}
+        return image, (JAX if how.uses_xla else NUMPY, patched)
 
     def can_be_patched(self, bench: Bench, exercise: Exercise, item: dict[str, Any]) -> bool:
         """Whether the functions of an exercise may be put into holes."""
@@ -249,7 +259,7 @@ class Trials:
 
     def _with_one_worker(
         self, bench: Bench, kind: tuple[str, bool], image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], reference: bool,
-        deadline: float,
+        deadline: float, made: dict[str, str] | None = None,
     ) -> list[Outcome]:  # fmt: skip
         """The outcomes up to the one that the worker did not survive."""
         limits = self.settings.limits
@@ -259,11 +269,11 @@ class Trials:
         with zygote.start(limits) as worker:
             began = time.monotonic()
             try:
-                frame = worker.load(image, min(_IMPORT_SECONDS, max(1.0, deadline - began)))
+                frame = worker.load(image, min(IMPORT_SECONDS, max(1.0, deadline - began)))
             except TimeoutError:
                 return [
                     Outcome(
-                        name, None, "import", f"Importing it had not ended after {_IMPORT_SECONDS:g} seconds."
+                        name, None, "import", f"Importing it had not ended after {IMPORT_SECONDS:g} seconds."
                     )
                 ]
             except ProtocolError as error:
@@ -306,6 +316,9 @@ class Trials:
                 found.append(outcome)
                 if not alive or (outcome.trouble and not reference and trouble):
                     break
+            else:
+                if made is not None:
+                    made |= worker.executables(_EXECUTABLES_SECONDS)
             return found
 
     def judge(
@@ -319,7 +332,7 @@ class Trials:
     ) -> list[CheckResult]:
         """The verdicts, by value, on as many of the checks as there are outcomes."""
         results = []
-        tries = _MOST_TIMEOUTS
+        tries = MOST_TIMEOUTS
         for (_, check), outcome in zip(checks, outcomes, strict=False):
             right = Outcome(check.name, expected["values"][check.name])
             try:
@@ -330,7 +343,7 @@ class Trials:
                     outcome = outcome._replace(value=None, trouble="limit", sentence=sentence)
                 if outcome.value is not None:
                     right_value = expected["values"][check.name]
-                    tries -= self.run_programs(bench, outcome.value, right_value, tries, deadline)
+                    tries -= self.programs.run(bench, outcome.value, right_value, tries, deadline)
                 results.append(self.assessor.judge(check, right, outcome, frozenset(own)))
             except JailError:
                 raise
@@ -340,55 +353,6 @@ class Trials:
                     CheckResult(check, "fail", sentence, None, None, outcome.output, outcome.seconds)
                 )
         return results
-
-    def run_programs(
-        self,
-        bench: Bench,
-        value: Any,
-        right: Any,
-        tries: int = _MOST_TIMEOUTS,
-        deadline: float = float("inf"),
-    ) -> int:
-        """What the StableHLO in a value computes, on the inputs of the reference's: found out in a process without the student's code. What
-        the value itself says of that is forgotten. There are as many as in the right value, whatever a student's has.
-
-        Args:
-          tries, deadline: how many may come to no end, and until when they are run; others are not.
-
-        Returns:
-          how many came to no end.
-        """
-        ours = list(programs(right))
-        endless = 0
-        for i, program in enumerate(list(programs(value))):
-            program.pop("results", None)
-            program.pop("refused", None)
-            if value is not right:
-                if i >= len(ours) or endless >= tries or time.monotonic() > deadline:
-                    program["refused"] = _NOT_RUN
-                    continue
-                program["arguments"] = ours[i]["arguments"]
-                if program["text"] == ours[i]["text"]:
-                    program |= {k: v for k, v in ours[i].items() if k in ("results", "refused")}
-                    continue
-            found = self._run_program(bench, program["text"], program["arguments"], deadline)
-            endless += found is None
-            program |= found if found is not None else {"refused": "XLA did not come to an end with it."}
-        return endless
-
-    def _run_program(
-        self, bench: Bench, text: str, arguments: list[Any], deadline: float
-    ) -> dict[str, Any] | None:
-        image = {
-            "text": {"program": text, "arguments": arguments},
-            "fills": self.images.fills(None, bench.kept()),
-        }
-        seconds = min(self.settings.limits.seconds + _IMPORT_SECONDS, max(1.0, deadline - time.monotonic()))
-        with bench.zygote(JAX, True).start(self.settings.limits) as worker:
-            try:
-                return worker.load(image, seconds)
-            except (TimeoutError, ProtocolError):
-                return None
 
 
 def _misses_jax(outcome: Outcome) -> bool:

@@ -187,13 +187,14 @@ def platform_fingerprint(device: Device) -> str:
         client.platform,
         client.platform_version,
         device.device_kind,
-        _cpu_features(),
+        cpu_features(),
     )
     return "; ".join(parts)
 
 
 @functools.cache
-def _cpu_features() -> str:
+def cpu_features() -> str:
+    """The machine, and what its processor can do."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             match = re.search(r"^(?:flags|Features)\s*:\s*(.*)$", file.read(), re.MULTILINE)

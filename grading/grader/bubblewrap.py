@@ -1,0 +1,114 @@
+"""The outer wall: bubblewrap around a zygote
+
+A file system of the interpreter, its libraries, numpy and jax, read-only, and nothing else; no network; no process but its own.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pathlib
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+
+from jitkit.kata.engine.reference import PACKAGE
+
+INSIDE = pathlib.Path(__file__).with_name("inside")
+NUMPY, JAX, JAXLIB = "numpy", "jax", "jaxlib"  # what a jail has beside Python
+_PACKAGES = {
+    NUMPY: ("numpy", "ml_dtypes"),
+    JAX: ("numpy", "ml_dtypes", "jax", "jaxlib", "scipy", "opt_einsum"),
+    JAXLIB: ("numpy", "ml_dtypes", "jaxlib", "scipy"),
+}
+
+
+class JailError(Exception):
+    """The jail cannot be made, or is no jail; or its process is gone. Our fault, never a student's."""
+
+
+def bubblewrap(folder: pathlib.Path, packages: str, environment: Mapping[str, str]) -> list[str]:
+    """The command that the zygote's is appended to. JailError where there is no bubblewrap.
+
+    Args:
+      folder: where the file is that the zygote reads.
+      packages: what is there beside Python: NUMPY, JAX or JAXLIB.
+    """
+    program = shutil.which("bwrap")
+    if program is None:
+        raise JailError(
+            "bubblewrap is not installed (Debian, Ubuntu: apt install bubblewrap; Fedora: dnf install bubblewrap)"
+        )
+    command = [
+        program, "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--new-session",
+        "--die-with-parent", "--clearenv", "--cap-drop", "ALL",
+    ]  # fmt: skip
+    if os.getuid() != 0:
+        command += ["--unshare-user"]
+    # the zygote needs these to build the inner wall; workers have none of them
+    for capability in ("SYS_ADMIN", "SETUID", "SETGID", "SETPCAP", "KILL"):
+        command += ["--cap-add", f"CAP_{capability}"]
+    for name, value in environment.items():
+        command += ["--setenv", name, value]
+    binds = [(path, path) for path in _system()]
+    python = pathlib.Path(sys.base_prefix)
+    library = f"lib/python{sys.version_info.major}.{sys.version_info.minor}"
+    executable = os.path.realpath(sys.executable)
+    bound = [str(python / library), executable, *map(str, sorted((python / "lib").glob("libpython*")))]
+    binds += [(path, path) for path in bound]
+    binds += [(str(path), f"/jail/site/{name}") for name, path in _packages(_PACKAGES[packages])]
+    for stub in sorted(PACKAGE.rglob("*.pyi")):  # where names of packages come from; no code
+        binds.append((str(stub), f"/jitkit/{stub.relative_to(PACKAGE).as_posix()}"))
+    binds += [(str(INSIDE), "/jail/inside"), (str(folder / "base"), "/jail/base")]
+    for parent in dict.fromkeys(
+        str(p) for _, place in binds for p in reversed(pathlib.PurePath(place).parents)
+    ):
+        command += ["--perms", "0755", "--dir", parent]  # bubblewrap would make them for its own user only
+    for path, place in binds:
+        command += ["--ro-bind", path, place]
+    for hidden in ("site-packages", "dist-packages"):
+        if (python / library / hidden).is_dir():
+            command += ["--tmpfs", str(python / library / hidden)]
+    if pathlib.Path("/usr/lib/python3/dist-packages").is_dir():
+        command += ["--tmpfs", "/usr/lib/python3/dist-packages"]
+    command += [
+        "--proc",
+        "/proc",
+        "--dev",
+        "/dev",
+        "--tmpfs",
+        "/tmp",
+        "--remount-ro",
+        "/",
+        "--chdir",
+        "/tmp",
+        "--",
+    ]
+    return command
+
+
+def _system() -> Iterator[str]:
+    """The system's libraries."""
+    for path in ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cache"):
+        if os.path.exists(path):
+            yield path
+
+
+def site() -> pathlib.Path:
+    """Where numpy is installed, and what else there is."""
+    spec = importlib.util.find_spec("numpy")
+    if spec is None or spec.origin is None:
+        raise JailError("numpy is not installed")
+    return pathlib.Path(spec.origin).parents[1]
+
+
+def _packages(names: Sequence[str]) -> Iterator[tuple[str, pathlib.Path]]:
+    """The folders of packages, with those of their shared libraries, and what they ask importlib.metadata about."""
+    for name in names:
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.origin is None:
+            continue
+        folder = pathlib.Path(spec.origin).parent
+        yield folder.name, folder
+        for beside in (*folder.parent.glob(f"{name}.libs"), *folder.parent.glob(f"{name}-*.dist-info")):
+            yield beside.name, beside

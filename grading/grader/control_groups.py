@@ -1,0 +1,72 @@
+"""Control groups: memory and processes of a jail, where we may make some; limits of each process are there in any case"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import pathlib
+import time
+
+_GROUPS = pathlib.Path("/sys/fs/cgroup")
+_NUMBERS = itertools.count(1)
+
+
+class ControlGroup:
+    """A control group of our own for one jail, where we may make one; with the second version of groups or the first."""
+
+    MEMORY = 4 << 30
+    PROCESSES = 256 + 4 * (os.cpu_count() or 1)
+
+    def __init__(self) -> None:
+        self.folders: list[pathlib.Path] = []
+        name = f"jitkit-{os.getpid()}-{next(_NUMBERS)}"
+        with contextlib.suppress(OSError):
+            if (_GROUPS / "cgroup.controllers").is_file():
+                own = (
+                    pathlib.Path("/proc/self/cgroup").read_text(encoding="utf-8").rpartition("::")[2].strip()
+                )
+                self._make(
+                    (_GROUPS / own.lstrip("/")).parent / name,
+                    {"pids.max": self.PROCESSES, "memory.max": self.MEMORY},
+                )
+            else:
+                self._make(_GROUPS / "pids" / name, {"pids.max": self.PROCESSES})
+                self._make(_GROUPS / "memory" / name, {"memory.limit_in_bytes": self.MEMORY})
+
+    def _make(self, folder: pathlib.Path, values: dict[str, int]) -> None:
+        folder.mkdir()
+        try:
+            for file, value in values.items():
+                (folder / file).write_text(str(value), encoding="ascii")
+        except OSError:
+            folder.rmdir()
+            raise
+        self.folders.append(folder)
+
+    def wrap(self, command: list[str]) -> list[str]:
+        """The command, run in the group."""
+        if not self.folders:
+            return command
+        enter = "; ".join(f"echo $$ > {folder}/cgroup.procs" for folder in self.folders)
+        return ["/bin/sh", "-c", f'{enter}; exec "$@"', "sh", *command]
+
+    @property
+    def kills(self) -> int:
+        """How many processes ended since the group's memory was used up."""
+        for folder in self.folders:
+            for file in ("memory.events", "memory.oom_control"):
+                with contextlib.suppress(OSError):
+                    words = (folder / file).read_text(encoding="ascii").split()
+                    return int(words[words.index("oom_kill") + 1])
+        return 0
+
+    def close(self) -> None:
+        """Remove it."""
+        for folder in self.folders:
+            for _ in range(50):
+                try:
+                    folder.rmdir()
+                    break
+                except OSError:
+                    time.sleep(0.02)

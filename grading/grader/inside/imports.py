@@ -1,0 +1,80 @@
+"""jitkit as a process in the jail has it: modules that were handed over as code, and functions whose bodies are somewhere else"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import CodeType, FunctionType, ModuleType
+
+_HAS_DOCSTRING = 0x4000000
+
+
+class Holes(ModuleType):
+    """The functions of jitkit whose bodies are somewhere else, by name (`holes`), and which of them were called.
+    It is a module so that the code of jitkit reaches it, while that is imported.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.functions: dict[str, FunctionType] = {}
+        self.calls: set[str] = set()
+
+    def keep(self, name: str) -> Callable[[FunctionType], FunctionType]:
+        """A decorator."""
+
+        def kept(function: FunctionType) -> FunctionType:
+            self.functions[name] = function
+            return function
+
+        return kept
+
+    def called(self, name: str) -> None:
+        """What a hole says."""
+        self.calls.add(name)
+
+    def fill(self, codes: Iterable[tuple[str, CodeType]]) -> None:
+        """Put code, with the docstring in it, where there is none."""
+        for name, code in codes:
+            function = self.functions[name]
+            function.__code__ = code
+            has_doc = sys.version_info < (3, 14) or code.co_flags & _HAS_DOCSTRING
+            doc = code.co_consts[0] if has_doc and code.co_consts else None
+            function.__doc__ = doc if isinstance(doc, str) else None
+
+
+class ImageFinder(MetaPathFinder):
+    """Finds jitkit's modules among code that was handed over. What is not there is nowhere; the stubs of packages, which say where
+    names come from, are files below `root`.
+    """
+
+    root = ""
+
+    def __init__(self, modules: dict[str, tuple[str, bool, CodeType]]) -> None:
+        self.modules = modules
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The spec of a module of the image."""
+        if fullname not in self.modules:
+            return None
+        origin, is_package, code = self.modules[fullname]
+        origin = self.root + origin
+        return importlib.util.spec_from_file_location(
+            fullname,
+            origin,
+            loader=_Runner(code),
+            submodule_search_locations=[os.path.dirname(origin)] if is_package else None,
+        )
+
+
+class _Runner(Loader):
+    def __init__(self, code: CodeType) -> None:
+        self.code = code
+
+    def exec_module(self, module: ModuleType) -> None:
+        exec(self.code, module.__dict__)

@@ -1,0 +1,245 @@
+"""A worker: alone in namespaces of its own, with jitkit and a student's functions, it runs checks, and sends what they compute
+
+It has no privileges, and may not make new ones. It is sent the rest of jitkit with the student's functions in it, as code, and then one
+check after the other: a program, a state of the random generator, and a pipe for one frame. The worker may be lied in by the student's
+code, since that is what it is for: what comes out of the pipe is an answer, which is compared elsewhere with the right one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+import importlib
+import io
+import json
+import marshal
+import os
+import resource
+import signal
+import socket
+import struct
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+from . import ASK_FOR_EXECUTABLES
+from .executables import Executables
+from .imports import Holes, ImageFinder
+from .walls import enter_jail, limit
+
+_LONGEST_OUTPUT = 10_000
+ENVIRONMENT = {
+    "PATH": "/usr/bin:/bin", "HOME": "/tmp", "TMPDIR": "/tmp", "LANG": "C.UTF-8", "JAX_PLATFORMS": "cpu", "OPENBLAS_NUM_THREADS": "1",
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+}  # fmt: skip
+
+
+def work(
+    channel: int,
+    base: dict[str, Any],
+    holes: Holes,
+    limits: dict[str, int],
+    user: int,
+    own: int,
+    jailed: bool,
+) -> None:
+    """Everything that a worker does. It does not return."""
+    try:
+        if jailed:
+            os.close(own)
+            enter_jail(limits, user)
+        else:
+            os.setsid()
+            os.chdir("/tmp")
+        limit(limits)
+        flags = {"XLA_FLAGS": os.environ["XLA_FLAGS"]} if "XLA_FLAGS" in os.environ else {}
+        os.environ.clear()
+        os.environ.update(ENVIRONMENT | flags)
+        null = os.open("/dev/null", os.O_RDWR)
+        for fd in (0, 1, 2):
+            os.dup2(null, fd)
+        _serve(socket.socket(fileno=channel), base, holes, jailed, limits)
+    except (
+        BaseException
+    ) as error:  # ours: the controller sees the end of the channel, and says INFRA when it was early
+        with contextlib.suppress(BaseException):
+            os.write(channel, _frame({"is": "broken", "text": f"{type(error).__name__}: {error}"}))
+    finally:
+        os._exit(0)
+
+
+def _serve(
+    channel: socket.socket, base: dict[str, Any], holes: Holes, jailed: bool, limits: dict[str, int]
+) -> None:
+    channel.sendall(_frame({"is": "jailed"}))
+    sys.stdout = sys.stderr = io.TextIOWrapper(io.FileIO("/dev/null", "w"), encoding="utf-8")
+    image = marshal.loads(_read(channel))
+    gc.disable()
+    spliced = marshal.loads(image["spliced"]) if image["spliced"] is not None else {}
+    modules: dict[str, Any] = {}
+    if image["fills"] is None:
+        modules = {**base, **image["modules"], **spliced}
+        sys.meta_path.insert(0, ImageFinder(modules))
+    else:
+        spliced = {name: module for name, module in spliced.items() if name not in base}
+        sys.meta_path.insert(0, ImageFinder(spliced))
+        holes.fill([(name, marshal.loads(code)) for name, code in image["fills"]])
+    if image["text"] is not None:
+        _run_program(channel, image["text"])
+        return
+    try:
+        if image["package"] is not None:
+            jitkit, to_plain = _package(marshal.loads(image["package"]))
+        else:
+            jitkit = importlib.import_module("jitkit")
+            plain = importlib.import_module("jitkit.kata.engine.plain")
+            to_plain = plain.to_plain
+            for name in sorted(
+                modules
+            ):  # all rooms are open before a check, as where jitkit was imported at once
+                with contextlib.suppress(ImportError):
+                    importlib.import_module(name)
+            if image["climbing"] is not None:  # jitkit, asked by the programs of the ladder
+                sys.meta_path.append(ImageFinder({"climbing": image["climbing"]}))
+                to_plain = functools.partial(
+                    importlib.import_module("climbing").to_plain, plain=plain, run=None
+                )
+        for path in image["own"]:
+            if "jitkit" in sys.modules:
+                importlib.import_module("jitkit.base.source_info")._own_file[path] = True
+        if image["patch"] is not None:
+            patch = marshal.loads(image["patch"])
+            for module, code in patch["helpers"]:
+                exec(code, sys.modules[module].__dict__)
+            holes.fill(patch["functions"].items())
+        for name in spliced:
+            importlib.import_module(name)
+        executables = None
+        if image["executables"] is not None:
+            executables = Executables(image["executables"], image["keeps_executables"])
+            executables.install()
+        gc.freeze()  # what is here is not walked over again in each check's fork, which would copy its pages
+        gc.enable()
+    except BaseException as error:
+        channel.sendall(_frame({"is": "import failed", **_told(error, image["own"])}))
+        return
+    channel.sendall(_frame({"is": "imported"}))
+    while True:
+        head, fds, _, _ = socket.recv_fds(channel, 1, 1)
+        if not head:
+            return
+        if head == ASK_FOR_EXECUTABLES:
+            made = executables.made if executables is not None else None
+            channel.sendall(_frame({"executables": {k: data.hex() for k, data in (made or {}).items()}}))
+            continue
+        check = marshal.loads(_read(channel))
+        if image["together"]:
+            most = int(time.process_time()) + limits["cpu"] + 1
+            resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+            _run_check(fds[0], check, jitkit, to_plain)
+            os.close(fds[0])
+            continue
+        pid = os.fork()
+        if pid == 0:
+            try:
+                channel.close()
+                resource.setrlimit(resource.RLIMIT_CPU, (limits["cpu"], limits["cpu"] + 1))
+                _run_check(fds[0], check, jitkit, to_plain)
+            finally:
+                os._exit(0)
+        os.close(fds[0])
+        _, status = os.waitpid(pid, 0)
+        if jailed:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(
+                    -1, signal.SIGKILL
+                )  # whatever it started; not us, who are the first of this namespace
+            with contextlib.suppress(ChildProcessError):
+                while True:
+                    os.waitpid(-1, 0)
+        channel.sendall(_frame({"is": "ended", "status": status}))
+
+
+def _package(data: dict[str, Any]) -> tuple[ModuleType, Callable[[Any], Any]]:
+    """A whole package of a student's, imported, and what makes plain data of its results."""
+    climbing: Any = sys.modules["climbing"]
+    sys.meta_path.insert(0, climbing.Refusal("/"))
+    sys.meta_path.append(ImageFinder(data["modules"]))  # last: no file of theirs stands for numpy
+    to_plain = functools.partial(climbing.to_plain, plain=sys.modules["plain"], run=None)
+    return importlib.import_module(data["name"]), to_plain
+
+
+def _run_check(pipe: int, check: dict[str, Any], jitkit: ModuleType, to_plain: Callable[[Any], Any]) -> None:
+    output = os.open("/tmp", os.O_TMPFILE | os.O_RDWR, 0o600)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    stream = io.TextIOWrapper(
+        io.FileIO(os.dup(1), "w"), encoding="utf-8", errors="replace", write_through=True
+    )
+    sys.stdout = sys.stderr = stream
+    numpy = importlib.import_module("numpy")
+    bits = getattr(numpy.random, check["state"]["bit_generator"])()
+    bits.state = check["state"]
+    names: dict[str, Any] = {"__name__": "checks", "__file__": check["path"]}
+    try:
+        exec(check["code"], names)
+        value = to_plain(names[check["name"]](jitkit, numpy.random.Generator(bits)))
+    except BaseException as error:
+        plain: Any = sys.modules.get("plain") or sys.modules["jitkit.kata.engine.plain"]
+        value = plain.to_plain(plain.Raised(error)) | {"uncaught": True}
+    with contextlib.suppress(BaseException):
+        stream.flush()
+    size = os.lseek(output, 0, os.SEEK_END)
+    printed = os.pread(output, _LONGEST_OUTPUT, 0).decode("utf-8", "replace")
+    os.close(output)
+    data = _frame({"value": value, "output": printed, "printed": size})
+    while data:
+        data = data[os.write(pipe, data) :]
+
+
+def _run_program(channel: socket.socket, data: dict[str, Any]) -> None:
+    """StableHLO of a student's, run without any code of theirs: what it computes, or what XLA says of it."""
+    importlib.import_module("jitkit")
+    plain = importlib.import_module("jitkit.kata.engine.plain")
+    run = importlib.import_module("jitkit.kata.engine.run_stablehlo").run_stablehlo
+    try:
+        results = run(data["program"], [plain.array_of(x) for x in data["arguments"]])
+        found: dict[str, Any] = {"results": [plain.to_plain(x) for x in results]}
+    except Exception as error:
+        found = {"refused": str(error)[:100_000]}
+    channel.sendall(_frame(found))
+
+
+def _told(error: BaseException, own: Sequence[str]) -> dict[str, Any]:
+    """Why jitkit could not be imported, and the student's line."""
+    frames = [[f.filename, f.lineno] for f in traceback.extract_tb(error.__traceback__)]
+    line = next((frame for frame in reversed(frames) if frame[0] in own), None)
+    return {"text": f"{type(error).__name__}: {error}"[:2000], "line": line}
+
+
+# --- bytes ------------------------------------------------------------------------------------------------------------
+
+
+def _frame(data: dict[str, Any]) -> bytes:
+    text = json.dumps(data).encode("utf-8", "surrogatepass")
+    return struct.pack(">Q", len(text)) + text
+
+
+def _read(channel: socket.socket) -> bytes:
+    """A block with its length before it."""
+    (size,) = struct.unpack(">Q", _exactly(channel, 8))
+    return _exactly(channel, size)
+
+
+def _exactly(channel: socket.socket, size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        part = channel.recv(min(1 << 20, size - len(data)))
+        if not part:
+            os._exit(0)
+        data += part
+    return bytes(data)

@@ -1,0 +1,76 @@
+"""In the jail: a clean process that forks workers
+
+It is run with the standard library, numpy and, where an exercise compiles, jax; nothing of this repository is there but the code of those
+modules of jitkit that no exercise is taken out of. It never receives anything but "start a worker, which speaks to this socket" and "end
+that worker": so there is nothing to be found in its memory, of which each worker has a copy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import marshal
+import os
+import signal
+import socket
+import sys
+import sysconfig
+from collections.abc import Sequence
+
+from .imports import Holes, ImageFinder
+from .walls import NEW_PID, call
+from .worker import work
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Serve until the socket is closed. Arguments: its number, the user for workers (-1: as we are), modules to import."""
+    control = socket.socket(fileno=int(arguments[0]))
+    user = int(arguments[1])
+    jailed = arguments[2] == "jailed"
+    ImageFinder.root = "" if jailed else arguments[2]
+    sys.path[:] = [*(p for p in sys.path if "lib" in p), *json.loads(arguments[3])]
+    with open(arguments[4], "rb") as file:
+        base = marshal.load(file)
+    holes = Holes("jitkit_holes")
+    if arguments[5] == "imported":
+        sys.modules[holes.__name__] = holes
+        sys.meta_path.insert(0, ImageFinder(base))
+    for name in (*arguments[6:], *(sorted(base) if arguments[5] == "imported" else ())):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    sysconfig.get_paths()  # what jitkit asks for at the first line of Python that it looks up
+    sys.modules.pop(holes.__name__, None)
+    sys.dont_write_bytecode = True
+    own = os.open("/proc/self/ns/pid", os.O_RDONLY) if jailed else -1
+    gc.collect()
+    gc.freeze()
+    control.sendall(b"ready " + json.dumps(sorted(holes.calls)).encode() + b"\n")
+    while True:
+        try:
+            message, fds, _, _ = socket.recv_fds(control, 4096, 1)
+        except ConnectionError:
+            return 0
+        if not message:
+            return 0
+        request = json.loads(message)
+        if request["do"] == "start":
+            if jailed:
+                call("unshare", NEW_PID)  # the next child is the first process of a namespace
+            pid = os.fork()
+            if pid == 0:
+                control.close()
+                work(fds[0], base, holes, request["limits"], user, own, jailed)
+            if jailed:
+                call("setns", own, NEW_PID)
+            os.close(fds[0])
+            control.sendall(json.dumps({"pid": pid}).encode() + b"\n")
+        else:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(request["pid"], signal.SIGKILL)  # the first process: all others die with it
+            if not jailed:
+                with contextlib.suppress(OSError):
+                    os.killpg(request["pid"], signal.SIGKILL)
+            _, status = os.waitpid(request["pid"], 0)
+            control.sendall(json.dumps({"status": status}).encode() + b"\n")

@@ -1,0 +1,123 @@
+"""What XLA made of the reference's programs: found by an equal program, opened by it, and by nothing else."""
+
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+
+from grading.grader.bubblewrap import JailError
+from grading.grader.grade import Course
+from grading.grader.inside.executables import Executables, seal
+from grading.grader.selftest import self_test
+from grading.grader.trials import How, Settings
+from jitkit.kata.engine.manifest import all_labs
+
+TEXT = """module @jit_f {
+  func.func public @main(%arg0: tensor<2xf32> loc("x")) -> (tensor<2xf32> {jax.result_info = "result"}) {
+    %0 = stablehlo.add %arg0, %arg0 : tensor<2xf32> loc(#loc0)
+    return %0 : tensor<2xf32>
+  }
+}
+#loc0 = loc(fused["jit(f)/add", "/checks.py":3:4])
+"""
+
+
+class Runtime:
+    """What compiles, and says that it did."""
+
+    def __init__(self):
+        self.compiled = []
+
+    def compile_text(self, text, owners, options=()):
+        self.compiled.append(text)
+        return f"code of {text}"
+
+    def serialize(self, loaded):
+        return loaded.encode()
+
+    def deserialize(self, data, owners, options=()):
+        return f"loaded {data.decode()}"
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """A process with executables, and its runtime: `made(sealed, keeps)`."""
+
+    def make(sealed, keeps=False):
+        runtime = Runtime()
+        executables = Executables(sealed, keeps)
+        executables.runtime, executables.compile = runtime, runtime.compile_text
+        return executables, runtime
+
+    return make
+
+
+def test_an_equal_program_is_not_compiled_again_wherever_its_lines_are(made):
+    reference, _ = made({}, keeps=True)
+    reference.compile_text(TEXT, [])
+    student, runtime = made(reference.made)
+    elsewhere = TEXT.replace('"/checks.py":3:4', '"mine.py":70:1').replace('loc("x")', 'loc("y")')
+    assert student.compile_text(elsewhere, []) == f"loaded code of {TEXT}"
+    assert runtime.compiled == []
+    assert student.made is None, "a student's process keeps nothing for others"
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        (TEXT.replace("add", "multiply"), ()),
+        (TEXT.replace('"result"', '" loc(other)"'), ()),  # in a text of the program, and no place in a file
+        (TEXT, (("xla_cpu_enable_fast_math", True),)),
+    ],
+)
+def test_another_program_is_compiled(made, text, options):
+    reference, _ = made({}, keeps=True)
+    reference.compile_text(TEXT, [])
+    student, runtime = made(reference.made)
+    assert student.compile_text(text, [], options) == f"code of {text}"
+    assert runtime.compiled == [text]
+
+
+def test_what_is_sealed_is_told_neither_by_itself_nor_by_its_name(made):
+    reference, _ = made({}, keeps=True)
+    reference.compile_text(TEXT, [])
+    ((name, data),) = reference.made.items()
+    assert b"stablehlo" not in data
+    assert b"tensor" not in seal(data, bytes.fromhex(name))
+    assert seal(seal(b"\0\0 begins with nothing", b"key"), b"key") == b"\0\0 begins with nothing"
+
+
+@pytest.fixture(scope="module")
+def course():
+    try:
+        assert self_test() == []
+    except JailError as error:
+        pytest.skip(f"needs bubblewrap: {error}")
+    return Course([lab for lab in all_labs() if lab.number == "05"], Settings(1, "test"))
+
+
+def test_the_reference_compiles_nothing_where_it_has_what_it_made(course):
+    """In a jail: the programs of an exercise are all found again, and its checks pass with them."""
+    exercise = next(e for lab in course.labs for e in lab.exercises if e.id == "05.4")
+    bench = course.bench()
+    try:
+        expected = course.expected(bench, exercise)
+        assert len(expected["executables"]) > 3
+        again: dict[str, str] = {}
+        item = course._reference_item(exercise)
+        outcomes = course.together(
+            bench, exercise, item, How.of(expected), course.checks(exercise), made=again
+        )
+        results = course.judge(bench, course.checks(exercise), outcomes, expected, ())
+    finally:
+        bench.close()
+    assert again == {}
+    assert {r.check.name for r in results if r.status == "pass"} == set(expected["together"])
+
+
+def test_nothing_of_a_students_can_be_kept_for_others():
+    """The one caller that has executables made is the one that runs the reference."""
+    sources = pathlib.Path(__file__).parents[1].joinpath("grading", "grader").rglob("*.py")
+    callers = [p.name for p in sources if "made=" in p.read_text(encoding="utf-8")]
+    assert callers == ["grade.py"]
