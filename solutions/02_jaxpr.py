@@ -51,7 +51,7 @@ class DynamicJaxprTrace:
         `source_info.current()`. The effects of the equation are `primitive.effects(params)`, or none
         (`no_effects`) when the primitive has no such function.
         """
-        source = source_info.current()
+        source = source_info.current(3)  # this function, `process_primitive`, and `bind`
         effects = no_effects if primitive.effects is None else primitive.effects(params)
         if not primitive.multiple_results:
             var = Var(out)
@@ -246,7 +246,9 @@ def live_equations(eqns: Sequence[JaxprEqn], outputs: Iterable[Var]) -> tuple[li
     left: list[JaxprEqn] = []
     for eqn in reversed(eqns):
         if len(eqn.outvars) == 1 and eqn.outvars[0] in live and eqn.primitive not in dce_rules:
-            live.update([atom for atom in eqn.invars if type(atom) is Var])
+            for atom in eqn.invars:
+                if type(atom) is Var:
+                    live.add(atom)
             left.append(eqn)  # what nearly every equation is, at a fifth of the price
             continue
         rule = dce_rules.get(eqn.primitive, keep_or_drop)

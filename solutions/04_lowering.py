@@ -168,26 +168,30 @@ class LoweringContext:
         Raises:
           NotImplementedError: the primitive has no rule.
         """
-        rule = lowering_rule(eqn.primitive)
+        primitive, invars, outvars = eqn.primitive, eqn.invars, eqn.outvars
+        rule = lowering_rule(primitive)
         if rule is None:
-            raise NotImplementedError(f"primitive {eqn.primitive} has no lowering to StableHLO")
-        self.primitive = eqn.primitive
+            raise NotImplementedError(f"primitive {primitive} has no lowering to StableHLO")
+        self.primitive = primitive
         if not self._inlining:
             self.origin = (self.name_stack, eqn)
-        avals_in = [atom.aval for atom in eqn.invars]
-        avals_out = self.avals_out = [var.aval for var in eqn.outvars]
-        if eqn.primitive in rank_polymorphic:
-            shape = avals_out[0].shape
-            names = [self.read_spread(atom, env, shape) for atom in eqn.invars]
-            self.avals_in = [aval if aval.shape == shape else with_shape(aval, shape) for aval in avals_in]
-        else:
-            names = [self.read(atom, env) for atom in eqn.invars]
-            self.avals_in = avals_in
+        self.avals_out = [var.aval for var in outvars]
+        self.avals_in = avals_in = []
+        names = []
+        shape = outvars[0].aval.shape if primitive in rank_polymorphic else None
+        for atom in invars:
+            aval = atom.aval
+            if shape is None or aval.shape == shape:
+                names.append(self.read(atom, env))
+                avals_in.append(aval)
+            else:
+                names.append(self.read_spread(atom, env, shape))
+                avals_in.append(with_shape(aval, shape))
         out = rule(self, *names, **eqn.params)
-        if eqn.primitive.multiple_results:
-            env.update(zip(eqn.outvars, out, strict=True))
+        if primitive.multiple_results:
+            env.update(zip(outvars, out, strict=True))
         else:
-            env[eqn.outvars[0]] = out
+            env[outvars[0]] = out
 
     def lower_jaxpr(self, jaxpr: Jaxpr, args: Sequence[str]) -> list[str]:
         """Write the equations of a jaxpr here, one after the other; return the names of its results.

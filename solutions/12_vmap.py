@@ -50,8 +50,11 @@ class BatchTrace:
         Raises:
           NotImplementedError: there is no rule.
         """
-        pairs = [self.unwrap(x) for x in args]
-        vals, dims = [val for val, _ in pairs], [dim for _, dim in pairs]
+        vals, dims = [], []
+        for x in args:
+            val, dim = self.unwrap(x)
+            vals.append(val)
+            dims.append(dim)
         with core.set_current_trace(self.parent):
             if primitive not in higher_order and dims.count(None) == len(dims):
                 return primitive.bind(*vals, **params)
@@ -93,7 +96,8 @@ def broadcast_batcher(
     Returns:
       The result and its place; for a primitive of `multiple_results` a list of results, and one of places.
     """
-    shape, dim = next((x.shape, d) for x, d in zip(vals, dims, strict=True) if d is not None)
+    dim = next(d for d in dims if d is not None)
+    shape = vals[dims.index(dim)].shape
     for x, d in zip(vals, dims, strict=True):
         if (d != dim or x.shape != shape) and np.ndim(x):
             break

@@ -119,3 +119,16 @@ def test_a_loop_in_a_cell_is_called_a_loop(notebook):
 def test_calling_twice_what_makes_a_function_is_no_loop(notebook):
     cell = "def make():\n    return jk.jit(lambda x: x - 5)\nmake()(1.0)\nf = make()\nf(1.0)"
     assert again(notebook, cell).endswith("identity: define it once.")
+
+
+def test_an_equation_of_a_primitive_that_the_user_binds_is_from_the_users_line():
+    def f(x):
+        return jk.lax.sin_p.bind(x)  # `bind` is the only one of our frames between here and the trace
+
+    def on_batches(x):
+        return jk.vmap(f)(x)
+
+    for function, x in ((f, 1.0), (on_batches, jk.numpy.arange(3.0))):
+        [eqn] = jk.make_jaxpr(function)(x).eqns
+        position = eqn.source_info.position
+        assert position.line == f.__code__.co_firstlineno + 1

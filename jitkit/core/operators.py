@@ -37,6 +37,8 @@ class Operators:
 
     __slots__ = ()
 
+    aval: Any  # what both of them know of the value
+
     def __copy__(self) -> Any:
         return cast(Any, self).copy()
 

@@ -57,6 +57,11 @@ class AxisData(NamedTuple):
     in_jaxpr: bool = False
 
 
+@functools.lru_cache(maxsize=4096)
+def _aval_of_element(aval: Any, batch_dim: int) -> Any:
+    return aval.update(shape=aval.shape[:batch_dim] + aval.shape[batch_dim + 1 :])
+
+
 class BatchTracer(Tracer):
     """A batch that looks like one of its elements: `val` with its axis `batch_dim` hidden."""
 
@@ -65,9 +70,8 @@ class BatchTracer(Tracer):
     _trace: BatchTrace
 
     def __init__(self, trace: BatchTrace, val: Any, batch_dim: int) -> None:
-        aval = core.get_aval(val)
         self._trace = trace
-        self.aval = aval.update(shape=aval.shape[:batch_dim] + aval.shape[batch_dim + 1 :])
+        self.aval = _aval_of_element(core.get_aval(val), batch_dim)
         self.val = val
         self.batch_dim = batch_dim
         known = getattr(
@@ -114,7 +118,7 @@ class BatchTrace(Trace):
         """
         if self.parent is not None:
             self.parent.note([self.unwrap(x)[0] for x in args])
-        return lambda out: self.wrap(*self.unwrap(out)) if any(out is x for x in args) else out
+        return lambda out: self.wrap(*self.unwrap(out)) if id(out) in map(id, args) else out
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Do for all elements what `primitive` does to one: by operations of the trace outside, `self.parent`.
@@ -129,8 +133,11 @@ class BatchTrace(Trace):
         Raises:
           NotImplementedError: there is no rule.
         """
-        pairs = [self.unwrap(x) for x in args]
-        vals, dims = [val for val, _ in pairs], [dim for _, dim in pairs]
+        vals, dims = [], []
+        for x in args:
+            val, dim = self.unwrap(x)
+            vals.append(val)
+            dims.append(dim)
         with core.set_current_trace(self.parent):
             if primitive not in higher_order and dims.count(None) == len(dims):
                 return primitive.bind(*vals, **params)
@@ -264,7 +271,8 @@ def broadcast_batcher(
     Returns:
       The result and its place; for a primitive of `multiple_results` a list of results, and one of places.
     """
-    shape, dim = next((x.shape, d) for x, d in zip(vals, dims, strict=True) if d is not None)
+    dim = next(d for d in dims if d is not None)
+    shape = vals[dims.index(dim)].shape
     for x, d in zip(vals, dims, strict=True):
         if (d != dim or x.shape != shape) and np.ndim(x):
             break

@@ -124,6 +124,14 @@ class Function:
         self.lines.append(self.indent + line)
         self.origins.append(origin)
 
+    def define(self, text: str, origin: Origin | None, results: int = 1) -> str:
+        """Append `%n = text`, or `%n:2 = text` where there are two results; `%n`, which is a new name."""
+        name = f"%{self.counter}"
+        self.counter += 1
+        self.lines.append(f"{self.indent}{name} = {text}" if results == 1 else f"{self.indent}{name}:{results} = {text}")
+        self.origins.append(origin)
+        return name
+
     def hoist(self, value: Any, type_text: str) -> str:
         """The name under which a large constant arrives as an argument of this function."""
         key = id(value)

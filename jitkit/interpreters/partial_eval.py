@@ -178,7 +178,7 @@ class DynamicJaxprTrace(Trace):
         `source_info.current()`. The effects of the equation are `primitive.effects(params)`, or none
         (`no_effects`) when the primitive has no such function.
         """
-        source = source_info.current()
+        source = source_info.current(3)  # this function, `process_primitive`, and `bind`
         effects = no_effects if primitive.effects is None else primitive.effects(params)
         if not primitive.multiple_results:
             var = Var(out)

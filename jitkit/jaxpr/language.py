@@ -394,7 +394,9 @@ def live_equations(eqns: Sequence[JaxprEqn], outputs: Iterable[Var]) -> tuple[li
     left: list[JaxprEqn] = []
     for eqn in reversed(eqns):
         if len(eqn.outvars) == 1 and eqn.outvars[0] in live and eqn.primitive not in dce_rules:
-            live.update([atom for atom in eqn.invars if type(atom) is Var])
+            for atom in eqn.invars:
+                if type(atom) is Var:
+                    live.add(atom)
             left.append(eqn)  # what nearly every equation is, at a fifth of the price
             continue
         rule = dce_rules.get(eqn.primitive, keep_or_drop)

@@ -125,9 +125,10 @@ def broadcast_operands(name: str, *operands: ShapedArray) -> tuple[int, ...]:
 
 def one_op(op: str) -> LoweringRule:
     """The rule of a primitive that is one operation of StableHLO, or of CHLO, which XLA expands."""
+    is_chlo = op.startswith("chlo.")
 
     def rule(ctx: LoweringContext, *operands: str, **params: Any) -> str:
-        if op.startswith("chlo."):  # CHLO writes its types out, without parentheses
+        if is_chlo:  # CHLO writes its types out, without parentheses
             types = ", ".join(map(mlir.type_of, ctx.avals_in))
             return ctx.emit_text(f"{op} {', '.join(operands)} : {types} -> {mlir.type_of(ctx.avals_out[0])}")
         return ctx.emit(op, operands, signature=ctx.avals_in[0].dtype != ctx.avals_out[0].dtype)

@@ -56,7 +56,8 @@ class _Promoter:
     def __call__(self, name: str, *args: Any) -> tuple[Any, Sequence[Any]]:
         """The common dtype, and the operands of that dtype, ready for one primitive. Errors are in the name of `name`."""
         try:
-            plan = self._plans[config.local.state.options, *[_signature(x) for x in args]]
+            avals = [x.aval if isinstance(x, Operators) else _signature(x) for x in args]
+            plan = self._plans[config.local.state.options, *avals]
         except (KeyError, TypeError):
             plan = None
         if plan is None:

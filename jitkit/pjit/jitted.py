@@ -151,7 +151,7 @@ class Jitted(Traceable):
 
     def run_under_trace(self, *args: Any, **kwargs: Any) -> Any:
         """A call of a `fused` function while another one is traced: its operations are recorded one by one."""
-        trace = core.current_trace()
+        trace = _local.state.trace
         finish = None if trace is None else trace.note(args)
         try:
             out = self.fun(*args, **kwargs)

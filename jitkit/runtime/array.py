@@ -58,6 +58,8 @@ class Array(Operators, metaclass=_ArrayMeta):
     __slots__ = ("__weakref__", "_buf", "_key", "_view", "aval")
     __array_priority__ = 100
 
+    aval: ShapedArray
+
     def __init__(self, buf: runtime.Buffer, aval: ShapedArray, key: Any) -> None:
         self._buf = buf
         self.aval = aval
