@@ -18,6 +18,7 @@ from kata_workspace import LABS, LISTS, MERGE, PARTITION, SPLIT, SWAPPED, learne
 
 from jitkit.bench.plotting import THEMES
 from jitkit.kata import notebook
+from jitkit.kata.engine import running
 from jitkit.kata.engine.manifest import all_labs
 from jitkit.kata.engine.running import Job, LearnerSource, Spare, Stop, Stopped, run
 from jitkit.kata.engine.submission import Target
@@ -189,11 +190,11 @@ def test_nothing_of_the_standard_library_is_left_to_import_when_functions_arrive
     program = (
         "import importlib, sys, pathlib; sys.path.insert(0, sys.argv[1] + '/jitkit/kata/engine')\n"
         "import reference_code; del sys.path[0]; sys.path.insert(0, sys.argv[1])\n"
-        "for name in (*reference_code.STANDARD_LIBRARY, 'numpy', 'ml_dtypes'): importlib.import_module(name)\n"
+        f"for name in (*reference_code.STANDARD_LIBRARY, *{running._PRELOAD}): importlib.import_module(name)\n"
         "before = set(sys.modules)\n"
         "reference = reference_code.ReferenceCode(pathlib.Path(sys.argv[1]) / 'jitkit')\n"
         "sys.meta_path.insert(0, reference)\n"
-        "import jitkit, jitkit.kata.checking\n"
+        "import jitkit, jitkit.kata.checking, numpy; numpy.random.default_rng([0, 1])\n"  # as for each check
         "print(sorted(n for n in set(sys.modules) - before if n.partition('.')[0] != 'jitkit'))\n"
         "print(sorted(n for n in sys.modules if n.startswith('jitkit') and n not in reference.code))\n"
         "print('jitkit.kata.cli' in reference.code, 'jitkit.bench' in reference.code)\n"
@@ -357,6 +358,14 @@ def test_an_experiment_asks_first_and_is_shown_inline(cells):
 
 
 # --- the promise ----------------------------------------------------------------------------------------------------
+
+
+def test_what_the_benchmark_saves_is_python_also_where_learners_decorate_their_functions():
+    lab = next(lab for lab in all_labs() if lab.number == "10")
+    for exercise in lab.exercises:
+        source = LearnerSource("x", save_to_verdict._Measurement(lab, exercise, 1).text(7), lab.names)
+        assert fingerprint(source, exercise), exercise.id
+        assert source.source.count("turn = 7") == len(exercise.targets)
 
 
 def test_the_benchmark_saves_right_answers_that_differ_and_counts_the_late_ones(monkeypatch, tmp_path):

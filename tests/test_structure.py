@@ -78,7 +78,10 @@ GATE_NAMES = {
 
 # The room that meets jaxlib, the program that drives the compilers of other chips, which runs in a process of its own, and what
 # explores functions of JAX's: nothing of ours is traced or run by it.
-GATES = ("runtime.jaxlib", "runtime.devices", "runtime.compiling", "targets.worker", "explorer.real_jax", "explorer.jax_calls")
+GATES = (
+    "runtime.jaxlib", "runtime.devices", "runtime.compiling", "targets.worker", "explorer.real_jax", "explorer.jax_calls",
+    "kata.engine.worker",  # which starts XLA before it has a jitkit to ask, the learner's own
+)  # fmt: skip
 
 
 def name_of(path: pathlib.Path) -> str:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from jitkit.kata.engine.manifest import Exercise, Lab
-from jitkit.kata.engine.running import Outcome
+from jitkit.kata.engine.running import CHEAP_COMPILES, Outcome
 from jitkit.kata.engine.verdicts import CheckResult
 from jitkit.runtime.compiling import cpu_features
 
@@ -29,7 +29,6 @@ from .bench import Bench
 from .bubblewrap import JailError
 from .files import shown
 from .holes import LATE
-from .jail import XLA_FLAGS
 from .trials import How, Settings, Trials, place_of
 from .verdict import CRASH, FAIL, NAMES, PASS
 
@@ -345,7 +344,7 @@ class Course(Trials):
 @functools.cache
 def _machine() -> str:
     """What executables depend on, besides jaxlib: they are of no use on another processor."""
-    return hashlib.sha256(f"{cpu_features()} {XLA_FLAGS}".encode()).hexdigest()[:12]
+    return hashlib.sha256(f"{cpu_features()} {CHEAP_COMPILES}".encode()).hexdigest()[:12]
 
 
 def _told(result: CheckResult) -> dict[str, Any]:

@@ -8,7 +8,6 @@ The outer wall is around the zygote (`bubblewrap`), the inner wall around each w
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
 import itertools
 import json
 import marshal
@@ -42,12 +41,9 @@ _PRELOAD = {
 _USERS = itertools.count(61_000)  # a user for each zygote's workers, where we are root and may choose
 _START_SECONDS = 120.0
 IMPORT_SECONDS = 20.0  # of jitkit, with functions of a student's in it
-# Without the newer emitters XLA compiles small programs in two thirds of the time, where a release still has the older ones.
-_OLDER_EMITTERS = tuple(map(int, importlib.metadata.version("jaxlib").split(".")[:2])) < (0, 11)
-XLA_FLAGS = CHEAP_COMPILES + (" --xla_cpu_use_fusion_emitters=false" if _OLDER_EMITTERS else "")
 _ENVIRONMENT = {
     "JAX_PLATFORMS": "cpu", "OPENBLAS_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "HOME": "/tmp", "LANG": "C.UTF-8",
-    "XLA_FLAGS": XLA_FLAGS,
+    "XLA_FLAGS": CHEAP_COMPILES,
 }  # fmt: skip
 
 # The parts of what a worker is sent: for code that is run in it see `inside.worker`.
@@ -230,7 +226,7 @@ class Zygote:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 pass_fds=[theirs.fileno()],
-                env={"PATH": "/usr/bin:/bin", "XLA_FLAGS": XLA_FLAGS},
+                env={"PATH": "/usr/bin:/bin", "XLA_FLAGS": CHEAP_COMPILES},
                 start_new_session=True,
             )
         except (OSError, JailError) as error:

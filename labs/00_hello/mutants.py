@@ -41,3 +41,9 @@ def chooses(x):
 @also_right("00.1", "with the bounds of clip")
 def clips(x):
     return jnp.clip(x, 0, None)
+
+
+@also_right("00.1", "with a zero for each")
+def relu_with_a_zero_for_each(x):
+    nothing = jnp.zeros_like(x)
+    return jnp.where(x < nothing, nothing, x)

@@ -550,3 +550,70 @@ def by_match(force, x, context=""):
         case True, False:
             raise errors.ConcretizationTypeError(x, context=context)
     return force(x)
+
+
+@also_right("01.2", "with sets of sizes", target="broadcast_equal_ranks")
+def broadcast_equal_ranks_with_sets_of_sizes(name, shapes):
+    ranks = {len(shape) for shape in shapes}
+    if len(ranks) != 1:
+        raise TypeError(f"{name}: ranks differ: {sorted(ranks)}")
+    rank, = ranks
+
+    def size_of(axis):
+        big = {shape[axis] for shape in shapes} - {1}
+        match sorted(big):
+            case []:
+                return 1
+            case [size]:
+                return size
+            case sizes:
+                raise TypeError(f"{name} cannot stretch {sizes} along axis {axis}")
+
+    return tuple(size_of(axis) for axis in range(rank))
+
+
+@also_right("01.2", "with sets of sizes", target="elementwise_aval")
+def elementwise_aval_with_sets_of_sizes(name, accepts, result, one_dtype, operands):
+    shape = broadcast_operands(name, *operands)
+    check_operands(name, accepts, *operands)
+    if one_dtype:
+        check_same_dtypes(name, *operands)
+    weak = True
+    for operand in operands:
+        weak &= operand.weak_type
+    return ShapedArray(shape, result(*operands), weak)
+
+
+@also_right("01.6", "counts, and matches", target="check_bool_conversion")
+def check_bool_conversion_counts_and_matches(x):
+    import numpy
+    elements = int(numpy.prod(x.shape))
+    if elements > 1:
+        raise ValueError("several elements have no one truth")
+    elif not elements:
+        raise ValueError("nothing has no truth")
+
+
+@also_right("01.6", "counts, and matches", target="Tracer.__bool__")
+def bool_counts_and_matches(self):
+    check_bool_conversion(self)
+    raise errors.TracerBoolConversionError(self)
+
+
+@also_right("01.6", "counts, and matches", target="Tracer.__index__")
+def index_counts_and_matches(self):
+    check_integer_conversion(self)
+    raise errors.TracerIntegerConversionError(self)
+
+
+@also_right("01.6", "counts, and matches", target="concrete_or_error")
+def concrete_or_error_counts_and_matches(force, x, context=""):
+    if not isinstance(x, core.Tracer):
+        return force(x)
+    import operator as op
+    match force:
+        case op.index:
+            problem = errors.TracerIntegerConversionError(x)
+        case _:
+            problem = errors.ConcretizationTypeError(x, context)
+    raise problem

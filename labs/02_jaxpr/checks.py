@@ -342,7 +342,9 @@ def constants_and_literals(jk, rng):
     table, x = vector(rng, 4), vector(rng, 4)
     program = jk.make_jaxpr(lambda x: (x * table + 2.0, 3.0, np.float32(4.0)))(x)
     others = jk.make_jaxpr(lambda x: jk.jaxpr.eval_jaxpr(program, [2.0 * table], x))(x)
-    return jk.make_jaxpr(lambda x: jk.jaxpr.eval_jaxpr(program, program.consts, x))(x), others
+    weak = program.replace(outvars=[jk.jaxpr.Literal(np.float32(5.0), jk.core.get_aval(5.0))])  # numpy's, and yet weak
+    kept = jk.make_jaxpr(lambda x: jk.jaxpr.eval_jaxpr(weak, program.consts, x))(x).out_avals[0].weak_type
+    return jk.make_jaxpr(lambda x: jk.jaxpr.eval_jaxpr(program, program.consts, x))(x), others, {"weak": kept}
 
 
 @check("02.4", "An equation may have several results.", against=["an equation has one result"])
@@ -380,6 +382,7 @@ def lets_go(jk, rng):
         jk.jaxpr.eval_jaxpr(program, [], 1.0)
         found = len(most), max(most)
         most.clear()
+        alive.clear()  # what a cycle of the learner's still holds of the run before
         jk.jaxpr.eval_jaxpr(pairs, [], 1.0)
     return {"values computed": found[0], "alive at once": found[1], "alive at the end": most[-1]}
 

@@ -709,3 +709,45 @@ def atoms_first(self, primitive, args, params):
         types = [a.aval for a in atoms]
         result = self.emit(primitive, atoms, params, primitive.abstract_eval(*types, **params))
     return result
+
+
+@also_right("02.4", "with a class that reads")
+def eval_jaxpr_with_a_class_that_reads(jaxpr, consts, *args):
+    for what, variables, values in (("consts", jaxpr.constvars, consts), ("args", jaxpr.invars, args)):
+        if len(variables) != len(values):
+            raise TypeError(f"{len(variables)} {what} are needed, and there are {len(values)}")
+    values_of = {**dict(zip(jaxpr.constvars, consts, strict=False)), **dict(zip(jaxpr.invars, args, strict=False))}
+
+    class Reader:
+        def __getitem__(self, atom):
+            match atom:
+                case Literal():
+                    return literal_value(atom)
+                case _:
+                    return values_of[atom]
+
+    read = Reader()
+    dead_after = list(last_uses(jaxpr))
+    for number in range(len(jaxpr.eqns)):
+        eqn = jaxpr.eqns[number]
+        outs = eqn.primitive.bind(*[read[atom] for atom in eqn.invars], **eqn.params)
+        if not eqn.primitive.multiple_results:
+            outs = (outs,)
+        values_of.update(zip(eqn.outvars, outs, strict=False))
+        outs = None
+        for variable in dead_after[number]:
+            values_of.pop(variable, None)
+    return [read[atom] for atom in jaxpr.outvars]
+
+
+@also_right("02.7", "in comprehensions")
+def process_primitive_in_comprehensions(self, primitive, args, params):
+    rule = staging_rules.get(primitive)
+    if rule:
+        changed = rule(self, tuple(map(self.to_tracer, args)), params)
+        if changed is not NotImplemented:
+            return changed
+    atoms = [x.atom if isinstance(x, DynamicJaxprTracer) and x._trace is self else self.lift(x) for x in args]
+    types = tuple(atom.aval for atom in atoms)
+    answer = primitive.abstract_eval(*types, **params)
+    return self.emit(primitive, atoms, params, answer)

@@ -600,3 +600,33 @@ def compile_by_keywords(program, placement):
         committed_to = placement
     lowered = lower_program(program, platform=placement.platform, placement=committed_to)
     return build_executable(program, *lowered, placement, options=program.options)
+
+
+@also_right("04.5", "asks numpy, and halves", target="max_identity")
+def max_identity_asks_numpy_and_halves(dtype):
+    kind = np.dtype(dtype)
+    if kind == np.bool_:
+        return np.array(False)
+    try:
+        least = dtypes.iinfo(kind).min
+    except (ValueError, TypeError):
+        least = -np.inf if dtypes.supports_inf(kind) else dtypes.finfo(kind).min
+    return np.array(least, kind)
+
+
+@also_right("04.5", "asks numpy, and halves", target="emit_reduce")
+def emit_reduce_asks_numpy_and_halves(ctx, operands, inits, axes, avals_out, reducer):
+    arrays = list(ctx.avals_in)[: len(operands)]
+    scalars = [ShapedArray((), aval.dtype) for aval in arrays]
+
+    def region(*names):
+        half = len(names) // 2
+        return [(name, scalar) for name, scalar in zip(reducer(*names[:half], *names[half:]), scalars, strict=False)]
+
+    def types(avals):
+        return ", ".join(type_of(aval) for aval in avals)
+
+    where = f": {', '.join(str(int(axis)) for axis in axes)}" if len(axes) else ""
+    head = f'"stablehlo.reduce"({", ".join([*operands, *inits])}) <{{dimensions = array<i64{where}>}}>'
+    signature = f"({types([*arrays, *scalars])}) -> ({types(avals_out)})"
+    return ctx.emit_regions(head, [(scalars * 2, region)], signature, len(operands))

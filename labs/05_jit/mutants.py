@@ -187,6 +187,15 @@ edit(
     "self.failed.pop(key, None)", "pass", target="Table.insert",
 )  # fmt: skip
 
+edit(
+    "05.3",
+    "what is crowded stays so",
+    "Somebody raises `jit_cache_size`. When is it decided anew?",
+    "self.crowded = len(self.entries)",
+    "self.crowded |= len(self.entries)",
+    target="Table.insert",
+)
+
 # --- 05.4 A miss ------------------------------------------------------------------------------------------------------
 
 edit(
@@ -761,3 +770,65 @@ edit(
     "05.5", "all calls are compared", "A function has ten thousand signatures. How long may a miss take, only to be explained?",
     "latest_first(records, record)", "records[::-1]", target="closest",
 )  # fmt: skip
+
+
+@also_right("05.3", "what is too much at once", target="Table.insert")
+def insert_what_is_too_much_at_once(self, key, entry, record):
+    with self.lock:
+        room = max(int(config.value('jit_cache_size')), 1)
+        self.failed.pop(key, None)
+        self.entries.pop(key, None)
+        self.records.pop(key, None)
+        self.entries[key] = entry
+        self.records[key] = record
+        for old in list(self.entries)[: max(0, len(self.entries) - room)]:
+            self.entries.pop(old)
+            self.records.pop(old, None)
+        if room <= EXACT_LRU_SIZE:
+            self.crowded = True
+        else:
+            self.crowded = 2 * len(self.entries) > room
+        if len(self.executables) > room:
+            self.drop_unused_executables()
+
+
+@also_right("05.3", "what is too much at once", target="Table.touch")
+def touch_what_is_too_much_at_once(self, key, entry):
+    with self.lock:
+        if self.entries.get(key) is not entry:
+            return
+        self.entries[key] = self.entries.pop(key)
+
+
+@also_right("05.5", "with min", target="changed_leaves")
+def changed_leaves_with_min(leaves):
+    for path, before, now in leaves:
+        old, new = aval_of(before), aval_of(now)
+        same_type = old is new
+        if not same_type:
+            kind, *others = kinds_of_types(old, new)
+            yield Change(kind, path, before, now, 1 + len(others))
+        placed = [isinstance(key, Placed) for key in (before, now)]
+        if any(placed):
+            if not sharding_of(before) == sharding_of(now):
+                yield Change("device", path, before, now)
+            continue
+        if same_type and isinstance(before, OnHost) is not isinstance(now, OnHost):
+            yield Change("host", path, before, now)
+
+
+@also_right("05.5", "with min", target="distance")
+def distance_with_min(old, new, weight):
+    counts = {w: 0 for w in range(TRACES, weight - 1, -1)}
+    for change in changes(old, new, weight):
+        counts[change.weight] += change.size
+    return tuple(counts.values())
+
+
+@also_right("05.5", "with min", target="closest")
+def closest_with_min_of_pairs(records, record, weight):
+    pairs = [(distance(other, record, weight), i, other) for i, other in enumerate(latest_first(records, record))]
+    if not pairs:
+        return None, ()
+    far, _, best = min(pairs, key=lambda pair: pair[:2])
+    return best, far

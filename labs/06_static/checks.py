@@ -164,7 +164,7 @@ def keyword_only(jk, rng):
 def unknown_names(jk, rng):
     name = f"n{int(rng.integers(99))}"
     refused = [
-        checked(jk, plain, "donate_argnames", names, *parts, "donate_argnames", "does not take these args")
+        checked(jk, plain, "donate_argnames", names, *parts, "donate_argnames", "does not take these args", "The function is plain(x, y, n")
         for names, parts in ((("n", name), (name,)), ((name, "other"), (name, "other")))
     ]
     taken = checked(jk, any_name, "static_argnames", (name,))

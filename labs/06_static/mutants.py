@@ -558,3 +558,74 @@ def keyword_with_lists(signature, key):
         return key
     collectors = [p.name for p in parameters if p.kind == inspect.Parameter.VAR_KEYWORD]
     return (collectors or ["kwargs"])[0] + "[" + repr(key) + "]"
+
+
+@also_right("06.2", "kind by kind", target="check_positions")
+def check_positions_kind_by_kind(fun, signature, nums, what):
+    takes = 0
+    for parameter in signature.parameters.values():
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            return
+        takes += parameter.kind in POSITIONAL
+    outside = [n for n in nums if n not in range(-takes, takes)]
+    if outside:
+        s = "s" if takes != 1 else ""
+        raise ValueError(
+            f"Jitted function has {what}={nums}, but only accepts {takes} positional argument{s}.\n"
+            f"The function is {name_of(fun)}{signature}."
+        )
+
+
+@also_right("06.2", "kind by kind", target="check_names")
+def check_names_kind_by_kind(fun, signature, names, what):
+    wrong_kind, by_name, takes_all = [], [], False
+    P = inspect.Parameter
+    for name, parameter in signature.parameters.items():
+        match parameter.kind:
+            case P.POSITIONAL_ONLY | P.VAR_POSITIONAL:
+                wrong_kind.append(name)
+            case P.VAR_KEYWORD:
+                takes_all = True
+            case _:
+                by_name.append(name)
+    bad = {name for name in names if name in wrong_kind}
+    if bad:
+        raise ValueError(f"Jitted function has invalid argnames {bad} in {what}. These are positional-only")
+    unknown = {name for name in names if name not in by_name}
+    if unknown and not takes_all:
+        raise ValueError(
+            f"Jitted function has invalid argnames {unknown} in {what}. Function does not take these args.\n"
+            f"The function is {name_of(fun)}{signature}."
+        )
+
+
+@also_right("06.3", "places first, then comprehensions", target="split_call")
+def split_call_places_first_then_comprehensions(spec, args, kwargs):
+    n = len(args)
+    for position in spec.static_argnums:
+        if position < -n and position < 0:
+            raise ValueError(
+                "Positional argument indices, e.g. for `static_argnums`, must have value greater than or equal to "
+                f"-len(args) and less than len(args), but got value {position} for len(args) == {n}."
+            )
+    positions = sorted({position % n for position in spec.static_argnums if -n <= position < n}) if n else []
+    names = sorted(set(spec.static_argnames) & set(kwargs))
+    statics = tuple((i, Static(args[i])) for i in positions) + tuple((name, Static(kwargs[name])) for name in names)
+    return Arguments(
+        args=tuple(x for i, x in enumerate(args) if i not in positions),
+        kwargs={name: x for name, x in kwargs.items() if name not in names},
+        statics=statics,
+        arity=n,
+    )
+
+
+@also_right("06.3", "places first, then comprehensions", target="Arguments.merged_with")
+def merged_with_places_first_then_comprehensions(self, args, kwargs):
+    static = dict(self.statics)
+    rest = iter(args)
+    positional = [static[i].value if i in static else next(rest) for i in range(self.arity)]
+    keywords = dict(kwargs)
+    for place, value in static.items():
+        if isinstance(place, str):
+            keywords[place] = value.value
+    return positional, keywords

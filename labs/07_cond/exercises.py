@@ -64,7 +64,8 @@ def cond(
       pred: a scalar; a number stands for whether it is not 0 (`truth_of`).
       true_fun, false_fun: functions of the operands, which return trees of one structure and of
         arrays of the same types. Where one is not callable, the call may have the old form
-        (`cond_with_two_operands`).
+        (`cond_with_two_operands`). `choose` takes them by the names that messages call them, the
+        true one first, though it writes the other one first.
       operands: trees of arrays. What the functions close over is passed along too.
       operand: a single operand, by keyword (`all_operands`).
 

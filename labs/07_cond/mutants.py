@@ -427,3 +427,40 @@ def effects_as_a_set(ctx, index, *args, branches):
         len(avals),
     )
     return ctx.take_tokens(ordered, outs)
+
+
+@also_right("07.1", "Python's way first")
+def cond_python_s_way_first(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
+    for function in (true_fun, false_fun):
+        if not callable(function):
+            return cond_with_two_operands(pred, true_fun, false_fun, *operands)
+    given = all_operands(operands, operand)
+    truth = truth_of(pred)
+    by_hand = config.local.state.options.disable_jit and core.is_concrete(truth)
+    if by_hand:
+        if bool(truth):
+            return true_fun(*given)
+        return false_fun(*given)
+    return choose("cond", convert_element_type(truth, np.int32), dict(true_fun=true_fun, false_fun=false_fun), given)
+
+
+@also_right("07.2", "by how many there are")
+def switch_by_how_many_there_are(index, branches, *operands, operand=NOT_GIVEN):
+    functions = tuple(branches)
+    for function in functions:
+        if not callable(function):
+            raise TypeError(f"{function} is no function")
+    check_index(index)
+    given = all_operands(operands, operand)
+    match len(functions):
+        case 0:
+            raise ValueError("switch needs a branch")
+        case 1:
+            names = {"branch 0": functions[0]}
+            return functions[0](*given)
+        case n:
+            names = {f"branch {i}": f for i, f in enumerate(functions)}
+    if config.local.state.options.disable_jit and core.is_concrete(index):
+        return functions[min(max(0, int(index)), n - 1)](*given)
+    i = convert_element_type(clamp(np.int32(0), convert_element_type(index, np.int32), np.int32(n - 1)), np.int32)
+    return choose("switch", i, names, given)

@@ -303,6 +303,14 @@ edit(
     "Body(step, step,",
     target="count_by_while",
 )
+edit(
+    "08.6",
+    "a one is never weak",
+    "The index is a Python int that is traced, and weak. What type has it after one turn, plus an int32 of numpy's?",
+    "constant_like(i, 1)",
+    "i.dtype.type(1)",
+    target="count_by_while",
+)
 
 # --- right answers in other words ---------------------------------------------------------------------------------
 
@@ -509,3 +517,52 @@ def value_before_the_index(lower, upper, body_fun, init_val):
         Body(step, body_fun, "fori_loop", lambda carry: (carry[0], carry[2])),
         (lower, upper, init_val),
     )[-1]
+
+
+@also_right("08.4", "with numpy's truth values")
+def without_constant_carry_with_numpy_s_truth_values(cond, body):
+    n_cond, n_body = len(cond.consts), len(body.consts)
+    sources = forwarded_inputs(body.jaxpr)
+    places = np.arange(len(sources)) + n_body
+    stays_same = np.array([source is not None and source == place for source, place in zip(sources, places, strict=False)], bool)
+    keep = tuple(np.concatenate([np.ones(n_cond, bool), ~stays_same]).tolist())
+    cond_jaxpr, there = dce_jaxpr(cond.jaxpr, True, instantiate=keep)
+    out = ~np.array(there[n_cond:], bool)
+    if not out.any():
+        return cond.jaxpr, body.jaxpr, out.tolist()
+    body_jaxpr = keep_outputs(body.jaxpr, tuple(~out))
+    body_jaxpr = move_inputs_to_front(body_jaxpr, tuple([False] * n_body) + tuple(out))
+    return cond_jaxpr, body_jaxpr, out.tolist()
+
+
+@also_right("08.6", "a class that is called", target="fori_loop")
+def fori_loop_a_class_that_is_called(lower, upper, body_fun, init_val, *, unroll=None):
+    if callable(body_fun) is False:
+        raise TypeError("the body is no function")
+    one_type = dtype_of_bounds(lower, upper)
+    n = known_trips(lower, upper)
+    if n is not None:
+        return count_by_scan(lower, n, body_fun, init_val, False if unroll is None else unroll)
+    match unroll:
+        case None | False | 1:
+            pass
+        case _:
+            raise ValueError("how often is not known, so nothing can be unrolled")
+    bounds = [bound if dtypes.dtype(bound) == one_type else convert_element_type(bound, one_type) for bound in (lower, upper)]
+    return count_by_while(*bounds, body_fun, init_val)
+
+
+@also_right("08.6", "a class that is called", target="count_by_while")
+def count_by_while_a_class_that_is_called(lower, upper, body_fun, init_val):
+    class Step:
+        def __call__(self, carry):
+            index, last, value = carry
+            following = add(index, constant_like(index, 1))
+            return following, last, body_fun(index, value)
+
+    whole = run_while(
+        Body(fun=below_upper, user=below_upper, traced_for="while_cond"),
+        Body(fun=Step(), user=body_fun, traced_for="fori_loop", view=lambda carry: carry[::2]),
+        (lower, upper, init_val),
+    )
+    return whole[2]

@@ -20,7 +20,7 @@ def chips(jk):
 
 def floats(jk, numbers):
     """As float32 and an array of jitkit's, which has an index that is traced: so the programs as they were run, too."""
-    return jk.numpy.asarray(numbers, dtype="float32")
+    return jk.numpy.asarray(np.asarray(numbers, "float32"))  # converted by numpy, for which nothing is compiled
 
 
 def read(jk, text):
@@ -209,8 +209,9 @@ def numbers_and_trees(jk, rng):
     "13.3", "The first coefficient is that of the highest power.", against=["the first coefficient is the constant"], tolerance=1e-4
 )
 def values(jk, rng):
-    x, c = floats(jk, rng.normal(size=(3, 5))), floats(jk, rng.normal(size=int(rng.integers(3, 9))))
-    return chips(jk).polynomial(x, c), chips(jk).polynomial(x[0], c[:1])
+    x, c = rng.normal(size=(3, 5)), rng.normal(size=int(rng.integers(3, 9)))
+    polynomial = jk.jit(chips(jk).polynomial)  # else each of its operations is compiled by itself
+    return polynomial(floats(jk, x), floats(jk, c)), polynomial(floats(jk, x[0]), floats(jk, c[:1]))
 
 
 @check(
@@ -251,16 +252,16 @@ def one_program(jk, rng):
 
 @check("13.4", "Neighbours are pairs; the first and the last element are none.", against=["an array is a ring"], tolerance=1e-4)
 def rough(jk, rng):
-    x = floats(jk, rng.normal(size=int(rng.integers(5, 20))))
+    x = rng.normal(size=int(rng.integers(5, 20)))
     roughness = jk.jit(chips(jk).roughness)
-    return roughness(x), roughness(x[:2])
+    return roughness(floats(jk, x)), roughness(floats(jk, x[:2]))
 
 
 @check("13.4", "Each element is the one before, times the rate, and its own.", against=["the newest is what decays"], tolerance=1e-4)
 def sums(jk, rng):
-    x = floats(jk, rng.normal(size=9))
-    decayed = jk.jit(chips(jk).decayed)  # else each of its operations is compiled by itself
-    return [decayed(x[:n], rate) for n, rate in ((9, float(rng.uniform(0.3, 0.9))), (1, 0.5), (6, 1.0))]
+    x = rng.normal(size=9)
+    decayed = jk.jit(chips(jk).decayed)
+    return [decayed(floats(jk, x[:n]), rate) for n, rate in ((9, float(rng.uniform(0.3, 0.9))), (1, 0.5), (6, 1.0))]
 
 
 @check("13.4", "It stays finite when the rate is small.", against=["what is right on paper is right in float32"], tolerance=1e-4)

@@ -52,6 +52,12 @@ _BESIDE = "_jitkit_engine"
 _OF_EVERY_PROGRAM = ("pjit.api", "pjit.dispatch", "runtime.foreign_nodes")
 _LONGEST_OUTPUT = 10_000  # characters of a check's output that are shown
 _MOST_OUTPUT = 50_000_000  # bytes that may be written to a file
+_SMALL_PROGRAM = """
+func.func public @main(%arg0: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = stablehlo.add %arg0, %arg0 : tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
+"""
 _MOST_REPLAYED = 200  # calls of a check that is run again
 _MEMORY = 6 << 30  # bytes of address space, of which XLA takes two without using them
 
@@ -288,15 +294,17 @@ def _load_beside(name: str) -> ModuleType:
 
 
 def _preload(name: str) -> None:
-    """Import a module ahead of the request; `jax.devices` stands for jax with its backend, which takes as long again; a path is
-    the ladder's `xla`.
+    """Import a module ahead of the request; `jax.devices` stands for jax with its backend, which takes as long again, and with a
+    first program compiled, which takes as long as the next three; a path is the ladder's `xla`.
     """
     if name.endswith(".py"):
         _load_beside("climbing").warm_up(name)
         return
-    module = importlib.import_module(name.partition(".")[0])
+    module = importlib.import_module("jax" if name == "jax.devices" else name)
     if name == "jax.devices":
-        module.devices()
+        device = module.devices()[0]
+        options = importlib.import_module("jaxlib.xla_client").CompileOptions()
+        device.client.compile_and_load(_SMALL_PROGRAM, [device], options)
 
 
 def _send(frames: IO[str], frame: dict[str, Any]) -> None:
