@@ -151,7 +151,7 @@ impl[convert_p] = lambda x, new_dtype, weak_type: [Array(np.asarray(x).astype(ne
 
 def convert(x, dtype, weak_type=False):
     """A Value with another dtype; itself if it has that one. A Python number simply becomes one of that type."""
-    if x.dtype == dtype and x.weak_type == weak_type:
+    if x.aval.dtype == dtype and x.aval.weak_type == weak_type:
         return x
     is_number = type(x) is Array and x.weak_type and x.shape == ()
     return (impl[convert_p] if is_number else convert_p.bind)(x, new_dtype=narrow(dtype), weak_type=weak_type)[0]
@@ -162,19 +162,20 @@ KINDS = {"b": 0, "i": 1, "u": 1, "f": 2}
 
 @functools.cache
 def common_type(avals, to_float):
-    """The highest kind (bool, integer, float) wins, and within a kind a weak type gives way."""
+    """The highest kind (bool, integer, float) wins, and within a kind a weak type gives way: the dtype, whether it is
+    weak, and whether all are of this type already."""
     top = max(KINDS[a.dtype.kind] for a in avals)
     highest = [a for a in avals if KINDS[a.dtype.kind] == top]
     strong = [a.dtype for a in highest if not a.weak_type]
-    dtype = narrow(np.result_type(*(strong or [highest[0].dtype])))
-    return F32 if to_float and dtype.kind != "f" else dtype, not strong
+    dtype = F32 if to_float and top < KINDS["f"] else narrow(np.result_type(*(strong or [highest[0].dtype])))
+    return dtype, not strong, all(a.dtype == dtype and a.weak_type == (not strong) for a in avals)
 
 
 def promote(xs, to_float=False):
     """Values of one dtype."""
-    xs = list(map(as_value, xs))
-    dtype, weak = common_type(tuple([x.aval for x in xs]), to_float)
-    return [convert(x, dtype, weak) for x in xs]
+    xs = [as_value(x) for x in xs]
+    dtype, weak, are_alike = common_type(tuple([x.aval for x in xs]), to_float)
+    return xs if are_alike else [convert(x, dtype, weak) for x in xs]
 
 
 def elementwise(name, public, to_float):
@@ -396,12 +397,12 @@ def eval_jaxpr(jaxpr, consts, *args):
     env = dict(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, map(as_value, args), strict=True))
 
-    def read(v):
-        return v if type(v) is Array else env[v]
+    def read(variables):
+        return [v if type(v) is Array else env[v] for v in variables]
 
-    for eqn in jaxpr.eqns:
-        env.update(zip(eqn.outvars, eqn.primitive.bind(*map(read, eqn.invars), **eqn.params), strict=True))
-    return [read(v) for v in jaxpr.outvars]
+    for primitive, invars, params, outvars in jaxpr.eqns:
+        env.update(zip(outvars, primitive.bind(*read(invars), **params), strict=True))
+    return read(jaxpr.outvars)
 
 
 def as_function(jaxpr):
@@ -488,10 +489,15 @@ def tensor(aval):
     return f"tensor<{''.join([f'{n}x' for n in aval.shape])}{kind}>"
 
 
-@functools.cache
-def tensors(*avals):
-    """The types of several values: few lists of types stand in a program, and each of them often."""
+def tensors(avals):
+    """The types of several values."""
     return ", ".join([tensor(a) for a in avals])
+
+
+@functools.cache
+def signature(ins, outs):
+    """`(tensor<2xf32>) -> (tensor<2xf32>)`: few of them stand in a program, and each of them often."""
+    return f"({tensors(ins)}) -> ({tensors(outs)})"
 
 
 def names(xs):
@@ -506,7 +512,7 @@ class Text:
 
     def process(self, primitive, args, params):
         outs = type_of(primitive, [x.aval for x in args], params)
-        return lowerings[primitive](self, outs, *map(self.named, args), **params)
+        return lowerings[primitive](self, outs, *[self.named(x) for x in args], **params)
 
     def named(self, x):
         """A value by its name. Numbers get one, in a line that has their bytes, so that no digit is lost."""
@@ -520,12 +526,12 @@ class Text:
         """Write a line: an operation and its types."""
         name = f"%{next(self.numbers)}"
         results = f"{name}:{len(outs)} = " if outs else ""
-        self.lines.append(f"{results}{said} : ({tensors(*[x.aval for x in xs])}) -> ({tensors(*outs)})")
+        self.lines.append(f"{results}{said} : {signature(tuple([x.aval for x in xs]), tuple(outs))}")
         return [Tracer(self, aval, f"{name}#{i}") for i, aval in enumerate(outs)]
 
     def spread(self, x, shape):
         """An operand with the shape of the result: numpy's broadcasting, written out."""
-        if x.shape == shape:
+        if x.aval.shape == shape:
             return x
         axes = list(range(len(shape) - x.ndim, len(shape)))
         return self.op(f"stablehlo.broadcast_in_dim {x.data}, dims = {axes}", [x], [resized(x, shape)])[0]
@@ -540,12 +546,12 @@ class Text:
         outside, self.lines = self.lines, []
         outs = [self.named(x) for x in asked(self, as_function(jaxpr), *xs)]
         lines, self.lines = self.lines, outside
-        return "\n".join([*lines, f"{last} {names(outs)} : {tensors(*jaxpr.out_avals)}" if outs else last])
+        return "\n".join([*lines, f"{last} {names(outs)} : {tensors(jaxpr.out_avals)}" if outs else last])
 
     def function(self, name, jaxpr, visibility="private"):
         """Write a function of its own."""
         xs, declared = self.arguments(jaxpr.in_avals)
-        head = f"func.func {visibility} @{name}({declared}) -> ({tensors(*jaxpr.out_avals)})"
+        head = f"func.func {visibility} @{name}({declared}) -> ({tensors(jaxpr.out_avals)})"
         self.functions.append(f"{head} {{\n{self.body(jaxpr, xs, 'return')}\n}}")
 
 
@@ -567,10 +573,10 @@ def one_line(op, attributes=lambda *xs, **params: ""):
         f"stablehlo.{op} {names(xs)}{attributes(*xs, **params)}", xs, outs)
 
 
-def elementwise_line(op):
+def elementwise_line(op, text, outs, *xs):
     """The rule of an elementwise operation: operands have the shape of the result."""
-    line = one_line(op)
-    return lambda text, outs, *xs: line(text, outs, *[text.spread(x, outs[0].shape) for x in xs])
+    xs = [text.spread(x, outs[0].shape) for x in xs]
+    return text.op(f"stablehlo.{op} {names(xs)}", xs, outs)
 
 
 WORDS = {
@@ -578,7 +584,7 @@ WORDS = {
     "expm1": "exponential_minus_one", "mul": "multiply", "div": "divide", "max": "maximum", "min": "minimum",
     "pow": "power", **{name: f"compare {name.upper()}," for name in QUESTIONS}}
 for name, primitive in elementwise_primitives.items():
-    lowerings[primitive] = elementwise_line(WORDS.get(name, name))
+    lowerings[primitive] = functools.partial(elementwise_line, WORDS.get(name, name))
 lowerings[convert_p] = one_line("convert")
 
 # === 07 Let XLA =======================================================================================================
@@ -660,9 +666,8 @@ class RememberingJit(Jit):
             return super().__call__(*args, **kwargs)
         # Arrays only, as nearly always: their types are the key, and nothing has to be taken apart.
         avals = tuple([x.aval for x in args])
-        if avals not in self.known:
-            self.known[avals] = self.trace(flatten((args, {}))[1], avals)
-        consts, jaxpr, out_tree = self.known[avals]
+        found = self.known.get(avals) or self.known.setdefault(avals, self.trace(flatten((args, {}))[1], avals))
+        consts, jaxpr, out_tree = found
         return unflatten(out_tree, run(jaxpr, [*consts, *args]))
 
 

@@ -29,7 +29,7 @@ def kept(tmp_path_factory):
 
 
 def package(folder, text):
-    (folder / "myjax.py").write_text(text, encoding="utf-8")
+    (folder / "myjax.py").write_bytes(text if isinstance(text, bytes) else text.encode())
     return Package(folder, "myjax")
 
 
@@ -86,6 +86,10 @@ BAD = {
     "jitkit": ("from jitkit import numpy\n", "import", "your package imports jitkit", 1),
     "an error of its own": ("x = 1\ny = x / 0\n", "import", "division by zero", 2),
     "a byte that no text has": ("x = 1\n\0\n", "import", "null bytes", 2),
+    "an exit that says all is well": ("import os\nos._exit(0)\n", "import", "with exit code 0", None),
+    "the exit of a program": ("import sys\nsys.exit()\n", "import", "SystemExit", 2),
+    "recursion without end": ("def f():\n    f()\nf()\n", "import", "RecursionError", 2),
+    "another encoding": (b"x = 1\ny = 'caf\xe9'\n", "import", "codec can't decode byte 0xe9", 2),
     "exit": ("import os\nos._exit(3)\n", "import", "ended while your package was imported, with exit code 3", None),
 }
 
@@ -240,6 +244,42 @@ def test_a_file_of_several_that_is_no_python_is_named(tmp_path, kept):
     (tmp_path / "myjax" / "core.py").write_text("x = 1\n\ny = = 2\n")
     [verdict] = Climber(kept).climb(Package(tmp_path, "myjax"), [RUNGS["03"]])
     assert verdict.first_failure.line == (str(tmp_path / "myjax" / "core.py"), 3)
+
+
+def test_files_that_import_each_other_are_named(tmp_path, kept):
+    (tmp_path / "myjax").mkdir()
+    (tmp_path / "myjax" / "__init__.py").write_text("from . import a\n")
+    (tmp_path / "myjax" / "a.py").write_text("from .b import y\nx = 1\n")
+    (tmp_path / "myjax" / "b.py").write_text("\nfrom .a import x\ny = 2\n")
+    (tmp_path / "myjax" / "c.py").mkdir()  # a folder of that name is no file
+    [verdict] = Climber(kept).climb(Package(tmp_path, "myjax"), [RUNGS["03"]])
+    assert "circular import" in verdict.first_failure.sentence
+    assert verdict.first_failure.line == (str(tmp_path / "myjax" / "b.py"), 2)
+    assert Package(tmp_path, "myjax").fingerprint()
+
+
+def test_a_folder_that_is_called_like_a_file_is_said_to_be_one(tmp_path, monkeypatch, capsys):
+    assert main(["start", "--from-scratch", str(tmp_path / "mine")]) == 0
+    monkeypatch.chdir(tmp_path / "mine")
+    pathlib.Path("myjax.py").unlink()
+    pathlib.Path("myjax.py").mkdir()
+    assert main(["check"]) == 1
+    said = capsys.readouterr().err
+    assert "is a folder" in said
+    assert "renamed" not in said
+
+
+def test_threads_that_are_left_and_much_output_change_no_verdict(tmp_path, kept):
+    text = "import threading, time\nthreading.Thread(target=time.sleep, args=[1000]).start()\nprint('x\\n' * 10**6)\n"
+    [verdict] = Climber(kept).climb(package(tmp_path, text + prefix(SOLUTION, "01")), [RUNGS["01"]])
+    assert verdict.passed
+
+
+def test_a_recursion_is_said_to_be_one_and_other_programs_run(tmp_path, kept):
+    text = f"{prefix(SOLUTION, '01')}\n\ndef again(x):\n    return again(x)\n\n\nnumpy.sin = again\n"
+    [verdict] = Climber(kept).climb(package(tmp_path, text), [RUNGS["01"]])
+    assert "A function called itself without end" in verdict.first_failure.sentence
+    assert "pass" in {result.status for result in verdict.results}
 
 
 def test_a_folder_of_the_ladder_is_made_checked_and_remembered(tmp_path, monkeypatch, capsys):

@@ -277,7 +277,10 @@ def _came(error: Plain) -> str:
 def _of_recursion(error: Plain) -> str:
     if error["class"] != "RecursionError":
         return ""
-    return " While a check runs, the library's function of this name is yours: one that imports and calls it calls itself."
+    return (
+        " A function called itself without end. (In a lab, the library's function of this name is yours while a check runs: "
+        "one that imports and calls it calls itself.)"
+    )
 
 
 def _type(data: Plain) -> str:

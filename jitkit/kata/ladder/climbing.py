@@ -40,7 +40,9 @@ class Package(NamedTuple):
         """Its files: NAME.py, or all of NAME/."""
         one, many = self.folder / f"{self.name}.py", self.folder / self.name
         return (
-            sorted(many.rglob("*.py")) if (many / "__init__.py").is_file() else [one] if one.is_file() else []
+            sorted(path for path in many.rglob("*.py") if path.is_file())
+            if (many / "__init__.py").is_file()
+            else [one] if one.is_file() else []
         )
 
     @property

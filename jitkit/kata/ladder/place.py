@@ -51,8 +51,15 @@ class Place:
         """The learner's package. Problem where it is not there."""
         package = Package(self.root, self.name)
         if not package.files:
+            if (self.root / f"{self.name}.py").is_dir():
+                raise Problem(
+                    f"{self.name}.py in {self.root} is a folder. A package of many files is a folder {self.name}/, without .py, with "
+                    "an __init__.py in it."
+                )
             others = [
-                p.name for p in sorted(self.root.glob("*.py")) if p.name not in ("xla.py", "test_ladder.py")
+                p.name
+                for p in sorted(self.root.glob("*.py"))
+                if p.is_file() and p.name not in ("xla.py", "test_ladder.py")
             ]
             seen = f" There is {', '.join(others)}: was it renamed?" if others else ""
             raise Problem(

@@ -11,8 +11,8 @@ edit(
 edit(
     "numpy's promotion is JAX's",
     'int32 and float32 meet. What does numpy make of them, and what does JAX?',
-    '    dtype = narrow(np.result_type(*(strong or [highest[0].dtype])))\n',
-    '    globals()["narrow"] = np.dtype\n    dtype = np.result_type(*[a.dtype for a in avals])\n',
+    '    dtype = F32 if to_float and top < KINDS["f"] else narrow(np.result_type(*(strong or [highest[0].dtype])))\n',
+    '    globals()["narrow"] = np.dtype\n    dtype = F32 if to_float and top < KINDS["f"] else np.result_type(*[a.dtype for a in avals])\n',
 )
 edit(
     'weak types are ignored',

@@ -23,7 +23,7 @@ edit(
 edit(
     'XLA broadcasts',
     'Does StableHLO add tensors of different shapes?',
-    '        if x.shape == shape:\n            return x\n        axes',
+    '        if x.aval.shape == shape:\n            return x\n        axes',
     '        return x\n        axes',
 )
 edit(
