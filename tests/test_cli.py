@@ -9,6 +9,8 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
+import weakref
 
 import pytest
 
@@ -110,6 +112,25 @@ def test_an_interrupt_ends_as_shells_expect(capsys):
 
     assert cli.guarded(action) == 130
     assert "interrupted" in capsys.readouterr().err
+
+
+def test_an_interrupt_in_a_callback_of_the_interpreters_is_not_lost(capsys):
+    """Importing a module runs such a callback, in which Python can raise nothing."""
+
+    def callback(_):
+        raise KeyboardInterrupt
+
+    def action():
+        something = set()
+        watcher = weakref.ref(something, callback)
+        del something
+        time.sleep(30)
+        return watcher
+
+    before = sys.unraisablehook
+    assert cli.guarded(action) == 130
+    assert sys.unraisablehook is before
+    assert capsys.readouterr().err.strip() == "interrupted"
 
 
 def test_a_benchmark_that_does_not_exist_is_answered_with_the_nearest(capsys):

@@ -95,7 +95,10 @@ def test_from_the_fourth_shape_on_padding_is_advised():
     assert why(f, 3)[1:] == ["x: float32[2] before, float32[3] now"]
     assert why(f, 4)[1:] == [
         "x: float32[3] before, float32[4] now",
-        "x has come in 4 shapes, and each is compiled for itself: pad it to one of a few sizes to share the entries.",
+        (
+            "x has come in 4 shapes, and each is compiled for itself: pad it to one of a few sizes, and mask what was added, "
+            "to share the entries."
+        ),
     ]
 
 

@@ -272,6 +272,25 @@ def test_shapes_of_another_rank_cannot_be_padded():
     assert "x has come in 4 shapes" in lines_of(*(Struct(shape, np.float32) for shape in [*shapes, (4,)]))[1]
 
 
+def test_the_last_batch_of_an_epoch_is_to_be_padded_and_masked_which_is_said_once():
+    f = jitkit.jit(lambda x, y: (x * y).sum())
+    for rows in (64, 17):
+        f.trace(Struct((rows, 4), np.float32), Struct((rows, 1), np.float32))
+    assert [line.strip() for line in explain(f).misses[-1].lines()][1:] == [
+        "x: float32[64,4] before, float32[17,4] now",
+        "If this is the last, shorter batch: pad it to 64 rows, and mask what was added out of sums and means, to share the entry.",
+        "y: float32[64,1] before, float32[17,1] now",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [((17, 4), (64, 4)), ((64, 4), (17, 3)), ((4, 64), (4, 17)), ((7,), (6,)), ((64,), ()), ((64,), (0,))],
+)
+def test_what_is_no_shorter_batch_is_not_padded_to_one(before, now):
+    assert len(lines_of(Struct(before, np.float32), Struct(now, np.float32))) == 1
+
+
 def test_of_many_shapes_the_latest_are_counted():
     lines = lines_of(*(struct(np.float32, n) for n in range(1, 40)))
     assert lines[1].startswith("x has come in at least 33 shapes, ")

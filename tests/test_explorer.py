@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
+import threading
+import time
 
 import jax
 import pytest
@@ -18,6 +22,7 @@ from jitkit import lax
 from jitkit.explorer import bundle, by_line, calls, compiling, equations, hlo, jax_calls, machine, stablehlo
 from jitkit.explorer.api import exploration, explore, subject_of
 from jitkit.explorer.listing import Listing, owners
+from jitkit.targets import process
 
 HERE = pathlib.Path(__file__).name
 
@@ -334,6 +339,52 @@ def test_kernels_in_loops_library_calls_and_products_are_told_apart():
     assert table["bytes"] == 2 * 8 * 4 + 2 * (4 * 6 + 6 * 2 + 4 * 2) * 4 + 64 + 2 * 4 * 6 * 4
 
 
+FETCHED = """HloModule m
+
+ENTRY %main (a: f32[4,6], b: f32[6,2]) -> f32[4,2] {
+  %a = f32[4,6]{1,0:T(8,128)} parameter(0)
+  %b = f32[6,2]{1,0:T(8,128)} parameter(1)
+  %start = (f32[4,6]{1,0:T(8,128)S(1)}, f32[4,6]{1,0:T(8,128)}, u32[]{:S(2)}) copy-start(%a), cross_program_prefetch_index=0
+  %done = f32[4,6]{1,0:T(8,128)S(1)} copy-done(%start)
+  ROOT %product = f32[4,2]{1,0:T(8,128)} convolution(%done, %b), dim_labels=bf_io->bf, metadata={op_name="jit(f)/eqn~0/dot"}
+}
+"""
+
+
+def test_what_an_asynchronous_copy_moves_is_of_the_line_that_it_is_for():
+    read = hlo.read(FETCHED)
+    compilers = 4 * (4 * 4 * 6) + 4 * (6 * 2 + 4 * 2) + 1000
+    table = by_line.table(read.kernels, read.flops, {0: 5}, read.copies, compilers)
+    [line] = table["lines"]
+    assert (line["row"], len(line["kernels"]), line["bytes"], line["copied"]) == (5, 1, 4 * (24 + 12 + 8), 2 * 4 * 24)
+    assert table["kernels"] == 1
+    assert table["bytes"] + table["copied"] + table["besides"] == compilers
+    assert by_line.table(read.kernels, read.flops, {0: 5})["besides"] is None
+
+
+def two_layers(w, b, v, x):
+    return (jnp.tanh(x @ w + b) @ v).sum()
+
+
+def attention(q, k, v):
+    scores = q @ k.T / 8.0
+    return jitkit.nn.softmax(scores) @ v
+
+
+BLOCKS = [
+    (two_layers, (spec(784, 512), spec(512), spec(512, 10), spec(64, 784))),
+    (attention, (spec(256, 64),) * 3),
+]
+
+
+@pytest.mark.parametrize(("function", "args"), BLOCKS, ids=lambda each: getattr(each, "__name__", ""))
+def test_the_lines_bytes_are_those_of_the_compiler(function, args):
+    """Every kernel is there once: XLA's model of a CPU counts the same."""
+    [cpu] = exploration(subject_of(function, args, {}), ["cpu"], keep=False).data["targets"]
+    told = cpu["by_line"]
+    assert (told["bytes"], told["copied"], told["besides"]) == (cpu["cost"]["numbers"]["bytes accessed"], 0, 0)
+
+
 @pytest.mark.parametrize(
     ("type_", "elements", "size"),
     [("f32[8,4]{1,0}", 32, 128), ("(f32[2], bf16[3]{0:T(8)})", 5, 14), ("pred[]", 1, 1), ("c64[2]", 2, 16), ("s4[3]", 3, 2)],
@@ -568,6 +619,26 @@ def test_a_page_is_written_whole_and_nothing_foreign_is_overwritten(tmp_path, mo
     with pytest.raises(KeyboardInterrupt):
         page.save(tmp_path / "half.html")
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["f.html", "mine.html"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX: a process that is asked whether it is there")
+def test_an_interrupt_while_compilers_run_ends_them_and_does_not_wait(tmp_path, monkeypatch):
+    pids = tmp_path / "pids"
+    program = f"import os, time\nopen({str(pids)!r}, 'a').write(f'{{os.getpid()}}\\n')\ntime.sleep(100)"
+    monkeypatch.setattr(process, "PROGRAM", ["-c", program])
+
+    def interrupt():
+        while not pids.is_file() or not pids.read_text().endswith("\n"):
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    start = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        explore(layer, spec(2, 3), spec(3, 4), targets=["cpu"])
+    assert time.perf_counter() - start < 60
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pids.read_text()), 0)
 
 
 def test_an_answer_is_kept_by_content_and_a_damaged_one_is_made_anew(monkeypatch):

@@ -17,6 +17,7 @@ from jitkit.explorer import bundle, calls
 from jitkit.explorer.api import exploration, subject_of
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs a browser: pip install -e '.[browser]'")
+ROOT = pathlib.Path(__file__).parents[1]
 CHROMIUM = os.environ.get("CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
@@ -311,6 +312,9 @@ def test_the_table_tells_what_each_line_became_and_leads_there(opened, file, dat
     settle(page)
     assert set(told["kernels"]) <= marked(page, "hlo")
     assert f"pin=python.{row}" in page.evaluate("location.hash")
+    last = page.inner_text("#pane-lines tbody tr >> nth=-1")
+    assert "of no line" in last
+    assert "by the compiler's own estimate" in last
     page.click("text=most bytes first")
     largest = max(data["targets"][0]["by_line"]["lines"], key=lambda each: each["bytes"])
     assert page.inner_text("#pane-lines tbody tr >> nth=0").split()[0] == str(data["python"]["numbers"][largest["row"]])
@@ -322,6 +326,7 @@ def test_the_summary_answers_why_a_call_missed_what_is_gone_and_where_targets_di
     assert "6 calls, 2 of them missed the cache: call #1 was the first; call #6 (new signature): x: float32[3,8] before" in words
     assert re.search(r"dead: .*sin \(line", words)
     assert "Each line needs as many kernels on all of them" in words  # the two are one
+    assert "call #6 (new signature): x: float32[3,8] before, float32[5,8] now." in words  # more rows: nothing to advise
     page.click(".summary button:has-text('call #1')")
     assert "Why call #1 missed" in page.inner_text("#pane-calls")
     why, pane = page.locator("#pane-calls .why .sentence").bounding_box(), page.locator("#pane-calls").bounding_box()
@@ -341,6 +346,11 @@ def test_lines_that_targets_differ_in_are_marked_and_shown_side_by_side(opened, 
     path = tmp_path / "differing.html"
     path.write_text(bundle.page(data | {"targets": [one, other_, missing]}), encoding="utf-8")
     page = opened(path, "#show=python,lines")
+    first = next(each for each in lines if each["kernels"] and each["row"] is not None)
+    number, count = data["python"]["numbers"][first["row"]], len(first["kernels"])
+    said = f"cpu and cpu:again differ, side by side, in lines {number} ({count // 2} kernel"
+    assert said in page.inner_text(".summary")
+    assert f" and {count})" in page.inner_text(".summary")
     assert page.locator("#pane-lines tr.differs").count() == sum(bool(each["kernels"]) and each["row"] is not None for each in lines)
     page.locator(".summary li").last.locator("button >> nth=1").click()
     settle(page)
@@ -402,10 +412,11 @@ def test_it_prints_whole(opened, file, data):
     assert page.is_visible("#top nav")
 
 
-AXE = next(filter(pathlib.Path.is_file, [pathlib.Path(os.environ.get("AXE", "no/axe.min.js"))]), None)
+_BROUGHT = ROOT / "docs" / "_build" / "npm" / "node_modules" / "axe-core" / "axe.min.js"  # by `make test-docs`
+AXE = next(filter(pathlib.Path.is_file, [pathlib.Path(os.environ.get("AXE", "no/axe.min.js")), _BROUGHT]), None)
 
 
-@pytest.mark.skipif(AXE is None, reason="needs a browser and axe-core: AXE=/path/to/axe.min.js, from npm's axe-core")
+@pytest.mark.skipif(AXE is None, reason="needs a browser and axe-core: AXE=/path/to/axe.min.js, or that of make test-docs")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1400])
 def test_axe_finds_nothing_serious(opened, file, scheme, width):
@@ -441,7 +452,11 @@ def test_a_function_that_failed_shows_where_and_how_far(opened, tmp_path):
         y = jnp.sin(x)
         return y if y.sum() > 0 else -y
 
-    page = opened(exploration(subject_of(f, (spec(3),), {}), []).save(tmp_path / "f.html"))
+    path = exploration(subject_of(f, (spec(3),), {}), []).save(tmp_path / "f.html")
+    small = opened(path, width=400, height=800)
+    assert small.evaluate("document.documentElement.scrollWidth") <= 400
+    assert small.is_visible(".failure")
+    page = opened(path)
     assert "TracerBoolConversionError" in page.inner_text(".failure")
     assert "if y.sum() > 0" in page.inner_text("#pane-python .row.error")
     assert "sin" in page.inner_text("#pane-jaxpr")

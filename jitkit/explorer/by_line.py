@@ -6,6 +6,9 @@ many of its kernels are shared; the totals have each kernel once. Flops are coun
 the line of that one: of the first, where XLA has merged several. Where they are not known, such as those of a library's routine,
 the line says so. What is in a loop is counted for one turn, and said to be in one.
 
+An asynchronous copy, with which a TPU fetches an argument while something else runs, is no kernel: what it reads and writes is
+counted apart, and is of the lines that it is for.
+
 JAX: jax/_src/stages.py:Compiled.cost_analysis
 """
 
@@ -16,10 +19,12 @@ from typing import Any, NamedTuple
 
 from ..targets.hlo import Instruction, Program, called
 
+_COPIES = frozenset({"copy-done", "slice-done", "dynamic-slice-done"})  # the ends, whose type is that of what was copied
+
 
 class Kernel(NamedTuple):
-    """A kernel in a listing: its row, the equations that are surely in it, the bytes that one run of it moves, and whether it
-    is in a loop.
+    """A kernel, or an asynchronous copy, in a listing: its row, the equations that are surely in it, the bytes that one run of it
+    moves, and whether it is in a loop.
     """
 
     row: int
@@ -30,7 +35,7 @@ class Kernel(NamedTuple):
 
 
 def launched(program: Program) -> Iterator[tuple[str, Instruction, bool]]:
-    """What runs on its own: `(computation, instruction, whether it is in a loop)`."""
+    """What runs on its own: `(computation, instruction, whether it is in a loop)`. The ends of asynchronous copies, too."""
     names = {kernel.name for kernel in program.kernels}
     in_loop: dict[str, bool] = {}
     waiting = [(program.entry, False)] if program.entry else []
@@ -44,34 +49,56 @@ def launched(program: Program) -> Iterator[tuple[str, Instruction, bool]]:
                 waiting += [(each, turns or instruction.opcode == "while") for each in called(instruction)]
     for name, turns in in_loop.items():
         for instruction in program.computations.get(name, ()):
-            if instruction.name in names:
+            if instruction.name in names or is_copy(instruction):
                 yield name, instruction, turns
 
 
+def is_copy(instruction: Instruction) -> bool:
+    """Whether an instruction is the end of an asynchronous copy."""
+    return instruction.opcode in _COPIES
+
+
 def table(
-    kernels: Sequence[Kernel], flops: Mapping[int | None, int], rows_of: Mapping[int, int]
+    kernels: Sequence[Kernel],
+    flops: Mapping[int | None, int],
+    rows_of: Mapping[int, int],
+    copies: Sequence[Kernel] = (),
+    compilers: float | None = None,
 ) -> dict[str, Any]:
-    """By row of the Python listing; `rows_of` has that of each equation. What is of no line known has the row None."""
+    """By row of the Python listing; `rows_of` has that of each equation. What is of no line known has the row None.
+
+    `compilers` is the compiler's own estimate of all bytes: what it has beyond these kernels and copies is `besides`.
+    """
     lines: dict[int | None, dict[str, Any]] = {}
 
     def line(row: int | None) -> dict[str, Any]:
-        return lines.setdefault(row, {"row": row, "kernels": [], "shared": 0, "in_loop": 0, "bytes": 0, "flops": 0, "untold": 0})
+        nothing = {"kernels": [], "shared": 0, "in_loop": 0, "bytes": 0, "copied": 0, "flops": 0, "untold": 0}
+        return lines.setdefault(row, {"row": row, **nothing})
 
+    def rows(kernel: Kernel) -> list[int | None]:
+        return list(dict.fromkeys(rows_of.get(number) for number in kernel.equations)) or [None]
+
+    for copy in copies:
+        for row in rows(copy):
+            line(row)["copied"] += copy.bytes
     for kernel in kernels:
-        rows = list(dict.fromkeys(rows_of.get(number) for number in kernel.equations)) or [None]
-        for row in rows:
+        its = rows(kernel)
+        for row in its:
             found = line(row)
             found["kernels"].append(kernel.row)
-            found["shared"] += len(rows) > 1
+            found["shared"] += len(its) > 1
             found["in_loop"] += kernel.in_loop
             found["untold"] += kernel.untold
             found["bytes"] += kernel.bytes
     for number, count in flops.items():
         if count:
             line(None if number is None else rows_of.get(number))["flops"] += count
+    moved, copied = sum(kernel.bytes for kernel in kernels), sum(copy.bytes for copy in copies)
     return {
         "kernels": len(kernels),
-        "bytes": sum(kernel.bytes for kernel in kernels),
+        "bytes": moved,
+        "copied": copied,
+        "besides": None if compilers is None else round(compilers) - moved - copied,
         "flops": sum(flops.values()),
         "untold": sum(kernel.untold for kernel in kernels),
         "lines": [lines[row] for row in sorted(lines, key=lambda row: (row is None, row or 0))],

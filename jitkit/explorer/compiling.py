@@ -42,6 +42,8 @@ def compile_all(
         if target.platform not in texts and obstacle(target) is None:
             texts[target.platform] = _lowered(stablehlo, target.platform)
 
+    asked = {target.name: Compilers(time_limit) for target in targets}
+
     def one(target: Target) -> dict[str, Any]:
         text = texts.get(target.platform)
         try:
@@ -53,7 +55,7 @@ def compile_all(
             path = _path(target, name, text)
             known = _load(path) if keep else None
             if known is None:
-                with Compilers(time_limit) as compilers:
+                with asked[target.name] as compilers:
                     known = _answer(compilers.compile(name, text, target))
                 if keep:
                     _store(path, known)
@@ -62,7 +64,12 @@ def compile_all(
         return known
 
     with ThreadPoolExecutor(max_workers=max(1, len(targets))) as pool:
-        return dict(zip((target.name for target in targets), pool.map(one, targets), strict=True))
+        try:
+            return dict(zip((target.name for target in targets), pool.map(one, targets), strict=True))
+        except BaseException:  # Ctrl-C: nobody wants what they compile, and leaving the pool would wait for it
+            for compilers in asked.values():
+                compilers.abandon()
+            raise
 
 
 def _lowered(stablehlo: Callable[[str], str], platform: str) -> str | Exception:

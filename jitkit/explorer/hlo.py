@@ -60,6 +60,7 @@ class Fused(NamedTuple):
     there: frozenset[int]  # the equations whose name something has
     done: dict[int, list[tuple[str, int]]]  # by equation: opcode and size of what is linked to it, surely or by a guess
     kernels: list[by_line.Kernel]
+    copies: list[by_line.Kernel]  # asynchronous ones
     flops: dict[int | None, int]  # by equation; None has those of what is linked to none
 
 
@@ -111,16 +112,19 @@ def read(text: str, results: Mapping[int, int] | None = None) -> Fused:
         at = name, instruction.name
         for number in (links.exact[at] or links.guesses.get(at, []))[:1]:
             done.setdefault(number, []).append((instruction.opcode, elements_of(instruction.type)))
-    kernels = []
+    kernels, copies = [], []
     for name, instruction, in_loop in by_line.launched(program):
         at = name, instruction.name
+        if by_line.is_copy(instruction):  # read once, and written once
+            copies.append(by_line.Kernel(row_of[at], links.exact[at], 2 * bytes_of(instruction.type), in_loop, False))
+            continue
         moved, untold = costs.moved(name, instruction), costs.untold(instruction)
         kernels.append(by_line.Kernel(row_of[at], links.exact[at], moved, in_loop, untold))
     flops: dict[int | None, int] = {}
     for name, instruction in costs.counted():
         first = next(iter(links.exact[name, instruction.name]), None)
         flops[first] = flops.get(first, 0) + costs.flops(name, instruction)
-    return Fused(found, Linked(len(rows), exact, exact - by_rule, guessed), links.named, done, kernels, flops)
+    return Fused(found, Linked(len(rows), exact, exact - by_rule, guessed), links.named, done, kernels, copies, flops)
 
 
 def _line(instruction: Instruction) -> str:

@@ -118,7 +118,7 @@ def _target(
         "hlo": read.listing.as_data(),
         "machine": code.as_data(),
         "gone": missing,
-        "by_line": by_line.table(read.kernels, read.flops, rows_of),
+        "by_line": by_line.table(read.kernels, read.flops, rows_of, read.copies, answer["cost"]["numbers"].get("bytes accessed")),
     }
 
 

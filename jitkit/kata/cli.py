@@ -7,6 +7,7 @@ used, so that `jitkit --help` answers at once.
 
 from __future__ import annotations
 
+import _thread
 import argparse
 import contextlib
 import difflib
@@ -14,10 +15,12 @@ import importlib
 import importlib.metadata
 import os
 import platform
+import signal
 import sys
 import tempfile
+import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -319,7 +322,8 @@ def _run(verb: Verb, arguments: argparse.Namespace) -> int:
 def guarded(action: Callable[[], int]) -> int:
     """Run an action, and turn whatever it raises into a message and an exit status."""
     try:
-        return action()
+        with _no_interrupt_lost():
+            return action()
     except Problem as problem:
         print(f"jitkit: {problem}", file=sys.stderr)
         return problem.status
@@ -342,6 +346,35 @@ def guarded(action: Callable[[], int]) -> int:
         return OK
     except Exception:
         return _our_bug()
+
+
+@contextlib.contextmanager
+def _no_interrupt_lost() -> Iterator[None]:
+    """Ctrl-C that comes in a callback of a weak reference, such as importing runs for each module, or in a `__del__`: Python can
+    raise nothing there, prints it, and goes on. Here it comes again, once that callback is left.
+    """
+    before = sys.unraisablehook
+
+    def hook(unraisable: sys.UnraisableHookArgs) -> None:
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            before(unraisable)
+            return
+        again = threading.Timer(0.01, _interrupt)
+        again.daemon = True
+        again.start()
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+
+
+def _interrupt() -> None:
+    if os.name == "nt":
+        _thread.interrupt_main()
+    else:  # a signal also ends a wait for a lock, or for another process
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
 def _our_bug() -> int:

@@ -2,7 +2,7 @@
 
 Each sentence has the form "x: float32[3] before, float32[4] now", with the path of the argument in front.
 Where there is something to do about it, an advice follows. Advice is not given for what is no mistake: the
-second shape is none, the fourth may be.
+second shape is none, the fourth may be. A batch that is shorter than the one before is most often the last of an epoch.
 
 JAX: jax/_src/interpreters/partial_eval.py:diff_types
 """
@@ -24,6 +24,7 @@ from .origin import origin_of
 from .record import Argument, CallRecord, Change, aval_of, changes, is_weak, safe_equal, safe_repr
 
 _MANY = 4  # from how many values of one argument on we say how to have fewer
+_BATCH = 8  # rows, from which on fewer may be the last batch of an epoch
 _LOOKED_AT = 32  # records in which they are counted
 
 
@@ -92,7 +93,10 @@ def differences(
     more = 0
     for change in all_changes:
         if len(found) < shown:
-            found += _WORDS[change.kind](change, calls)
+            said = {each.advice for each in found if each.kind == "shape"}  # of x, and of the labels y of the same batch
+            found += [
+                each._replace(advice="") if each.advice in said else each for each in _WORDS[change.kind](change, calls)
+            ]
         else:  # words take longer than the comparison
             more += 1
     return found[:shown], more + len(found[shown:])
@@ -218,10 +222,20 @@ def _advice_on_shapes(change: Change, calls: Calls) -> str:
     seen = [aval_of(key).shape for key in [*calls.keys_of(change.name), change.now]]
     count = len({shape for shape in seen if len(shape) == rank})
     if count < _MANY:
-        return ""
+        return _advice_on_batches(aval_of(change.before).shape, aval_of(change.now).shape)
     return (
         f"{change.name} has come in {calls.counted(count)} shapes, and each is compiled for itself: pad it to one of a few "
-        "sizes to share the entries."
+        "sizes, and mask what was added, to share the entries."
+    )
+
+
+def _advice_on_batches(before: tuple[Any, ...], now: tuple[Any, ...]) -> str:
+    """For fewer rows of the same kind. What is padded must not count in a sum or a mean, which only the program can see to."""
+    if len(before) != len(now) or before[1:] != now[1:] or before[0] < _BATCH or not 0 < now[0] < before[0]:
+        return ""
+    return (
+        f"If this is the last, shorter batch: pad it to {before[0]} rows, and mask what was added out of sums and means, to "
+        "share the entry."
     )
 
 

@@ -14,6 +14,7 @@ import importlib
 import importlib.util
 import inspect
 import os
+import signal
 import sys
 import threading
 import types
@@ -37,6 +38,28 @@ _opening = threading.Lock()
 
 @functools.cache
 def _open() -> _Gate:
+    with _interrupts_after():
+        return _imported()
+
+
+@contextlib.contextmanager
+def _interrupts_after() -> Iterator[None]:
+    """Ctrl-C within the block is heard after it. C++ modules that are interrupted while they are imported end the process."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    came: list[tuple[int, Any]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            before(*came[0])
+
+
+def _imported() -> _Gate:
     with _without_libraries_of_absent_gpus():
         jax = importlib.import_module("jax")
     if config.value("platforms"):

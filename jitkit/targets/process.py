@@ -42,6 +42,7 @@ class Compilers:
     def __init__(self, time_limit: float | None = None) -> None:
         self.time_limit = TIME_LIMIT if time_limit is None else time_limit
         self._workers: dict[str, _Worker] = {}
+        self._abandoned = False
 
     def __enter__(self) -> Compilers:
         return self
@@ -50,6 +51,12 @@ class Compilers:
         for worker in self._workers.values():
             worker.stop()
         self._workers.clear()
+
+    def abandon(self) -> None:
+        """For another thread: end what `compile` waits for, now and from now on. It takes its compiler for crashed."""
+        self._abandoned = True
+        for worker in list(self._workers.values()):
+            worker.kill()
 
     def compile(
         self, name: str, text: str, target: Target, options: Sequence[tuple[str, Any]] = ()
@@ -64,6 +71,8 @@ class Compilers:
         worker = self._workers.get(target.platform)
         if worker is None:
             worker = self._workers[target.platform] = _Worker(target)
+        if self._abandoned:  # asked after the worker is known: either this kills it, or `abandon` does
+            worker.kill()
         try:
             answer = worker.ask(
                 {"target": target.name, "text": text, "options": list(options)}, self.time_limit
@@ -153,11 +162,15 @@ class _Worker:
         answer: dict[str, Any] = json.loads(line)
         return answer
 
+    def kill(self) -> None:
+        """End the process, which whoever waits for its answer notices."""
+        self._process.kill()
+
     def stop(self) -> str:
         """End the process. Returns the end of what it wrote to its standard error."""
         with contextlib.suppress(OSError):
             self._process.stdin.close()
-        self._process.kill()
+        self.kill()
         self._process.wait()
         self._listener.join()
         self._process.stdout.close()
@@ -178,6 +191,7 @@ def environment(target: Target, dumps: pathlib.Path, ours: Mapping[str, str]) ->
         "JAX_PLATFORMS": "cpu",
         "TF_CPP_MIN_LOG_LEVEL": "2",
         "CUDA_VISIBLE_DEVICES": "",
+        **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(dumps.parent)),  # goes with the process, which may be ended at any time
     }
     if target.platform == "tpu":
         env |= {

@@ -184,3 +184,23 @@ def test_the_command_gives_data(capsys):
     assert [target["target"] for target in found] == ["tpu:v6e", "gpu:h100"]
     assert [target["code"]["unit"] for target in found] == ["bundles", "lines of PTX"]
     assert found[0]["cost"]["source"] != found[1]["cost"]["source"]
+
+
+@pytest.mark.parametrize("target", OTHERS)
+def test_the_explorer_s_lines_have_the_bytes_that_the_compiler_counts(target):
+    """But for a TPU's padding, and its copies, of which the compiler counts both ends at both ends."""
+
+    def two_layers(w, b, v, x):
+        return (jnp.tanh(x @ w + b) @ v).sum()
+
+    types = [ShapeDtypeStruct(shape, np.float32) for shape in ((784, 512), (512,), (512, 10), (64, 784))]
+    [found] = jitkit.explore(two_layers, *types, targets=[target]).data["targets"]
+    told = found["by_line"]
+    total = found["cost"]["numbers"]["bytes accessed"]
+    assert told["bytes"] + told["copied"] + told["besides"] == total
+    if target.startswith("tpu"):
+        assert told["copied"] >= 2 * 4 * 784 * 512  # the weights are fetched ahead
+        assert told["copied"] == sum(line["copied"] for line in told["lines"])
+        assert told["bytes"] + 2 * told["copied"] == pytest.approx(total, rel=0.05)
+    else:
+        assert (told["copied"], told["besides"]) == (0, 0)

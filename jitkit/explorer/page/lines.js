@@ -34,15 +34,15 @@ export class Lines {
       return;
     }
     const head = element("tr", {}, element("th", { scope: "col", class: "number" }, "line"), element("th", { scope: "col" }, "Python"),
-      ...compiledTargets.map(({ name, by_line: all }) => element("th", { scope: "col" }, name, element("small", {}, `${count(all.kernels, "kernel")} · ${amount(all.bytes)}B · ${flops(all)}`))));
+      ...compiledTargets.map(({ name, by_line: all }) => element("th", { scope: "col" }, name, element("small", {}, `${count(all.kernels, "kernel")} · ${amount(moved(all))}B · ${flops(all)}`))));
     this.body.replaceChildren(
-      element("table", {}, element("thead", {}, head), element("tbody", {}, ...this.rows().map((row) => this.row(row)))),
-      element("p", { class: "legend" }, "Bytes are the operands and results of kernels, by their types; flops are counted by instruction, and ≥ where a library's routine does not tell. ↻ has kernels in a loop, counted for one turn; shared kernels are of other lines, too; ≠ where targets need different numbers of kernels."));
+      element("table", {}, element("thead", {}, head), element("tbody", {}, ...this.rows().map((row) => this.row(row)), ...compilersOwn())),
+      element("p", { class: "legend" }, "Bytes are the operands and results of kernels, by their types, and what asynchronous copies fetch for them (⇣), read and written; flops are counted by instruction, and ≥ where a library's routine does not tell. ↻ has kernels in a loop, counted for one turn; shared kernels are of other lines, too; ≠ where targets need different numbers of kernels. The last row leads to the compilers' own sums: a TPU's counts layouts with their padding, and a copy at its start and at its end; loops and custom calls are counted in other ways, too."));
   }
 
   rows() {
     const rows = [...new Set([...model.python.equations.flatMap((numbers, row) => (numbers.length ? [row] : [])), ...compiledTargets.flatMap((target) => target.by_line.lines.map((line) => line.row))])];
-    const bytes = (row) => Math.max(...compiledTargets.map((target) => lineOf(target, row)?.bytes || 0));
+    const bytes = (row) => Math.max(...compiledTargets.map((target) => moved(lineOf(target, row))));
     const order = (row) => (row === null ? Infinity : row);
     return rows.sort((a, b) => (this.byBytes ? bytes(b) - bytes(a) : 0) || order(a) - order(b));
   }
@@ -58,19 +58,34 @@ export class Lines {
   cell(target, row) {
     const line = lineOf(target, row);
     if (!line) return element("td", { class: "none" }, "no kernel");
-    const { kernels, shared, in_loop: turns, bytes } = line;
-    const share = target.by_line.bytes ? Math.min(100, (100 * bytes) / target.by_line.bytes) : 0;
+    const { kernels, shared, in_loop: turns } = line;
+    const share = moved(target.by_line) ? Math.min(100, (100 * moved(line)) / moved(target.by_line)) : 0;
     const words = [kernels.length ? count(kernels.length, "kernel") : "no kernel", shared ? ` (${shared} shared)` : "", turns ? " ↻" : ""].join("");
     const said = `${count(kernels.length, "kernel")} of ${target.name}${shared ? `, ${shared} shared with other lines` : ""}${turns ? `, ${turns} in a loop, for one turn` : ""}`;
     return element("td", {}, row === null ? element("span", {}, words) : element("button", { type: "button", title: said, "aria-label": `${said}: line ${model.python.numbers[row]}`, onclick: () => this.go(row, target.name) }, words),
-      element("small", {}, `${amount(bytes)}B · ${flops(line)}`), element("span", { class: "share", style: `width:${share.toFixed(1)}%` }));
+      element("small", {}, `${amount(moved(line))}B${line.copied ? `, of these ⇣ ${amount(line.copied)}B` : ""} · ${flops(line)}`), element("span", { class: "share", style: `width:${share.toFixed(1)}%` }));
   }
 }
 
 const lineOf = (target, row) => target.by_line.lines.find((line) => line.row === row);
+// Bytes of kernels and of asynchronous copies.
+export const moved = (line) => (line ? line.bytes + (line.copied || 0) : 0);
 const flops = ({ flops: known, untold }) => (known || !untold ? `${untold ? "≥ " : ""}${amount(known)}flop` : "flops not told");
+
+// What the compilers' own sums have beyond the lines: so the columns end in the totals that are in the heads of the panes.
+function compilersOwn() {
+  const besides = compiledTargets.map((target) => target.by_line.besides);
+  if (besides.every((bytes) => bytes === null || bytes === undefined)) return [];
+  return [element("tr", { class: "besides" }, element("td", { class: "number" }),
+    element("td", { class: "source" }, "of no line: what the compiler counts in another way"),
+    ...compiledTargets.map(({ by_line: all }) => element("td", { class: all.besides ? null : "none" },
+      all.besides === null || all.besides === undefined ? "the compiler has no estimate" : all.besides ? `${all.besides < 0 ? "−" : "+"} ${amount(Math.abs(all.besides))}B` : "nothing",
+      element("small", {}, all.besides === null || all.besides === undefined ? "" : `${amount(moved(all) + all.besides)}B in all, by the compiler's own estimate`))))];
+}
+
+export const kernelsOf = (name, row) => lineOf(compiledTargets.find((target) => target.name === name), row)?.kernels.length || 0;
 
 // Whether the targets need different numbers of kernels for a row.
 export function differing(row) {
-  return new Set(compiledTargets.map((target) => lineOf(target, row)?.kernels.length || 0)).size > 1;
+  return new Set(compiledTargets.map(({ name }) => kernelsOf(name, row))).size > 1;
 }

@@ -1,7 +1,7 @@
 // The answers that most readers come for, as sentences at the top whose links lead to what they say.
 import { element } from "./paint.js";
 import { model } from "./data.js";
-import { amount, compiledTargets, differing } from "./lines.js";
+import { amount, compiledTargets, differing, kernelsOf, moved } from "./lines.js";
 import { count, few } from "./story.js";
 
 
@@ -20,12 +20,18 @@ function callsSaid(to, link) {
   if (!misses.length) return [];
   const parts = [`${count(entries.length, "call")}, ${misses.length} of them missed the cache: `];
   misses.slice(0, 4).forEach((entry, i) => {
-    const [first, ...rest] = entry.sentences;
-    const reason = (entry.reason === "first call" ? first : rest.find((line) => line.trim() && !line.startsWith("Closest")) || first) || "";
-    parts.push(i ? "; " : "", link(`call #${entry.number}`, () => to.call(entry.number)), ` ${entry.reason === "first call" ? "was the first" : `(${entry.reason}): ${reason.trim()}`}`);
+    parts.push(i ? "; " : "", link(`call #${entry.number}`, () => to.call(entry.number)), ` ${entry.reason === "first call" ? "was the first" : `(${entry.reason}): ${whyOf(entry)}`}`);
   });
   if (misses.length > 4) parts.push(`; and ${misses.length - 4} more`);
   return [[...parts, "."]];
+}
+
+// The first thing that was different, and what to do about it, which stands below it, deeper.
+function whyOf({ sentences: [first = "", ...rest] }) {
+  const [reason, advice] = rest.filter((line) => line.trim() && !line.startsWith("Closest"));
+  if (!reason) return first.trim();
+  const depth = (line) => line.search(/\S/);
+  return reason.trim() + (advice && depth(advice) > depth(reason) ? `. ${advice.trim().replace(/\.$/, "")}` : "");
 }
 
 function goneSaid(to, link) {
@@ -37,25 +43,27 @@ function goneSaid(to, link) {
       const kind = `${why.split(":")[0]}${sure ? "" : " (a guess)"}`;
       whys.set(kind, [...(whys.get(kind) || []), line === null ? primitive : `${primitive} (line ${line})`]);
     }
-    const text = [...whys].map(([why, names]) => `${names.length} ${why}: ${few([...new Set(names)], 3)}`).join("; ");
+    const surest = [...whys].sort(([one], [other]) => one.endsWith("(a guess)") - other.endsWith("(a guess)"));
+    const text = surest.map(([why, names]) => `${names.length} ${why}: ${few([...new Set(names)], 3)}`).join("; ");
     const same = said.find((each) => each.text === text);
     if (same) same.targets.push(target);
     else said.push({ text, targets: [target] });
   }
   return said.filter(({ text }) => text).map(({ text, targets }) => [
-    "Nothing has the name of these any more on ", ...targets.flatMap((target, i) => [i ? ", " : "", link(target.name, () => to.gone(target.name))]), `: ${text}.`,
+    "Gone, or under another name, on ", ...targets.flatMap((target, i) => [i ? ", " : "", link(target.name, () => to.gone(target.name))]), `: ${text}.`,
   ]);
 }
 
 function differencesSaid(to, link) {
   if (compiledTargets.length < 2) return [];
-  const totals = few(compiledTargets.map(({ name, by_line: all }) => `${name} ${count(all.kernels, "kernel")} and ${amount(all.bytes)}B`));
+  const totals = few(compiledTargets.map(({ name, by_line: all }) => `${name} ${count(all.kernels, "kernel")} and ${amount(moved(all))}B`));
   const rows = model.python.equations.flatMap((numbers, row) => (numbers.length && differing(row) ? [row] : []));
   const pair = ["gpu:h100", "tpu:v5e"].every((name) => compiledTargets.some((target) => target.name === name)) ? ["gpu:h100", "tpu:v5e"] : compiledTargets.slice(0, 2).map((target) => target.name);
   const parts = [link("By line", () => to.lines()), `: ${totals}.`];
   if (!rows.length) return [[...parts, " Each line needs as many kernels on all of them."]];
-  parts.push(` Line${rows.length === 1 ? "" : "s"} `);
-  rows.slice(0, 6).forEach((row, i) => parts.push(i ? ", " : "", link(String(model.python.numbers[row]), () => to.beside(...pair, row))));
-  parts.push(`${rows.length > 6 ? ` and ${rows.length - 6} more` : ""} need${rows.length === 1 ? "s" : ""} different numbers of kernels: see ${pair.join(" and ")} side by side.`);
-  return [parts];
+  const ofPair = rows.filter((row) => kernelsOf(pair[0], row) !== kernelsOf(pair[1], row));
+  if (!ofPair.length) return [[...parts, ` ${pair.join(" and ")} need as many kernels for each line; others do not.`]];
+  parts.push(` ${pair.join(" and ")} differ, side by side, in line${ofPair.length === 1 ? "" : "s"} `);
+  ofPair.slice(0, 6).forEach((row, i) => parts.push(i ? ", " : "", link(String(model.python.numbers[row]), () => to.beside(...pair, row)), ` (${count(kernelsOf(pair[0], row), "kernel")} and ${kernelsOf(pair[1], row)})`));
+  return [[...parts, `${ofPair.length > 6 ? `, and ${ofPair.length - 6} more` : ""}.`]];
 }
