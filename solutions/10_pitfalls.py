@@ -8,6 +8,7 @@ import numpy as np
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from jitkit.core import Tracer

@@ -91,6 +91,10 @@ def test_what_is_printed_is_shown_in_part_and_does_not_end_the_check(learner):
     shown = learner("check", "90.1", status=1)
     assert "more lines in the file below" in shown
     assert shown.count("        line\n") == 12
+    learner.write(merge_lists=MERGE.replace("    sources", "    print('line' * 3000)\n    chosen = []\n    sources"))
+    shown = learner("check", "90.1", status=1)  # a long line is many on a screen
+    assert "more lines in the file below" in shown
+    assert sum("lineline" in line for line in shown.splitlines()) == 12
 
 
 def test_after_a_check_that_dies_the_others_are_run(learner):
@@ -138,6 +142,7 @@ def test_what_is_wrong_with_a_file_is_said_with_its_line(learner, data, sentence
     learner.lists.write_bytes(data)
     shown = " ".join(learner("check", "90.1", status=1).split())
     assert sentence in shown
+    assert "exercises.py:0" not in shown
     assert "90_lists/exercises.py:" in shown or not data
     assert learner.lists.read_bytes() == data
     assert "90 Lists" in learner("status")

@@ -142,3 +142,15 @@ def test_an_exercise_that_says_it_does_without_xla_loads_no_jax():
     """It is 0.3 s from each save to the verdict, where 0.15 are promised."""
     done = subprocess.run([sys.executable, "-c", _RUNS_CHECKS], capture_output=True, text=True, check=True)
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize("lab", all_labs(), ids=lambda lab: lab.number)
+def test_a_table_of_helpers_has_no_bar_within_its_code(lab):
+    rows = [line for line in (lab.folder / "README.md").read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    assert rows or lab.number == "00"
+    assert [row for row in rows if "|" in row.split("`")[1]] == []
+
+
+def test_what_learners_decorate_their_functions_with_is_imported_in_their_file():
+    lab = next(lab for lab in all_labs() if lab.number == "10")
+    assert "from functools import partial\n" in (lab.folder / "exercises.py").read_text(encoding="utf-8")

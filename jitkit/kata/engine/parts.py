@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from .manifest import Lab
 from .own_names import source_path
 from .reference import PACKAGE, ReferenceFunction, reference_function
+from .splice import learners_decorate
 from .submission import Function, Target, tree_of
 
 _VOCABULARY = ("jitkit", "jitkit.numpy")  # which names of these to use is for the learner to find out
@@ -263,13 +264,14 @@ def _without_self(method: Any) -> str:
 
 
 def table_of(parts: Sequence[Part]) -> str:
-    """The parts as a table in Markdown."""
+    """The parts as a table in Markdown. `int | None` is `int or None` there: a bar in code ends a cell, or has a backslash before it,
+    which not every reader of Markdown takes away."""
     rows = []
     for item in parts:
         signatures = [item.signature, signature_of(item.value, annotated=False)]
         shortest = signature_of(item.value, annotated=False, returns=False)
         signature = next((s for s in signatures if len(s) <= _WIDEST_SIGNATURE), shortest)
-        code = f"{item.name}{signature}".replace("|", "\\|")
+        code = f"{item.name}{signature}".replace(" | ", " or ").replace("|", "\\|")
         rows.append(f"| `{code}` | {item.sentence.replace('|', chr(92) + '|')} |")
     return "\n".join(["| | |", "|---|---|", *rows])
 
@@ -281,7 +283,8 @@ def imports_of(function: ReferenceFunction) -> Iterator[Import]:
     """Each name that a function uses of its module, and where it is from."""
     module = function.target.module
     tree = tree_of(function.module_source)
-    used = _names_used(function.node) - {function.target.path[0], "_"}
+    decorators = function.node.decorator_list if learners_decorate(tree) else []
+    used = _names_used(function.node, decorators) - {function.target.path[0], "_"}
     for node in tree.body:
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -324,9 +327,9 @@ def _folder(module: str) -> pathlib.Path:
     return PACKAGE.parent.joinpath(*module.split("."))
 
 
-def _names_used(function: Function) -> set[str]:
-    """The names that the text of a function has in it, but for its parameters and its decorators, which it comes without."""
-    parts = [function.args, *([function.returns] if function.returns else []), *function.body]
+def _names_used(function: Function, decorators: Sequence[ast.expr]) -> set[str]:
+    """The names that the text of a function has in it, but for its parameters; of its decorators those that learners write."""
+    parts = [*decorators, function.args, *([function.returns] if function.returns else []), *function.body]
     nodes = [node for part in parts for node in ast.walk(part)]
     parameters = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
     return {node.id for node in nodes if isinstance(node, ast.Name)} - parameters

@@ -98,7 +98,7 @@ class LearnerFile(NamedTuple):
             return found
         near = difflib.get_close_matches(target.name, self.functions, n=1)
         hint = f" Is it `{near[0]}` now? Name it `{target.name}` again." if near else ""
-        line = self.functions[near[0]].lineno if near else 0
+        line = self.functions[near[0]].lineno if near else 1
         raise SpliceError(f"There is no function `{target.name}` in this file.{hint}", self.path, line)
 
     def helpers(self, names: Iterable[str]) -> list[ast.stmt]:

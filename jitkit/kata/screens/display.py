@@ -234,12 +234,12 @@ def show_output(screen: Screen, output: str) -> None:
     """What the learner's functions printed in a check."""
     if not output.strip():
         return
-    lines = output.rstrip("\n").splitlines()
+    width = max(screen.width - 9, 20)
+    lines = [piece for line in output.rstrip("\n").splitlines() for piece in _pieces(line, width)]
     screen.line()
     screen.line("      printed:", "dim")
     for line in lines[:_MOST_OUTPUT]:
-        for piece in _pieces(line[:2000], max(screen.width - 9, 20)):
-            screen.line(f"        {piece}")
+        screen.line(f"        {line}")
     if len(lines) > _MOST_OUTPUT:
         screen.line(f"        ({len(lines) - _MOST_OUTPUT} more lines in the file below)", "dim")
 
