@@ -8,6 +8,7 @@ import contextlib
 import functools
 import gc
 import os
+import signal
 
 # An option set in the environment of whoever runs the tests is not what is tested. Before jitkit and jax are
 # imported.
@@ -221,6 +222,14 @@ class Count:
 
     def __repr__(self):
         return f"Count(traces={self.traces}, lowerings={self.lowerings}, compiles={self.compiles})"
+
+
+@pytest.fixture
+def heard_interrupts():
+    """SIGINT raises KeyboardInterrupt, also where the tests were started by a shell in the background, which has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -114,7 +114,7 @@ def test_an_interrupt_ends_as_shells_expect(capsys):
     assert "interrupted" in capsys.readouterr().err
 
 
-def test_an_interrupt_in_a_callback_of_the_interpreters_is_not_lost(capsys):
+def test_an_interrupt_in_a_callback_of_the_interpreters_is_not_lost(capsys, heard_interrupts):
     """Importing a module runs such a callback, in which Python can raise nothing."""
 
     def callback(_):

@@ -622,7 +622,7 @@ def test_a_page_is_written_whole_and_nothing_foreign_is_overwritten(tmp_path, mo
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX: a process that is asked whether it is there")
-def test_an_interrupt_while_compilers_run_ends_them_and_does_not_wait(tmp_path, monkeypatch):
+def test_an_interrupt_while_compilers_run_ends_them_and_does_not_wait(tmp_path, monkeypatch, heard_interrupts):
     pids = tmp_path / "pids"
     program = f"import os, time\nopen({str(pids)!r}, 'a').write(f'{{os.getpid()}}\\n')\ntime.sleep(100)"
     monkeypatch.setattr(process, "PROGRAM", ["-c", program])

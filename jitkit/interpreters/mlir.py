@@ -328,12 +328,12 @@ class LoweringContext:
         shape = outvars[0].aval.shape if primitive in rank_polymorphic else None
         for atom in invars:
             aval = atom.aval
-            if shape is None or aval.shape == shape:
+            if shape is None:
                 names.append(self.read(atom, env))
                 avals_in.append(aval)
             else:
                 names.append(self.read_spread(atom, env, shape))
-                avals_in.append(with_shape(aval, shape))
+                avals_in.append(aval if aval.shape == shape else with_shape(aval, shape))
         out = rule(self, *names, **eqn.params)
         if primitive.multiple_results:
             env.update(zip(outvars, out, strict=True))
