@@ -180,26 +180,26 @@ def test_what_is_no_option_cannot_be_assigned_either():
 
 GOOD = {
     "enable_x64": [True, 0, 1, "on", "False", np.True_],
-    "jit_cache_size": [1, "64", np.int64(3), 0],
+    "jit_cache_size": [1, "64", np.int64(3)],
     "compilation_cache_max_size": [0, 10**9, "1 GiB", "512M"],
     "compilation_cache_dir": ["/tmp/x", None, ""],
     "numpy_dtype_promotion": ["strict"],
     "numpy_rank_promotion": ["warn"],
     "traceback_filtering": ["off"],
-    "default_matmul_precision": ["highest", None],
+    "default_matmul_precision": ["highest", "tensorfloat32", "BF16_BF16_F32_X3", None, ""],
     "errors_page": ["errors.html", "file:///tmp/errors.html", None, ""],
     "platforms": ["cpu", None],
 }
 BAD = {
     "enable_x64": ["maybe", 2, None, [], [1], 0.5],
     "debug_nans": ["maybe"],
-    "jit_cache_size": [-1, "-1", "many", 1.5, None, True, ""],
+    "jit_cache_size": [0, "0", -1, "-1", "many", 1.5, None, True, ""],
     "compilation_cache_max_size": [-1, "1 parsec", True, 1e9, None],
     "compilation_cache_dir": [3, True],
     "numpy_dtype_promotion": ["loose", None],
     "numpy_rank_promotion": ["sometimes", None, 1],
     "traceback_filtering": [True, "quiet"],
-    "default_matmul_precision": [32],
+    "default_matmul_precision": [32, "HIGHEST", "bf16", jitkit.lax.Precision.HIGH, ["high"]],
     "errors_page": [3, True],
     "platforms": [["cpu"]],
     "default_prng_impl": ["rbg"],
@@ -216,10 +216,27 @@ def test_a_value_that_an_option_takes_is_kept(name, value):
 @pytest.mark.parametrize(("name", "value"), [(name, v) for name, values in BAD.items() for v in values])
 def test_a_value_that_an_option_does_not_take_is_refused_with_a_sentence(name, value):
     before = config.value(name)
-    with pytest.raises(ValueError, match=rf"^option {name}: (expected|only) ") as caught:
+    with pytest.raises(ValueError, match=rf"^option {name}: (expected|only|new enum value must be) ") as caught:
         config.update(name, value)
-    assert repr(value) in str(caught.value)
+    assert f"{value!r}" in str(caught.value) or f"got {value} of type" in str(caught.value)
     assert config.value(name) == before
+
+
+@pytest.mark.parametrize("value", ["x", 32, "HIGHEST"])
+@pytest.mark.parametrize("name", ["default_matmul_precision", "numpy_rank_promotion"])
+def test_a_choice_is_refused_in_jax_s_words_when_it_is_made(name, value):
+    with pytest.raises(ValueError, match="new enum value") as theirs:
+        jax.config.update(f"jax_{name}", value)
+    with pytest.raises(ValueError, match="new enum value") as ours, config.override(**{name: value}):
+        pass
+    assert str(ours.value) == f"option {name}: {theirs.value}"
+
+
+def test_every_precision_that_an_option_may_name_is_one_of_a_product():
+    for name in config._PRECISIONS:
+        with jax.default_matmul_precision(name), jitkit.default_matmul_precision(name):
+            theirs = jax.make_jaxpr(jax.numpy.dot)(np.ones(2, np.float32), np.ones(2, np.float32))
+            assert str(jitkit.make_jaxpr(jitkit.numpy.dot)(np.ones(2, np.float32), np.ones(2, np.float32))) == str(theirs)
 
 
 def test_every_option_has_values_that_are_refused():
@@ -249,7 +266,7 @@ def test_a_variable_that_is_none_of_ours_is_warned_of_once_with_the_nearest():
 
 def test_a_variable_with_a_bad_value_stops_the_import_with_a_sentence():
     done = imported_with(JITKIT_JIT_CACHE_SIZE="-1")
-    sentence = "environment variable JITKIT_JIT_CACHE_SIZE: expected a whole number, 0 or more, got '-1'"
+    sentence = "environment variable JITKIT_JIT_CACHE_SIZE: expected a whole number, 1 or more, got '-1'"
     assert done.stderr.splitlines()[-1] == f"ValueError: {sentence}"
     assert imported_with(JITKIT_JIT_CACHE_SIZE="7").stdout == "7\n"
 

@@ -78,13 +78,13 @@ def _optional_text(value: Any) -> str | None:
 
 
 def _count(value: Any) -> int:
-    """A whole number that is not negative: an int, or text."""
+    """A whole number from 1 on: an int, or text."""
     try:
         number = int(value) if isinstance(value, str) else operator.index(value)
     except (TypeError, ValueError):
-        number = -1
-    if number < 0 or isinstance(value, bool):
-        raise ValueError(f"expected a whole number, 0 or more, got {value!r}")
+        number = 0
+    if number < 1 or isinstance(value, bool):
+        raise ValueError(f"expected a whole number, 1 or more, got {value!r}")
     return number
 
 
@@ -110,13 +110,25 @@ def _bytes(value: Any) -> int:
     return int(match.group(1)) * _UNITS[match.group(2)]
 
 
-def _one_of(*allowed: str) -> Callable[[Any], str]:
-    def parse(value: Any) -> str:
-        if value not in allowed:
-            raise ValueError(f"expected one of {', '.join(allowed)}, got {value!r}")
-        return str(value)
+def _one_of(*allowed: str | None) -> Callable[[Any], str | None]:
+    """For an option with a few values; where None is one of them, a variable of the environment says so by being empty."""
+    texts, or_none = [text for text in allowed if text is not None], "None or " if None in allowed else ""
+
+    def parse(value: Any) -> str | None:
+        if value in texts if isinstance(value, str) and value else or_none and value in (None, ""):
+            return value or None
+        raise ValueError(f"new enum value must be {or_none}in {texts}, got {value} of type {type(value)}.")
 
     return parse
+
+
+# As in JAX: those of `lax.Precision` that are written alike everywhere, and the algorithms.
+_PRECISIONS = (
+    "default", "high", "highest", "bfloat16", "tensorfloat32", "float32",
+    "ANY_F8_ANY_F8_F32", "ANY_F8_ANY_F8_F32_FAST_ACCUM", "ANY_F8_ANY_F8_ANY", "ANY_F8_ANY_F8_ANY_FAST_ACCUM",
+    "F16_F16_F16", "F16_F16_F32", "BF16_BF16_BF16", "BF16_BF16_F32", "BF16_BF16_F32_X3", "BF16_BF16_F32_X6",
+    "BF16_BF16_F32_X9", "TF32_TF32_F32", "TF32_TF32_F32_X3", "F32_F32_F32", "F64_F64_F64",
+)  # fmt: skip
 
 
 _OPTIONS = {
@@ -136,7 +148,7 @@ _OPTIONS = {
             _one_of("allow", "warn", "raise"),
             "broadcasting of different ranks",
         ),
-        _Option("default_matmul_precision", None, _optional_text, "precision of dot products"),
+        _Option("default_matmul_precision", None, _one_of(None, *_PRECISIONS), "precision of dot products"),
         _Option("debug_nans", False, _boolean, "raise FloatingPointError where a result holds a nan"),
         _Option("debug_key_reuse", False, _boolean, "raise KeyReuseError where a random key is used twice"),
         _Option("no_execution", False, _boolean, "raise RuntimeError where a compiled program would run"),
@@ -155,7 +167,7 @@ _OPTIONS = {
         _Option("compilation_cache_max_size", 1 << 30, _bytes, "bytes that the folder may hold"),
         _Option("errors_page", None, _optional_text, "the page to whose sections messages of errors point"),
         _Option("platforms", None, _optional_text, "platforms to look for devices on, read at the first use of one"),
-        _Option("jit_cache_size", 4096, _count, "signatures that one function keeps compiled; one, at least"),
+        _Option("jit_cache_size", 4096, _count, "signatures that one function keeps compiled, one or more"),
         _Option(
             "default_prng_impl",
             "threefry2x32",

@@ -104,19 +104,11 @@ def canonicalize_precision(precision: Any) -> CanonicalPrecision:
     None means the option `default_matmul_precision`, if that is set.
 
     Raises:
-      ValueError: for anything else, in the argument or in the option.
+      ValueError: for anything else.
     """
     if precision is None:
         default = config.local.state.options.default_matmul_precision
-        if default is None:
-            return None
-        known = _parse_precision(default)
-        if known is None:
-            raise ValueError(
-                f"jax_default_matmul_precision flag must be set to None, a value in {list(PRECISION_NAMES)}, or the name of a "
-                f"lax.DotAlgorithmPreset, but got {default}"
-            )
-        return known
+        return None if default is None else _parse_precision(default)
     known = _parse_precision(precision)
     if known is None:
         raise ValueError(

@@ -165,7 +165,7 @@ class Table:
         Afterwards the key is none that `failed`, even if it was; and where there are more `executables` than room, those that
         no entry runs are gone (`drop_unused_executables`). Other threads use the table: all of this is done under `lock`.
         """
-        limit = max(1, config.value("jit_cache_size"))
+        limit = config.value("jit_cache_size")
         with self.lock:
             self.failed.pop(key, None)
             self.entries[key] = entry
@@ -186,14 +186,14 @@ class Table:
         """Keep how a call under a trace is recorded; the oldest goes when there are too many."""
         with self.lock:
             self.nested[key] = call
-            if len(self.nested) > max(1, config.value("jit_cache_size")):
+            if len(self.nested) > config.value("jit_cache_size"):
                 del self.nested[next(iter(self.nested))]
 
     def remember_failure(self, key: tuple[Any, ...]) -> None:
         """Keep the key of a first call that raised; the oldest goes when there are too many."""
         with self.lock:
             self.failed[key] = None
-            if len(self.failed) > max(1, config.value("jit_cache_size")):
+            if len(self.failed) > config.value("jit_cache_size"):
                 del self.failed[next(iter(self.failed))]
 
     def signatures(self) -> list[tuple[Any, ...]]:
@@ -290,7 +290,7 @@ class FunctionCache:
     def remember_trace(self, key: tuple[Any, ...], traced: TracedCall) -> None:
         """Keep a traced call; the oldest goes when there are too many."""
         self.traces[key] = traced
-        while len(self.traces) > max(1, config.value("jit_cache_size")):
+        while len(self.traces) > config.value("jit_cache_size"):
             oldest = next(iter(self.traces))
             del self.traces[oldest]
             self.records.pop(oldest, None)
