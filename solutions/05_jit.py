@@ -165,8 +165,7 @@ class Table:
         """Add an entry, with the record of its call, to a table that keeps those used last.
 
         `entries` are in the order of their use, the latest last. There are never more than the option `jit_cache_size` says
-        (which anybody may lower), but always room for one. What goes is what was not used for the longest time, and its record
-        goes with it:
+        (which anybody may lower): one or more. What goes is what was not used for the longest time, and its record goes with it:
 
             room for 3; inserted a, b, c; touched a; inserted d          entries: c, a, d
             then room for 1; inserted e                                  entries: e
@@ -181,7 +180,7 @@ class Table:
         Afterwards the key is none that `failed`, even if it was; and where there are more `executables` than room, those that
         no entry runs are gone (`drop_unused_executables`). Other threads use the table: all of this is done under `lock`.
         """
-        limit = max(1, config.value("jit_cache_size"))
+        limit = config.value("jit_cache_size")
         with self.lock:
             self.failed.pop(key, None)
             self.entries[key] = entry

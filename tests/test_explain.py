@@ -253,7 +253,7 @@ def test_a_default_that_is_passed_is_another_signature():
     f(array(3), 1.0)
     assert why(f) == [
         AGAINST_1,
-        "y: left out before, passed by position now",
+        "y: left out (default 1.0) before, passed by position now",
         "What is left out is a constant of the program, what is passed is an input.",
     ]
 
@@ -818,8 +818,7 @@ def test_the_report_reads_as_a_whole():
         #2 prog.py:{start + 5}:4 (test_the_report_reads_as_a_whole): traced and compiled, 0.0 ms
             A new signature. Against the closest in the cache, that of #1:
               x: float32[3] before, float32[4] now
-              n: left out before, 2 by keyword now
-                If 2 is the default, write the calls one way to share the entry.
+              n: left out (default 1) before, 2 by keyword now
 
         #3 prog.py:{start + 6}:4 (test_the_report_reads_as_a_whole): traced only, 0.0 ms
             A new signature. Against the closest in the cache, that of #2:

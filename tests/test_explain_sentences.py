@@ -5,6 +5,7 @@ compares with is the closest one.
 from __future__ import annotations
 
 import collections
+import math
 import random
 import re
 from typing import Any, NamedTuple
@@ -176,7 +177,7 @@ CALLS: dict[str, tuple[Any, tuple[Any, Any], tuple[Any, Any], list[str]]] = {
         ((1.0,), {}),
         ((1.0, 2.0), {}),
         [
-            "y: left out before, passed by position now",
+            "y: left out (default None) before, passed by position now",
             "What is left out is a constant of the program, what is passed is an input.",
         ],
     ),
@@ -185,26 +186,24 @@ CALLS: dict[str, tuple[Any, tuple[Any, Any], tuple[Any, Any], list[str]]] = {
         ((1.0,), {}),
         ((1.0,), {"y": None}),
         [
-            "y: left out before, None by keyword now",
-            "None is no input of the program: if it is the default, write the calls one way to share the entry.",
+            "y: left out (default None) before, None by keyword now",
+            "None is the default, and no input of the program: write the calls one way to share the entry.",
         ],
     ),
-    "an empty tree is none either": (
+    "an empty tree is no input, but not the default": (
         {},
         ((1.0, ()), {}),
         ((1.0,), {}),
         [
-            "y: passed by position before, left out now",
-            "It has no arrays, and so is no input of the program: if it is the default, write the calls one way to share the entry.",
+            "y: passed by position before, left out (default None) now",
         ],
     ),
-    "a static value is a constant in either case": (
+    "a static value that is not the default": (
         {"static_argnames": "y"},
         ((1.0,), {}),
         ((1.0,), {"y": 2}),
         [
-            "y: left out before, 2 by keyword now",
-            "If 2 is the default, write the calls one way to share the entry.",
+            "y: left out (default None) before, 2 by keyword now",
         ],
     ),
     "by keyword, and of another type": (
@@ -238,6 +237,49 @@ def test_two_ways_of_passing_an_argument(name):
     for args, kwargs in (before, now):
         f(*args, **kwargs)
     assert [line.strip() for line in explain(f).misses[-1].lines()][1:] == lines
+
+
+@pytest.mark.parametrize(
+    ("default", "passed", "line"),
+    [
+        (2, 2, "2 is the default: write the calls one way to share the entry."),
+        (2, 3, ""),
+        (2, 2.0, ""),
+        (2, True, ""),
+        ("relu", "relu", "'relu' is the default: write the calls one way to share the entry."),
+        (None, None, "None is the default: write the calls one way to share the entry."),
+        (math.sin, math.sin, "<built-in function sin> is the default: write the calls one way to share the entry."),
+    ],
+)
+def test_a_static_value_that_is_the_default_is_said_to_be(default, passed, line):
+    def fun(x, n=default):
+        return 1.0
+
+    f = jitkit.jit(fun, static_argnames="n")
+    for call in (lambda: f(1.0), lambda: f(1.0, passed)):
+        call()
+    [difference] = explain(f).misses[-1].differences
+    assert difference.sentence == f"n: left out (default {default!r}) before, {passed!r} by position now"
+    assert difference.advice == line
+
+
+def test_a_tree_without_arrays_that_is_the_default_is_said_to_be():
+    f = jitkit.jit(lambda x, y=(), **others: 1.0)
+    f(1.0)
+    f(1.0, ())
+    [difference] = explain(f).misses[-1].differences
+    assert difference.advice == "It is the default, and no input of the program: write the calls one way to share the entry."
+    f(1.0, (), z=())  # of which no default is known
+    [difference] = explain(f).misses[-1].differences
+    assert (difference.sentence, difference.advice) == ("others['z']: left out before, passed by keyword now", "")
+
+
+def test_a_default_of_several_lines_is_said_in_one():
+    f = jitkit.jit(lambda x, y=np.eye(3): x)  # noqa: B008
+    f(1.0)
+    f(1.0, np.eye(3))
+    [difference] = explain(f).misses[-1].differences
+    assert difference.sentence.startswith("y: left out (default array([[1., 0., 0.], [0., 1., 0.], [0., 0., 1.]])) before")
 
 
 def test_one_more_static_argument_is_no_other_way_to_write_the_call():

@@ -10,6 +10,7 @@ JAX: jax/_src/interpreters/partial_eval.py:diff_types
 from __future__ import annotations
 
 import functools
+import inspect
 import numbers
 import re
 import types
@@ -18,7 +19,8 @@ from typing import Any, NamedTuple
 
 from ..base import source_info
 from ..runtime import OnHost, Placed, describe_sharding
-from ..tree_util import explain_difference
+from ..signature.argument_spec import signature_of
+from ..tree_util import explain_difference, tree_structure
 from .advice import conversion, literals, of_keys
 from .origin import origin_of
 from .record import Argument, CallRecord, Change, aval_of, changes, is_weak, safe_equal, safe_repr
@@ -61,6 +63,13 @@ class Calls(NamedTuple):
     known: Sequence[CallRecord]  # by age
     are_all: bool  # or the others are too many to look at
     x64_differs: bool
+    fun: Callable[..., Any] | None = None
+
+    def default_of(self, name: str) -> Any:
+        """What the function takes for a parameter that is left out; `inspect.Parameter.empty` where it does not say."""
+        signature = None if self.fun is None else signature_of(self.fun)
+        parameter = None if signature is None else signature.parameters.get(name)
+        return inspect.Parameter.empty if parameter is None else parameter.default
 
     def keys_of(self, path: str) -> list[Any]:
         """The keys that the leaf at a path has had."""
@@ -81,15 +90,20 @@ class Calls(NamedTuple):
 
 
 def differences(
-    old: CallRecord, new: CallRecord, weight: int, known: Sequence[CallRecord], shown: int
+    old: CallRecord,
+    new: CallRecord,
+    weight: int,
+    known: Sequence[CallRecord],
+    shown: int,
+    fun: Callable[..., Any] | None = None,
 ) -> tuple[list[Difference], int]:
     """What is different in `new`, down to this weight: as many as are `shown`, and how many more there are. In `known`,
-    all records by age, values are counted.
+    all records by age, values are counted. `fun` knows the defaults of its parameters.
     """
     found: list[Difference] = []
     all_changes = changes(old, new, weight)
     x64_differs = any(change.kind == "option" and change.name == "enable_x64" for change in all_changes)
-    calls = Calls(new, known[-_LOOKED_AT:], len(known) <= _LOOKED_AT, x64_differs)
+    calls = Calls(new, known[-_LOOKED_AT:], len(known) <= _LOOKED_AT, x64_differs, fun)
     more = 0
     for change in all_changes:
         if len(found) < shown:
@@ -132,35 +146,43 @@ def _jit_options(change: Change, calls: Calls) -> Iterator[Difference]:
 
 def _passing(change: Change, calls: Calls) -> Iterator[Difference]:
     before, now = change.before, change.now
+    default = inspect.Parameter.empty
     if before is None or now is None:
-        advice = _advice_on_defaults(change.name, now or before)
+        default = calls.default_of(change.name)
+        advice = _advice_on_defaults(change.name, now or before, default)
     elif before.by_keyword != now.by_keyword:
         advice = "Write the calls one way to share the entry."
     else:
         advice = ""  # it was another jit of the function
-    yield _difference(change, *_how(before, now), advice)
+    yield _difference(change, *_how(before, now, default), advice)
 
 
-def _advice_on_defaults(name: str, passed: Argument) -> str:
+def _advice_on_defaults(name: str, passed: Argument, default: Any) -> str:
     if not name.isidentifier():  # one more of *args
         return ""
+    if passed.static is None and passed.keys:
+        return "What is left out is a constant of the program, what is passed is an input."
     if passed.static is not None:
-        return f"If {static_text(passed.static.value)} is the default, write the calls one way to share the entry."
-    if not passed.keys:
-        what = "None is" if _is_none(passed) else "It has no arrays, and so is"
-        return f"{what} no input of the program: if it is the default, write the calls one way to share the entry."
-    return "What is left out is a constant of the program, what is passed is an input."
+        what, value = static_text(passed.static.value), passed.static.value
+        is_default = type(value) is type(default) and safe_equal(value, default)
+    else:
+        what = "None" if _is_none(passed) else "It"
+        is_default = safe_equal(passed.tree, tree_structure(default))
+    if not is_default:
+        return ""
+    is_input = "" if passed.static is not None else ", and no input of the program"
+    return f"{what} is the default{is_input}: write the calls one way to share the entry."
 
 
-def _how(before: Argument | None, now: Argument | None) -> tuple[str, str]:
+def _how(before: Argument | None, now: Argument | None, default: Any) -> tuple[str, str]:
     """Both ways of passing an argument. What they have in common is said where it is needed."""
     differ_in_being_static = before and now and (before.static is None) != (now.static is None)
-    return _how_of(before, differ_in_being_static), _how_of(now, differ_in_being_static)
+    return _how_of(before, differ_in_being_static, default), _how_of(now, differ_in_being_static, default)
 
 
-def _how_of(argument: Argument | None, say_static: bool | None) -> str:
+def _how_of(argument: Argument | None, say_static: bool | None, default: Any) -> str:
     if argument is None:
-        return "left out"
+        return "left out" if default is inspect.Parameter.empty else f"left out (default {static_text(default)})"
     value = "passed"
     if argument.static is not None:
         value = f"{static_text(argument.static.value)}{' (static)' if say_static else ''}"
@@ -351,7 +373,7 @@ def static_text(value: Any) -> str:
     """A static value in a few words, without an address; a function by where it was defined."""
     if isinstance(value, (types.FunctionType, types.MethodType, functools.partial)):
         return origin_of(value).describe()
-    return _shortened(re.sub(r" at 0x[0-9a-fA-F]+", "", safe_repr(value)))
+    return _shortened(" ".join(re.sub(r" at 0x[0-9a-fA-F]+", "", safe_repr(value)).split()))
 
 
 def _shortened(text: str) -> str:

@@ -153,7 +153,7 @@ class MissLog:
             if self._count == 1:
                 self._origin = origin_of(fun)
                 self._times_made = count_another(self._origin)
-        story = self._story(record, known, weight, self._remember(record))
+        story = self._story(fun, record, known, weight, self._remember(record))
         origin = self._origin
         inside = _transformations()
         miss = Miss(record.number, origin.function, call_site, traced, compiled, seconds, *story, inside=inside)
@@ -179,7 +179,7 @@ class MissLog:
         return before
 
     def _story(
-        self, record: CallRecord, known: Sequence[CallRecord], weight: int, before: int | None
+        self, fun: Callable[..., Any], record: CallRecord, known: Sequence[CallRecord], weight: int, before: int | None
     ) -> _Story:
         """The reason of a miss. `before` is the number of the miss at which the same signature was cached."""
         origin = self._origin
@@ -207,7 +207,7 @@ class MissLog:
             return _Story("cleared", _FIRST_SINCE)
         if nearest is None:
             return _Story("first call", f"The first call of {origin.name}.")
-        found, more = differences(nearest, record, weight, known, _SHOWN)
+        found, more = differences(nearest, record, weight, known, _SHOWN, fun)
         among = f"of the latest {SEARCHED} " if len(candidates) > SEARCHED else ""
         sentence = _NEW_SIGNATURE.format(among, nearest.number)
         return _Story("new signature", sentence, nearest.number, tuple(found), more)

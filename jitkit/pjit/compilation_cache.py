@@ -149,8 +149,7 @@ class Table:
         """Add an entry, with the record of its call, to a table that keeps those used last.
 
         `entries` are in the order of their use, the latest last. There are never more than the option `jit_cache_size` says
-        (which anybody may lower), but always room for one. What goes is what was not used for the longest time, and its record
-        goes with it:
+        (which anybody may lower): one or more. What goes is what was not used for the longest time, and its record goes with it:
 
             room for 3; inserted a, b, c; touched a; inserted d          entries: c, a, d
             then room for 1; inserted e                                  entries: e

@@ -431,14 +431,6 @@ def touched_too_late(jk, rng):
     return entries.keys()
 
 
-@check("05.3", "There is room for one, at least.", against=["a limit of 0 is a limit of 0"])
-def no_room(jk, rng):
-    entries, key = Entries(jk), int(rng.integers(9))
-    with limited(jk, 0):
-        entries.insert(key, key + 1)
-    return entries.keys()
-
-
 @check(
     "05.3",
     "A large table does not order its entries as long as it is half empty, nor does one for which there is more room now.",

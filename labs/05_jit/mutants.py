@@ -171,10 +171,6 @@ edit(
     "if self.entries.pop(key, None) is not None:", "if self.entries.pop(key, None) is not None or True:", target="Table.touch",
 )  # fmt: skip
 edit(
-    "05.3", "a limit of 0 is a limit of 0", "With a limit of 0, what happens to the entry that was just inserted?",
-    'max(1, config.value("jit_cache_size"))', 'config.value("jit_cache_size")', target="Table.insert",
-)  # fmt: skip
-edit(
     "05.3", "the order matters from the beginning", "Each touch costs time in each warm call. From when on is it worth it?",
     "(0 if limit <= EXACT_LRU_SIZE else limit // 2)", "0", target="Table.insert",
 )  # fmt: skip
@@ -489,8 +485,6 @@ def cache_by_setdefault(fun):
 @also_right("05.3", "counts what is too many", target="Table.insert")
 def counts_what_is_too_many(self, key, entry, record):
     limit = config.value("jit_cache_size")
-    if limit < 1:
-        limit = 1
     with self.lock:
         if key in self.failed:
             del self.failed[key]
@@ -517,7 +511,7 @@ def touch_if_there(self, key, entry):
 
 @also_right("05.3", "takes it out, and puts it in again", target="Table.insert")
 def takes_out_and_puts_in(self, key, entry, record):
-    limit = max(config.value("jit_cache_size"), 1)
+    limit = config.value("jit_cache_size")
     with self.lock:
         self.failed.pop(key, None)
         for table, value in ((self.entries, entry), (self.records, record)):
@@ -775,7 +769,7 @@ edit(
 @also_right("05.3", "what is too much at once", target="Table.insert")
 def insert_what_is_too_much_at_once(self, key, entry, record):
     with self.lock:
-        room = max(int(config.value('jit_cache_size')), 1)
+        room = int(config.value('jit_cache_size'))
         self.failed.pop(key, None)
         self.entries.pop(key, None)
         self.records.pop(key, None)
