@@ -23,8 +23,8 @@ from .verify import mutated, verify
 from .verify_ladder import verify_ladder
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command. 0: all is well; 1: something is not; 2: the command makes no sense."""
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the command line."""
     parser = argparse.ArgumentParser("python -m grading", description="The instructor's side of jitkit.")
     commands = parser.add_subparsers(dest="command", required=True)
     generate = commands.add_parser("generate", help="write what is made from the labs' manifests")
@@ -52,7 +52,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     new = commands.add_parser("new", help="write the skeleton of a lab of your own")
     new.add_argument("name", metavar="NN_NAME", help="a number and a name, such as 20_sorting")
     grader.add_parsers(commands)
-    arguments = parser.parse_args(argv)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command. 0: all is well; 1: something is not; 2: the command makes no sense."""
+    arguments = make_parser().parse_args(argv)
     try:
         if arguments.command in grader.NAMES:
             return grader.run(arguments)

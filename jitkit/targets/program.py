@@ -141,7 +141,10 @@ class TargetProgram:
                 f"{language} is {NOT_AVAILABLE}: {self.target.name} is compiled to {self.target.code}.",
             )
         if not self._code:
-            raise TargetError("unavailable", f"{language} is {NOT_AVAILABLE}: {self.compiler} writes none.")
+            raise TargetError(
+                "unavailable",
+                f"{self.compiler} has shown no {language} for this program, as it shows none for what it leaves to a library.",
+            )
         return self._code
 
     def code_size(self) -> tuple[int, str] | None:
