@@ -141,6 +141,8 @@ MIXED = {
     "one special": (lambda x: xlogy(x, x), "xlogy: is JAX's. Take `xlogy` from jitkit.scipy.special."),
     "linalg": (lambda x: theirs.linalg.inv(x[None] * x[:, None]), "theirs: is `jax.numpy`"),
     "fft": (lambda x: theirs.fft.fft(x), "theirs: is `jax.numpy`"),
+    "length": (lambda x: theirs.stack(x[0]), "theirs: is `jax.numpy`"),
+    "iteration": (lambda x: theirs.vstack(list(theirs.stack(x[0]))), "theirs: is `jax.numpy`"),
     "callback": (lambda x: jax.debug.callback(print, x), "jax: is `jax`."),
 }
 
@@ -172,8 +174,24 @@ def test_the_import_is_found_in_a_call_of_several_lines():
 @pytest.mark.parametrize("function", [step, theirs.sin, theirs.add, theirs.fft.fft, jax_special.erf, jax_lax.exp])
 def test_jitting_a_function_of_jax_says_so(function):
     operands = (1.0, 1.0) if function is theirs.add else (1.0,)
-    with pytest.raises(TypeError, match=r"^.*\n\nA function of JAX's was called on a value that jitkit traces"):
+    sentence = r"^.*\n\nA function of JAX's was called on a value that jitkit traces: .* is computed\.\nTake from jitkit "
+    with pytest.raises(TypeError, match=sentence):
         jitkit.jit(function)(*operands)
+
+
+@pytest.mark.parametrize("function", [theirs.stack, theirs.concatenate, theirs.vstack])
+@pytest.mark.parametrize("transformed", [jitkit.jit, jitkit.vmap, lambda f: jitkit.grad(lambda x: f(x).sum())])
+def test_what_jax_asks_a_tracer_without_axes_is_no_riddle(function, transformed):
+    """It is Python that asks for the length, or the elements, of such a value."""
+    x = np.ones(3, np.float32) if transformed is jitkit.vmap else 1.0
+    with pytest.raises(TypeError, match=r"^(len|iteration).*\n\nA function of JAX's was called .*\n  function: is JAX's"):
+        transformed(lambda x: function(x))(x)
+
+
+def test_what_a_function_of_ours_refuses_that_jax_calls_is_not_said_to_be_jax_s():
+    with pytest.raises(TypeError, match=r"^len\(\)") as raised:
+        jitkit.jit(lambda x: jax.tree.map(jnp.stack, x))(1.0)
+    assert "A function of JAX's" not in str(raised.value)
 
 
 def test_arrays_of_jax_and_errors_of_jax_are_left_alone():
@@ -215,6 +233,21 @@ def test_a_key_of_jax_says_how_to_make_one_of_ours(use):
         use(jax.random.key(0))
     ours = jitkit.random.wrap_key_data(jax.random.key_data(jax.random.key(3)))  # as the sentence says
     assert (jitkit.random.normal(ours, (2,)) == jax.random.normal(jax.random.key(3), (2,))).all()
+
+
+@pytest.mark.parametrize(
+    "use", [jax.random.normal, jax.random.split, jax.random.key_data, jax.numpy.asarray]
+)
+def test_a_key_of_ours_that_jax_is_given_says_how_to_make_one_of_jax_s(use):
+    key = jitkit.random.key(3)
+    with pytest.raises(TypeError, match=r"^A random key of jitkit, key<fry>\[\], was given to JAX") as raised:
+        use(key)
+    theirs = jax.random.wrap_key_data(jitkit.random.key_data(key))
+    assert "`jax.random.wrap_key_data(jitkit.random.key_data(key))`" in str(raised.value)
+    assert (jitkit.random.normal(key, (2,)) == jax.random.normal(theirs, (2,))).all()
+    assert hasattr(key, "__jax_array__")  # whoever but JAX asks gets an answer, and the sentence where it is called
+    with pytest.raises(TypeError, match="was given to JAX"):
+        key.__jax_array__()
 
 
 # --- names --------------------------------------------------------------------------------------------------------------------

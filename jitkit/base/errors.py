@@ -223,6 +223,15 @@ def about_value_of_jax(x: Any) -> str:
     )
 
 
+def key_for_jax_error(aval: Any) -> TypeError:
+    """For a random key of ours that JAX was given."""
+    return TypeError(
+        f"A random key of jitkit, {aval.str_short()}, was given to JAX, which knows its own keys only.\nMake it with "
+        "`jax.random.key(seed)`, which gives the same numbers; or pass on what it is made of:\n"
+        "`jax.random.wrap_key_data(jitkit.random.key_data(key))`."
+    )
+
+
 # --- leaks --------------------------------------------------------------------------------------------------
 
 

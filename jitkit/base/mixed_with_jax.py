@@ -28,14 +28,14 @@ def amend_refusal(error: BaseException) -> None:
     if not isinstance(text, str) or "jax" not in sys.modules or _SUMMARY in text:
         return
     user, is_seen = _line_that_called_jax(error.__traceback__)
-    is_about_ours = bool(re.search(_OUR_VALUE, text))
+    is_about_ours = bool(re.search(_OUR_VALUE, text)) or _is_raised_for_jax(error.__traceback__)
     if not is_about_ours and not (is_seen and type(error).__module__.startswith(_PACKAGE)):
         return
     advice = [] if user is None else list(_names_of_jax(user.tb_frame, user.tb_lineno))
     if is_seen or re.search(_REFUSAL, text):
-        where = "" if user is None else f" ({user.tb_frame.f_code.co_filename}:{user.tb_lineno})"
+        where = f" Where it was called ({user.tb_frame.f_code.co_filename}:{user.tb_lineno}):" if user and advice else ""
         lines = [f"  {name}: {what}" for name, what in advice] or [_GENERAL]
-        error.args = ("\n".join([f"{text.rstrip()}\n", f"{_SUMMARY}{where}:", *lines]), *error.args[1:])
+        error.args = ("\n".join([f"{text.rstrip()}\n", f"{_SUMMARY}{where}", *lines]), *error.args[1:])
 
 
 def is_of_jax(module: object) -> bool:
@@ -59,12 +59,25 @@ def _line_that_called_jax(traceback: types.TracebackType | None) -> tuple[types.
     return found or last, found is not None
 
 
+def _is_raised_for_jax(traceback: types.TracebackType | None) -> bool:
+    """Whether JAX asked a tracer of ours for something that it refuses: its length, say, of one without axes."""
+    is_jax = False
+    while traceback is not None:
+        frame = traceback.tb_frame
+        module = frame.f_globals.get("__name__", "")
+        if is_jax and module.partition(".")[0] == _PACKAGE:
+            return frame.f_code.co_name.startswith("__") and type(frame.f_locals.get("self")).__name__.endswith("Tracer")
+        is_jax = is_of_jax(module)
+        traceback = traceback.tb_next
+    return False
+
+
 _SUMMARY = (
     "A function of JAX's was called on a value that jitkit traces: neither can JAX compute with it, nor jitkit see "
-    "what is computed. Where it was called"
+    "what is computed."
 )
 _REFUSAL = "is not a valid JAX type|Error interpreting argument to|requires ndarray or scalar arguments, got"  # in JAX's words
-_GENERAL = "  take from jitkit what is taken from JAX: `import jitkit as jax`, `import jitkit.numpy as jnp`"
+_GENERAL = "Take from jitkit what is taken from JAX: `import jitkit as jax`, `import jitkit.numpy as jnp`."
 
 
 def _names_of_jax(frame: types.FrameType, line: int) -> Iterator[tuple[str, str]]:

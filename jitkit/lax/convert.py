@@ -95,7 +95,7 @@ def _convert_element_type(
     operand: Any, new_dtype: Any = None, weak_type: bool = False, warn_on_complex_to_real_cast: bool = True
 ) -> Any:
     """`operand` as an array of this dtype (None: its own) and weak type; itself, where it is that already."""
-    if hasattr(operand, "__jax_array__") and not is_array(operand):
+    if not is_array(operand) and hasattr(operand, "__jax_array__"):
         operand = operand.__jax_array__()
     old_dtype, old_weak_type = dtypes.dtype(operand), dtypes.is_weakly_typed(operand)
     if new_dtype is None:

@@ -50,7 +50,7 @@ def array(
         raise NotImplementedError("Only implemented for order='K'")
     if dtype is not None:
         dtype = dtypes.check_and_canonicalize_user_dtype(dtype, "array")
-    if hasattr(object, "__jax_array__") and not is_array(object):
+    if not is_array(object) and hasattr(object, "__jax_array__"):
         object = object.__jax_array__()
     result = _from_scalar_or_array(object, dtype, copy)
     if result is None:
