@@ -61,7 +61,7 @@ edit(
     "02.1",
     "where it came from can be found later",
     "Who will know the user's line when the program is compiled?",
-    "source = source_info.current()",
+    "source = source_info.current(3)",
     "source = source_info.UNKNOWN",
     target="DynamicJaxprTrace.emit",
 )

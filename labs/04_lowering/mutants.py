@@ -115,8 +115,7 @@ def keeps_constants_for_the_function(self, value, aval):
 
 edit(
     "04.3", "operand order does not matter", "In which order does the rule get the names?",
-    "names = [self.read_spread(atom, env, shape) for atom in eqn.invars]",
-    "names = [self.read_spread(atom, env, shape) for atom in reversed(eqn.invars)]", target="LoweringContext.lower_equation",
+    "for atom in invars:", "for atom in reversed(invars):", target="LoweringContext.lower_equation",
 )  # fmt: skip
 edit(
     "04.3", "every output is a result of an equation", "What is the name of the number 2.5, which a function returns?",
@@ -125,7 +124,7 @@ edit(
 )  # fmt: skip
 edit(
     "04.3", "an equation has one result", "What does a rule return for a primitive with `multiple_results`?",
-    "if eqn.primitive.multiple_results:", "if len(eqn.outvars) != len(avals_out):", target="LoweringContext.lower_equation",
+    "if primitive.multiple_results:", "if len(outvars) != len(self.avals_out):", target="LoweringContext.lower_equation",
 )  # fmt: skip
 edit(
     "04.3", "a program is closed", "Which variables have values before the first equation, beside the arguments?",
@@ -137,7 +136,7 @@ edit(
 )  # fmt: skip
 edit(
     "04.3", "operands have the types of the jaxpr", "The scalar was broadcast before the rule was called. Which type has it in `avals_in`?",
-    "[aval if aval.shape == shape else with_shape(aval, shape) for aval in avals_in]", "avals_in",
+    "avals_in.append(aval if aval.shape == shape else with_shape(aval, shape))", "avals_in.append(aval)",
     target="LoweringContext.lower_equation",
 )  # fmt: skip
 edit(
