@@ -275,9 +275,10 @@ def test_a_tree_without_arrays_that_is_the_default_is_said_to_be():
 
 
 def test_a_default_of_several_lines_is_said_in_one():
-    f = jitkit.jit(lambda x, y=np.eye(3): x)  # noqa: B008
+    eye = np.eye(3)
+    f = jitkit.jit(lambda x, y=eye: x)
     f(1.0)
-    f(1.0, np.eye(3))
+    f(1.0, eye)
     [difference] = explain(f).misses[-1].differences
     assert difference.sentence.startswith("y: left out (default array([[1., 0., 0.], [0., 1., 0.], [0., 0., 1.]])) before")
 
