@@ -28,11 +28,11 @@ def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m grading", description="The instructor's side of jitkit.")
     commands = parser.add_subparsers(dest="command", required=True)
     generate = commands.add_parser("generate", help="write what is made from the labs' manifests")
-    generate.add_argument("labs", nargs="*", metavar="LAB", help="a number (02); all labs without it")
+    generate.add_argument("labs", nargs="*", default=[], metavar="LAB", help="a number (02); all labs without it")
     generate.add_argument("--check", action="store_true", help="write nothing; 1 if something is not fresh")
     proofs = commands.add_parser("verify", help="prove the exercises: stubs, solutions, mutants")
     proofs.add_argument(
-        "labs", nargs="*", metavar="LAB", help="a number (02), an exercise (02.3), `ladder`, a rung (ladder:07); all without it"
+        "labs", nargs="*", default=[], metavar="LAB", help="a number (02), an exercise (02.3), `ladder`, a rung (ladder:07); all without it"
     )
     proofs.add_argument("--workers", type=int, default=os.cpu_count() or 2, help="exercises at the same time")
     proofs.add_argument(
@@ -45,7 +45,7 @@ def make_parser() -> argparse.ArgumentParser:
     build.add_argument(
         "folder", type=pathlib.Path, metavar="DIR", help="the course's folder; again later, renews it"
     )
-    build.add_argument("labs", nargs="*", metavar="LAB", help="a number (02); all labs without it")
+    build.add_argument("labs", nargs="*", default=[], metavar="LAB", help="a number (02); all labs without it")
     build.add_argument(
         "--release", action="store_true", help="make what students get, too, and see that no answer is in it"
     )

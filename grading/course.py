@@ -91,7 +91,7 @@ def release(folder: pathlib.Path, labs: Sequence[Lab]) -> None:
             command, cwd=folder, env=_environment(), capture_output=True, text=True, check=False
         )
         if "No module named nbgrader" in done.stderr:
-            raise ReleaseError('nbgrader is not installed: pip install "jitkit[nbgrader]"')
+            raise ReleaseError('nbgrader is not installed; in your clone: pip install -e ".[nbgrader]"')
         if done.returncode:
             raise ReleaseError(f"nbgrader could not make the release of {lab.name}:\n{done.stderr}")
     found = leaks(folder / "release")

@@ -30,7 +30,7 @@ in any cell. What you have not written yet comes from the reference. `hint("{fir
 
 In a workspace of `jitkit start`, what passes here goes into `exercises.py`, where there is only the stub, and what passes there is in
 place here. Run `from jitkit.kata import mine` in a kernel that has just been started, and its jitkit has all of your functions.
-Missing Jupyter? `pip install "jitkit[notebook]"`.
+Missing Jupyter? `pip install jupyterlab`.
 """
 
 

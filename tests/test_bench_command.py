@@ -47,8 +47,8 @@ def test_a_name_is_for_pitfalls_only(capsys):
 
 @pytest.mark.parametrize("what", ["seeds", "eager", "pitfalls", "scaling"])
 def test_a_word_that_no_row_contains_lists_the_rows(what, capsys):
-    assert run(what, "--only", "warp drive") == cli.FAILED
-    assert "no row is called 'warp drive'; there are: " in capsys.readouterr().err
+    assert run(what, "--only", "warp drive") == cli.USAGE
+    assert "no row is called 'warp drive'; there are:\n  " in capsys.readouterr().err
 
 
 def test_a_folder_that_cannot_be_written_to_is_refused_before_anything_is_measured(

@@ -251,6 +251,8 @@ def test_the_figures_have_every_pair_and_name_the_misses(measured, theme, names)
     assert not re.search(rf"x,  {CALLS} -> 1 compiled", pairs)
     assert pairs.count("wrong, not slow") == sum(result.pitfall.is_wrong for result in results)
     assert all(result.pitfall.title in pairs for result in results if result.slow.error is None)
+    [errors] = re.findall(r"Without time, since they end in an error: ([\w, -]+)\.", pairs)
+    assert errors.split(", ") == [result.pitfall.name for result in results if result.slow.error is not None]
     calls = words_of(drawn["pitfalls-calls"])
     assert f"2-{CALLS} new function" in calls
     assert "number of the call" in calls
@@ -272,6 +274,11 @@ def test_one_pitfall_has_a_figure_of_its_own(measured):
     figure = drawing.figure()
     assert "2 new weak type" in words_of(figure)
     assert overlaps(figure) == []
+
+
+def test_what_ends_in_an_error_is_not_drawn_beside_others(measured):
+    results = [measured("static-unhashable"), measured("leaked-tracer"), measured("lambda")]
+    assert set(Pitfalls().drawings(results)) == {"pitfalls-calls"}
 
 
 def test_the_table_has_counts_times_lesson_and_explanation(measured):

@@ -7,6 +7,7 @@ import importlib
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -54,6 +55,31 @@ def test_help_fits_80_columns_and_ends_well(arguments, capsys, monkeypatch):
         cli.main(arguments)
     assert end.value.code == 0
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("word", "said"), [("tuor", "; did you mean 'tour'?"), ("targts", "; did you mean 'targets'?"), ("fly", "; there are: tour, start,")]
+)
+def test_a_verb_that_there_is_not_is_told_from_the_one_that_was_meant(word, said, capsys):
+    with pytest.raises(SystemExit) as end:
+        cli.main([word])
+    assert end.value.code == cli.USAGE
+    assert f"jitkit: error: there is no verb {word!r}{said}" in capsys.readouterr().err
+
+
+# jitkit and its extras are in no package index: whoever has taken the name there would be installed.
+FROM_AN_INDEX = re.compile(r"(?:pip install|pipx install|uv add)(?: [^\n`.]*)?[ \"']jitkit(?:\[[\w,-]+\])?(?=[\s\"'`.,)]|$)")
+
+
+def test_nothing_tells_to_install_jitkit_from_an_index():
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    texts = [name for name in listed.split("\0") if name.endswith((".py", ".md", ".toml", ".ipynb", "Makefile"))]
+    files = [ROOT / name for name in texts if name != "tests/test_cli.py"]
+    assert files
+    said = {path.name: FROM_AN_INDEX.findall(path.read_text(encoding="utf-8")) for path in files if path.is_file()}
+    assert {name: found for name, found in said.items() if found} == {}
+    assert FROM_AN_INDEX.search('`pip install "jitkit[tpu]"`.')
+    assert FROM_AN_INDEX.search("pip install jitkit\n")
 
 
 @pytest.mark.parametrize("arguments", [["fly"], ["tour", "--altitude"], ["bench"], ["bench", "friends"]])
@@ -141,8 +167,8 @@ def test_a_benchmark_that_does_not_exist_is_answered_with_the_nearest(capsys):
     assert "no benchmark called 'scalling'; did you mean 'scaling'? There are: seeds, peers," in shown
 
 
-def test_a_row_that_does_not_exist_is_a_problem_that_lists_those_that_do(capsys):
-    assert cli.main(["bench", "peers", "--only", "warp drive"]) == 1
+def test_a_row_that_does_not_exist_is_wrong_usage_that_lists_those_that_do(capsys):
+    assert cli.main(["bench", "peers", "--only", "warp drive"]) == 2
     assert "eight arrays" in capsys.readouterr().err
 
 

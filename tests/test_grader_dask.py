@@ -19,7 +19,7 @@ from grading.grader.commands import _standing
 from grading.grader.selftest import self_test
 from grading.grader.store import Store
 
-pytest.importorskip("distributed", reason="needs Dask: pip install 'jitkit[dask]'")
+pytest.importorskip("distributed", reason="needs Dask: pip install -e '.[dask]'")
 
 ROWS = [r for rows in THEMES.values() for r in rows if r.points is not None][:12]
 

@@ -21,7 +21,7 @@ from jitkit.kata.engine.manifest import all_labs
 ROOT = pathlib.Path(__file__).parents[1]
 
 if importlib.util.find_spec("nbgrader") is None:
-    pytest.skip('needs nbgrader: pip install "jitkit[nbgrader]"', allow_module_level=True)
+    pytest.skip('needs nbgrader: pip install -e ".[nbgrader]"', allow_module_level=True)
 nbformat, nbclient = map(importlib.import_module, ("nbformat", "nbclient"))
 
 RELU = "def relu(x):\n    return jnp.maximum(x, 0)\n"

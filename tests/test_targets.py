@@ -488,7 +488,7 @@ def model(tmp_path):
         (["--shapes", "f32[2"], 2, "'f32[2' is not a type such as f32[1024,8]"),
         (["--shapes", "f33[2]"], 2, "'f33' in 'f33[2]' is not a dtype; there are f32, f16, bf16"),
         (["nowhere.py"], 2, "does not name a function"),
-        (["nowhere.py:f"], 1, "there is no file 'nowhere.py'"),
+        (["nowhere.py:f"], 2, "there is no file 'nowhere.py'"),
         (["{model}:gain"], 1, "has no function 'gain'. It has loss, broken."),
         (["{model}:loss"], 1, "loss was called with no arguments. Give a type for each array: --shapes"),
         (["{model}:loss", "--shapes", "f32[2,2]"], 1, "missing 1 required positional argument: 'x'"),

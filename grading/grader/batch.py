@@ -215,7 +215,7 @@ def run_on_dask(
     try:
         distributed: Any = importlib.import_module("distributed")
     except ImportError:
-        raise JailError('Dask is not installed: pip install "jitkit[dask]"') from None
+        raise JailError('Dask is not installed; in your clone: pip install -e ".[dask]"') from None
     began = time.monotonic()
     invalid = infra = done = 0
     troubles: list[str] = []

@@ -97,7 +97,7 @@ def _how(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scheduler",
         metavar="ADDRESS",
-        help="a Dask scheduler whose workers grade (pip install 'jitkit[dask]')",
+        help="a Dask scheduler whose workers grade (in a clone: pip install -e '.[dask]')",
     )
 
 

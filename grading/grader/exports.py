@@ -218,7 +218,7 @@ def to_nbgrader(records: Sequence[Record], labs: Sequence[Lab], gradebook: pathl
     try:
         api: Any = importlib.import_module("nbgrader.api")
     except ImportError:
-        raise ExportError('nbgrader is not installed: pip install "jitkit[nbgrader]"') from None
+        raise ExportError('nbgrader is not installed; in your clone: pip install -e ".[nbgrader]"') from None
     if not gradebook.is_file():
         raise ExportError(
             f"there is no {gradebook}: name the gradebook.db of your course, whose assignments nbgrader has generated"

@@ -55,6 +55,6 @@ def compared(ratio: float, other: str) -> str:
 def unknown(kind: str, name: str, names: Iterable[str]) -> str:
     """What to say of a name that does not exist: the nearest that does, and all of them."""
     names = list(names)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name, names, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     return f"there is no {kind} called {name!r}{hint} There are: {', '.join(names)}"

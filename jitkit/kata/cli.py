@@ -73,7 +73,7 @@ BENCHMARKS = {
 
 def _benchmark(name: str) -> str:
     if name not in BENCHMARKS:
-        near = difflib.get_close_matches(name, BENCHMARKS, n=1, cutoff=0.5)
+        near = difflib.get_close_matches(name, BENCHMARKS, n=1, cutoff=0.6)
         hint = f"; did you mean {near[0]!r}?" if near else "."
         raise argparse.ArgumentTypeError(
             f"there is no benchmark called {name!r}{hint} There are: {', '.join(BENCHMARKS)}"
@@ -228,7 +228,7 @@ VERBS = {
     "run": Verb(
         "run a program with your finished functions in place", _run_arguments, "jitkit.kata.verbs.own:run"
     ),
-    "python": Verb("a Python prompt, the same", _no_arguments, "jitkit.kata.verbs.own:python"),
+    "python": Verb("a Python prompt with your finished functions in place", _no_arguments, "jitkit.kata.verbs.own:python"),
     "reset": Verb("the stub again; yours goes to a backup", _reset_arguments, "jitkit.kata.verbs.reset:run"),
     "status": Verb("where you are, a line a lab", _no_arguments, "jitkit.kata.verbs.status:run"),
     "export": Verb("your own jitkit, complete", _export_arguments, "jitkit.kata.verbs.export:run"),
@@ -285,6 +285,8 @@ def make_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line, and return its exit status."""
     parser = make_parser()
+    if unknown := _unknown_verb(sys.argv[1:] if argv is None else argv):
+        parser.error(unknown)
     arguments = parser.parse_args(argv)  # exits with status 2 when it cannot
     if arguments.version:
         print(versions())
@@ -296,6 +298,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("\nThis folder is no workspace. To build the JIT yourself: jitkit start my-labs")
         return OK
     return guarded(lambda: _run(VERBS[arguments.verb], arguments))
+
+
+def _unknown_verb(argv: Sequence[str]) -> str:
+    """What to say of a first word that is no verb; argparse lists them all, and says which was meant from Python 3.14 on only."""
+    if not argv or argv[0].startswith("-") or argv[0] in VERBS:
+        return ""
+    near = difflib.get_close_matches(argv[0], VERBS, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(VERBS)}"
+    return f"there is no verb {argv[0]!r}; {hint}"
 
 
 def _is_in_workspace(folder: Path) -> bool:

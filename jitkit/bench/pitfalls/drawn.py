@@ -30,11 +30,13 @@ def drawings(results: Sequence[Result], where: str) -> dict[str, Drawing]:
             height=6.75 if rows == 1 else 9.0,
         )
     }
-    if len(results) > 1:
-        finished = [result for result in results if result.slow.error is None]
+    finished = [result for result in results if result.slow.error is None]
+    if len(finished) > 1:
+        errors = [result.pitfall.name for result in results if result.slow.error is not None]
+        notes = [f"Without time, since they end in an error: {', '.join(errors)}."] if errors else []
         height = 3.6 + 0.36 * len(finished)
         made["pitfalls-pairs"] = Drawing(
-            lambda figure, theme: _draw_pairs(figure, theme, finished, where), width=14.0, height=height
+            lambda figure, theme: _draw_pairs(figure, theme, finished, where, notes), width=14.0, height=height
         )
     return made
 
@@ -65,7 +67,9 @@ def _draw_calls(
 # --- all pairs ------------------------------------------------------------------------------------------------
 
 
-def _draw_pairs(figure: Figure, theme: Theme, results: Sequence[Result], where: str) -> None:
+def _draw_pairs(
+    figure: Figure, theme: Theme, results: Sequence[Result], where: str, notes: Sequence[str]
+) -> None:
     calls = len(results[0].mended.calls)
     groups = {
         f"from empty caches: {calls} calls, with all that they compile": [
@@ -83,7 +87,7 @@ def _draw_pairs(figure: Figure, theme: Theme, results: Sequence[Result], where: 
     figure.legend(
         *panels[0].get_legend_handles_labels(), loc="outside upper right", ncols=2, handletextpad=0.3
     )
-    signed(figure, theme, "What each pitfall costs", where)
+    signed(figure, theme, "What each pitfall costs", where, notes)
 
 
 def _ordered(results: Sequence[Result]) -> list[Result]:

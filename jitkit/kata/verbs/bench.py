@@ -33,8 +33,8 @@ def run(arguments: argparse.Namespace) -> int:
     benchmark = make_benchmark(arguments)
     steps = benchmark.steps()
     if not steps:
-        names = ", ".join(step.name for step in benchmark.all_steps())
-        raise Problem(f"no row is called {arguments.only!r}; there are: {names}")
+        names = "".join(f"\n  {step.name}" for step in benchmark.all_steps())
+        raise WrongUsage(f"no row is called {arguments.only!r}; there are:{names}")
     if arguments.save is not None:
         prepare(arguments.save)
     progress, screen = Screen.of(sys.stderr), Screen.of(sys.stdout)

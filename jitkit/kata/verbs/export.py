@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import os
 import pathlib
 import re
 import shutil
@@ -89,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the folder. Problem where there is something already."""
     screen = Screen.of(sys.stdout)
     workspace = Workspace.find()
-    folder = arguments.folder.expanduser().absolute()
+    folder = pathlib.Path(os.path.normpath(arguments.folder.expanduser().absolute()))
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise Problem(f"{folder} is there already. Export to a folder that is new, or empty.")
     look = workspace.look()

@@ -59,7 +59,7 @@ def load_function(where: str) -> Callable[..., Any]:
         )
     path = Path(file)
     if not path.is_file():
-        raise Problem(f"there is no file {file!r}")
+        raise WrongUsage(f"there is no file {file!r}")
     try:
         tree = ast.parse(path.read_bytes(), filename=file)
     except (SyntaxError, ValueError) as error:

@@ -38,7 +38,7 @@ which functions were yours.
 | `jitkit show 02.3 --solution` | the reference's function, why it is so, and where JAX does it: once yours passes, or with `--give-up` |
 | `jitkit show check_arrays` | what a helper is that a stub imports: its parameters, and what it does |
 | `jitkit run FILE` | runs a program of yours with the functions that you finished in place |
-| `jitkit python` | a Python prompt, the same |
+| `jitkit python` | a Python prompt with them in place |
 | `jitkit status` | where you are |
 | `jitkit reset 02.3` | the stub again; your version goes to `.jitkit/backups` |
 | `jitkit start` | after an upgrade: adds what is new, and leaves what is yours |
@@ -50,7 +50,7 @@ A function that passes is yours to use. `jitkit run FILE` runs any program of yo
 functions that pass in the place of the reference's; `jitkit python` is a prompt with them. Both say first which are in place, and
 why one is not. Nothing has to be installed or exported for it.
 
-Each lab is a notebook, too: `lab.ipynb`, for Jupyter (`pip install "jitkit[notebook]"`, then `jupyter lab`). What passes there goes
+Each lab is a notebook, too: `lab.ipynb`, for Jupyter (`pip install jupyterlab`, then `jupyter lab`). What passes there goes
 into `exercises.py` as long as there is only its stub, and what passes here is in place there. `from jitkit.kata import mine`, as the
 first line of any notebook in this folder, is what `jitkit run` is to a program.
 
