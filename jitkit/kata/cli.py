@@ -73,7 +73,7 @@ BENCHMARKS = {
 
 def _benchmark(name: str) -> str:
     if name not in BENCHMARKS:
-        near = difflib.get_close_matches(name, BENCHMARKS, n=1, cutoff=0.6)
+        near = difflib.get_close_matches(name, BENCHMARKS, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else "."
         raise argparse.ArgumentTypeError(
             f"there is no benchmark called {name!r}{hint} There are: {', '.join(BENCHMARKS)}"
