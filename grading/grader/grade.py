@@ -350,6 +350,7 @@ def _machine() -> str:
 def _told(result: CheckResult) -> dict[str, Any]:
     """A verdict on a check, as data."""
     difference = result.difference
+    place = place_of(list(result.line or ()))
     told: dict[str, Any] = {
         "name": result.check.name,
         "hidden": result.check.hidden,
@@ -357,7 +358,7 @@ def _told(result: CheckResult) -> dict[str, Any]:
         "against": list(result.check.against),
         "status": NAMES.get(result.status, result.status),
         "sentence": _short(result.sentence),
-        "line": [_short(result.line[0], 300), result.line[1]] if result.line is not None else None,
+        "line": [_short(place[0], 300), place[1]] if place is not None else None,
         "seconds": round(result.seconds, 3),
     }
     if difference is not None:

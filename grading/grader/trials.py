@@ -37,7 +37,7 @@ from .bubblewrap import JAX, JAXLIB, NUMPY, JailError
 from .images import CheckFile, Images
 from .jail import BUBBLEWRAP, IMPORT_SECONDS, Limits, ProtocolError, Worker
 from .stablehlo import MOST_TIMEOUTS, Programs
-from .verdict import outcome_of
+from .verdict import is_place, outcome_of
 
 _NOT_TRIED = "It was not tried: two checks before it did not end."
 _EXECUTABLES_SECONDS = 60.0
@@ -382,8 +382,4 @@ def _ended(worker: Worker) -> tuple[int | None, bool]:
 
 def place_of(line: Any) -> tuple[str, int] | None:
     """File and line, where it is that."""
-    return (str(line[0]), int(line[1])) if _is_place(line) else None
-
-
-def _is_place(line: Any) -> bool:
-    return isinstance(line, list) and len(line) == 2 and isinstance(line[0], str) and type(line[1]) is int
+    return (line[0], line[1]) if is_place(line) and line[1] is not None else None

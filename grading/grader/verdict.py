@@ -116,7 +116,7 @@ def _frame(data: bytes) -> dict[str, Any]:
 
 def _see_that_it_is_plain(value: object) -> None:
     """ProtocolError unless every part is of a known kind, and there are not too many of them."""
-    if not isinstance(value, dict) or value.get("is") not in _KINDS:
+    if not isinstance(value, dict) or "is" not in value:
         raise ProtocolError("a value of no known kind")
     rest: list[tuple[object, int]] = [(value, 0)]
     count = 0
@@ -127,8 +127,10 @@ def _see_that_it_is_plain(value: object) -> None:
             raise ProtocolError("too deep, or too many parts")
         if isinstance(part, dict):
             kind = part.get("is")
-            if kind is not None and (not isinstance(kind, str) or kind not in _KINDS):
+            if "is" in part and (not isinstance(kind, str) or kind not in _KINDS):
                 raise ProtocolError("a part of no known kind")
+            if not (part.get("line") is None or is_place(part["line"])):
+                raise ProtocolError("a line that is none")
             _see_the_form(part, kind)
             rest += ((x, depth + 1) for x in part.values())
         elif isinstance(part, list):
@@ -140,7 +142,7 @@ def _see_the_form(part: dict[str, Any], kind: str | None) -> None:
         lines = part.get("lines")
         sound = (
             isinstance(part.get("class"), str) and isinstance(part.get("text"), str) and isinstance(part.get("bases"), list)
-            and isinstance(lines, list) and all(isinstance(x, list) and len(x) == 2 for x in lines) and isinstance(part.get("parts"), list)
+            and isinstance(lines, list) and all(map(is_place, lines)) and isinstance(part.get("parts"), list)
         )  # fmt: skip
     elif kind in ("list", "tuple", "unordered", "dict"):
         items = part.get("items")
@@ -163,6 +165,13 @@ def _see_the_form(part: dict[str, Any], kind: str | None) -> None:
         sound = True
     if not sound:
         raise ProtocolError(f"a value that is not formed as {kind}")
+
+
+def is_place(place: object) -> bool:
+    """Whether it is a file and a line, which code without lines does not have."""
+    if not isinstance(place, list) or len(place) != 2 or not isinstance(place[0], str):
+        return False
+    return place[1] is None or (type(place[1]) is int and 0 <= place[1] < 1 << 31)
 
 
 def programs(value: Plain) -> Iterator[Plain]:
