@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from typing import IO, NamedTuple
 
 _MOST_FILES = 5_000
-_LONGEST = 4 << 20  # bytes of a file that is read
+_LONGEST = {".py": 4 << 20, ".ipynb": 32 << 20}  # bytes of a file that is read; a notebook brings its pictures along
 _MOST_BYTES = 64 << 20  # of all of them, unpacked
 _LONGEST_ARCHIVE = 256 << 20
-_READ = (".py", ".ipynb")
+_READ = tuple(_LONGEST)
 _ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
 _UNOPENED = (".rar", ".7z")  # archives that the standard library cannot read
 _SKIPPED = frozenset(
@@ -45,6 +45,11 @@ class Found(NamedTuple):
 
     path: str
     data: bytes
+
+
+def _longest(name: str) -> int:
+    """How many bytes a file of this name may have."""
+    return next((size for ending, size in _LONGEST.items() if name.lower().endswith(ending)), _MOST_BYTES)
 
 
 def is_archive(name: str) -> bool:
@@ -95,8 +100,10 @@ class _Budget:
         if name.lower().endswith(_UNOPENED):
             self.unopened.append(name)
         if name.lower().endswith(_READ):
-            if size > _LONGEST:
-                raise Invalid(f"{shown(name)} has {size:,} bytes; a file of answers may have {_LONGEST:,}.")
+            if size > _longest(name):
+                raise Invalid(
+                    f"{shown(name)} has {size:,} bytes; a file of answers may have {_longest(name):,}."
+                )
             self.bytes += size
         if self.bytes > _MOST_BYTES:
             raise Invalid(
@@ -128,7 +135,7 @@ def _of_file(path: pathlib.Path, name: str, budget: _Budget, depth: int) -> Iter
     budget.count(name, size)
     if name.lower().endswith(_READ):
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-            yield Found(name, file.read(_LONGEST + 1))
+            yield Found(name, file.read(_longest(name) + 1))
 
 
 def _of_archive(data: bytes, name: str, budget: _Budget, depth: int) -> Iterator[Found]:
@@ -166,7 +173,7 @@ class _Content:
         self.stream, self.name, self.size = stream, name, size
 
     def __call__(self) -> bytes:
-        most = _LONGEST if self.name.lower().endswith(_READ) else _MOST_BYTES
+        most = _longest(self.name)
         data = self.stream.read(most + 1)
         if len(data) > most:
             raise Invalid(f"{shown(self.name)} is longer than {most:,} bytes.")

@@ -15,7 +15,13 @@ from jitkit.kata.engine.submission import is_stub, tree_of
 
 from .files import Found, Invalid, shown
 
-DEFINES = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
+DEFINES = re.compile(r"^[ \t\f]*(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
+
+
+_MOST_MAGICS = 100  # of a cell: each is found by parsing it again
+_FOR_IPYTHON = re.compile(
+    r"""([ \t]*)(?:[!%?].*|[\w., \t]+=[ \t]*[!%].*|[\w.*]+\?{1,2}[ \t]*)$"""  # %time f(), files = !ls, help?
+)
 
 
 class Source(NamedTuple):
@@ -53,6 +59,7 @@ def source_of(file: Found, labs: Sequence[Lab]) -> Source:
         raise Invalid(
             f"{name} has a NUL byte in line {text[: text.index(chr(0))].count(chr(10)) + 1}: it is no text."
         )
+    text = _lines(text)
     hint = hint_of(file.path, labs)
     if file.path.lower().endswith(".ipynb"):
         return _notebook(name, text, hint, labs)
@@ -73,8 +80,9 @@ def _notebook(name: str, text: str, hint: str, labs: Sequence[Lab]) -> Source:
         data = json.loads(text)
         cells = data["cells"]
         code = [c for c in cells if c["cell_type"] == "code"]
-        texts = ["".join(c["source"]) if isinstance(c["source"], list) else str(c["source"]) for c in code]
-        metas = [c.get("metadata", {}).get("nbgrader", {}) for c in code]
+        written = [c.get("source", "") for c in code]
+        texts = [_lines("".join(t) if isinstance(t, list) else str(t)) for t in written]
+        metas = [m.get("nbgrader", {}) if isinstance(m := c.get("metadata"), dict) else {} for c in code]
         ids = [str(m.get("grade_id", "")) if isinstance(m, dict) else "" for m in metas]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Invalid(f"{name} is no notebook: {type(error).__name__}: {shown(str(error))}") from None
@@ -132,7 +140,29 @@ def _without_magics(text: str) -> str:
         if first.split()[0] not in ("%%time", "%%timeit", "%%capture"):
             return ""
         text = "\n" + rest
-    return "\n".join(
-        "" if re.match(r"[ \t]*[!%?]", line) or line.rstrip().endswith("?") else line
-        for line in text.split("\n")
-    )
+    lines = text.split("\n")
+    for _ in range(_MOST_MAGICS):  # by their first letter alone, a line of a text or of a longer expression looks like one
+        broken = _broken_line("\n".join(lines))
+        if broken is None:
+            return "\n".join(lines)
+        found = _FOR_IPYTHON.match(lines[broken - 1]) if 0 < broken <= len(lines) else None
+        if found is None:
+            break
+        lines[broken - 1] = found[1] + "pass"
+    return "\n".join("" if _FOR_IPYTHON.match(line) else line for line in text.split("\n"))
+
+
+def _broken_line(text: str) -> int | None:
+    """The line where Python does not go on; 0 where it does not say. None for Python."""
+    try:
+        tree_of(text)
+    except SyntaxError as error:
+        return error.lineno or 0
+    except (ValueError, RecursionError, MemoryError):
+        return 0
+    return None
+
+
+def _lines(text: str) -> str:
+    """A text whose lines end as Python's do."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
