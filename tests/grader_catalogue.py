@@ -440,6 +440,32 @@ for thing in gc.get_objects():
     Row("not a zip", {"work.zip": b"PK\3\4 no"}, "INVALID", says="unpacked"),
 ]
 
+WITH_OUTPUT = {"cell_type": "code", "source": RIGHT, "metadata": [], "outputs": ["A" * 6_000_000]}
+UNUSUAL = [
+    Row("old ends of lines", {"answers.py": RIGHT.replace("\n", "\r")}, points=1.0),
+    Row("a new page before a function", {"answers.py": "\f" + RIGHT}, points=1.0),
+    Row(
+        "a comment that asks, and a remainder",
+        {
+            "00_hello.ipynb": notebook(
+                "def relu(x):\n    y = (7  # zero?\n        % 7)\n    return jnp.maximum(x, y)  # so?"
+            )
+        },
+        points=1.0,
+    ),
+    Row(
+        "lines of a text as IPython's",
+        {"00_hello.ipynb": notebook("%time 1\nT = '''\n%\n!\n?'''\n" + RIGHT.replace("0", "len(T) - 6"))},
+        points=1.0,
+    ),
+    Row(
+        "IPython in a block, and in a value",
+        {"00_hello.ipynb": notebook("if True:\n    %matplotlib inline\nfiles = !ls\n" + RIGHT + "relu?\n")},
+        points=1.0,
+    ),
+    Row("pictures", {"00_hello.ipynb": json.dumps({"cells": [WITH_OUTPUT]})}, points=1.0),
+]
+
 GREEDY = [
     row(
         "endless loop in a call",
@@ -502,7 +528,7 @@ GREEDY = [
     Row("a large file", {"00_hello/exercises.py": ("sparse", 1 << 30)}, "INVALID", says="bytes"),
 ]
 
-THEMES = {"broken": BROKEN, "unlucky": UNLUCKY, "forging": FORGING, "stealing": STEALING}
+THEMES = {"broken": BROKEN, "unlucky": UNLUCKY, "forging": FORGING, "stealing": STEALING, "unusual": UNUSUAL}
 
 
 def write(folder, rows):
