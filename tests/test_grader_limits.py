@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import ast
+import json
+import subprocess
+import sys
+import types
 import zipfile
 
 import pytest
 
+from grading.generate import ROOT
 from grading.grader import batch, signs
+from grading.grader.answers import INVALID
 from grading.grader.grade import Course
+from grading.grader.inside import worker
+from grading.grader.intake import read_submission
 from grading.grader.trials import How, Settings
+from jitkit.kata.engine import run_stablehlo
 from jitkit.kata.engine.manifest import all_labs
 from jitkit.kata.engine.running import Outcome
 
@@ -91,6 +100,88 @@ def test_an_odd_name_in_a_zip_of_a_class_is_left_out_and_the_others_are_graded(t
     assert "bob.py" in said
     assert "C:carl.py" in said
     assert not (tmp_path / "bob.py").exists()
+
+
+def test_an_odd_file_in_a_zip_of_a_class_is_left_out_and_the_others_are_graded(tmp_path, capsys):
+    odd = ["eve/" + "x" * 300, "fay", "fay/hello.py", "gil/hello.py", "hal/" + 1000 * "a/" + "x.py"]
+    with zipfile.ZipFile(tmp_path / "class.zip", "w") as archive:
+        for name in ("ann/hello.py", *odd, "zoe/hello.py"):
+            archive.writestr(name, f"x = 'in {name[:3]}'\n")
+    data = (tmp_path / "class.zip").read_bytes()
+    (tmp_path / "class.zip").write_bytes(data.replace(b"x = 'in gil'", b"x = 'IN gil'"))  # not what its sum says
+    folder = batch.unpacked(tmp_path / "class.zip", tmp_path / "unpacked")
+    assert [e.student for e in batch.entries(folder)] == ["ann", "eve", "fay", "gil", "hal", "zoe"]
+    assert [p.parent.name for p in sorted(folder.glob("*/hello.py"))] == ["ann", "zoe"]
+    said = capsys.readouterr().err
+    assert [line.count("left out") for line in said.splitlines()] == [1, 1, 1, 1]
+    assert "fay/hello.py is left out: " in said
+    assert "gil/hello.py is left out: Bad CRC" in said
+
+
+def test_a_later_zip_of_a_name_has_nothing_of_the_one_before(tmp_path):
+    folders = []
+    for names in (("ann/old.py", "bob/hello.py"), ("ann/new.py", "bob/hello.py")):
+        with zipfile.ZipFile(tmp_path / "class.zip", "w") as archive:
+            for name in names:
+                archive.writestr(name, "x = 1\n")
+        folders.append(batch.unpacked(tmp_path / "class.zip", tmp_path / "unpacked"))
+        assert batch.unpacked(tmp_path / "class.zip", tmp_path / "unpacked") == folders[-1]
+    assert [[p.name for p in (folder / "ann").iterdir()] for folder in folders] == [["old.py"], ["new.py"]]
+
+
+def test_what_is_read_of_a_submission_has_a_length(tmp_path):
+    (tmp_path / "hello.py").write_text("def relu(x):\n    return x\n", encoding="utf-8")
+    small = "import sys; from grading.grader import intake; intake._LONGEST_FRAME = 300; intake.serve(sys.argv[1])"
+    request = json.dumps({"path": str(tmp_path / "hello.py"), "only": ["00"], "whole": []}) + "\n"
+    command = [sys.executable, "-c", small, str(LABS[0].folder.parent)]
+    told = subprocess.run(command, input=request.encode(), capture_output=True, check=True, cwd=ROOT).stdout
+    found = json.loads(told[8:])
+    assert found["status"] == INVALID
+    assert "more time or memory" in found["sentence"]
+
+
+def test_a_result_that_is_too_large_to_be_told_is_the_programs_fault(monkeypatch):
+    def frame(data):
+        if "results" in data:
+            raise MemoryError
+        return json.dumps(data).encode()
+
+    sent = []
+    monkeypatch.setattr(run_stablehlo, "run_stablehlo", lambda text, arguments: [])
+    monkeypatch.setattr(worker, "_frame", frame)
+    worker._run_program(types.SimpleNamespace(sendall=sent.append), {"program": "", "arguments": []})
+    assert json.loads(sent[0]) == {"refused": "MemoryError"}
+
+
+def test_copies_of_a_function_are_named_up_to_a_number(tmp_path):
+    (tmp_path / LABS[0].name).mkdir()
+    (tmp_path / LABS[0].name / "exercises.py").write_text("def relu(x):\n    return x\n", encoding="utf-8")
+    for n in range(50):
+        (tmp_path / f"a{n}.py").write_text(f"def relu(x):\n    return {n}\n", encoding="utf-8")
+    flags = read_submission(tmp_path, LABS)["exercises"]["00.1"]["flags"]
+    assert len(flags) == 11
+    assert flags[-1] == "and 40 more of these"
+
+
+def test_code_that_means_something_else_has_another_verdict(tmp_path):
+    """The same lines, in a file that hides `abs`, which the module around the exercise hides, too."""
+    lab = next(lab for lab in LABS if lab.number == "11")
+    text = (ROOT / "solutions" / f"{lab.name}.py").read_text(encoding="utf-8")
+    digests = []
+    for more in ("", "if True:\n    abs = None\n"):
+        path = tmp_path / f"{lab.name}.py"
+        path.write_text(text + more, encoding="utf-8")
+        digests.append(read_submission(path, [lab])["exercises"]["11.4"]["digest"])
+    assert digests[0] != digests[1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["import jitkit.kata.engine.plain", "from jitkit.kata.engine.plain import to_plain", "from jitkit import kata"],
+)
+def test_the_courses_own_code_is_no_part_of_an_answer(text):
+    assert signs._suspects([ast.parse(text)]) == {"jitkit.kata"}
+    assert not signs._suspects([ast.parse(text.replace("jitkit.kata.", "jitkit.katana.").replace("import kata", "import katana"))])
 
 
 def test_a_folder_with_a_name_like_a_table_is_a_submission(tmp_path):

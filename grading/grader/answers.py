@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import base64
+import builtins
 import hashlib
 import marshal
 import pathlib
@@ -14,7 +15,15 @@ from jitkit.kata.engine.manifest import Exercise, Lab, nearest
 from jitkit.kata.engine.own_names import source_path
 from jitkit.kata.engine.reference import PACKAGE
 from jitkit.kata.engine.splice import splice_source
-from jitkit.kata.engine.submission import LearnerFile, SpliceError, Submission, Target, is_stub, tree_of
+from jitkit.kata.engine.submission import (
+    LearnerFile,
+    SpliceError,
+    Submission,
+    Target,
+    is_stub,
+    names_bound,
+    tree_of,
+)
 
 from . import holes
 from .files import Invalid, shown
@@ -23,6 +32,7 @@ from .signs import grams, is_ours, keeps_state, signs
 from .sources import DEFINES, Source
 
 READY, TODO, BROKEN, MISSING, INVALID = "ready", "todo", "broken", "missing", "invalid"
+_MOST_COPIES = 10  # of other versions of a function that are named
 
 
 class Answers:
@@ -173,7 +183,8 @@ class Answers:
                     flags.append(
                         f"`{target.name}` is also in {source.path}, and differently; {taken.path} was graded"
                     )
-        return flags
+        more = [f"and {len(flags) - _MOST_COPIES} more of these"] if len(flags) > _MOST_COPIES else []
+        return [*flags[:_MOST_COPIES], *more]
 
 
 def _of_package(file: LearnerFile, module: str, lab: Lab) -> LearnerFile:
@@ -210,15 +221,18 @@ def _put_in(functions: dict[Target, LearnerFile], whole: bool) -> dict[str, Any]
     whole = whole or patch is None or any(target.module.startswith(holes.LATE) for target in functions)
     nodes: list[ast.AST] = []
     text: list[str] = []
-    for file in {f.path: f for f in functions.values()}.values():
+    written = {f.path: f for f in functions.values()}.values()
+    for file in written:
         targets = [t for t, f in functions.items() if f.path == file.path]
         own = [file.find(t) for t in targets]
         methods = {id(m): m for t in targets for m in file.helping_methods(t)}
         helpers = file.helpers([t.name for t in targets])
         nodes += [*own, *methods.values(), *helpers]
         text += [ast.unparse(n) for n in (*own, *methods.values(), *helpers)]
-    # with lines and files, which a verdict names; not of the code, whose bytes are not the same in every process
-    places = "\n".join([*submission.files, *(ast.dump(n, include_attributes=True) for n in nodes)])
+    # with lines and files, which a verdict names, and Python's own names that a file hides, which `with_own_names` asks for; not of the
+    # code, whose bytes are not the same in every process
+    hides = {n for f in written for node in f.tree.body for n in names_bound(node)} & vars(builtins).keys()
+    places = "\n".join([*submission.files, *sorted(hides), *(ast.dump(n, include_attributes=True) for n in nodes)])
     flags = signs(functions, nodes)
     return {
         "modules": _as_text(_spliced(submission)) if whole else "",

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import atexit
 import concurrent.futures
+import errno
+import hashlib
 import importlib
 import os
 import pathlib
 import queue
+import shutil
 import sys
 import threading
 import time
 import unicodedata
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TextIO
 
@@ -70,31 +74,51 @@ def student_name(name: str) -> str:
 
 
 def unpacked(path: pathlib.Path, target: pathlib.Path) -> pathlib.Path:
-    """The folder of submissions; a zip of an LMS's is unpacked to `target`: one entry a student. Invalid where it is none."""
+    """The folder of submissions; a zip of an LMS's is unpacked below `target`: one entry a student. Invalid where it is none."""
     if path.is_dir():
         return path
     try:
+        with path.open("rb") as file:  # another zip of this name has a folder of its own: what was handed in then is not in it
+            target = target / hashlib.file_digest(file, "sha256").hexdigest()[:8]
         with zipfile.ZipFile(path) as archive:
             infos = archive.infolist()
             if len(infos) > 200_000 or sum(i.file_size for i in infos) > 16 << 30:
                 raise files.Invalid(f"{path} is larger unpacked than submissions of a class are")
+            target.mkdir(parents=True, exist_ok=True)
             for info in infos:
                 try:
-                    place = files.safe_path(info.filename)
-                except files.Invalid as error:  # one odd name is no reason to grade nobody
-                    print(f"{path}: {error} It is left out.", file=sys.stderr)
-                    continue
-                if not info.is_dir() and not (info.external_attr >> 16) & 0o170000 & ~0o100000:
-                    (target / place).parent.mkdir(parents=True, exist_ok=True)
-                    with archive.open(info) as source, (target / place).open("wb") as copy:
-                        while part := source.read(1 << 20):
-                            copy.write(part)
-                    then = time.mktime((*info.date_time, 0, 0, -1))
-                    os.utime(target / place, (then, then))
-    except (zipfile.BadZipFile, OSError, RuntimeError, ValueError, OverflowError) as error:
+                    _unpack(archive, info, target)
+                except _ODD as error:  # one odd file is no reason to grade nobody
+                    if isinstance(error, OSError) and error.errno not in _OF_A_NAME:
+                        raise
+                    said = getattr(error, "strerror", None) or str(error)
+                    print(f"{path}: {files.shown(info.filename)} is left out: {files.shown(said)}", file=sys.stderr)
+    except (zipfile.BadZipFile, OSError, ValueError) as error:
         raise files.Invalid(f"{path} cannot be read as a folder or a zip of submissions: {error}") from None
     inside = [p for p in target.iterdir() if not p.name.startswith(_HIDDEN_NAMES)]
     return inside[0] if len(inside) == 1 and inside[0].is_dir() else target
+
+
+# what is odd about one file of a zip: its path, its bytes, a password, its date
+_ODD = (files.Invalid, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OverflowError, OSError)
+_OF_A_NAME = (errno.ENAMETOOLONG, errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.EINVAL, errno.EILSEQ)
+
+
+def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: pathlib.Path) -> None:
+    """One file of a zip, whole or not at all, with the time that it says."""
+    place = target / files.safe_path(info.filename)
+    if info.is_dir() or (info.external_attr >> 16) & 0o170000 & ~0o100000:
+        return
+    target.joinpath(*place.relative_to(target).parts[:-1][:1]).mkdir(exist_ok=True)  # whose it is is known, whatever it is
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with archive.open(info) as source, place.open("wb") as copy:
+        try:
+            shutil.copyfileobj(source, copy, 1 << 20)
+        except BaseException:
+            place.unlink()
+            raise
+    then = time.mktime((*info.date_time, 0, 0, -1))
+    os.utime(place, (then, then))
 
 
 def run(

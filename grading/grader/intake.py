@@ -133,9 +133,9 @@ def serve(labs_folder: str) -> int:
             _answer(request, labs, theirs)
         os.close(theirs)
         with open(ours, "rb") as stream:
-            data = stream.read(_LONGEST_FRAME)
+            data = stream.read(_LONGEST_FRAME + 1)
         _, status = os.waitpid(pid, 0)
-        if status or not data:
+        if status or not data or len(data) > _LONGEST_FRAME:
             signal_ = os.waitstatus_to_exitcode(status)
             data = json.dumps(
                 {

@@ -144,14 +144,19 @@ def _suspects(nodes: Sequence[ast.AST]) -> set[str]:
             match node:
                 case ast.Import(names=names):
                     found |= {a.name.partition(".")[0] for a in names} & _SUSPECT_MODULES
-                    found |= {"jitkit.kata" for a in names if a.name.startswith("jitkit.kata")}
-                case ast.ImportFrom(module=module):
+                    found |= _of_the_course(a.name for a in names)
+                case ast.ImportFrom(module=module, names=names):
                     found |= {(module or "").partition(".")[0]} & _SUSPECT_MODULES
+                    found |= _of_the_course(f"{module}.{a.name}" for a in names)
                 case ast.Name(id=name) | ast.Attribute(attr=name):
                     found |= {name} & _SUSPECT_NAMES
                 case ast.Constant(value=str() as value):
                     found |= {value} & (_SUSPECT_NAMES | {"jax", "jax.numpy", "jaxlib"})
     return found
+
+
+def _of_the_course(modules: Iterable[str]) -> set[str]:
+    return {"jitkit.kata" for name in modules if f"{name}.".startswith("jitkit.kata.")}
 
 
 def is_ours(file: LearnerFile, target: Target) -> bool:

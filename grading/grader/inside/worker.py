@@ -210,10 +210,10 @@ def _run_program(channel: socket.socket, data: dict[str, Any]) -> None:
     run = importlib.import_module("jitkit.kata.engine.run_stablehlo").run_stablehlo
     try:
         results = run(data["program"], [plain.array_of(x) for x in data["arguments"]])
-        found: dict[str, Any] = {"results": [plain.to_plain(x) for x in results]}
-    except Exception as error:
-        found = {"refused": str(error)[:100_000]}
-    channel.sendall(_frame(found))
+        frame = _frame({"results": [plain.to_plain(x) for x in results]})
+    except Exception as error:  # XLA's words; or what comes out is more than the memory takes
+        frame = _frame({"refused": str(error)[:100_000] or type(error).__name__})
+    channel.sendall(frame)
 
 
 def _told(error: BaseException, own: Sequence[str]) -> dict[str, Any]:
