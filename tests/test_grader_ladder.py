@@ -100,6 +100,20 @@ def test_a_prefix_has_the_points_of_its_rungs_and_whoever_imports_jax_has_none(t
     assert found["no Python"]["01"].grade.checks[0]["line"] == ["myjax.py", 1]
 
 
+def test_a_copy_of_the_solution_is_flagged():
+    def flags(text):
+        package = rungs.Found("myjax", {"myjax.py": text}, [])
+        return [f for f in rungs.package_items(package, LADDER.exercises)["01"]["flags"] if "word for word" in f]
+
+    (copied,) = flags(TEXT)
+    own = "\ndef f(x):\n    return [" + ", ".join(f"x[{i}]" for i in range(30)) + "]\n"
+    (partly,) = flags(prefix(TEXT, "03") + own)
+    count, of = (int(word) for word in partly.split() if word.isdigit())
+    assert copied.split()[0] == copied.split()[3]
+    assert of == count + 1 < int(copied.split()[0])
+    assert flags(own) == []
+
+
 @pytest.mark.tail
 @pytest.mark.usefixtures("jail")
 def test_the_solution_has_all_points_and_a_wrong_version_of_each_rung_has_not(tmp_path):

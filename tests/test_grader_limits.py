@@ -184,6 +184,26 @@ def test_the_courses_own_code_is_no_part_of_an_answer(text):
     assert not signs._suspects([ast.parse(text.replace("jitkit.kata.", "jitkit.katana.").replace("import kata", "import katana"))])
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("warnings.sys.modules['x']", {"sys", "modules"}),
+        ("numpy.f2py.os.getpid()", {"os"}),
+        ("jitkit.kata.engine.plain.to_plain", {"kata"}),
+        ("io.FileIO(5, 'w')", {"FileIO"}),
+        ("x.at[0].set(posits.system)", set()),
+    ],
+)
+def test_what_is_reached_by_way_of_another_module_is_flagged(text, found):
+    assert signs._suspects([ast.parse(text)]) == found
+
+
+def test_no_answer_of_ours_uses_what_is_flagged(tmp_path):
+    for path in sorted((ROOT / "solutions").glob("[0-9]*.py")):
+        items = read_submission(path, LABS)["exercises"].values()
+        assert not [flag for item in items for flag in item["flags"] if flag.startswith("uses ")], path.name
+
+
 def test_a_folder_with_a_name_like_a_table_is_a_submission(tmp_path):
     (tmp_path / "ann.csv").mkdir()
     (tmp_path / "roster.csv").write_text("student\n", encoding="utf-8")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import base64
+import functools
 import hashlib
 import marshal
 import pathlib
@@ -83,6 +84,11 @@ def solution(exercise: Exercise) -> dict[str, Any]:
     """The reference's package up to a rung, as an item of the intake."""
     text = prefix(solution_file().read_text(encoding="utf-8"), exercise.id)
     return _item({f"{_USUAL_NAME}.py": text}, _USUAL_NAME)
+
+
+@functools.cache
+def _solution() -> frozenset[str]:
+    return signs.longer_functions([ast.parse(solution_file().read_text(encoding="utf-8"))])
 
 
 # --- a student's package ------------------------------------------------------------------------------------------------
@@ -169,6 +175,6 @@ def _item(texts: dict[str, str], name: str) -> dict[str, Any]:
     return item | {
         "package": base64.b64encode(marshal.dumps({"name": name, "modules": modules})).decode("ascii"),
         "digest": digest.hexdigest()[:24],
-        "flags": signs.of_package(trees),
+        "flags": signs.of_package(trees, _solution()),
         "grams": signs.grams("\n".join(texts.values())),
     }

@@ -44,11 +44,16 @@ _SUSPECT_MODULES = frozenset(
 )  # fmt: skip
 _SUSPECT_NAMES = frozenset(
     {
-        "__bases__", "__builtins__", "__closure__", "__code__", "__globals__", "__import__", "__loader__", "__mro__", "__reduce__",
-        "__self__",
-        "__spec__", "__subclasses__", "__traceback__", "_exit", "_getframe", "breakpoint", "compile", "cr_frame", "eval", "exec",
-        "exit", "f_back", "f_globals", "f_locals", "get_ipython", "gi_frame", "globals", "input", "meta_path", "open", "quit",
-        "setprofile", "settrace", "tb_frame", "tb_next", "vars",
+        "FileIO", "__bases__", "__builtins__", "__closure__", "__code__", "__globals__", "__import__", "__loader__", "__mro__",
+        "__reduce__", "__self__", "__spec__", "__subclasses__", "__traceback__", "_exit", "_getframe", "breakpoint", "compile",
+        "cr_frame", "eval", "exec", "exit", "f_back", "f_globals", "f_locals", "get_ipython", "gi_frame", "globals", "input", "kata",
+        "meta_path", "modules", "open", "quit", "setprofile", "settrace", "tb_frame", "tb_next", "vars",
+    }
+)  # fmt: skip
+# By these names other modules have them, too: `warnings.sys`.
+_SUSPECT_ANYWHERE = frozenset(
+    {
+        "builtins", "ctypes", "fcntl", "gc", "importlib", "jaxlib", "marshal", "os", "posix", "socket", "subprocess", "sys",
     }
 )  # fmt: skip
 
@@ -126,9 +131,23 @@ def _stores_elsewhere(function: ast.FunctionDef) -> bool:
     return False
 
 
-def of_package(trees: Sequence[ast.AST]) -> list[str]:
-    """The flags of a whole package, which may do more than a function: it has `xla.compile`, looks at frames for its errors, ..."""
-    return [f"uses {name}" for name in sorted(_suspects(trees) - _USUAL_IN_A_PACKAGE)]
+def of_package(trees: Sequence[ast.AST], solution: frozenset[str]) -> list[str]:
+    """The flags of a whole package, which may do more than a function: it has `xla.compile`, looks at frames for its errors, ...
+
+    Args:
+      solution: the longer functions of the reference's.
+    """
+    flags = [f"uses {name}" for name in sorted(_suspects(trees) - _USUAL_IN_A_PACKAGE)]
+    own = longer_functions(trees)
+    if copied := own & solution:
+        flags.append(f"{len(copied)} of its {len(own)} longer functions are the reference's, word for word")
+    return flags
+
+
+def longer_functions(trees: Sequence[ast.AST]) -> frozenset[str]:
+    """The functions that are not written alike by everyone, but for decorators and docstrings."""
+    functions = (n for tree in trees for n in ast.walk(tree) if isinstance(n, ast.FunctionDef))
+    return frozenset(_bare(f) for f in functions if len(list(ast.walk(f))) > _TELLING)
 
 
 def warm_up(targets: Iterable[Target]) -> None:
@@ -149,7 +168,7 @@ def _suspects(nodes: Sequence[ast.AST]) -> set[str]:
                     found |= {(module or "").partition(".")[0]} & _SUSPECT_MODULES
                     found |= _of_the_course(f"{module}.{a.name}" for a in names)
                 case ast.Name(id=name) | ast.Attribute(attr=name):
-                    found |= {name} & _SUSPECT_NAMES
+                    found |= {name} & (_SUSPECT_NAMES | _SUSPECT_ANYWHERE)
                 case ast.Constant(value=str() as value):
                     found |= {value} & (_SUSPECT_NAMES | {"jax", "jax.numpy", "jaxlib"})
     return found
