@@ -80,6 +80,9 @@ def graded(tmp_path, packages):
 
 @pytest.mark.usefixtures("jail")
 def test_a_prefix_has_the_points_of_its_rungs_and_whoever_imports_jax_has_none(tmp_path):
+    submit(tmp_path / "in", "names", "from plain import a\nfrom inside import b\nfrom trace import c\n" + prefix(TEXT, "01"))
+    for name, bound in (("plain", "a"), ("inside", "b"), ("trace", "c"), ("numpy", "d")):  # ours have them, or Python's
+        (tmp_path / "in" / "names" / f"{name}.py").write_text(f"{bound} = 1\n", encoding="utf-8")
     found = graded(
         tmp_path,
         {
@@ -96,7 +99,7 @@ def test_a_prefix_has_the_points_of_its_rungs_and_whoever_imports_jax_has_none(t
     assert not any(full[rung.id] for rung in LADDER.exercises[5:])
     assert not any(r.points for name in ("empty", "jax", "no Python") for r in found[name].values())
     assert all("uses jax" in r.flags for r in found["jax"].values())
-    assert found["looks"]["01"].points == found["looks"]["01"].max
+    assert all(found[name]["01"].points == found[name]["01"].max for name in ("looks", "names"))
     assert found["no Python"]["01"].grade.checks[0]["line"] == ["myjax.py", 1]
 
 

@@ -33,6 +33,7 @@ from jitkit.kata.engine.submission import Target, tree_of
 from jitkit.kata.ladder.rungs import ladder_folder
 
 from . import holes
+from .inside import PLAIN
 
 Modules = dict[str, tuple[str, bool, CodeType]]  # by name: file, whether it is a package, code
 
@@ -58,7 +59,8 @@ class Images:
         engine, machine = PACKAGE / "kata" / "engine", ladder_folder() / "xla.py"
         # what a package from scratch runs with: the helpers of its programs, and the machine
         self.ladder: Modules = {
-            path.stem: _module_alone(path) for path in (engine / "climbing.py", engine / "plain.py", machine)
+            name: _module_alone(path)
+            for name, path in (("climbing", engine / "climbing.py"), (PLAIN, engine / "plain.py"), ("xla", machine))
         }
         self.kept: frozenset[str] | None = (
             None  # functions that are called while jitkit is imported, once that is known

@@ -23,10 +23,11 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any
 
-from . import ASK_FOR_EXECUTABLES
+from . import ASK_FOR_EXECUTABLES, PLAIN
 from .executables import Executables
 from .imports import Holes, ImageFinder
 from .walls import enter_jail, limit
@@ -169,9 +170,13 @@ def _serve(
 def _package(data: dict[str, Any]) -> tuple[ModuleType, Callable[[Any], Any]]:
     """A whole package of a student's, imported, and what makes plain data of its results."""
     climbing: Any = sys.modules["climbing"]
+    for name in [name for name in sys.modules if name.partition(".")[0] == __package__]:
+        del sys.modules[name]  # a file of theirs may be called so
     sys.meta_path.insert(0, climbing.Refusal("/"))
-    sys.meta_path.append(ImageFinder(data["modules"]))  # last: no file of theirs stands for numpy
-    to_plain = functools.partial(climbing.to_plain, plain=sys.modules["plain"], run=None)
+    # as beside a program in a folder: before what Python would find, but for what is there already, such as numpy
+    theirs = {name: m for name, m in data["modules"].items() if name.partition(".")[0] not in sys.modules}
+    sys.meta_path.insert(sys.meta_path.index(PathFinder), ImageFinder(theirs))
+    to_plain = functools.partial(climbing.to_plain, plain=sys.modules[PLAIN], run=None)
     return importlib.import_module(data["name"]), to_plain
 
 
@@ -191,7 +196,7 @@ def _run_check(pipe: int, check: dict[str, Any], jitkit: ModuleType, to_plain: C
         exec(check["code"], names)
         value = to_plain(names[check["name"]](jitkit, numpy.random.Generator(bits)))
     except BaseException as error:
-        plain: Any = sys.modules.get("plain") or sys.modules["jitkit.kata.engine.plain"]
+        plain: Any = sys.modules.get(PLAIN) or sys.modules["jitkit.kata.engine.plain"]
         value = plain.to_plain(plain.Raised(error)) | {"uncaught": True}
     with contextlib.suppress(BaseException):
         stream.flush()
