@@ -52,6 +52,20 @@ def test_a_package_is_found_by_its_name_or_by_the_machine_beside_it(paths, name,
     assert (found.name, sorted(found.texts), found.sources) == (name, files, given)
 
 
+def test_answers_to_a_lab_beside_a_package_are_none_of_its_files():
+    texts = {
+        "myjax.py": "import xla\nfrom own import f\n",
+        "own.py": "def relu(x): ...\n",
+        "hello.py": "def relu(x): ...\n",
+        "exercises.py": "def relu(x): ...\n",
+        "more.py": "x = 1\n",
+    }
+    given = [Source(path, text, "", {}, ()) for path, text in texts.items()]
+    found = rungs.find_package(given, {"relu"})
+    assert sorted(found.texts) == ["more.py", "myjax.py", "own.py"]
+    assert [s.path for s in given if s not in found.sources] == ["hello.py", "exercises.py"]
+
+
 def test_two_packages_are_a_sentence_and_a_file_of_a_lab_is_none():
     with pytest.raises(Invalid, match="a/myjax and b/myjax"):
         rungs.find_package(sources("a/myjax.py", "b/myjax.py"))

@@ -13,7 +13,7 @@ import hashlib
 import marshal
 import pathlib
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ from . import signs
 from .answers import BROKEN, READY
 from .files import Invalid
 from .images import CheckFile, Modules
-from .sources import Source
+from .sources import DEFINES, Source
 
 NAME = "from_scratch"
 POINTS = 5  # of a rung
@@ -34,6 +34,8 @@ POINTS = 5  # of a rung
 _USUAL_NAME = "myjax"
 _NO_PACKAGE = frozenset({"xla", "conftest", "setup", "exercises"})
 _HIDDEN = pathlib.Path(__file__).resolve().parents[1] / "hidden" / f"{NAME}.py"
+_IMPORTS = re.compile(r"\bimport\b.*|\bfrom\b.*")  # more than these lines are, which takes nothing from a package
+_WORDS = re.compile(r"\w+")
 _ASKS_FOR_THE_MACHINE = re.compile(r"^\s*(import xla\b|from xla import)", re.MULTILINE)
 
 
@@ -102,10 +104,11 @@ class Found(NamedTuple):
     sources: list[Source]
 
 
-def find_package(sources: Sequence[Source]) -> Found | None:
+def find_package(sources: Sequence[Source], answers: Collection[str] = ()) -> Found | None:
     """The package in a submission; None where there is none. Invalid where there are several.
 
-    It is called `myjax`, or stands beside an `xla.py`, or is a file that imports `xla`.
+    It is called `myjax`, or stands beside an `xla.py`, or is a file that imports `xla`. A file beside it that it does not import is none of
+    its own where it has a function of a lab (`answers`).
     """
     python = {
         PurePosixPath(s.path): s for s in sources if s.path.endswith(".py") and not s.hint and not s.module
@@ -137,8 +140,27 @@ def find_package(sources: Sequence[Source]) -> Found | None:
                 if top[0] == place
                 for path, text in files.items()
             }
-            return Found(name, texts, [s for path, s in python.items() if place in path.parents])
+            near = {top[1]: files for top, files in tops.items() if top[0] == place}
+            reached = {path for top in _reached(name, near) for path in near[top]}
+            beside = {
+                path
+                for path in python.keys() - reached
+                if set(DEFINES.findall(python[path].text)).intersection(answers)
+            }
+            own = [s for path, s in python.items() if place in path.parents and path not in beside]
+            return Found(name, {p: t for p, t in texts.items() if place / p not in beside}, own)
     return None
+
+
+def _reached(name: str, tops: Mapping[str, Mapping[PurePosixPath, str]]) -> set[str]:
+    """The files and folders that one of them imports, with those that these import."""
+    reached, rest = {name}, [name]
+    while rest:
+        for text in tops[rest.pop()].values():
+            new = {word for line in _IMPORTS.findall(text) for word in _WORDS.findall(line)} & tops.keys() - reached
+            reached |= new
+            rest += new
+    return reached
 
 
 def package_items(package: Found, rungs: Sequence[Exercise]) -> dict[str, dict[str, Any]]:
