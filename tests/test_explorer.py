@@ -720,6 +720,21 @@ def test_the_command_writes_a_page_of_a_run(tmp_path, library):
     assert data["signature"] == "step(w: float32[4], lr: float32[])"
 
 
+@pytest.mark.parametrize("library", ["jitkit", "jax"])
+def test_the_page_and_its_file_are_called_as_the_function_was_asked_for(tmp_path, library):
+    (tmp_path / "model.py").write_text(
+        f"import functools\nimport {library} as jax, {library}.numpy as jnp\n"
+        "g = lambda x: jnp.sin(x)\nh = jax.jit(g)\np = functools.partial(jnp.multiply, 2.0)\n"
+    )
+    for name in "ghp":
+        done = command(tmp_path, f"model.py:{name}", "--shapes", "f32[3]", "--target", "cpu", *(["--jax"] if library == "jax" else []))
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith(f"{name}.html ")
+        text = (tmp_path / f"{name}.html").read_text(encoding="utf-8")
+        data = json.loads(text.split('id="model">')[1].split("</script>")[0])
+        assert (data["function"], data["signature"].partition("(")[0]) == (name, name)
+
+
 def test_the_command_says_what_is_wrong(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model.py").write_text(PROGRAM)

@@ -49,6 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         runtime.gate()
     with Screen.of(sys.stderr).progress(f"compiling {name} for {', '.join(each.name for each in chosen)}"):
         subject = subject_of(function, args, kwargs, is_jax)
+        subject.name = name  # as it was asked for: a lambda, a partial or another name of a function have their own, or none
         page = exploration(subject, [each.name for each in chosen], arguments.time_limit, seen)
     if arguments.json:
         print(json.dumps(page.data))
