@@ -756,6 +756,30 @@ def test_the_command_says_what_is_wrong(tmp_path, monkeypatch, capsys):
         assert "Traceback" not in done.stderr
 
 
+def test_a_compiler_that_takes_too_long_leaves_the_page_to_the_others(tmp_path, monkeypatch, capsys):
+    """And while it is waited for, it is named; what has answered is not."""
+    monkeypatch.setattr(compiling, "obstacle", lambda target: None)
+    monkeypatch.setattr(process.table, "obstacle", lambda target: None)
+    monkeypatch.setattr(compiling, "compiler_of", lambda target: "")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.py").write_text(PROGRAM)
+    types = ["--shapes", "f32[3],f32[]"]
+    assert cli.main(["explore", "model.py:step", *types, "--target", "cpu"]) == cli.OK  # from now on it is known
+    capsys.readouterr()
+    monkeypatch.setattr(process, "PROGRAM", ["-c", "import time; time.sleep(1000)"])
+    status = cli.main(["explore", "model.py:step", *types, "--target", "cpu", "--target", "tpu:v5e", "--time-limit", "2"])
+    said = capsys.readouterr()
+    assert status == cli.FAILED
+    assert said.err.splitlines() == ["  (compiling step for tpu:v5e)"]
+    assert "compiled for cpu\n" in said.out
+    assert "had not finished 'step' after 2 s" in said.out
+    assert "--time-limit SECONDS" in " ".join(said.out.split())
+    text = (tmp_path / "step.html").read_text(encoding="utf-8")
+    cpu, tpu = json.loads(text.split('id="model">')[1].split("</script>")[0])["targets"]
+    assert cpu["hlo"]["lines"]
+    assert tpu["reason"] == "timeout"
+
+
 def write_fails(error, after=0):
     """`os.fdopen` whose files take that many bytes, and then raise."""
     fdopen = os.fdopen
