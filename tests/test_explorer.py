@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import json
 import os
@@ -22,6 +23,7 @@ from jitkit import lax
 from jitkit.explorer import bundle, by_line, calls, compiling, equations, hlo, jax_calls, machine, stablehlo
 from jitkit.explorer.api import exploration, explore, subject_of
 from jitkit.explorer.listing import Listing, owners
+from jitkit.kata import cli
 from jitkit.targets import process
 
 HERE = pathlib.Path(__file__).name
@@ -720,6 +722,21 @@ def test_the_command_writes_a_page_of_a_run(tmp_path, library):
     assert data["signature"] == "step(w: float32[4], lr: float32[])"
 
 
+@pytest.mark.parametrize("library", ["jitkit", "jax"])
+def test_the_page_and_its_file_are_called_as_the_function_was_asked_for(tmp_path, library):
+    (tmp_path / "model.py").write_text(
+        f"import functools\nimport {library} as jax, {library}.numpy as jnp\n"
+        "g = lambda x: jnp.sin(x)\nh = jax.jit(g)\np = functools.partial(jnp.multiply, 2.0)\n"
+    )
+    for name in "ghp":
+        done = command(tmp_path, f"model.py:{name}", "--shapes", "f32[3]", "--target", "cpu", *(["--jax"] if library == "jax" else []))
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith(f"{name}.html ")
+        text = (tmp_path / f"{name}.html").read_text(encoding="utf-8")
+        data = json.loads(text.split('id="model">')[1].split("</script>")[0])
+        assert (data["function"], data["signature"].partition("(")[0]) == (name, name)
+
+
 def test_the_command_says_what_is_wrong(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model.py").write_text(PROGRAM)
@@ -737,6 +754,117 @@ def test_the_command_says_what_is_wrong(tmp_path, monkeypatch, capsys):
         assert done.returncode == status, (arguments, done.stderr)
         assert words in done.stdout + done.stderr
         assert "Traceback" not in done.stderr
+
+
+def test_a_compiler_that_takes_too_long_leaves_the_page_to_the_others(tmp_path, monkeypatch, capsys):
+    """And while it is waited for, it is named; what has answered is not."""
+    monkeypatch.setattr(compiling, "obstacle", lambda target: None)
+    monkeypatch.setattr(process.table, "obstacle", lambda target: None)
+    monkeypatch.setattr(compiling, "compiler_of", lambda target: "")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.py").write_text(PROGRAM)
+    types = ["--shapes", "f32[3],f32[]"]
+    assert cli.main(["explore", "model.py:step", *types, "--target", "cpu"]) == cli.OK  # from now on it is known
+    capsys.readouterr()
+    monkeypatch.setattr(process, "PROGRAM", ["-c", "import time; time.sleep(1000)"])
+    status = cli.main(["explore", "model.py:step", *types, "--target", "cpu", "--target", "tpu:v5e", "--time-limit", "2"])
+    said = capsys.readouterr()
+    assert status == cli.FAILED
+    assert said.err.splitlines() == ["  (compiling step for tpu:v5e)"]
+    assert "compiled for cpu\n" in said.out
+    assert "had not finished 'step' after 2 s" in said.out
+    assert "--time-limit SECONDS" in " ".join(said.out.split())
+    text = (tmp_path / "step.html").read_text(encoding="utf-8")
+    cpu, tpu = json.loads(text.split('id="model">')[1].split("</script>")[0])["targets"]
+    assert cpu["hlo"]["lines"]
+    assert tpu["reason"] == "timeout"
+
+
+def write_fails(error, after=0):
+    """`os.fdopen` whose files take that many bytes, and then raise."""
+    fdopen = os.fdopen
+
+    def opened(handle, *args):
+        file = fdopen(handle, *args)
+
+        class Full:
+            def __enter__(self):
+                return self
+
+            def __exit__(self, *_):
+                file.close()
+
+            def write(self, content):
+                file.write(content[:after])
+                raise error
+
+        return Full()
+
+    return opened
+
+
+def explored(folder, monkeypatch, capsys):
+    """`jitkit explore` in this process. Returns status, and what it said."""
+    monkeypatch.chdir(folder)
+    (folder / "model.py").write_text(PROGRAM)
+    status = cli.main(["explore", "model.py:step", "--shapes", "f32[3],f32[]", "--target", "cpu"])
+    said = capsys.readouterr()
+    return status, said.out + said.err
+
+
+@pytest.mark.parametrize("there", ["", "an earlier page"])
+def test_a_full_disk_is_a_sentence_and_leaves_what_was_there(tmp_path, monkeypatch, capsys, there):
+    page, words = tmp_path / "step.html", b""
+    if there:
+        words = explore(lambda x: x * 2.0, spec(3), targets=[]).save(page).read_bytes()
+    with monkeypatch.context() as full:
+        full.setattr(compiling.os, "fdopen", write_fails(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), 1000))
+        status, said = explored(tmp_path, full, capsys)
+    assert status == cli.FAILED
+    assert said.splitlines() == [
+        "jitkit: the page cannot be written (No space left on device). Name a folder that can be: --output FOLDER/FILE.html"
+    ]
+    assert (page.read_bytes() if page.exists() else b"") == words
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["model.py", *(["step.html"] if there else [])]
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS])
+def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path, monkeypatch, capsys, number):
+    """Patched, since tests may be run by root, whom no folder refuses."""
+
+    def refused(*args, **kwargs):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(compiling.tempfile, "mkstemp", refused)
+    status, said = explored(tmp_path, monkeypatch, capsys)
+    assert (status, said.count("\n")) == (cli.FAILED, 1)
+    assert f"the page cannot be written ({os.strerror(number)})" in said
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["model.py"]
+
+
+def test_of_two_who_write_one_page_at_once_each_reader_gets_one_whole(tmp_path):
+    pages = [exploration(subject_of(function, (spec(3),), {}), []) for function in (jnp.sin, lambda x: (x * 2.0).sum())]
+    where, whole, seen_pages = tmp_path / "page.html", {page.html for page in pages}, set()
+    pages[0].save(where)
+    barrier, errors = threading.Barrier(len(pages)), []
+
+    def write(page):
+        barrier.wait()
+        try:
+            for _ in range(40):
+                page.save(where)
+        except BaseException as error:
+            errors.append(error)
+
+    writers = [threading.Thread(target=write, args=(page,)) for page in pages]
+    for writer in writers:
+        writer.start()
+    while any(writer.is_alive() for writer in writers):
+        seen_pages.add(where.read_text(encoding="utf-8"))
+    assert errors == []
+    assert seen_pages <= whole
+    assert where.read_text(encoding="utf-8") in whole
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["page.html"]
 
 
 def test_machine_code_is_linked_by_kernel(seen):

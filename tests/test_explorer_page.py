@@ -339,6 +339,27 @@ def test_the_summary_answers_why_a_call_missed_what_is_gone_and_where_targets_di
     assert page.is_visible("#pane-lines table")
 
 
+@pytest.mark.parametrize("width", [400, 1400])
+def test_the_summary_cuts_no_line_in_half(opened, file, width):
+    page = opened(file, width=width)
+    page.evaluate("document.querySelector('.summary').open = true")
+    scrolls = set()
+    for height in range(120, 1000, 55):
+        page.set_viewport_size({"width": width, "height": height})
+        settle(page)
+        hidden, halves = page.evaluate("""() => {
+            const box = document.querySelector(".summary");
+            const range = document.createRange();
+            range.selectNodeContents(box);
+            const end = box.getBoundingClientRect().top + box.clientHeight;
+            const lines = [...range.getClientRects()].filter(({ height }) => height < 30);
+            return [box.scrollHeight > box.clientHeight + 1, lines.filter(({ top, bottom }) => top < end - 3 && bottom > end + 3).length];
+        }""")
+        assert halves == 0, height
+        scrolls.add(hidden)
+    assert scrolls == {True, False}
+
+
 def test_lines_that_targets_differ_in_are_marked_and_shown_side_by_side(opened, data, tmp_path):
     one, two, missing = data["targets"]
     lines = [{**each, "kernels": each["kernels"] * 2} if each["kernels"] else each for each in two["by_line"]["lines"]]

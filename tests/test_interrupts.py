@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import tomllib
 
 import pytest
 
@@ -151,3 +152,44 @@ def test_what_the_compiler_raises_comes_back_from_the_thread():
         """
     )
     assert done.stdout == "jitkit compiles\n3 0\n"
+
+
+@pytest.mark.parametrize("module", ["jitkit.kata.cli", "argparse", "difflib", "jitkit.kata.verbs.explore", "jitkit.explorer.api"])
+def test_the_command_ends_quietly_while_it_is_imported(module):
+    """As the script `jitkit` starts it; before it there are Python's own start and `import jitkit`."""
+    with open(os.path.join(ROOT, "pyproject.toml"), "rb") as file:
+        where, function = tomllib.load(file)["project"]["scripts"]["jitkit"].split(":")
+    done = run(
+        f"""
+        import importlib
+
+        class Interrupting:
+            def find_spec(self, name, path=None, target=None):
+                if name == {module!r}:
+                    os.kill(os.getpid(), signal.SIGINT)
+
+        sys.modules.pop({module!r}, None)
+        sys.meta_path.insert(0, Interrupting())
+        entry = importlib.import_module({where!r})
+        sys.argv = ["jitkit", "explore", "no.py:f"]
+        sys.exit(entry.{function}())
+        """
+    )
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "interrupted")
+
+
+def test_the_command_goes_on_where_ctrl_c_is_ignored():
+    """As under `nohup`, and as shells start what runs in the background."""
+    done = run(
+        """
+        from jitkit.kata import __main__ as entry
+
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        sys.argv = ["jitkit", "--version"]
+        status = entry.main()
+        os.kill(os.getpid(), signal.SIGINT)
+        sys.exit(status)
+        """
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("jitkit ")

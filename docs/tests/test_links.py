@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import html
 import re
 from html.parser import HTMLParser
 from urllib.parse import unquote
@@ -63,14 +64,41 @@ def test_every_page_has_one_heading_and_every_image_words(site):
         assert read(page).bare_images == [], page
 
 
+def shown_lines(page):
+    """The lines of a source that a page of the site shows, with their numbers."""
+    text = page.read_text(encoding="utf-8").partition('class="source-of-file"')[2]
+    parts = re.split(r'<a id="L-(\d+)"[^>]*></a>', text)[1:]
+    numbered = r'^<a href="#L-\d+"><span class="linenos">\s*\d+</span></a>'
+    return {int(line): html.unescape(re.sub(r"<[^>]*>", "", re.sub(numbered, "", code))).rstrip("\n")
+            for line, code in zip(parts[::2], parts[1::2], strict=True)}  # fmt: skip
+
+
+def defined_at(lines, number):
+    """The names that a line defines, each with the classes and functions around it: `Jitted.call`."""
+    code = lines[number]
+    indent = len(code) - len(code.lstrip())
+    match = re.match(r"\s*(?:async )?(?:def|class) (\w+)", code)
+    targets = re.match(r"\s*([\w, ]+?)\s*(?::[^=]*)?=(?!=)", code)
+    names = [match[1]] if match else re.split(r",\s*", targets[1]) if targets else []
+    around = []
+    for line in reversed([lines[each] for each in range(1, number)]):
+        depth = len(line) - len(line.lstrip())
+        if line.strip() and depth < indent:
+            outer = re.match(r"\s*(?:def|class) (\w+)", line)
+            around[:0] = [outer[1]] if outer else []
+            indent = depth
+    return [".".join([*around, name]) for name in names]
+
+
 def test_links_into_the_code_end_at_the_line_where_the_name_is(site):
+    """The page as it is written names what it links to; the line that the site's link ends at defines just that."""
+    asked = re.findall(r"\]\(\.\./([\w/]+)\.py#([\w.]+)\)", (site.parents[1] / "reading.md").read_text(encoding="utf-8"))
     text = (site / "reading.html").read_text(encoding="utf-8")
-    links = re.findall(r'href="source/([\w/]+)\.html#L-(\d+)"><code[^>]*><span class="pre">(\w+)', text)
-    assert len(links) > 20
-    for place, line, name in links:
-        source = (site.parents[2] / f"{place}.py").read_text(encoding="utf-8").splitlines()[int(line) - 1]
-        if name not in ("operators", "rule"):  # words of a sentence
-            assert re.search(r"\b(def|class) \w+|\b\w+ = ", source)
+    links = re.findall(r'href="source/([\w/]+)\.html#L-(\d+)"><code', text)
+    assert len(asked) > 20
+    assert [place for place, _ in links] == [place for place, _ in asked]
+    for (place, name), (_, line) in zip(asked, links, strict=True):
+        assert name in defined_at(shown_lines(site / "source" / f"{place}.html"), int(line)), (place, line)
 
 
 def test_no_program_of_a_page_has_failed(site):

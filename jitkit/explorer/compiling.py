@@ -27,6 +27,7 @@ from ..targets.table import compiler_of
 
 _FORMAT = "2"  # of what is kept
 _MOST_BYTES = 256 << 20  # of all that is kept
+TIME_LIMIT = 100.0  # seconds: the page of the other targets is waiting (libtpu needs minutes for 10,000 equations)
 
 
 def compile_all(
@@ -35,14 +36,17 @@ def compile_all(
     targets: Sequence[Target],
     time_limit: float | None = None,
     keep: bool = True,
+    answered: Callable[[str], object] = lambda target: None,
 ) -> dict[str, dict[str, Any]]:
-    """By target: an answer (`hlo`, `cost`, `memory`, `code`, ...), or `reason` and `error`."""
+    """By target: an answer (`hlo`, `cost`, `memory`, `code`, ...), or `reason` and `error`. `answered` is told, in another thread,
+    each target whose answer is there.
+    """
     texts: dict[str, str | Exception] = {}
     for target in targets:
         if target.platform not in texts and obstacle(target) is None:
             texts[target.platform] = _lowered(stablehlo, target.platform)
 
-    asked = {target.name: Compilers(time_limit) for target in targets}
+    asked = {target.name: Compilers(TIME_LIMIT if time_limit is None else time_limit) for target in targets}
 
     def one(target: Target) -> dict[str, Any]:
         text = texts.get(target.platform)
@@ -61,6 +65,7 @@ def compile_all(
                     _store(path, known)
         except TargetError as error:
             known = {"reason": error.reason, "error": str(error)}
+        answered(target.name)
         return known
 
     with ThreadPoolExecutor(max_workers=max(1, len(targets))) as pool:

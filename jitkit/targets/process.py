@@ -82,7 +82,7 @@ class Compilers:
             raise TargetError(
                 "timeout",
                 f"The compiler for {target.name} had not finished {name!r} after {self.time_limit:g} s, and was stopped. "
-                "Give it more with `compile(target=..., time_limit=SECONDS)`, or a smaller program.",
+                "Give it more with `time_limit=SECONDS` (of a command: `--time-limit SECONDS`), or a smaller program.",
             ) from None
         except _Ended as end:
             last_words = self._drop(target)

@@ -14,7 +14,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TextIO
 
 from jitkit.bench.words import compared, duration
@@ -145,21 +145,24 @@ class Screen:
     # --- things that take a while ---------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def progress(self, doing: str, after: float = 1.0) -> Iterator[None]:
+    def progress(self, doing: str | Callable[[], str], after: float = 1.0) -> Iterator[None]:
         """Say what is being done once the block has taken that many seconds: on a terminal, with the seconds
-        counted.
+        counted; elsewhere once, and again when `doing()` says another thing.
         """
         over, drawn = threading.Event(), threading.Event()
+        now = doing if callable(doing) else lambda: doing
 
         def show() -> None:
             start = time.monotonic()
-            wait = after
+            wait, said = after, ""
             while not over.wait(wait):
-                if not self.interactive:
-                    self.line(f"  ({doing})")
-                    return
                 wait = 0.25
-                text = f"  {doing}, {time.monotonic() - start:.0f} s"[: self.width - 1]
+                if not self.interactive:
+                    if now() != said:
+                        said = now()
+                        self.line(f"  ({said})")
+                    continue
+                text = f"  {now()}, {time.monotonic() - start:.0f} s"[: self.width - 1]
                 self._write("\r" + self.style(text, "dim") + "\x1b[K")
                 drawn.set()
 

@@ -47,9 +47,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise WrongUsage(f"{of_jax.sentence(function, file)} Or explore it as JAX's own, with --jax.")
     if is_jax:
         runtime.gate()
-    with Screen.of(sys.stderr).progress(f"compiling {name} for {', '.join(each.name for each in chosen)}"):
+    waiting = dict.fromkeys(each.name for each in chosen)
+    with Screen.of(sys.stderr).progress(lambda: f"compiling {name} for {', '.join(list(waiting))}" if waiting else f"linking {name}"):
         subject = subject_of(function, args, kwargs, is_jax)
-        page = exploration(subject, [each.name for each in chosen], arguments.time_limit, seen)
+        subject.name = name  # as it was asked for: a lambda, a partial or another name of a function have their own, or none
+        page = exploration(subject, [*waiting], arguments.time_limit, seen, answered=waiting.pop)
     if arguments.json:
         print(json.dumps(page.data))
     else:

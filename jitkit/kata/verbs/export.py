@@ -48,7 +48,7 @@ dependencies = ["jax>=0.10.2,<0.13", "matplotlib>=3.9"]
 test = ["hypothesis>=6.100", "pytest>=8.2"]
 
 [project.scripts]
-jitkit = "jitkit.kata.cli:main"
+jitkit = "jitkit.kata.__main__:main"
 
 [tool.hatch.build.targets.wheel]
 packages = ["jitkit"]
