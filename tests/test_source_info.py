@@ -113,12 +113,12 @@ def test_running_a_cell_again_is_called_that(notebook):
 
 def test_a_loop_in_a_cell_is_called_a_loop(notebook):
     cell = "for n in range(2):\n    f = jk.jit(lambda x: x - 4)\n    f(1.0)"
-    assert again(notebook, cell).endswith("define it once, outside of the loop.")
+    assert again(notebook, cell).endswith("define it once, outside of the loop, and pass what changes as an argument.")
 
 
 def test_calling_twice_what_makes_a_function_is_no_loop(notebook):
     cell = "def make():\n    return jk.jit(lambda x: x - 5)\nmake()(1.0)\nf = make()\nf(1.0)"
-    assert again(notebook, cell).endswith("identity: define it once.")
+    assert again(notebook, cell).endswith("identity: define it once, and pass what changes as an argument.")
 
 
 def test_an_equation_of_a_primitive_that_the_user_binds_is_from_the_users_line():

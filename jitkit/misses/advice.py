@@ -5,6 +5,9 @@ neither does, a third one may hold both: promotion finds it, and where it does n
 which ends at 65,504), there is nothing to advise. Whole numbers in a float are in between: up to a limit, which is told,
 they are safe.
 
+Nor may it change what a function computes of them. Complex numbers have other roots and logarithms than real ones, and
+`~` and `+` of bools are not those of integers: between these there is no advice.
+
 JAX: jax/_src/interpreters/partial_eval.py:diff_types
 """
 
@@ -17,7 +20,6 @@ import numpy as np
 from ..core import dtypes
 from ..core.dtypes import DType
 
-_LITERALS = {"i": ("int", "1"), "f": ("float", "1.0"), "c": ("complex", "1+0j")}  # Python's numbers, narrow ones first
 _USEFUL = 256  # whole numbers that a float must hold, to be advised for them
 _KEYS = (
     "Keys are of two kinds: make all of them with jax.random.key, or all with jax.random.PRNGKey, to share an entry."
@@ -26,16 +28,17 @@ _KEYS = (
 
 def literals(before: DType, now: DType) -> str:
     """Advice where both are numbers of Python's."""
-    narrow, wide = sorted((before, now), key=lambda dtype: list(_LITERALS).index(dtype.kind))
-    (one, short), (other, long) = _LITERALS[narrow.kind], _LITERALS[wide.kind]
-    return (
-        f"Python's {one} and {other} have different types: write {long} for {short} in every call, to share one entry."
-    )
+    if {before.kind, now.kind} != {"i", "f"}:
+        return ""
+    return "Python's int and float have different types: write 1.0 for 1 in every call, to share one entry."
 
 
 def conversion(name: str, before: Any, now: Any) -> str:
     """Advice for an argument of two dtypes, from its avals; empty where a conversion could lose something."""
     if any(isinstance(aval.dtype, dtypes.ExtendedDType) for aval in (before, now)):
+        return ""
+    kinds = {_kind(before.dtype), _kind(now.dtype)}
+    if kinds == {"bool", "integer"} or ("complex" in kinds and len(kinds) > 1):
         return ""
     common, limit = holding_both(before.dtype, now.dtype), 0
     if common is None:
@@ -56,6 +59,11 @@ def conversion(name: str, before: Any, now: Any) -> str:
     if common != before.dtype:
         return f"{target} holds both: {convert}, {goal}."
     return f"{convert[0].upper()}{convert[1:]}, {goal}."
+
+
+def _kind(dtype: DType) -> str:
+    kinds = {"bool": np.bool_, "integer": np.integer, "complex": np.complexfloating}
+    return next((name for name, kind in kinds.items() if dtypes.issubdtype(dtype, kind)), "real")
 
 
 def of_keys(before: Any, now: Any) -> str:

@@ -23,11 +23,12 @@ from ..signature.argument_spec import signature_of
 from ..tree_util import explain_difference, tree_structure
 from .advice import conversion, literals, of_keys
 from .origin import origin_of
-from .record import Argument, CallRecord, Change, aval_of, changes, is_weak, safe_equal, safe_repr
+from .record import Argument, CallRecord, Change, aval_of, changes, is_weak, of_python, safe_equal, safe_repr
 
 _MANY = 4  # from how many values of one argument on we say how to have fewer
 _BATCH = 8  # rows, from which on fewer may be the last batch of an epoch
 _LOOKED_AT = 32  # records in which they are counted
+_WIDE = 80  # characters of a value
 
 
 class Difference(NamedTuple):
@@ -216,7 +217,7 @@ def _tree(change: Change, calls: Calls) -> Iterator[Difference]:
 
 def _type(change: Change, calls: Calls) -> Iterator[Difference]:
     old, new = aval_of(change.before), aval_of(change.now)
-    show_weak = is_weak(old) or is_weak(new)
+    show_weak = any(is_weak(aval_of(key)) or of_python(key) for key in (change.before, change.now))
     before, now = _type_text(change.before, show_weak), _type_text(change.now, show_weak)
     # With another x64 mode one value has another type: what to do about that, the option says.
     advice = "" if calls.x64_differs else of_keys(old, new) or _TYPE_ADVICE[change.kind](change, calls)
@@ -226,16 +227,12 @@ def _type(change: Change, calls: Calls) -> Iterator[Difference]:
 def _type_text(key: Any, show_weak: bool) -> str:
     aval = aval_of(key)
     text: str = aval.str_short()
-    if show_weak and _is_python_scalar(key):
+    if show_weak and of_python(key):
         return f"{text} of a Python {_PYTHON_NAMES.get(aval.dtype.kind, 'scalar')}"
     return f"weakly typed {text}" if show_weak and aval.weak_type else text
 
 
-_PYTHON_NAMES = {"i": "int", "f": "float", "c": "complex"}
-
-
-def _is_python_scalar(key: Any) -> bool:
-    return isinstance(key, OnHost) and is_weak(aval_of(key))
+_PYTHON_NAMES = {"b": "bool", "i": "int", "f": "float", "c": "complex"}
 
 
 def _advice_on_shapes(change: Change, calls: Calls) -> str:
@@ -263,14 +260,14 @@ def _advice_on_batches(before: tuple[Any, ...], now: tuple[Any, ...]) -> str:
 
 def _advice_on_dtypes(change: Change, calls: Calls) -> str:
     old, new = aval_of(change.before), aval_of(change.now)
-    if _is_python_scalar(change.before) and _is_python_scalar(change.now):
+    if of_python(change.before) and of_python(change.now):
         return literals(old.dtype, new.dtype)
     return conversion(change.name, old, new)
 
 
 def _advice_on_weak_types(change: Change, calls: Calls) -> str:
     name = aval_of(change.now).dtype.name
-    if _is_python_scalar(change.before) or _is_python_scalar(change.now):
+    if of_python(change.before) or of_python(change.now):
         return (
             f"A Python scalar is weakly typed; wrap it in jnp.{name}(...), or in "
             f"jnp.asarray(..., dtype=jnp.{name}), to share the entry."
@@ -311,9 +308,10 @@ def _place(key: Any) -> str:
 
 
 def _host(change: Change, calls: Calls) -> Iterator[Difference]:
-    before, now = (
-        "on the host" if isinstance(key, OnHost) else "on a device" for key in (change.before, change.now)
-    )
+    if isinstance(change.before, OnHost) and isinstance(change.now, OnHost):
+        before, now = ("Python's bool" if of_python(key) else "numpy's bool" for key in (change.before, change.now))
+    else:
+        before, now = ("on the host" if isinstance(key, OnHost) else "on a device" for key in (change.before, change.now))
     advice = "Nothing is recompiled for that: the new entry says how the argument gets to the device."
     yield _difference(change, before, now, advice)
 
@@ -323,7 +321,7 @@ def _host(change: Change, calls: Calls) -> Iterator[Difference]:
 
 def _static(change: Change, calls: Calls) -> Iterator[Difference]:
     old, new = change.before.value, change.now.value
-    before, now = static_text(old), static_text(new)
+    before, now = _shortened_pair(_whole_text(old), _whole_text(new))
     advice = ""
     if type(old) is not type(new) and safe_equal(old, new):
         before, now = f"{before} ({type(old).__name__})", f"{now} ({type(new).__name__})"
@@ -336,7 +334,7 @@ def _static(change: Change, calls: Calls) -> Iterator[Difference]:
     elif before == now and isinstance(new, (types.FunctionType, types.MethodType, functools.partial)):
         now = "another function from there"
         where = ", outside of the loop" if source_info.in_loop() else ""
-        advice = f"A function is equal to itself only: define it once{where}."
+        advice = f"A function is equal to itself only: define it once{where}, and pass what changes as an argument."
     elif before == now and not _defines_equality(type(new)):
         now = "another object that reads the same"
         advice = (
@@ -371,13 +369,26 @@ def _advice_on_many(change: Change, calls: Calls) -> str:
 
 def static_text(value: Any) -> str:
     """A static value in a few words, without an address; a function by where it was defined."""
-    if isinstance(value, (types.FunctionType, types.MethodType, functools.partial)):
+    return _shortened(_whole_text(value))
+
+
+def _whole_text(value: Any) -> str:
+    if isinstance(value, (types.FunctionType, types.MethodType, functools.partial)) or hasattr(value, "_jitted"):
         return origin_of(value).describe()
-    return _shortened(" ".join(re.sub(r" at 0x[0-9a-fA-F]+", "", safe_repr(value)).split()))
+    return " ".join(re.sub(r" at 0x[0-9a-fA-F]+", "", safe_repr(value)).split())
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= 80 else f"{text[:77]}..."
+    return text if len(text) <= _WIDE else f"{text[: _WIDE - 3]}..."
+
+
+def _shortened_pair(one: str, two: str) -> tuple[str, str]:
+    """Both shortened. Where they begin alike they would read the same, and so begin a little before what differs."""
+    if one != two and one[: _WIDE - 3] == two[: _WIDE - 3]:
+        alike = next((i for i, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
+        start = alike - _WIDE // 4
+        one, two = f"...{one[start:]}", f"...{two[start:]}"
+    return _shortened(one), _shortened(two)
 
 
 _WORDS: dict[str, Callable[[Change, Calls], Iterator[Difference]]] = {

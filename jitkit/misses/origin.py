@@ -58,7 +58,12 @@ class Origin(NamedTuple):
         return source_info.place(self.file, self.line)
 
     def describe(self) -> str:
-        """The function as a part of a sentence: `the lambda at ...`, `a functools.partial of f at ...`."""
+        """The function as a part of a sentence: `the lambda at ...`, `a functools.partial of f at ...`; one of jitkit's
+        own by name.
+        """
+        if self.is_ours:
+            name = f"jitkit's {self.name}"
+            return f"a functools.partial of {name}" if self.kind == "partial" else name
         return _DESCRIPTIONS[self.kind].format(name=self.name, place=self.place)
 
 
@@ -151,7 +156,7 @@ def made_again(origin: Origin, count: int, in_loop: bool) -> str:
 
 
 _MADE_AGAIN = {
-    "lambda": ("function made by the lambda at {place}", "define it", ""),
+    "lambda": ("function made by the lambda at {place}", "define it", ", and pass what changes as an argument"),
     "function": (
         "function made by `def {name}` at {place}",
         "define it",
@@ -167,8 +172,8 @@ _MADE_AGAIN = {
         "jit it",
         ", or jit a function that takes the instance's arrays as arguments",
     ),
-    "wrapper": ("wrapper of {name} at {place}", "make it", ""),
-    "instance": ("instance of {name} at {place}", "make it", ""),
+    "wrapper": ("wrapper of {name} at {place}", "make it", ", and pass what changes as an argument"),
+    "instance": ("instance of {name} at {place}", "make it", ", and pass what changes as an argument"),
 }
 
 

@@ -11,7 +11,7 @@ traced is explained by differences of the first kind alone, and the closest reco
 is one that could be traced the same.
 
 Of the first kind, shape, dtype and weakness of a leaf count one by one, and a leaf that only one of the calls has
-counts as one in which all three differ.
+counts as one in which all three differ. Of two trees, the nodes that differ themselves count besides.
 
 A miss must not cost more for every signature that is known. Each record has a *sketch*, a number of 1024 bits of which two
 records share the more the more alike they are: the odd sketch of Mitzenmacher, Pagh and Pham, "Efficient
@@ -34,7 +34,7 @@ from ..base.config import Options
 from ..runtime import OnHost, Placed
 from ..signature import api_util
 from ..signature.api_util import Arguments, Static
-from ..tree_util import PyTreeDef
+from ..tree_util import PyTreeDef, nodes_apart
 
 # What a difference costs. `DISPATCHES`: only to find out how the arguments get to the device.
 TRACES, COMPILES, DISPATCHES = 2, 1, 0
@@ -88,7 +88,7 @@ class CallRecord(NamedTuple):
 
 def _parts_of(key: Any) -> tuple[Any, ...]:
     aval = aval_of(key)
-    return type(key).__name__, aval.shape, getattr(aval, "dtype", None), aval.weak_type, sharding_of(key)
+    return type(key).__name__, of_python(key), aval.shape, getattr(aval, "dtype", None), aval.weak_type, sharding_of(key)
 
 
 def record_call(
@@ -196,12 +196,12 @@ def closest(
 
 def latest_first(records: Sequence[CallRecord], record: CallRecord) -> Sequence[CallRecord]:
     """The records that are worth comparing with `record`, the last one first: of the latest 256 those whose sketches
-    are the likest, three to eight, as they are small.
+    are the likest, three to twelve, as they are small.
     """
     recent = records[: -SEARCHED - 1 : -1]
     likest = sorted(recent, key=lambda other: (other.sketch ^ record.sketch).bit_count())
     leaves = sum(len(argument.keys) for argument in record.arguments)
-    count = min(8, max(3, _COMPARED // (leaves + 1)))
+    count = min(12, max(3, _COMPARED // (leaves + 1)))
     return sorted(likest[:count], key=lambda other: -other.number)
 
 
@@ -269,13 +269,15 @@ def _changes_of_argument(name: str, before: Argument | None, now: Argument | Non
 
 def _changes_of_tree(name: str, before: Argument, now: Argument) -> Iterator[Change]:
     """Differences between two trees, and between the leaves that both of them have."""
+    assert before.tree is not None, "not static"
+    assert now.tree is not None, "not static"
     if before.tree is now.tree or safe_equal(before.tree, now.tree):
         if before.keys != now.keys:
             yield from changed_leaves(zip(now.paths, before.keys, now.keys, strict=True))
         return
     was = dict(zip(before.paths, before.keys, strict=True))
     apart = was.keys() ^ set(now.paths)
-    yield Change("tree", name, before.tree, now.tree, 1 + _PARTS * len(apart))
+    yield Change("tree", name, before.tree, now.tree, max(1, nodes_apart(before.tree, now.tree)) + _PARTS * len(apart))
     common = [(path, key) for path, key in zip(now.paths, now.keys, strict=True) if path in was]
     yield from changed_leaves((path, was[path], key) for path, key in common)
 
@@ -289,6 +291,7 @@ def changed_leaves(leaves: Iterable[tuple[str, Any, Any]]) -> Iterator[Change]:
         f32[2]                 f32[3]                 shape
         f32[2]                 i32[3]                 shape, of size 2: its dtype goes with it
         OnHost of f32[2]       f32[2]                 host
+        OnHost of True         OnHost of np.True_     host
         OnHost of f32[2]       i32[2]                 dtype, and not a word of the host
         f32[2]                 Placed on c, f32[2]    device
         OnHost of f32[2]       Placed on c, f32[2]    device
@@ -308,8 +311,13 @@ def changed_leaves(leaves: Iterable[tuple[str, Any, Any]]) -> Iterator[Change]:
         if isinstance(before, Placed) or isinstance(now, Placed):
             if sharding_of(before) != sharding_of(now):
                 yield Change("device", path, before, now)
-        elif old is new and isinstance(before, OnHost) != isinstance(now, OnHost):
+        elif old is new and (isinstance(before, OnHost), of_python(before)) != (isinstance(now, OnHost), of_python(now)):
             yield Change("host", path, before, now)
+
+
+def of_python(key: Any) -> bool:
+    """Whether a leaf was a number of Python's."""
+    return isinstance(key, OnHost) and key.of_python
 
 
 def sharding_of(key: Any) -> Any:

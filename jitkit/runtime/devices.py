@@ -79,13 +79,14 @@ class Placed:
 
 class OnHost:
     """What a cache must know of a value that is not on a device yet (numpy, Python scalar): its aval.
-    Interned.
+    Interned. A bool is `of_python` or numpy's: unlike other numbers of Python's, it has numpy's very type.
     """
 
-    __slots__ = ("aval",)
+    __slots__ = ("aval", "of_python")
 
-    def __init__(self, aval: Any) -> None:
+    def __init__(self, aval: Any, of_python: bool = False) -> None:
         self.aval = aval
+        self.of_python = of_python or aval.weak_type
 
     def __repr__(self) -> str:
         return f"{self.aval.str_short()} on the host"

@@ -54,6 +54,7 @@ from .paths import equality_errors_pytreedef as equality_errors_pytreedef
 from .paths import explain_difference as explain_difference
 from .paths import generate_key_paths as generate_key_paths
 from .paths import keystr as keystr
+from .paths import nodes_apart as nodes_apart
 from .paths import prefix_errors as prefix_errors
 from .paths import tree_flatten_with_path as tree_flatten_with_path
 from .paths import tree_leaves_with_path as tree_leaves_with_path

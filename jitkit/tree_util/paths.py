@@ -21,7 +21,7 @@ from typing import Any
 from .key_entries import DictKey, FlattenedIndexKey, GetAttrKey, KeyEntry, KeyPath, SequenceKey
 from .nodes import DataclassNode
 from .registry import flatten_one_level_with_keys, node_types
-from .treedef import LEAF, PyTreeDef, make_node
+from .treedef import LEAF, PyTreeDef, fingerprint, make_node
 
 IsLeaf = Callable[[Any], bool]
 
@@ -243,6 +243,16 @@ def explain_difference(before: PyTreeDef, after: PyTreeDef, root_name: str) -> l
     return list(_changes(root_name, before, after))
 
 
+def nodes_apart(before: PyTreeDef, after: PyTreeDef) -> int:
+    """How many nodes, by path, differ in type, keys or metadata: 1 where a list has become a tuple, or a dict has lost a key."""
+    if before is after:
+        return 0
+    differs = before.node_type is not after.node_type or not _equal(before.data, after.data)
+    old = {str(key): child for key, child in zip(_child_keys(before), before.children(), strict=True)}
+    new = {str(key): child for key, child in zip(_child_keys(after), after.children(), strict=True)}
+    return (differs or old.keys() != new.keys()) + sum(nodes_apart(old[key], new[key]) for key in old.keys() & new.keys())
+
+
 def _changes(name: str, before: PyTreeDef, after: PyTreeDef) -> Iterator[str]:
     if _equal(before, after):
         return
@@ -282,6 +292,11 @@ def _changes_of_metadata(name: str, before: PyTreeDef, after: PyTreeDef) -> Iter
 
 
 def _equal(one: Any, two: Any) -> bool:
+    """Whether metadata are the same for a cache: 1, True and 1.0 are not."""
+    try:
+        return bool(fingerprint(one) == fingerprint(two))
+    except TypeError:  # a class with an equality of its own
+        pass
     try:
         return bool(type(one) is type(two) and one == two)
     except Exception:  # arrays and the like have no plain answer, and are no metadata
