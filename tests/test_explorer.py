@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import errno
 import functools
 import importlib
@@ -15,6 +16,7 @@ import sys
 import threading
 import time
 import zipfile
+import zlib
 
 import jax
 import pytest
@@ -638,6 +640,17 @@ def test_a_page_is_written_whole_and_nothing_foreign_is_overwritten(tmp_path, mo
     with pytest.raises(KeyboardInterrupt):
         page.save(tmp_path / "half.html")
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["f.html", "mine.html"]
+
+
+def test_the_data_of_a_large_program_are_deflated_and_the_same(tmp_path, monkeypatch):
+    page = explore(network, spec(8, 4), spec(4, 4), targets=[])
+    plain = page.html
+    monkeypatch.setattr(bundle, "_MOST_PLAIN", 1000)
+    assert len(page.html) < len(plain) - len(bundle.as_json(page.data)) / 2
+    packed = page.html.split('data-packed="deflate" id="model">')[1].split("</script>")[0]
+    assert zlib.decompress(base64.b64decode(packed)).decode() == bundle.as_json(page.data)
+    where = page.save(tmp_path / "f.html")
+    assert page.save(where) == where  # it is known as a page of ours
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX: a process that is asked whether it is there")

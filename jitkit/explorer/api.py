@@ -37,7 +37,7 @@ class Exploration(RichDisplay):
         FileExistsError for a file that is there and is not a page of the Explorer; OSError where nothing can be written.
         """
         where = pathlib.Path(path) if path is not None else pathlib.Path(f"{file_name(self.data['function'])}.html")
-        if where.is_file() and f'"format":"{FORMAT}"' not in where.read_text(encoding="utf-8", errors="replace"):
+        if where.is_file() and not bundle.is_page(where.read_text(encoding="utf-8", errors="replace"), FORMAT):
             raise FileExistsError(f"{where} is there, and is not a page of the Explorer: it is not overwritten.")
         write_whole(where, self.html.encode("utf-8"))
         return where
