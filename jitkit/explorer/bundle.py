@@ -5,7 +5,8 @@ other, those that are imported first, without the words `import` and `export`. N
 which a test keeps.
 
 Whatever comes from the program is data, and becomes text nodes; `<` does not stand in the JSON, so nothing in it can end the
-element that it stands in. Data of a large program are written deflated: 10,000 equations on four targets would be 17 MB, and are 2. The page may load nothing and talk to nobody: its policy says so to the browser.
+element that it stands in. Data of a large program are written deflated: 10,000 equations on four targets would be 17 MB, and
+are 2. The page may load nothing and talk to nobody: its policy says so to the browser.
 
 JAX: jax/_src/stages.py:Compiled
 """
