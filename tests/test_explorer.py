@@ -288,6 +288,18 @@ def test_a_copy_of_an_argument_is_linked_to_all_that_reads_it():
     assert read.linked.guessed == 0
 
 
+def test_a_broadcast_of_a_constant_is_linked_to_all_that_reads_it():
+    def f(x, y):
+        return jnp.exp(x * 2.0) + y * 2.0
+
+    data = exploration(subject_of(f, (spec(5), spec(5)), {}), ["cpu"], keep=False).data
+    listing = data["targets"][0]["hlo"]
+    [row] = [row for row in rows_with(listing, " broadcast(") if listing["equations"][row] == [0, 2]]
+    assert primitives(data, [0, 2]) == ["mul", "mul"]
+    assert listing["notes"][str(row)].endswith("moves a constant")
+    assert data["targets"][0]["linked"]["guessed"] == 0
+
+
 def test_each_line_has_its_kernels_their_bytes_and_its_own_flops(seen):
     [cpu] = seen["targets"]
     told, lines = cpu["by_line"], seen["python"]["lines"]
@@ -765,6 +777,67 @@ def test_the_page_and_its_file_are_called_as_the_function_was_asked_for(tmp_path
         text = (tmp_path / f"{name}.html").read_text(encoding="utf-8")
         data = json.loads(text.split('id="model">')[1].split("</script>")[0])
         assert (data["function"], data["signature"].partition("(")[0]) == (name, name)
+
+
+METHODS = """\
+import functools, sys
+import {library} as jax, {library}.numpy as jnp
+
+SIZE = int(sys.argv[1]) if len(sys.argv) > 1 else 3
+
+class Net:
+    @functools.partial(jax.jit, static_argnums=0)
+    def loss(self, x):
+        return jnp.sin(x).sum()
+
+    def plain(self, x):
+        from beside import twice
+        return twice(self.loss(x))
+
+net = Net()
+
+if __name__ == "__main__":
+    net.loss(jnp.ones(SIZE))
+    net.loss(jnp.ones(SIZE + 1))
+"""
+
+
+@pytest.mark.parametrize("library", ["jitkit", "jax"])
+def test_methods_are_explored_as_they_are_bound(tmp_path, library):
+    """Also a module that imports when it is called, and reads its own arguments."""
+    (tmp_path / "model.py").write_text(METHODS.format(library=library))
+    (tmp_path / "beside.py").write_text("def twice(x):\n    return x + x\n")
+    of_jax = ["--jax"] if library == "jax" else []
+    for name, primitive, arguments in [
+        ("net.loss", "sin", ["--shapes", "f32[3]"]),
+        ("net.plain", "add", ["--shapes", "f32[3]", *of_jax]),
+        ("net.loss", "reduce_sum", ["--calls", *of_jax]),
+    ]:
+        done = command(tmp_path, f"model.py:{name}", *arguments, "--target", "cpu")
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith(f"{name.replace('.', '_')}.html ")
+        text = (tmp_path / f"{name.replace('.', '_')}.html").read_text(encoding="utf-8")
+        data = json.loads(text.split('id="model">')[1].split("</script>")[0])
+        assert data["library"] == library
+        assert primitive in [each["primitive"] for each in data["equations"]]
+        assert any("jnp.sin(x)" in line for line in data["python"]["lines"])
+    assert [entry["hit"] for entry in data["calls"]["entries"]] == [False, False]
+
+
+def test_a_module_of_a_package_imports_its_neighbours(tmp_path):
+    inner = tmp_path / "models" / "inner"
+    inner.mkdir(parents=True)
+    (tmp_path / "models" / "__init__.py").touch()
+    (tmp_path / "models" / "parts.py").write_text("def twice(x):\n    return x + x\n")
+    (inner / "net.py").write_text("from ..parts import twice\n\ndef apply(x):\n    return twice(x)\n")
+    arguments = ["models/inner/net.py:apply", "--shapes", "f32[3]", "--target", "cpu"]
+    done = command(tmp_path, *arguments)
+    assert done.returncode == 1
+    assert "Relative imports work in packages: put an __init__.py into models/inner" in " ".join(done.stderr.split())
+    (inner / "__init__.py").touch()
+    done = command(tmp_path, *arguments)
+    assert done.returncode == 0, done.stderr
+    assert "return x + x" in (tmp_path / "apply.html").read_text(encoding="utf-8")
 
 
 def test_the_command_says_what_is_wrong(tmp_path, monkeypatch, capsys):
