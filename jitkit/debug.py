@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from . import core
-from .base import missing_names, traceback_util
+from .base import errors, missing_names, traceback_util
 from .core import Primitive, Tracer
 from .core.effects import Effect, Effects
 from .interpreters.ad_rules import primitive_jvps, primitive_transposes
@@ -147,6 +147,8 @@ def _split(args: Any, kwargs: Any) -> tuple[PyTreeDef, list[Any], dict[int, Any]
             core.get_aval(x)
             dynamic.append(x)
         except TypeError:
+            if errors.about_value_of_jax(x):  # is no value that could be shown
+                raise
             statics[i] = x
     return in_tree, dynamic, statics
 
