@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import functools
+import importlib
 import json
 import os
 import pathlib
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+import zipfile
 
 import jax
 import pytest
@@ -539,6 +541,21 @@ def test_a_function_without_source_keeps_its_links():
     assert data["python"]["numbers"][1:] == [1, 2, 3]
     assert data["python"]["equations"][2:] == [[0], [1]]
     assert "keeps no source" in data["python"]["sentences"][0]
+
+
+def test_a_function_in_a_zip_is_shown_with_its_source(tmp_path, monkeypatch):
+    with zipfile.ZipFile(tmp_path / "packed.zip", "w") as file:
+        file.writestr("in_a_zip.py", "import jitkit.numpy as jnp\ndef f(x):\n    y = jnp.sin(x)\n    return y * 2.0\n")
+    monkeypatch.syspath_prepend(str(tmp_path / "packed.zip"))
+    python = explore(importlib.import_module("in_a_zip").f, spec(3), targets=[]).data["python"]
+    assert dict(zip(python["lines"], python["equations"], strict=True))["    y = jnp.sin(x)"] == [0]
+    assert python["sentences"] == []
+
+
+def test_a_jaxpr_on_one_line_has_all_its_equations_there():
+    jaxpr = explore(lambda x: jnp.sin(x) * 2.0, spec(3), targets=[]).data["jaxpr"]
+    assert len(jaxpr["lines"]) == 1
+    assert jaxpr["equations"] == [[0, 1]]
 
 
 def test_a_lambda_is_shown_with_its_line():

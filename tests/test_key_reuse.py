@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pathlib
 import subprocess
@@ -300,9 +301,10 @@ def test_a_call_that_was_refused_uses_nothing_up():
 
 def test_nothing_is_kept_of_keys_that_are_gone():
     with jk.debug_key_reuse(True):
-        before = len(key_reuse._used)
+        gc.collect()  # keys of other tests, which tracebacks may hold in a circle
+        before = set(key_reuse._used)
         jk.random.uniform(jk.random.key(0))
-        assert len(key_reuse._used) == before
+        assert set(key_reuse._used) <= before
 
 
 def test_the_environment_turns_the_check_on():

@@ -54,14 +54,16 @@ def jaxpr_listing(jaxpr: Jaxpr) -> Listing:
     """What `print(jaxpr)` prints, each line with its equation."""
     lines: list[str] = []
     begun: list[int | None] = []
+    also: list[list[int]] = []  # a short jaxpr stands on one line
     for line in pp_toplevel_jaxpr(jaxpr, JaxprPpSettings()).lines():
         lines.append(" " * line.indent + "".join(words for words, _, _ in line.pieces))
         found = [about for _, _, about in line.pieces if isinstance(about, JaxprEqn)]
-        marks = equations.numbers_in("/".join(found[0].source_info.name_stack)) if found else []
+        marks = [n for eqn in found for n in equations.numbers_in("/".join(eqn.source_info.name_stack))[:1]]
         begun.append(marks[0] if marks else None)
+        also.append(marks[1:])
     listing = Listing("jaxpr")
-    for text, number in zip(lines, owners(lines, begun), strict=True):
-        listing.add(text, [] if number is None else [number])
+    for text, number, more in zip(lines, owners(lines, begun), also, strict=True):
+        listing.add(text, [] if number is None else [number, *more])
     return listing
 
 

@@ -15,6 +15,7 @@ import importlib
 import inspect
 import linecache
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from types import CodeType
 from typing import Any
@@ -71,7 +72,7 @@ def source(function: Callable[..., Any], equations: Sequence[Equation], more: Se
     found = Source(Listing("python"))
     for file, by_line in at.items():
         linecache.checkcache(file)
-        lines = [line.rstrip("\n") for line in linecache.getlines(file)]
+        lines = [line.rstrip("\n") for line in linecache.getlines(file) or _from_loader(file)]
         heading = cell(file) or file
         changed = bool(lines) and _changed("\n".join(lines) + "\n", file, codes.get(file, []))
         if not lines or (changed and file.startswith("<")):  # `<string>` may be any text, that of `python -c` above all
@@ -90,6 +91,12 @@ def source(function: Callable[..., Any], equations: Sequence[Equation], more: Se
             for line, colours in zip(range(first, last + 1), painted, strict=False):
                 found.row(lines[line - 1], line, by_line.get(line, []), colours)
     return found
+
+
+def _from_loader(file: str) -> list[str]:
+    """The source of a module that is in no file of its own, in a zip, as what imported it has it."""
+    module = next((each for each in list(sys.modules.values()) if getattr(each, "__file__", None) == file), None)
+    return linecache.getlines(file, vars(module)) if module else []
 
 
 def _no_source(heading: str) -> str:
