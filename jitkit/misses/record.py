@@ -291,7 +291,6 @@ def changed_leaves(leaves: Iterable[tuple[str, Any, Any]]) -> Iterator[Change]:
         f32[2]                 f32[3]                 shape
         f32[2]                 i32[3]                 shape, of size 2: its dtype goes with it
         OnHost of f32[2]       f32[2]                 host
-        OnHost of True         OnHost of np.True_     host
         OnHost of f32[2]       i32[2]                 dtype, and not a word of the host
         f32[2]                 Placed on c, f32[2]    device
         OnHost of f32[2]       Placed on c, f32[2]    device
@@ -311,7 +310,7 @@ def changed_leaves(leaves: Iterable[tuple[str, Any, Any]]) -> Iterator[Change]:
         if isinstance(before, Placed) or isinstance(now, Placed):
             if sharding_of(before) != sharding_of(now):
                 yield Change("device", path, before, now)
-        elif old is new and (isinstance(before, OnHost), of_python(before)) != (isinstance(now, OnHost), of_python(now)):
+        elif old is new:
             yield Change("host", path, before, now)
 
 

@@ -20,8 +20,7 @@ from jitkit.compiler.program import Program, compile_program
 from jitkit.core import Tracer
 from jitkit.jaxpr import convert_constvars_jaxpr
 from jitkit.misses.record import (
-    CallRecord, Change, TRACES, aval_of, changes, kinds_of_types, latest_first, of_python,
-    sharding_of,
+    CallRecord, Change, TRACES, aval_of, changes, kinds_of_types, latest_first, sharding_of,
 )
 from jitkit.pjit.calling import LEAF, Leaves, buffers_runner
 from jitkit.pjit.compilation_cache import (
@@ -225,7 +224,6 @@ def changed_leaves(leaves: Iterable[tuple[str, Any, Any]]) -> Iterator[Change]:
         f32[2]                 f32[3]                 shape
         f32[2]                 i32[3]                 shape, of size 2: its dtype goes with it
         OnHost of f32[2]       f32[2]                 host
-        OnHost of True         OnHost of np.True_     host
         OnHost of f32[2]       i32[2]                 dtype, and not a word of the host
         f32[2]                 Placed on c, f32[2]    device
         OnHost of f32[2]       Placed on c, f32[2]    device

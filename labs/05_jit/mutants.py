@@ -248,7 +248,7 @@ edit(
 )  # fmt: skip
 edit(
     "05.5", "a new type on a new place is two differences", "It is traced anew for its type. Does it matter that it is on the device now?",
-    "elif old is new and isinstance(before, OnHost)", "elif isinstance(before, OnHost)", target="changed_leaves",
+    "elif old is new:", "elif isinstance(before, OnHost) != isinstance(now, OnHost):", target="changed_leaves",
 )  # fmt: skip
 
 
