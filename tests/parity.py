@@ -517,7 +517,7 @@ def render_primitives() -> str:
     ours = {name: str(getattr(jitkit.lax, name)) for name in dir(jitkit.lax) if name.endswith("_p")}
     same = [f"`{name}`" for name, printed in ours.items() if printed == str(getattr(jax.lax, name, None))]
     names = sorted(  # tests have primitives of their own, too
-        {primitive.name for primitive, rule in mlir._rules.items() if rule.__module__.startswith("jitkit.")}
+        {primitive.name for primitive, rule in mlir._rules.items() if (rule.__module__ or "").startswith("jitkit.")}
     )
     lines = [
         f"## Primitives\n\nPrinted with the same name as in JAX: {', '.join(same)}.\n",
@@ -576,7 +576,10 @@ def render_later() -> str:
 # --- what is missing -------------------------------------------------------------------------------------------------------
 
 NAMES = pathlib.Path(names_of_jax.__file__)
-NO_NAMES = ("Any", "TYPE_CHECKING", "annotations", "lib", "version")  # imported by a module of JAX's, and not meant
+NO_NAMES = (
+    *("Any", "TYPE_CHECKING", "annotations", "lib", "version"),  # imported by a module of JAX's, and not meant
+    *("extend", "example_libraries"),  # there only where something imported them; not looked into
+)
 
 
 def missing() -> dict[str, list[str]]:
