@@ -534,9 +534,8 @@ Rules of transformations: *rule* where it has one, as in JAX, *none* where JAX h
 derive, nothing linear, or no operand that could be a batch.
 
 Jaxprs of derivatives are printed as JAX prints them (`tests/test_ad_*.py`), with these exceptions. `jacfwd`, `jacrev` and
-`hessian` make their basis of fewer operations (JAX's `eye` adds 0, splits what has one part, and converts to the same
-dtype). Of equal jaxprs some are shared that JAX prints twice: those of updates in gradients of `scatter`,
-and of one jitted function in two others. A call of a `custom_vjp` function in the body of a scan leaves no empty call in front
+`hessian` of JAX before 0.12 convert their basis to the dtype that it has. Of equal jaxprs some are shared
+that JAX prints twice: those of updates in gradients of `scatter`, and of one jitted function in two others. A call of a `custom_vjp` function in the body of a scan leaves no empty call in front
 of the loop. In second derivatives, what is computed of a `scan` in a `checkpoint` first is no `closed_call` here. `pinv` adds the
 parts of its derivative in another order, and what solves systems (`solve`, `inv`, `slogdet`, `lstsq`, `eigvals`) has the
 derivative of what it is made of, where JAX has `custom_linear_solve`. A number that a derivative rule multiplies by is no
