@@ -534,17 +534,17 @@ Rules of transformations: *rule* where it has one, as in JAX, *none* where JAX h
 derive, nothing linear, or no operand that could be a batch.
 
 Jaxprs of derivatives are printed as JAX prints them (`tests/test_ad_*.py`), with these exceptions. `jacfwd`, `jacrev` and
-`hessian` of JAX before 0.12 convert their basis to the dtype that it has. Of equal jaxprs some are shared
-that JAX prints twice: those of updates in gradients of `scatter`, and of one jitted function in two others. A call of a `custom_vjp` function in the body of a scan leaves no empty call in front
-of the loop. In second derivatives, what is computed of a `scan` in a `checkpoint` first is no `closed_call` here. `pinv` adds the
-parts of its derivative in another order, and what solves systems (`solve`, `inv`, `slogdet`, `lstsq`, `eigvals`) has the
-derivative of what it is made of, where JAX has `custom_linear_solve`. A number that a derivative rule multiplies by is no
-result of a jitted `svd`. Of random nests of calls, loops and derivatives about one in a thousand has an
-operation more or less: what a jitted function in a loop computes of constants only, or what a loop in a `checkpoint` computes of
-them. With JAX 0.12 derivatives and batches are
+`hessian` of JAX before 0.12 convert their basis to the dtype that it has. Of equal jaxprs some are shared that JAX prints
+twice: those of updates in gradients of `scatter`, and of one jitted function in two others. A call of a `custom_vjp`
+function in the body of a scan leaves no empty call in front of the loop. In second derivatives, what is computed of a
+`scan` in a `checkpoint` first is no `closed_call` here. `pinv` adds the parts of its derivative in another order, and
+what solves systems (`solve`, `inv`, `slogdet`, `lstsq`, `eigvals`) has the derivative of what it is made of, where JAX
+has `custom_linear_solve`. A number that a derivative rule multiplies by is no result of a jitted `svd`. Of random nests
+of calls, loops and derivatives about one in a thousand has an operation more or less: what a jitted function in a loop
+computes of constants only, or what a loop in a `checkpoint` computes of them. With JAX 0.12 derivatives and batches are
 compared by values and by what is refused, not by their print: of 190 gradients, half of them under `vmap`, 120 are the
-same; those of `acosh`, `tanh`, `sinc`, of `maximum` and its like and of `select_n` by a number are made of other operations
-there, and some sums of cotangents have another order.
+same; those of `acosh`, `tanh`, `sinc`, of `maximum` and its like and of `select_n` by a number are made of other
+operations there, and some sums of cotangents have another order.
 """
 
 
