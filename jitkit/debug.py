@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from . import core
-from .base import missing_names, traceback_util
+from .base import errors, missing_names, traceback_util
 from .core import Primitive, Tracer
 from .core.effects import Effect, Effects
 from .interpreters.ad_rules import primitive_jvps, primitive_transposes
@@ -67,7 +67,7 @@ class _DebugPrimitive(Primitive):
         for x in args:
             if isinstance(x, Tracer):
                 raise core.escaped_tracer_error(x)
-        reported("debug.callback", self.function_of(**params), *map(on_cpu, args))
+        reported(self.name.replace("_", "."), self.function_of(**params), *map(on_cpu, args))
         return []
 
 
@@ -81,14 +81,14 @@ debug_callback_p.effects = lambda params: frozenset({params["effect"]})
 def _(
     ctx: LoweringContext, *args: str, callback: Callable[..., Any], effect: Effect, partitioned: bool
 ) -> list[str]:
-    return _lower(ctx, args, callback, effect, partitioned)
+    return _lower(ctx, args, "debug.callback", callback, effect, partitioned)
 
 
 def _lower(
-    ctx: LoweringContext, args: Sequence[str], function: Callable[..., Any], effect: Effect, partitioned: bool
+    ctx: LoweringContext, args: Sequence[str], what: str, function: Callable[..., Any], effect: Effect, partitioned: bool
 ) -> list[str]:
     def call(*values: Any) -> tuple[Any, ...]:
-        reported("debug.callback", function, *values)
+        reported(what, function, *values)
         return ()
 
     return call_python(ctx, call, args, effect=effect, partitioned=partitioned)
@@ -147,6 +147,8 @@ def _split(args: Any, kwargs: Any) -> tuple[PyTreeDef, list[Any], dict[int, Any]
             core.get_aval(x)
             dynamic.append(x)
         except TypeError:
+            if errors.about_value_of_jax(x):  # is no value that could be shown
+                raise
             statics[i] = x
     return in_tree, dynamic, statics
 
@@ -182,12 +184,27 @@ def _printer(
         args, kwargs = _merge(in_tree, leaves, dict(static_args))
         if has_placeholders:
             with np.printoptions(**dict(np_printoptions)):
-                text = fmt.format(*args, **kwargs)
+                text = _naming(fmt, fmt.format, *args, **kwargs)
         else:
             text = " ".join((fmt, *map(str, args)))
         sys.stdout.write(text + "\n")
 
     return write
+
+
+def _naming(fmt: str, fill_in: Callable[..., str], *args: Any, **kwargs: Any) -> str:
+    """Fill in a format. An error tells which format it is of, instead of the frames of Python's formatter; those of a
+    user's own `__format__` remain.
+    """
+    try:
+        return fill_in(*args, **kwargs)
+    except Exception as error:
+        error.add_note(f"in jax.debug.print({fmt!r})")
+        theirs = error.__traceback__
+        while theirs is not None and theirs.tb_frame.f_code.co_filename in (__file__, string.__file__):
+            theirs = theirs.tb_next
+        error.__traceback__ = theirs
+        raise
 
 
 def _print_effects(params: dict[str, Any]) -> Effects:
@@ -200,7 +217,7 @@ debug_print_p.effects = _print_effects
 
 @register_lowering(debug_print_p)
 def _(ctx: LoweringContext, *args: str, ordered: bool, partitioned: bool, **params: Any) -> list[str]:
-    return _lower(ctx, args, _printer(**params), _effect(ordered), partitioned)
+    return _lower(ctx, args, "debug.print", _printer(**params), _effect(ordered), partitioned)
 
 
 def _call_for_each(primitive: Primitive, axis: AxisData, vals: Vals, dims: Dims, **params: Any) -> Any:
@@ -246,7 +263,7 @@ def debug_print(
 
     def _debug_print(fmt: str, *args: Any, **kwargs: Any) -> None:
         if not skip_format_check:
-            _checker.format(fmt, *args, **kwargs)
+            _naming(fmt, _checker.format, fmt, *args, **kwargs)
         in_tree, dynamic, statics = _split(args, kwargs)
         debug_print_p.bind(
             *dynamic,

@@ -173,7 +173,7 @@ def common_type(avals, to_float):
 
 def promote(xs, to_float=False):
     """Values of one dtype."""
-    xs = [as_value(x) for x in xs]
+    xs = [x if isinstance(x, Value) else as_value(x) for x in xs]
     dtype, weak, are_alike = common_type(tuple([x.aval for x in xs]), to_float)
     return xs if are_alike else [convert(x, dtype, weak) for x in xs]
 
@@ -260,9 +260,10 @@ class JaxprTrace:
         self.tracers = [Tracer(self, v.aval, v) for v in self.invars]
 
     def process(self, primitive, args, params):
-        outvars = [Var(aval) for aval in type_of(primitive, [x.aval for x in args], params)]
-        self.eqns.append(Equation(primitive, list(map(self.atom, args)), params, outvars))
-        return [Tracer(self, v.aval, v) for v in outvars]
+        outs = [Tracer(self, aval, Var(aval)) for aval in types[primitive](*[x.aval for x in args], **params)]
+        invars = [x.data if type(x) is Tracer and x.trace is self else self.atom(x) for x in args]
+        self.eqns.append(Equation(primitive, invars, params, [x.data for x in outs]))
+        return outs
 
     def atom(self, x):
         """What stands in an equation for a value: its variable; a number itself; for what is not ours a new variable."""
@@ -288,14 +289,12 @@ def unzip(pairs):
     return [list(column) for column in zip(*pairs, strict=True)] or [[], []]
 
 
-types = {}  # primitive -> a function of avals, which returns the list of its results' avals
-
-
-def type_of(primitive, avals, params):
+def by_trying(primitive, *avals, **params):
     """The types of an equation's results. The laziest way is to try, with zeros. Section 4 is not as lazy."""
-    if primitive in types:
-        return types[primitive](*avals, **params)
     return [x.aval for x in impl[primitive](*[Array(np.zeros(a.shape, a.dtype), a) for a in avals], **params)]
+
+
+types = {p: functools.partial(by_trying, p) for p in impl}  # primitive -> rule(*avals, **params) -> avals of results
 
 
 # A function has arguments in some arrangement; a program has a list of them. `flatten` takes an arrangement apart: into
@@ -397,12 +396,11 @@ def eval_jaxpr(jaxpr, consts, *args):
     env = dict(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, map(as_value, args), strict=True))
 
-    def read(variables):
-        return [v if type(v) is Array else env[v] for v in variables]
-
+    process = door.trace.process  # of whoever stands at the door all the while
     for primitive, invars, params, outvars in jaxpr.eqns:
-        env.update(zip(outvars, primitive.bind(*read(invars), **params), strict=True))
-    return read(jaxpr.outvars)
+        operands = [v if type(v) is Array else env[v] for v in invars]
+        env.update(zip(outvars, process(primitive, operands, params)))
+    return [v if type(v) is Array else env[v] for v in jaxpr.outvars]
 
 
 def as_function(jaxpr):
@@ -483,6 +481,7 @@ tree_util = SimpleNamespace(
 lowerings = {}  # primitive -> rule(text, avals of results, *operands, **params) -> results: tracers that have names
 
 
+@functools.cache
 def tensor(aval):
     """`tensor<2x3xf32>`."""
     kind = short(aval.dtype).replace("bool", "i1").replace("u", "ui")
@@ -492,12 +491,6 @@ def tensor(aval):
 def tensors(avals):
     """The types of several values."""
     return ", ".join([tensor(a) for a in avals])
-
-
-@functools.cache
-def signature(ins, outs):
-    """`(tensor<2xf32>) -> (tensor<2xf32>)`: few of them stand in a program, and each of them often."""
-    return f"({tensors(ins)}) -> ({tensors(outs)})"
 
 
 def names(xs):
@@ -511,8 +504,8 @@ class Text:
         self.lines, self.functions, self.numbers, self.known = [], [], itertools.count(), {}
 
     def process(self, primitive, args, params):
-        outs = type_of(primitive, [x.aval for x in args], params)
-        return lowerings[primitive](self, outs, *[self.named(x) for x in args], **params)
+        outs = types[primitive](*[x.aval for x in args], **params)
+        return lowerings[primitive](self, outs, *[x if type(x) is Tracer else self.named(x) for x in args], **params)
 
     def named(self, x):
         """A value by its name. Numbers get one, in a line that has their bytes, so that no digit is lost."""
@@ -520,13 +513,19 @@ class Text:
             return x
         data = np.asarray(x)
         digits = str(data.tolist()).lower() if x.dtype == BOOL else f'"0x{data.tobytes().hex()}"' if x.size else ""
-        return self.op(f'"stablehlo.constant"() {{value = dense<{digits}> : {tensor(x.aval)}}}', [], [x.aval])[0]
+        return self.line(f"stablehlo.constant dense<{digits}> : {tensor(x.aval)}", [x.aval])[0]
 
     def op(self, said, xs, outs):
         """Write a line: an operation and its types."""
+        return self.line(f"{said} : ({tensors([x.aval for x in xs])}) -> ({tensors(outs)})", outs)
+
+    def line(self, said, outs):
+        """Write a line, and give its results their names."""
         name = f"%{next(self.numbers)}"
-        results = f"{name}:{len(outs)} = " if outs else ""
-        self.lines.append(f"{results}{said} : {signature(tuple([x.aval for x in xs]), tuple(outs))}")
+        if len(outs) == 1:
+            self.lines.append(f"{name} = {said}")
+            return [Tracer(self, outs[0], name)]
+        self.lines.append(f"{name}:{len(outs)} = {said}" if outs else said)
         return [Tracer(self, aval, f"{name}#{i}") for i, aval in enumerate(outs)]
 
     def spread(self, x, shape):
@@ -574,17 +573,20 @@ def one_line(op, attributes=lambda *xs, **params: ""):
 
 
 def elementwise_line(op, text, outs, *xs):
-    """The rule of an elementwise operation: operands have the shape of the result."""
-    xs = [text.spread(x, outs[0].shape) for x in xs]
-    return text.op(f"stablehlo.{op} {names(xs)}", xs, outs)
+    """The rule of an elementwise operation: operands have the shape of the result, and a type that all have is said once."""
+    shape, kind = outs[0].shape, tensor(outs[0])
+    operands = ", ".join([x.data if x.aval.shape == shape else text.spread(x, shape).data for x in xs])
+    if "compare" in op:  # whose result has another type than its operands
+        kind = f"({tensors([resized(x, shape) for x in xs])}) -> {kind}"
+    return text.line(f"stablehlo.{op} {operands} : {kind}", outs)
 
 
-WORDS = {
-    "neg": "negate", "sin": "sine", "cos": "cosine", "exp": "exponential", "log1p": "log_plus_one", "sub": "subtract",
-    "expm1": "exponential_minus_one", "mul": "multiply", "div": "divide", "max": "maximum", "min": "minimum",
-    "pow": "power", **{name: f"compare {name.upper()}," for name in QUESTIONS}}
+WORDS = {  # XLA has numpy's words, but for these
+    "neg": "negate", "sin": "sine", "cos": "cosine", "exp": "exponential", "expm1": "exponential_minus_one",
+    "log1p": "log_plus_one", "and": "and", "or": "or", "not": "not",
+    **{name: f"compare {name.upper()}," for name in QUESTIONS}}
 for name, primitive in elementwise_primitives.items():
-    lowerings[primitive] = functools.partial(elementwise_line, WORDS.get(name, name))
+    lowerings[primitive] = functools.partial(elementwise_line, WORDS.get(name, ELEMENTWISE[name]))
 lowerings[convert_p] = one_line("convert")
 
 # === 07 Let XLA =======================================================================================================
@@ -617,8 +619,7 @@ class Jit:
     """`jit(f)`: a call finds the program of `f` for its arguments, and calls that. Later sections find it faster."""
 
     def __init__(self, f):
-        functools.update_wrapper(self, f)
-        self.f = f
+        functools.update_wrapper(self, f)  # its name, its docstring; and itself, as `__wrapped__`
 
     def __call__(self, *args, **kwargs):
         leaves, tree = flatten_values((args, kwargs))
@@ -627,7 +628,7 @@ class Jit:
 
     def trace(self, tree, avals):
         """What the program closed over, the program, and the TreeDef of what it returns."""
-        jaxpr, out_tree = trace_tree(lambda args, kwargs: self.f(*args, **kwargs), tree, avals)
+        jaxpr, out_tree = trace_tree(lambda args, kwargs: self.__wrapped__(*args, **kwargs), tree, avals)
         consts, [jaxpr] = hoist(jaxpr)
         return consts, jaxpr, out_tree
 
@@ -780,9 +781,8 @@ def reshape(x, *shape):
     return x if tuple(shape) == x.shape else reshape_p(x, shape=tuple(shape))
 
 
-transpose_p = primitive(
-    "transpose", np.transpose, lambda x, axes: resized(x, [x.shape[i] for i in axes]),
-    one_line("transpose", lambda x, axes: f", dims = {list(axes)}"))
+transpose_p = primitive("transpose", np.transpose, lambda x, axes: resized(x, [x.shape[i] for i in axes]),
+                        one_line("transpose", lambda x, axes: f", dims = {list(axes)}"))
 
 
 def transpose(x, axes=None):
@@ -825,9 +825,8 @@ def write_window(x, update, *corner):
     return x
 
 
-dynamic_slice_p = primitive(
-    "dynamic_slice", window, lambda x, *corner, sizes: resized(x, sizes),
-    one_line("dynamic_slice", lambda x, *corner, sizes: f", sizes = {list(sizes)}"))
+dynamic_slice_p = primitive("dynamic_slice", window, lambda x, *corner, sizes: resized(x, sizes),
+                            one_line("dynamic_slice", lambda x, *corner, sizes: f", sizes = {list(sizes)}"))
 dynamic_update_slice_p = primitive(
     "dynamic_update_slice", write_window, lambda x, update, *corner: x, one_line("dynamic_update_slice"))
 
@@ -936,8 +935,7 @@ def cond(pred, true_fun, false_fun, *operands):
 
 def switch(index, branches, *operands):
     """`branches[index](*operands)`; an index out of range takes the nearest."""
-    index = convert(as_value(index), I32)
-    return choose(numpy.minimum(numpy.maximum(index, 0), len(branches) - 1), branches, operands)
+    return choose(convert(numpy.minimum(numpy.maximum(index, 0), len(branches) - 1), I32), branches, operands)
 
 
 def choose(index, branches, operands):
@@ -1065,8 +1063,7 @@ def scan(f, init, xs=None, length=None, reverse=False):
     lengths = {len(x) for x in rows} | {length} - {None}
     if len(lengths) != 1:
         raise ValueError(f"scan needs one length, of all rows or its own, and got {lengths or 'none'}")
-    row_avals = [resized(x, x.shape[1:]) for x in rows]
-    body, out_tree, carry = trace_body("scan body function", f, init, row_avals, tree)
+    body, out_tree, carry = trace_body("scan body function", f, init, [resized(x, x.shape[1:]) for x in rows], tree)
     consts, [body] = hoist(body)
     outs = scan_p.bind(*consts, *carry, *rows, jaxpr=body, length=lengths.pop(), reverse=reverse,
                        num_consts=len(consts), num_carry=len(carry))

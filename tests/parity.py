@@ -517,7 +517,7 @@ def render_primitives() -> str:
     ours = {name: str(getattr(jitkit.lax, name)) for name in dir(jitkit.lax) if name.endswith("_p")}
     same = [f"`{name}`" for name, printed in ours.items() if printed == str(getattr(jax.lax, name, None))]
     names = sorted(  # tests have primitives of their own, too
-        {primitive.name for primitive, rule in mlir._rules.items() if rule.__module__.startswith("jitkit.")}
+        {primitive.name for primitive, rule in mlir._rules.items() if (rule.__module__ or "").startswith("jitkit.")}
     )
     lines = [
         f"## Primitives\n\nPrinted with the same name as in JAX: {', '.join(same)}.\n",
@@ -534,18 +534,17 @@ Rules of transformations: *rule* where it has one, as in JAX, *none* where JAX h
 derive, nothing linear, or no operand that could be a batch.
 
 Jaxprs of derivatives are printed as JAX prints them (`tests/test_ad_*.py`), with these exceptions. `jacfwd`, `jacrev` and
-`hessian` make their basis of fewer operations (JAX's `eye` adds 0, splits what has one part, and converts to the same
-dtype). Of equal jaxprs some are shared that JAX prints twice: those of updates in gradients of `scatter`,
-and of one jitted function in two others. A call of a `custom_vjp` function in the body of a scan leaves no empty call in front
-of the loop. In second derivatives, what is computed of a `scan` in a `checkpoint` first is no `closed_call` here. `pinv` adds the
-parts of its derivative in another order, and what solves systems (`solve`, `inv`, `slogdet`, `lstsq`, `eigvals`) has the
-derivative of what it is made of, where JAX has `custom_linear_solve`. A number that a derivative rule multiplies by is no
-result of a jitted `svd`. Of random nests of calls, loops and derivatives about one in a thousand has an
-operation more or less: what a jitted function in a loop computes of constants only, or what a loop in a `checkpoint` computes of
-them. With JAX 0.12 derivatives and batches are
+`hessian` of JAX before 0.12 convert their basis to the dtype that it has. Of equal jaxprs some are shared that JAX prints
+twice: those of updates in gradients of `scatter`, and of one jitted function in two others. A call of a `custom_vjp`
+function in the body of a scan leaves no empty call in front of the loop. In second derivatives, what is computed of a
+`scan` in a `checkpoint` first is no `closed_call` here. `pinv` adds the parts of its derivative in another order, and
+what solves systems (`solve`, `inv`, `slogdet`, `lstsq`, `eigvals`) has the derivative of what it is made of, where JAX
+has `custom_linear_solve`. A number that a derivative rule multiplies by is no result of a jitted `svd`. Of random nests
+of calls, loops and derivatives about one in a thousand has an operation more or less: what a jitted function in a loop
+computes of constants only, or what a loop in a `checkpoint` computes of them. With JAX 0.12 derivatives and batches are
 compared by values and by what is refused, not by their print: of 190 gradients, half of them under `vmap`, 120 are the
-same; those of `acosh`, `tanh`, `sinc`, of `maximum` and its like and of `select_n` by a number are made of other operations
-there, and some sums of cotangents have another order.
+same; those of `acosh`, `tanh`, `sinc`, of `maximum` and its like and of `select_n` by a number are made of other
+operations there, and some sums of cotangents have another order.
 """
 
 
@@ -576,7 +575,10 @@ def render_later() -> str:
 # --- what is missing -------------------------------------------------------------------------------------------------------
 
 NAMES = pathlib.Path(names_of_jax.__file__)
-NO_NAMES = ("Any", "TYPE_CHECKING", "annotations", "lib", "version")  # imported by a module of JAX's, and not meant
+NO_NAMES = (
+    *("Any", "TYPE_CHECKING", "annotations", "lib", "version"),  # imported by a module of JAX's, and not meant
+    *("extend", "example_libraries"),  # there only where something imported them; not looked into
+)
 
 
 def missing() -> dict[str, list[str]]:

@@ -53,6 +53,13 @@ def test_refusals_have_the_class_and_first_line_of_jax(source):
         assert ours[0] == theirs[0]  # later versions say it in other words
 
 
+@pytest.mark.parametrize("f", [lambda x: x * x, lambda x: 1 / x, lambda x: x @ x, lambda x: jitkit.numpy.where(x > 0, x, 0)])
+def test_a_function_that_is_not_linear_is_not_transposed(f):
+    x = jitkit.numpy.ones(2)
+    with pytest.raises(TypeError, match=r"linear_transpose takes a linear function, and <lambda> at .*\.py:\d+ is not one"):
+        jitkit.linear_transpose(f, x)(f(x))
+
+
 @same_as_jax
 def test_arguments_trees_and_other_data(jax, jnp):
     def loss(params, x, scale=2.0):

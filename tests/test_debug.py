@@ -571,6 +571,41 @@ def test_the_error_of_a_callback_shows_the_users_frames_and_none_of_ours(caplog,
     assert [record.message for record in caplog.records] == [f"{name} failed"]
 
 
+class Odd:
+    def __format__(self, spec):
+        boom()
+
+    @property
+    def odd(self):
+        boom()
+
+
+@pytest.mark.parametrize("way", ["eager", "jit", "vmap", "scan"])
+@pytest.mark.parametrize(
+    ("fmt", "value", "users"),
+    [("{} {}", 1.0, []), ("{:d}", 1.0, []), ("{0.odd}", Odd(), ["odd", "boom"]), ("{}", Odd(), ["__format__", "boom"])],
+)
+def test_an_error_of_a_format_names_it_and_shows_no_frames_of_a_formatter(caplog, fmt, value, users, way):
+    def f(x):
+        debug.print(fmt, value if users else x)
+        return x
+
+    ways = {
+        "eager": f,
+        "jit": jitkit.jit(f),
+        "vmap": lambda x: jitkit.vmap(f)(jitkit.numpy.full(2, x)),
+        "scan": lambda x: jitkit.lax.scan(lambda c, _: (f(c), None), x, None, length=2),
+    }
+    with pytest.raises((IndexError, ValueError, jitkit.errors.JaxRuntimeError)) as caught:
+        ways[way](np.float32(value if not users else 1.0))
+        jitkit.effects_barrier()
+    said = "".join(traceback.format_exception(caught.value)) + caplog.text
+    assert f"in jax.debug.print({fmt!r})" in said
+    assert "string.py" not in said
+    assert all(f"in {name}" in said for name in users)
+    assert "debug.callback failed" not in said
+
+
 def test_the_error_of_a_callback_in_a_callback_begins_at_each(caplog):
     inner = jitkit.jit(lambda x: FORMS["pure_callback"](boom, x))
     with pytest.raises(jitkit.errors.JaxRuntimeError) as caught:

@@ -238,6 +238,31 @@ def test_a_package_that_prints_is_judged_by_what_it_computes(tmp_path, kept):
     assert verdict.passed
 
 
+def test_a_package_that_was_emptied_has_failed_and_is_to_do_again_only_afterwards(tmp_path, monkeypatch, capsys):
+    assert main(["start", "--from-scratch", str(tmp_path / "mine")]) == 0
+    monkeypatch.chdir(tmp_path / "mine")
+    file = pathlib.Path("myjax.py")
+    empty = file.read_text()
+    file.write_text(prefix(SOLUTION, "02"))
+    assert main(["check", "2"]) == 0
+    file.write_text(empty)
+    capsys.readouterr()
+    assert main(["check", "2"]) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Rung 01 One door fell" in said
+    assert "left nothing of it. 1 rung above fell with it." in said
+    assert "fail 01 One door: 0 of" in said
+    assert "myjax.py has no code any more" in said
+    assert "to do" not in said
+    assert main(["status"]) == 0
+    assert "One door fail" in " ".join(capsys.readouterr().out.split())
+    assert main(["check"]) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "to do 01 One door" in said
+    assert "Nothing is written yet" in said
+    assert "fell" not in said
+
+
 def test_a_file_of_several_that_is_no_python_is_named(tmp_path, kept):
     (tmp_path / "myjax").mkdir()
     (tmp_path / "myjax" / "__init__.py").write_text("from . import core\n")

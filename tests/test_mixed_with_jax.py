@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import re
+import sys
 
 import jax
 import jax.numpy
@@ -217,6 +218,97 @@ def test_a_transformation_of_jax_on_our_function_says_where_to_take_it_from(tran
     for function in (jitkit.jit(lambda x: x * 2), lambda x: jnp.sin(x)):
         with pytest.raises(TypeError, match=re.escape(f"`{name}`, or what is like it, was applied to a function of jitkit")):
             transformation(function)(x)
+
+
+OURS_UNDER_JAX = {
+    "an update": lambda x: jnp.zeros(3).at[0].set(x),
+    "an index": lambda x: jnp.arange(3.0)[x.astype(int)],
+    "a shape": lambda x: jnp.reshape(jnp.zeros(3), [x.astype(int)]),
+    "an array": lambda x: jnp.asarray(x),
+    "an array of a list": lambda x: jnp.array([x, 1.0]),
+    "a dtype": lambda x: jnp.float32(x),
+    "a ufunc": lambda x: jnp.sin(x),
+    "joining": lambda x: jnp.concatenate([x[None], x[None]]),
+    "fft": lambda x: jnp.fft.fft(x[None]),
+    "cond": lambda x: jitkit.lax.cond(x > 0, jnp.sin, jnp.cos, x),
+    "scan": lambda x: jitkit.lax.scan(lambda c, _: (c, c), x, None, length=2),
+    "grad": lambda x: jitkit.grad(lambda y: y * y)(x),
+    "jvp": lambda x: jitkit.jvp(lambda y: y * y, (x,), (x,)),
+    "vjp": lambda x: jitkit.vjp(lambda y: y * y, x)[0],
+    "vmap": lambda x: jitkit.vmap(lambda y: y * y)(x[None]),
+    "checkpoint": lambda x: jitkit.checkpoint(lambda y: y * y)(x),
+    "device_put": lambda x: jitkit.device_put(x),
+    "callback": lambda x: jitkit.pure_callback(lambda y: y, jitkit.ShapeDtypeStruct((), "float32"), x),
+    "print": lambda x: jitkit.debug.print("{}", x),
+    "a static value": lambda x: jitkit.random.normal(jitkit.random.key(0), (x.astype(int),)),
+}
+
+
+@pytest.mark.parametrize("name", list(OURS_UNDER_JAX))
+def test_what_of_ours_meets_a_tracer_of_jax_s_says_so_and_no_other_sentence(name):
+    with pytest.raises((TypeError, IndexError), match=r"This is a tracer of jax itself: `jax\.jit`") as raised:
+        jax.jit(OURS_UNDER_JAX[name])(1.0)
+    assert "A function of JAX's" not in str(raised.value)
+    assert raised.value.__context__ is None or raised.value.__suppress_context__
+
+
+@pytest.mark.parametrize(
+    "use", [lambda x, i: x[i], lambda x, i: x.at[i].set(0.0), lambda x, i: x + i, lambda x, i: i + x, lambda x, i: i < x]
+)
+def test_a_loop_of_jax_s_in_a_function_of_ours_says_so(use):
+    def f(x):
+        return jax_lax.fori_loop(0, 3, lambda i, c: (use(x, i), c)[1], 0.0)
+
+    with pytest.raises((TypeError, IndexError), match=r"This is a tracer of jax itself: `jax\.jit`"):
+        jitkit.jit(f)(np.arange(3.0))
+
+
+def test_an_array_of_ours_is_a_constant_for_jax():
+    assert [float(jax.jit(f)(1.0)[2]) for f in (lambda x: x + jnp.arange(3.0), lambda x: jnp.arange(3.0) * x)] == [3.0, 2.0]
+
+
+def test_an_array_of_jax_s_that_is_indexed_by_a_traced_value_says_how():
+    table = jax.numpy.arange(3.0)
+    with pytest.raises(IndexError, match=r"becomes one of jitkit's by `jnp\.asarray"):
+        jitkit.jit(lambda i: table[i])(1)
+    assert jitkit.jit(lambda i: jnp.asarray(table)[i])(1) == 1.0
+
+
+LIBRARY = "import jax, jax.numpy as jnp\n\ndef double(x):\n    return {}\n"
+
+
+@pytest.mark.parametrize("body", ["jnp.add(x, x)", "jnp.float32(x)", "jax.jit(lambda t: t, static_argnums=0)((x,))"])
+def test_what_an_installed_library_calls_is_not_the_user_s_to_change(tmp_path, monkeypatch, body):
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "doubling.py").write_text(LIBRARY.format(body))
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.delitem(sys.modules, "doubling", raising=False)
+    doubling = importlib.import_module("doubling")
+    with pytest.raises((TypeError, ValueError), match=r"It was called by doubling \(.*doubling\.py:4\), which computes") as raised:
+        jitkit.jit(doubling.double)(np.float32(1))
+    assert "Change its import" not in str(raised.value)
+
+
+class Parameter:
+    """As in flax: it gives an array, and its own operators leave everything to that."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __jax_array__(self):
+        return self.value
+
+    def __radd__(self, other):
+        return self.value.__radd__(other)
+
+
+def test_an_operand_that_gives_an_array_of_jax_s_is_one():
+    y = Parameter(jax.numpy.arange(3.0))
+    for call in (lambda f, x: f(x), lambda f, x: jitkit.jit(f)(x), lambda f, x: jitkit.vmap(f, out_axes=1)(x)[:, 0]):
+        for f in (lambda x: x + y, lambda x: x - y, lambda x: x * y):
+            theirs = f(jax.numpy.ones(1))
+            np.testing.assert_array_equal(call(f, jnp.ones(1)), theirs)
 
 
 def test_jax_make_jaxpr_of_our_function_says_what_to_use():

@@ -25,17 +25,28 @@ _OUR_VALUE = rf"\b{_PACKAGE}\.[\w.]*(Tracer|Array)\b|\bJitTracer\("  # as JAX na
 def amend_refusal(error: BaseException) -> None:
     """Where `error` says that JAX does not take a value of ours, add to its message what to import instead."""
     text = error.args[0] if error.args else None
-    if not isinstance(text, str) or "jax" not in sys.modules or _SUMMARY in text:
+    if not isinstance(text, str) or "jax" not in sys.modules or _SUMMARY in text or OF_JAX in text:
         return
     user, is_seen = _line_that_called_jax(error.__traceback__)
     is_about_ours = bool(re.search(_OUR_VALUE, text)) or _is_raised_for_jax(error.__traceback__)
     if not is_about_ours and not (is_seen and type(error).__module__.startswith(_PACKAGE)):
         return
-    advice = [] if user is None else list(_names_of_jax(user.tb_frame, user.tb_lineno))
-    if is_seen or re.search(_REFUSAL, text):
+    library = "" if user is None else _library_of(user.tb_frame)
+    advice = [] if user is None or library else list(_names_of_jax(user.tb_frame, user.tb_lineno))
+    if user and library and (is_seen or re.search(f"{_REFUSAL}|{_UNHASHABLE}", text)):
+        place = f"{user.tb_frame.f_code.co_filename}:{user.tb_lineno}"
+        error.args = (f"{text.rstrip()}\n\n{_SUMMARY} {_IN_A_LIBRARY.format(library, place)}", *error.args[1:])
+    elif is_seen or re.search(_REFUSAL, text):
         where = f" Where it was called ({user.tb_frame.f_code.co_filename}:{user.tb_lineno}):" if user and advice else ""
         lines = [f"  {name}: {what}" for name, what in advice] or [_GENERAL]
         error.args = ("\n".join([f"{text.rstrip()}\n", f"{_SUMMARY}{where}", *lines]), *error.args[1:])
+
+
+def _library_of(frame: types.FrameType) -> str:
+    """The name of the installed package that a frame is of: its imports are not the user's to change. Nothing for others."""
+    installed = {"site-packages", "dist-packages"} & {*re.split(r"[\\/]", frame.f_code.co_filename)}
+    module: str = frame.f_globals.get("__name__", "")
+    return module.partition(".")[0] if installed else ""
 
 
 def is_of_jax(module: object) -> bool:
@@ -72,12 +83,21 @@ def _is_raised_for_jax(traceback: types.TracebackType | None) -> bool:
     return False
 
 
+OF_JAX = "of jax itself"  # where we refuse a value of JAX's
 _SUMMARY = (
     "A function of JAX's was called on a value that jitkit traces: neither can JAX compute with it, nor jitkit see "
     "what is computed."
 )
 _REFUSAL = "is not a valid JAX type|Error interpreting argument to|requires ndarray or scalar arguments, got"  # in JAX's words
-_GENERAL = "Take from jitkit what is taken from JAX: `import jitkit as jax`, `import jitkit.numpy as jnp`."
+_UNHASHABLE = "Non-hashable static arguments are not supported"
+_IN_A_LIBRARY = (
+    "It was called by {} ({}), which computes with JAX.\nCall that where nothing is traced, with arrays; or write that "
+    "part with jitkit."
+)
+_GENERAL = (
+    "Take from jitkit what is taken from JAX: `import jitkit as jax`, `import jitkit.numpy as jnp`.\n"
+    "An array of JAX's becomes one of jitkit's by `jnp.asarray(x)`, and can be indexed by a traced value then."
+)
 
 
 def _names_of_jax(frame: types.FrameType, line: int) -> Iterator[tuple[str, str]]:

@@ -30,6 +30,7 @@ from .primitive import check_arrays as check_arrays
 from .primitive import eager as eager
 from .primitive import foreign as foreign
 from .primitive import get_aval as get_aval
+from .primitive import has_jax_array as has_jax_array
 from .primitive import is_array_type as is_array_type
 from .primitive import is_array_value as is_array_value
 from .primitive import not_arrays as not_arrays

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..base import late_rooms
+from ..base import errors, late_rooms
 from ..base.traceback_util import filter_traceback
 
 
@@ -84,6 +84,11 @@ def takes_part(other: Any, symbol: str, left: Any, right: Any) -> bool:
         raise TypeError(
             f"unsupported operand type(s) for {symbol}: {type(left).__name__!r} and {type(right).__name__!r}"
         )
+    if about := errors.about_value_of_jax(other):  # an Array is a constant for JAX's tracer, which answers then
+        if all(hasattr(x, "_trace") for x in (left, right)):
+            kinds = f"{type(left).__name__!r} and {type(right).__name__!r}"
+            raise TypeError(f"unsupported operand type(s) for {symbol}: {kinds}{about}")
+        return False
     # A scalar of numpy that no array can hold, such as a date, is refused by what the operator calls.
     answer = _takes_part[type(other)] = isinstance(other, np.generic) or question.is_array_type(type(other))
     return answer
@@ -111,7 +116,9 @@ def forward_method(symbol: str, function: Callable[[Any, Any], Any]) -> Callable
             except BaseException as error:
                 filter_traceback(error)
                 raise
-        return NotImplemented
+        # Parameters of other libraries give an array. (JAX's tracers have this name, too, and None.)
+        give = getattr(other, "__jax_array__", None)
+        return NotImplemented if give is None else forward(self, give())
 
     return forward
 

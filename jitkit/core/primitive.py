@@ -53,8 +53,13 @@ def get_aval(x: Any) -> Any:
         return x.aval
     find = aval_of_type.get(type(x)) or _find_aval_function(type(x))
     if find is None:
-        raise TypeError(f"Value {x!r} with type {type(x)} is not a valid JAX type")
+        raise TypeError(f"Value {x!r} with type {type(x)} is not a valid JAX type{errors.about_value_of_jax(x)}")
     return find(x)
+
+
+def has_jax_array(x: Any) -> bool:
+    """Whether a value of another library's can give an array of JAX's. (JAX's own tracers have this name, and None.)"""
+    return getattr(x, "__jax_array__", None) is not None
 
 
 # Types that stand for arrays in a jaxpr, where nobody asks for their values: `shape_struct` enters its own.
@@ -70,7 +75,7 @@ def typeof(x: Any) -> Any:
     """The aval of a value; TypeError for what is not an array."""
     if not is_array_type(type(x)) and type(x) not in not_arrays:
         kind = type(x) if isinstance(x, str) else f"'{type(x)}'"
-        raise TypeError(f"Argument '{x}' of type {kind} is not a valid JAX type")
+        raise TypeError(f"Argument '{x}' of type {kind} is not a valid JAX type{errors.about_value_of_jax(x)}")
     return get_aval(x)
 
 

@@ -399,7 +399,9 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
       primals: arguments, of which only shapes and dtypes count: arrays or `ShapeDtypeStruct`s.
 
     Raises:
-      TypeError: floats become integers, or a cotangent has another structure or type than the result.
+      TypeError: floats become integers, a cotangent has another structure or type than the result, or (when the transpose is
+        called) `fun` is not linear, as in `x * x`.
+      NotImplementedError: an operation in `fun` is linear in nothing, such as `sin`.
     """
     leaves, in_tree = tree_flatten(primals)
     avals = [aval_of_argument(x) for x in leaves]
@@ -427,7 +429,10 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
                 f"cotangent type does not match function output, expected {jaxpr.out_avals} but got {cts}"
             )
         inputs = [UndefinedPrimal(aval) for aval in avals]
-        arg_cts = ad_transpose.backward_pass(jaxpr, consts, inputs, cts)
+        try:
+            arg_cts = ad_transpose.backward_pass(jaxpr, consts, inputs, cts)
+        except (AttributeError, TypeError) as error:  # a rule was given two linear operands, and is linear in one
+            raise TypeError(f"linear_transpose takes a linear function, and {info.func_src_info} is not one.") from error
         return tree_unflatten(in_tree, [instantiate_zeros(ct) for ct in arg_cts])
 
     return Partial(transposed, jaxpr.consts)

@@ -134,8 +134,10 @@ def basis_of(tree: Any) -> Any:
 
 
 def _identity(count: int, dtype: Any) -> Any:
-    rows, columns = (lax.broadcasted_iota(np.int32, (count, count), axis) for axis in (0, 1))
-    return lax.convert_element_type(lax.eq(rows, columns), dtype)
+    """`jnp.eye`, in its operations."""
+    kind = dtypes.default_int_dtype()
+    rows, columns = (lax.broadcasted_iota(kind, (count, count), axis) for axis in (0, 1))
+    return lax.convert_element_type(lax.eq(lax.add(rows, kind.type(0)), columns), dtype)
 
 
 def split_like(tree: Any, axis: int, x: Any, example: Any) -> Any:
@@ -144,8 +146,7 @@ def split_like(tree: Any, axis: int, x: Any, example: Any) -> Any:
     """
     leaves, treedef = tree_flatten(tree)
     axis %= x.ndim
-    sizes = [int(np.size(leaf)) for leaf in leaves]
-    parts = lax.split(x, sizes, axis) if len(leaves) != 1 else [x]
+    parts = lax.split(x, tuple(np.array([np.size(leaf) for leaf in leaves])), axis)
     made = []
     for part, leaf in zip(parts, leaves, strict=True):
         block = lax.reshape(part, (*x.shape[:axis], *np.shape(leaf), *x.shape[axis + 1 :]))

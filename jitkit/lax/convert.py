@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .. import core
-from ..base import traceback_util
+from ..base import errors, traceback_util
 from ..base.jax_version import since
 from ..core import Primitive, ShapedArray, dtypes
 from ..core.operators import Operators
@@ -95,7 +95,7 @@ def _convert_element_type(
     operand: Any, new_dtype: Any = None, weak_type: bool = False, warn_on_complex_to_real_cast: bool = True
 ) -> Any:
     """`operand` as an array of this dtype (None: its own) and weak type; itself, where it is that already."""
-    if not is_array(operand) and hasattr(operand, "__jax_array__"):
+    if not is_array(operand) and core.has_jax_array(operand):
         operand = operand.__jax_array__()
     old_dtype, old_weak_type = dtypes.dtype(operand), dtypes.is_weakly_typed(operand)
     if new_dtype is None:
@@ -151,7 +151,7 @@ def asarray(x: Any) -> Any:
         return asarray(int(x))
     if core.is_array_type(type(x)):
         return _convert_element_type(x)
-    raise TypeError(f"asarray: expected ArrayLike, got {x} of type {type(x)}.")
+    raise TypeError(f"asarray: expected ArrayLike, got {x} of type {type(x)}.{errors.about_value_of_jax(x)}")
 
 
 # --- stage ---------------------------------------------------------------------------------------------

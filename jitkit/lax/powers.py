@@ -75,10 +75,10 @@ def _(ctx: LoweringContext, x: str, *, y: int) -> str:
         left >>= 1
         if left:
             x = ctx.emit("stablehlo.multiply", [x, x])
+    if y > 0 and power is not None:
+        return power
     one = ctx.splat(1, ctx.avals_in[0])
-    if power is None:
-        return one
-    return ctx.emit("stablehlo.divide", [one, power]) if y < 0 else power
+    return one if power is None else ctx.emit("stablehlo.divide", [one, power])
 
 
 def integer_pow(x: Any, y: int) -> Any:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import core
+from ..base import errors
 from ..core import ShapedArray, Tracer, dtypes
 from ..runtime.array import Array
 
@@ -69,7 +70,8 @@ def _invalid_shape(shape: Any, context: str) -> TypeError:
     traced = [size for size in shape if isinstance(size, Tracer)] if isinstance(shape, (tuple, list)) else []
     if traced:
         message += "\nIf using `jit`, try using `static_argnums` or applying `jit` to smaller subfunctions."
-    return TypeError(message + "".join(size._origin_msg() for size in traced))
+    of_jax = map(errors.about_value_of_jax, shape) if isinstance(shape, (tuple, list)) else ()
+    return TypeError(message + "".join(size._origin_msg() for size in traced) + next(filter(None, of_jax), ""))
 
 
 def canonicalize_axis(axis: Any, ndim: int) -> int:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import core, lax
-from ..base import traceback_util
+from ..base import errors, traceback_util
 from ..base.jax_version import since
 from ..core import dtypes
 from ..lax.utils import canonicalize_shape
@@ -50,11 +50,18 @@ def array(
         raise NotImplementedError("Only implemented for order='K'")
     if dtype is not None:
         dtype = dtypes.check_and_canonicalize_user_dtype(dtype, "array")
-    if not is_array(object) and hasattr(object, "__jax_array__"):
+    if not is_array(object) and core.has_jax_array(object):
         object = object.__jax_array__()
-    result = _from_scalar_or_array(object, dtype, copy)
+    result, theirs = _from_scalar_or_array(object, dtype, copy), None
     if result is None:
-        result = _from_sequence(object, dtype)
+        try:
+            result = _from_sequence(object, dtype)
+        except Exception:
+            theirs = next(filter(errors.about_value_of_jax, _leaves(object)), None)
+            if theirs is None:
+                raise
+    if theirs is not None:
+        core.get_aval(theirs)  # numpy asked it for its values; this says what it is
     if ndmin > result.ndim:
         result = lax.expand_dims(result, range(ndmin - result.ndim))
     return result if device is None else arrays.device_put_leaf(result, device)

@@ -70,7 +70,7 @@ def _kind_of(index: Any) -> Kind:
         )
     raise IndexError(
         "only integers, slices (`:`), ellipsis (`...`), newaxis (`None`) and integer or boolean arrays are valid indices. "
-        f"Got {index}"
+        f"Got {index}{errors.about_value_of_jax(index)}"
     )
 
 

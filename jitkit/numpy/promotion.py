@@ -73,7 +73,7 @@ class _Promoter:
     def _make(self, name: str, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], _Plan]:
         check_arraylike(name, *args)
         args = tuple(
-            x.__jax_array__() if hasattr(x, "__jax_array__") and not isinstance(x, Operators) else x
+            x.__jax_array__() if not isinstance(x, Operators) and core.has_jax_array(x) else x
             for x in args
         )
         avals = [core.get_aval(x) for x in args]

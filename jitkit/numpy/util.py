@@ -42,7 +42,7 @@ def is_array(x: Any) -> bool:
 def _is_arraylike(x: Any) -> bool:
     t = type(x)
     if t not in _known_arraylike:
-        _known_arraylike[t] = core.is_array_type(t) or np.isscalar(x) or hasattr(t, "__jax_array__")
+        _known_arraylike[t] = core.is_array_type(t) or np.isscalar(x) or core.has_jax_array(x)
     return _known_arraylike[t]
 
 
@@ -52,6 +52,7 @@ def check_arraylike(name: str, *args: Any) -> None:
         if not _is_arraylike(x):
             raise TypeError(
                 f"{name} requires ndarray or scalar arguments, got {type(x)} at position {position}."
+                f"{errors.about_value_of_jax(x)}"
             )
 
 
@@ -61,6 +62,7 @@ def check_arraylike_or_none(name: str, *args: Any) -> None:
         if x is not None and not _is_arraylike(x):
             raise TypeError(
                 f"{name} requires ndarray, scalar, or None arguments, got {type(x)} at position {position}."
+                f"{errors.about_value_of_jax(x)}"
             )
 
 
@@ -70,7 +72,7 @@ def as_array(x: Any) -> Any:
         return x
     if isinstance(x, Array):  # a jax.Array: wrapped, so that its operators are ours
         return wrap(x)
-    if hasattr(x, "__jax_array__"):
+    if core.has_jax_array(x):
         return as_array(x.__jax_array__())
     return lax.asarray(x)
 

@@ -383,6 +383,8 @@ def as_array(x: Any) -> Any:
 def _not_for_a_device(x: Any) -> TypeError:
     if isinstance(x, str):
         return TypeError(f"Argument '{x}' of type {type(x)} is not a valid JAX type")
+    if about := errors.about_value_of_jax(x):
+        return TypeError(f"Argument '{x}' of type {type(x)} is not a valid JAX type{about}")
     if hasattr(x, "dtype"):
         return TypeError(
             f"Dtype {x.dtype} is not a valid JAX array type. Only arrays of numeric types are supported by JAX."

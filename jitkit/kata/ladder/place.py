@@ -99,7 +99,9 @@ class Place:
         fallen: list[str] = []
         if not any(verdict.ran for verdict in verdicts):
             return fallen
+        is_empty = self.package.is_untouched
         with self.state.edit() as state:
+            is_new = is_empty and not any(state.of(v.rung.number).passed for v in verdicts)
             for verdict in verdicts:
                 known, number = state.of(verdict.rung.number), verdict.rung.number
                 if verdict.passed:
@@ -109,11 +111,11 @@ class Place:
                     failure = verdict.first_failure
                     if known.passed and failure is not None:
                         since = state.given.get(f"rung {number}", "the last time")
+                        broke = "left nothing of it." if is_empty else f'broke "{failure.check.sentence}"'
                         fallen.append(
-                            f"Rung {number} {verdict.rung.title} fell: it passed at {since}, and a save since then broke "
-                            f'"{failure.check.sentence}"'
+                            f"Rung {number} {verdict.rung.title} fell: it passed at {since}, and a save since then {broke}"
                         )
-                    known.passed, known.failed = "", "" if self.package.is_untouched else fingerprint
+                    known.passed, known.failed = "", "" if is_new else fingerprint
         return fallen
 
     # --- names for people -----------------------------------------------------------------------------------------

@@ -164,7 +164,7 @@ def show_verdicts(
     if failed is not None and not failed.ran:
         show_not_imported(screen, place, failed)
         return
-    red = _red(place) if failed is not None else FAIL
+    red, is_empty = _red(place, fallen), place.package.is_untouched
     for verdict in verdicts:
         glyph, word, color = MARKS[PASS if verdict.passed else red]
         good = sum(r.status == PASS for r in verdict.results)
@@ -172,12 +172,18 @@ def show_verdicts(
             f"{glyph} {word}  {verdict.rung.number} {verdict.rung.title}: {good} of {len(verdict.results)} programs",
             color,
         )
-        if verdict is failed and red != TODO:
+        if verdict is failed and not is_empty:
             show_rung(screen, place, verdict)
     screen.line()
-    if failed is not None and red == TODO:
-        page = f"ladder/{failed.rung.folder.name}.md"
-        screen.text(f"Nothing is written yet in {place.relative(place.package.files[0])}. Begin with {page}.", 2)
+    if failed is not None and is_empty:
+        page, file = f"ladder/{failed.rung.folder.name}.md", place.relative(place.package.files[0])
+        screen.text(
+            f"{file} has no code any more. Bring back what you had, in your editor or from where you keep versions; "
+            f"or begin again, with {page}."
+            if fallen
+            else f"Nothing is written yet in {file}. Begin with {page}.",
+            2,
+        )
     elif failed is None:
         done = verdicts[-1].rung
         above = next((r for r in all_rungs() if r.number > done.number), None)
@@ -204,9 +210,9 @@ def told_of(fallen: Sequence[str]) -> str:
     return f"{first} {len(others)} {'rung' if len(others) == 1 else 'rungs'} above fell with it."
 
 
-def _red(place: Place) -> str:
-    """What a rung is that does not pass: failed, or, where nothing is written yet, to do."""
-    return TODO if place.package.is_untouched else FAIL
+def _red(place: Place, fallen: Sequence[str]) -> str:
+    """What a rung is that does not pass: failed, or, where nothing is written yet, and was not a save ago, to do."""
+    return TODO if place.package.is_untouched and not fallen else FAIL
 
 
 def show_not_imported(screen: Screen, place: Place, verdict: RungVerdict) -> None:
@@ -239,13 +245,13 @@ def _data(place: Place, verdicts: Sequence[RungVerdict], fallen: Sequence[str]) 
     return {
         "workspace": str(place.root),
         "package": place.name,
-        "status": PASS if all(v.passed for v in verdicts) else _red(place),
+        "status": PASS if all(v.passed for v in verdicts) else _red(place, fallen),
         "messages": [*place.messages(), *fallen, *place.state.messages],
         "rungs": [
             {
                 "rung": v.rung.number,
                 "title": v.rung.title,
-                "status": PASS if v.passed else _red(place),
+                "status": PASS if v.passed else _red(place, fallen),
                 "programs": [
                     {
                         "name": r.check.name,

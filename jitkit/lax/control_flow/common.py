@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ... import core
-from ...base import config
+from ...base import config, errors
 from ...core import Primitive
 from ...interpreters import partial_eval
 from ...interpreters.batching import AxisData, batch_jaxpr_if
@@ -136,7 +136,7 @@ def avals_of(leaves: Sequence[Any]) -> list[Any]:
             raise  # an array, of texts or objects
         kind = str(type(bad)) if isinstance(bad, str) else f"'{type(bad)}'"
         raise TypeError(
-            f"Argument '{bad}' of type {kind} is not a valid JAX type\n"
+            f"Argument '{bad}' of type {kind} is not a valid JAX type{errors.about_value_of_jax(bad)}\n"
             "Carries and operands are trees of arrays. A value that is known while tracing, such as a text, can be "
             "closed over instead."
         ) from None

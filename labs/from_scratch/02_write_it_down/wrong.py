@@ -5,8 +5,8 @@ from jitkit.kata.ladder.wrong import edit
 edit(
     'an expression is a tree',
     'A value is used twice. Is it computed twice?',
-    '        return [Tracer(self, v.aval, v) for v in outvars]',
-    '        self.eqns.append(self.eqns[-1]._replace(outvars=[Var(v.aval) for v in outvars]))\n        return [Tracer(self, v.aval, v) for v in outvars]',
+    '        return outs\n\n    def atom',
+    '        self.eqns.append(self.eqns[-1]._replace(outvars=[Var(x.aval) for x in outs]))\n        return outs\n\n    def atom',
 )
 edit(
     'the result is what was computed last',
@@ -23,8 +23,8 @@ edit(
 edit(
     'the operands are swapped',
     'In which order are the operands of `x - y`?',
-    'list(map(self.atom, args)), params, outvars',
-    'list(map(self.atom, args))[::-1], params, outvars',
+    'Equation(primitive, invars, params',
+    'Equation(primitive, invars[::-1], params',
 )
 edit(
     'the printer leaves types out',

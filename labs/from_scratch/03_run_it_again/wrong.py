@@ -11,14 +11,14 @@ edit(
 edit(
     'operands come in any order',
     'Which operand is divided by which?',
-    'primitive.bind(*read(invars), **params), strict=True))\n    return read',
-    'primitive.bind(*read(invars[::-1]), **params), strict=True))\n    return read',
+    'process(primitive, operands, params)',
+    'process(primitive, operands[::-1], params)',
 )
 edit(
     'only what an equation computed can be returned',
     'The function returns its argument. Does your program?',
-    '    return read(jaxpr.outvars)\n\n\ndef as_function',
-    '    return read([v for v in jaxpr.outvars if any(v in e.outvars for e in jaxpr.eqns)])\n\n\ndef as_function',
+    'for v in jaxpr.outvars]\n\n\ndef as_function',
+    'for v in jaxpr.outvars if any(v in e.outvars for e in jaxpr.eqns)]\n\n\ndef as_function',
 )
 edit(
     'the function is called again',
@@ -29,6 +29,6 @@ edit(
 edit(
     'the interpreter computes, whoever is at the door',
     'Who stands at the door when your interpreter is itself traced? And is a literal still a number when it goes through the door, or an array, which is a constant?',
-    'primitive.bind(*read(invars), **params), strict=True))\n    return read',
-    'impl[primitive](*read(invars), **params), strict=True))\n    return read',
+    'process(primitive, operands, params)',
+    'impl[primitive](*operands, **params)',
 )

@@ -47,8 +47,8 @@ edit(
 edit(
     'types are found by computing',
     'An array of 10^12 numbers: how long does its type take?',
-    '    if primitive in types:\n',
-    '    if primitive in types and max([a.size for a in avals]) < 2:\n',
+    '    types[primitive] = functools.partial(elementwise_type, primitive)\n',
+    '    types[primitive] = lambda *avals, p=primitive: (by_trying if max(a.size for a in avals) > 1 else elementwise_type)(p, *avals)\n',
 )
 edit(
     'only what is traced is weak',

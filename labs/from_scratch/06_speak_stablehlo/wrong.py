@@ -5,8 +5,8 @@ from jitkit.kata.ladder.wrong import edit
 edit(
     'division is multiplication',
     'Which word does XLA have for `/`?',
-    '"mul": "multiply", "div": "divide", "max": "maximum", "min": "minimum",\n    "pow": "power", **{',
-    '"mul": "multiply", "div": "multiply", "max": "maximum", "min": "minimum",\n    "pow": "power", **{',
+    '    "neg": "negate", "sin"',
+    '    "div": "multiply", "neg": "negate", "sin"',
 )
 edit(
     '%f is enough for a float',

@@ -29,14 +29,14 @@ edit(
 edit(
     'an index out of range takes the last',
     'switch(-5, ...): which is the nearest?',
-    '    return choose(numpy.minimum(numpy.maximum(index, 0), len(branches) - 1), branches, operands)',
-    '    last = len(branches) - 1\n    return choose(where(index < 0, last, numpy.minimum(index, last)), branches, operands)',
+    '    return choose(convert(numpy.minimum(numpy.maximum(index, 0), len(branches) - 1), I32), branches, operands)',
+    '    last = len(branches) - 1\n    return choose(convert(where(index < 0, last, numpy.minimum(index, last)), I32), branches, operands)',
 )
 edit(
     'an index out of range is an error',
     'switch(9, ...) of three branches: which one is the nearest?',
-    '    return choose(numpy.minimum(numpy.maximum(index, 0), len(branches) - 1), branches, operands)',
-    '    return choose(index, branches, operands)',
+    '    return choose(convert(numpy.minimum(numpy.maximum(index, 0), len(branches) - 1), I32), branches, operands)',
+    '    return choose(convert(as_value(index), I32), branches, operands)',
 )
 edit(
     'branches close over nothing',
