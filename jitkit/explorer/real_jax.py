@@ -125,7 +125,7 @@ def subject(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
     try:
         jax.config.update("jax_traceback_filtering", "off")  # the trace that was being written is in a frame of JAX's
         traced = jitted.trace(*args, **kwargs)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return _failed(core, plain, name, error)
     finally:
         jax.config.update("jax_traceback_filtering", filtering)
@@ -163,7 +163,7 @@ def _spec(jax: Any, value: Any) -> Any:
     return value
 
 
-def _failed(core: Any, function: Callable[..., Any], name: str, error: Exception) -> Subject:
+def _failed(core: Any, function: Callable[..., Any], name: str, error: BaseException) -> Subject:
     """How far it came: the equations of the outermost trace that was being written when the error was raised, and the line."""
     frame: Any = None
     place: Place | None = None

@@ -77,7 +77,7 @@ def source(function: Callable[..., Any], equations: Sequence[Equation], more: Se
         changed = bool(lines) and _changed("\n".join(lines) + "\n", file, codes.get(file, []))
         if not lines or (changed and file.startswith("<")):  # `<string>` may be any text, that of `python -c` above all
             found.row(f"{heading}: its source is not to be had", None, [], [])
-            found.sentences.append(_no_source(heading))
+            found.sentences.append(_no_source(heading, file))
             for line, numbers in sorted(by_line.items()):
                 found.row(f"line {line}", line, numbers, [])
             continue
@@ -99,7 +99,9 @@ def _from_loader(file: str) -> list[str]:
     return linecache.getlines(file, vars(module)) if module else []
 
 
-def _no_source(heading: str) -> str:
+def _no_source(heading: str, file: str) -> str:
+    if os.path.isabs(file):
+        return f"{heading} is not there any more, or cannot be read: the numbers of its lines stand here."
     return (
         f"{heading}: Python keeps no source of what is typed at its prompt or passed to exec. Write the function to a file, or "
         "into a notebook, to see it here."
