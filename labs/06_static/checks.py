@@ -202,13 +202,13 @@ def positional_only_names(jk, rng):
 )
 def which_function(jk, rng):
     n = int(rng.integers(4, 9))
-    wrong_number = raised(jk.jit, plain, static_argnums=n, parts=["plain(x, y, n, m=1)"])
     partial = functools.partial(plain, n)
     of_partials = [
         checked(jk, partial, "static_argnums", (n,), "accepts 3 positional", "The function is plain(y, n, m=1)."),
         checked(jk, partial, "static_argnames", (f"m{n}",), "The function is plain(y, n, m=1)."),
     ]
-    return wrong_number, raised(jk.jit, plain, static_argnames=f"m{n}", parts=["plain(x, y, n, m=1)"]), of_partials
+    wrong_number = raised(jk.jit, plain, static_argnums=n, parts=["plain(x, y, n, m=1)"])
+    return of_partials, wrong_number, raised(jk.jit, plain, static_argnames=f"m{n}", parts=["plain(x, y, n, m=1)"])
 
 
 # --- 06.3 Take a call apart ---------------------------------------------------------------------------------------

@@ -148,8 +148,13 @@ def starts_from_zero(jk, rng):
     a = number(rng)
     f = jk.make_jaxpr(lambda x: jk.lax.while_loop(lambda v: v < a, lambda v: v + x, 0))
     both = promote(jk, [0, int(rng.integers(9))], [jk.core.ShapedArray((), "float32")] * 2)
-    filled = jk.numpy.full(3, int(rng.integers(9)))  # nobody chose its dtype either
-    return f(np.float32(1)), both, promote(jk, [filled], [jk.core.ShapedArray((3,), "float32")])
+    n = int(rng.integers(9))
+
+    def from_three(x):
+        start = jk.numpy.full(3, n)  # nobody chose its dtype either
+        return jk.lax.while_loop(lambda v: v[0] < a, lambda v: v + x, start)
+
+    return f(np.float32(1)), both, jk.make_jaxpr(from_three)(np.float32(1))
 
 
 @check(
@@ -641,4 +646,4 @@ def names(jk, rng):
     parts = ["equal types", "carry total has type float32[3]", "component has type float32[]"]
     with jk.disable_jit():
         nothing_to_call = raised(jk.lax.fori_loop, 0, 0, 3, 1.0)
-    return raised(jk.make_jaxpr(f), n, parts=parts), raised(jk.lax.fori_loop, 0, n, 3, 1.0), nothing_to_call
+    return nothing_to_call, raised(jk.make_jaxpr(f), n, parts=parts), raised(jk.lax.fori_loop, 0, n, 3, 1.0)
