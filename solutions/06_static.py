@@ -241,7 +241,10 @@ def argument_names(fun: Callable[..., Any], arguments: Arguments) -> tuple[str, 
 
 
 def positional_names(signature: inspect.Signature | None, count: int) -> list[str]:
-    """What the first `count` positional arguments of a call are called: `x`, `n`, and `args[0]` for what `*args` collects."""
+    """What the first `count` positional arguments of a call are called: `x`, `n`, and `args[0]` for what `*args` collects.
+
+    A function without a signature (None) is taken for one of `(*args, **kwargs)`.
+    """
     parameters = list(signature.parameters.values()) if signature is not None else []
     names = [p.name for p in parameters if p.kind in POSITIONAL][:count]
     collector = next((p.name for p in parameters if p.kind is inspect.Parameter.VAR_POSITIONAL), "args")
@@ -249,7 +252,10 @@ def positional_names(signature: inspect.Signature | None, count: int) -> list[st
 
 
 def keyword_name(signature: inspect.Signature | None, key: str) -> str:
-    """What a keyword argument is called: its name, or `kwargs['n']` for what `**kwargs` collects."""
+    """What a keyword argument is called: its name, or `kwargs['n']` for what `**kwargs` collects.
+
+    A function without a signature (None) is taken for one of `(*args, **kwargs)`.
+    """
     parameters = signature.parameters if signature is not None else {}
     if key in parameters and parameters[key].kind in KEYWORD:
         return key

@@ -111,7 +111,7 @@ def check_carry(what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef, 
     Args:
       what: the name of the loop's function, for messages.
       body: what was traced.
-      in_tree: the tree of the tuple of the body's arguments, of which the carry is the first.
+      in_tree: the tree of the tuple of the body's arguments, of which the carry is the first (`in_tree.children()`).
       out_tree: the tree of the carry that the body returned.
       traced: what tracing gave. The inputs of its jaxpr are the constants, then the carry, then whatever else the
         body takes; its outputs are the carry, then whatever else it returns.

@@ -13,8 +13,9 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from kata_workspace import FRAGILE, LABS, LISTS, MERGE, PARTITION, SIGN, SPLIT, SWAPPED, learner
 
-from jitkit.kata import cli
-from jitkit.kata.engine import manifest
+from jitkit.kata import checking, cli
+from jitkit.kata.engine import comparison, manifest, running, verdicts
+from jitkit.kata.engine.plain import to_plain
 
 __all__ = ["learner"]  # a fixture
 
@@ -197,6 +198,29 @@ def test_a_verdict_shows_the_call_and_points_at_the_function_that_was_called(lea
     assert learner.report("90.2").verdict.first_failure.call.startswith("partition_list([")
 
 
+def call_shown(right, value, *calls):
+    """The call that a verdict shows, of these: each a text and what was returned."""
+    check = checking.Check("90.1", "f", "It is so.", (), lambda jk, rng: None, None, False)
+    right, value = (to_plain(part) for part in (right, value))
+    result = verdicts.CheckResult(
+        check, verdicts.FAIL, "", comparison.first_difference(right, value), None, "", 0.0, value, right
+    )
+    seen = tuple(running.Call(text, 1, to_plain(returned)) for text, returned in calls)
+    return verdicts.with_call(result, running.Outcome("f", value, calls=seen)).call
+
+
+def test_a_verdict_shows_the_call_of_several_that_gave_what_is_wrong(learner):
+    first, second, third = calls = [("f(1)", 1), ("f(2)", 2), ("f(3)", 3)]
+    assert call_shown([1, 0, 3], [1, 2, 3], *calls) == "f(2)"
+    assert call_shown([[(1, "a"), (0, "b")], [(3, "c")]], [[(1, "a"), (2, "b")], [(3, "c")]], *calls) == "f(2)"
+    assert call_shown([[(1,), ()], [(3,)]], [[(1,), (2,)], [(3,)]], *calls) == "f(2)"
+    assert call_shown([0, "x", "y", "z"], [1, "x", "y", "z"], *calls) == "f(1)"
+    assert call_shown([(0, 5), "y", "z", "w"], [(4, 5), "y", "z", "w"], first, ("f(2)", (4, 5)), third) == "f(2)"
+    assert call_shown(["x", 5], ["y", 5], *calls) == "f(3)  # the last call"
+    assert call_shown(["x", 5], ["y", 5], second) == "f(2)"
+    assert call_shown(1, checking.raised({}.pop, "a"), *calls) == "f(3)"
+
+
 def test_a_jaxpr_that_differs_is_shown_with_its_equation_and_with_numbers(learner):
     learner.write_sign(SIGN.replace("+ 1", "- 1"))
     shown = learner("check", "91", status=1)
@@ -358,6 +382,15 @@ def test_show_tells_what_an_exercise_may_use_and_all_of_a_helper(learner):
     assert "90.1 asks you to write it" in learner("show", "merge_lists")
     assert "return [next" not in learner("show", "merge_lists")
     assert "do you mean ensure_arraylike?" in learner("show", "ensure_array", status=2)
+
+
+def test_a_member_of_a_class_that_a_stub_imports_is_a_helper_too(learner, monkeypatch):
+    monkeypatch.delenv("JITKIT_LABS")
+    member = learner("show", "LoweringContext.convert")
+    assert "LoweringContext.convert(x: str, aval: Any, dtype: Any) -> str" in member
+    assert "from jitkit.interpreters.mlir import LoweringContext" in member
+    assert "For each of `args`, where it stood in the call." in learner("show", "Arguments.dynamic_positions")
+    assert "no stub imports LoweringContext.conver" in learner("show", "LoweringContext.conver", status=2)
 
 
 def test_the_experiment_runs_with_their_functions_and_keeps_guess_and_plot(learner):

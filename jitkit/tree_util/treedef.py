@@ -27,7 +27,10 @@ from .registry import node_types
 
 
 class PyTreeDef:
-    """The structure of a tree. Equal ones are one object, unless their metadata forbid it (see above)."""
+    """The structure of a tree. Equal ones are one object, unless their metadata forbid it.
+
+    `num_leaves` says how many leaves there are, `num_nodes` how many nodes, leaves included.
+    """
 
     __slots__ = ("__weakref__", "_children", "data", "is_plain", "node_type", "num_leaves", "num_nodes")
 

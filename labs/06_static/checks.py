@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 
 import numpy as np
@@ -75,17 +76,19 @@ def both_given(jk, rng):
         inferred(jk, plain, (i,), ("xynm"[j],)),
         inferred(jk, plain, (), ("n",)),
         inferred(jk, plain, (i,), ()),
+        inferred(jk, any_name, (1,), (f"n{j}", "y")),
     )
 
 
 @check(
     "06.1",
     "Positional-only parameters have no name to infer, and keyword-only ones no position.",
-    against=["each parameter has a position and a name"],
+    against=["each parameter has a position and a name", "a name that has a position is a name to pass"],
 )
 def kinds_of_parameters(jk, rng):
     nums, names = some(rng, 4, 3), tuple("cdef"[i] for i in some(rng, 4, 3))
-    return inferred(jk, every_kind, nums, None), inferred(jk, every_kind, None, names)
+    only_by_position = inferred(jk, every_kind, None, ("ab"[int(rng.integers(2))], "d"))
+    return inferred(jk, every_kind, nums, None), inferred(jk, every_kind, None, names), only_by_position
 
 
 @check("06.1", "Nobody else is asked: numbers and names are worked out here.", against=["JAX may do it"])
@@ -97,11 +100,12 @@ def without_jax(jk, rng):
 @check(
     "06.1",
     "A negative position counts from the last parameter that takes one.",
-    against=["negative positions count from the last parameter"],
+    against=["negative positions count from the last parameter", "with names, positions are left alone"],
 )
 def negative_positions(jk, rng):
     i, j = (-1 - i for i in some(rng, 4, 2))
-    return inferred(jk, every_kind, (i, j), None), inferred(jk, plain, (i, j), None)
+    with_names = inferred(jk, plain, (i, j), ("x",))
+    return inferred(jk, every_kind, (i, j), None), inferred(jk, plain, (i, j), None), with_names
 
 
 @check(
@@ -176,7 +180,7 @@ def unknown_names(jk, rng):
 @check(
     "06.2",
     "The name of a positional-only parameter is refused, even where `**kwargs` would take it.",
-    against=["a name is a name"],
+    against=["a name is a name", "`**kwargs` takes the name of `*args`", "unknown names come first"],
 )
 def positional_only_names(jk, rng):
     name = "ab"[int(rng.integers(2))]
@@ -185,18 +189,26 @@ def positional_only_names(jk, rng):
         checked(jk, any_name, "static_argnames", ("x",), "'x'", "These are positional-only"),
         checked(jk, any_number, "donate_argnames", ("args",), "'args'", "donate_argnames"),
         checked(jk, every_kind, "static_argnames", ("a", "b"), "'a'", "'b'", "These are positional-only"),
+        checked(jk, every_kind, "static_argnames", ("c", name), f"invalid argnames {{'{name}'}} in"),
+        checked(jk, only_collected, "static_argnames", ("args",), "{'args'}", "These are positional-only"),
+        checked(jk, every_kind, "static_argnames", ("other", name), f"{{'{name}'}}", "These are positional-only"),
     ]
 
 
 @check(
     "06.2",
     "The errors name the function, with what it takes.",
-    against=["the option is enough for an error"],
+    against=["the option is enough for an error", "every callable has a `__name__`"],
 )
 def which_function(jk, rng):
     n = int(rng.integers(4, 9))
+    partial = functools.partial(plain, n)
+    of_partials = [
+        checked(jk, partial, "static_argnums", (n,), "accepts 3 positional", "The function is plain(y, n, m=1)."),
+        checked(jk, partial, "static_argnames", (f"m{n}",), "The function is plain(y, n, m=1)."),
+    ]
     wrong_number = raised(jk.jit, plain, static_argnums=n, parts=["plain(x, y, n, m=1)"])
-    return wrong_number, raised(jk.jit, plain, static_argnames=f"m{n}", parts=["plain(x, y, n, m=1)"])
+    return of_partials, wrong_number, raised(jk.jit, plain, static_argnames=f"m{n}", parts=["plain(x, y, n, m=1)"])
 
 
 # --- 06.3 Take a call apart ---------------------------------------------------------------------------------------
@@ -209,8 +221,19 @@ def spec(jk, nums=(), names=()):
 def split(jk, nums, names, *args, **kwargs):
     """The parts of a call, as plain data."""
     arguments = jk.signature.api_util.split_call(spec(jk, nums, names), args, kwargs)
-    statics = [(where, static.value) for where, static in arguments.statics]
-    return arguments.args, dict(sorted(arguments.kwargs.items())), statics, arguments.arity
+    return arguments.args, dict(sorted(arguments.kwargs.items())), values_of(arguments.statics), arguments.arity
+
+
+def values_of(statics):
+    """The places and values, in a list or a tuple as they came."""
+    pairs = [(where, static.value) for where, static in statics]
+    return tuple(pairs) if isinstance(statics, tuple) else pairs
+
+
+def merged(arguments, args, kwargs):
+    """What the function is called with; the positional ones may be in any sequence."""
+    positional, named = arguments.merged_with(args, kwargs)
+    return list(positional), named
 
 
 @check(
@@ -222,8 +245,7 @@ def places(jk, rng):
     values = [int(n) for n in rng.integers(999, size=5)]
     arguments = jk.signature.api_util.split_call(spec(jk, some(rng, 4, 2)), tuple(values), {})
     tracers = [f"tracer{i}" for i in range(3)]
-    statics = [(where, static.value) for where, static in arguments.statics]
-    return arguments.args, statics, arguments.arity, arguments.merged_with(tracers, {})
+    return arguments.args, values_of(arguments.statics), arguments.arity, merged(arguments, tracers, {})
 
 
 @check(
@@ -236,7 +258,7 @@ def static_keywords(jk, rng):
     arguments = jk.signature.api_util.split_call(spec(jk, (), ("n",)), (1.0,), {"n": n, "m": m})
     several = split(jk, (9, 1, 8), ("n",), *range(10), n=n, m=m, a=1, b=2)
     dynamic_first = split(jk, (), ("n",), 1.0, m=m, n=n, a=m), split(jk, (), (), n=n)
-    return split(jk, (), ("n",), 1.0, n=n, m=m), arguments.merged_with(["x"], {"m": "tracer"}), several, dynamic_first
+    return split(jk, (), ("n",), 1.0, n=n, m=m), merged(arguments, ["x"], {"m": "tracer"}), several, dynamic_first
 
 
 @check(
@@ -266,12 +288,12 @@ def left_out(jk, rng):
 @check(
     "06.3",
     "A negative position counts from the end of this call, and must be in it.",
-    against=["negative positions need no care", "any number has a remainder"],
+    against=["negative positions need no care", "any number has a remainder", "what is said twice is twice static"],
 )
 def from_the_end(jk, rng):
     n = int(rng.integers(999))
-    calls = [split(jk, (-2,), (), *range(n, n + count)) for count in (2, 3, 5)]
-    parts = ["greater than or equal to -len(args)", "got value -2"]
+    calls = [split(jk, nums, (), *range(n, n + count)) for count in (2, 3, 5) for nums in ((-2,), (1, -1), (-2, 0))]
+    parts = ["greater than or equal to -len(args)", "got value -2", "for len(args) == 1"]
     return calls, [raised(split, jk, nums, (), n, parts=parts) for nums in ((-2,), (0, -2), (-2, -1))]
 
 
@@ -315,14 +337,16 @@ def equal_values(jk, rng):
 @check(
     "06.4",
     "1, 1.0 and True are three values: each gives another program.",
-    against=["equal is the same"],
+    against=["equal is the same", "a type is its name"],
 )
 def equal_of_other_types(jk, rng):
     values = [[1, 1.0, True][i] for i in rng.permutation(3)]
     equal = [static(jk, a) == static(jk, b) for a in values for b in values]
     equal += [static(jk, values[0]) == other for other in (values[0], None)]
     keys = [key(jk, (0, values[0])) == key(jk, (0, value)) for value in values]
-    return equal, keys, traces(jk, *values, *values)
+    twins = [type("Count", (int,), {})(values[0]) for _ in range(2)]  # of two classes with one name
+    keys.append(key(jk, (0, twins[0])) == key(jk, (0, twins[1])))
+    return equal, static(jk, twins[0]) == static(jk, twins[1]), keys, traces(jk, *values, *values)
 
 
 @check(
@@ -340,12 +364,13 @@ def one_hash(jk, rng):
 @check(
     "06.4",
     "A list or an array cannot be static, and the error says what can.",
-    against=["anything can be static", "arrays can be static"],
+    against=["anything can be static", "arrays can be static", "any error means that there is no hash"],
 )
 def without_a_hash(jk, rng):
     n = int(rng.integers(99))
     values = [[n], {"n": n}, np.full(2, n, "float32"), (n, [n])]
-    return [raised(static, jk, value, parts=["Non-hashable static arguments"]) for value in values]
+    without = [raised(static, jk, value, parts=["Non-hashable static arguments"]) for value in values]
+    return without, raised(static, jk, Settings("big"))
 
 
 class Settings:
@@ -355,6 +380,8 @@ class Settings:
         self.size = size
 
     def __hash__(self):
+        if isinstance(self.size, str):
+            raise LookupError("no size")  # which is not to say that there is no hash
         return self.size
 
     def __eq__(self, other):
@@ -382,7 +409,7 @@ def remembered_hash(jk, rng):
 )
 def places_in_the_key(jk, rng):
     n, m = (int(k) for k in rng.permutation(99)[:2])
-    keys = [key(jk, (0, n)), key(jk, (1, n)), key(jk, ("n", n)), key(jk, (0, n), (2, m)), key(jk)]
+    keys = [key(jk, (0, n)), key(jk, (1, n)), key(jk, ("n", n)), key(jk, (12, n), (2, m)), key(jk)]
     return (
         [len(k) for k in keys],
         [keys[i] == keys[j] for i in range(5) for j in range(5)],
@@ -400,11 +427,15 @@ def called(jk, function, *args, static=(), **kwargs):
     return jk.signature.api_util.argument_names(function, arguments)
 
 
-@check("06.5", "A leaf of a tree has the way to it after the name.", against=["an argument is a leaf"])
+@check(
+    "06.5",
+    "A leaf of a tree has the way to it after the name.",
+    against=["an argument is a leaf", "keywords are in the order of the call"],
+)
 def leaves_of_trees(jk, rng):
     keys = [f"{letter}{int(rng.integers(99))}" for letter in "ba"]
     params = {keys[0]: [1, (2, 3)], keys[1]: {"n": 4}, "none": None}
-    return called(jk, plain, params, 1, [2]), called(jk, plain, 1, n=params, y=2)
+    return called(jk, plain, params, 1, [2]), called(jk, plain, 1, y=2, n=params)
 
 
 @check(
@@ -434,11 +465,12 @@ def collected(jk, rng):
 @check(
     "06.5",
     "A keyword that `**options` collects is not the parameter that happens to have its name.",
-    against=["a keyword is called what it is called"],
+    against=["a keyword is called what it is called", "only what comes before `*` is a parameter"],
 )
 def collected_keyword(jk, rng):
     (n,) = some(rng, 9, 1)
-    return called(jk, any_name, n, 2, x=n), called(jk, any_name, n, y=2)
+    beside = called(jk, lambda *args, n, **options: n, n=n, args=2, options=3)
+    return called(jk, any_name, n, 2, x=n), called(jk, any_name, n, y=2), beside
 
 
 @check("06.5", "Some functions have no signature.", against=["every function has a signature"])

@@ -159,11 +159,15 @@ def argument_names(fun: Callable[..., Any], arguments: Arguments) -> tuple[str, 
 def positional_names(signature: inspect.Signature | None, count: int) -> list[str]:
     """What the first `count` positional arguments of a call are called: `x`, `n`, and `args[0]` for
     what `*args` collects.
+
+    A function without a signature (None) is taken for one of `(*args, **kwargs)`.
     """
     raise NotImplementedError("06.5")
 
 
 def keyword_name(signature: inspect.Signature | None, key: str) -> str:
     """What a keyword argument is called: its name, or `kwargs['n']` for what `**kwargs` collects.
+
+    A function without a signature (None) is taken for one of `(*args, **kwargs)`.
     """
     raise NotImplementedError("06.5")

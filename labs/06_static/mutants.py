@@ -61,6 +61,21 @@ edit(
     "if True:",
 )
 
+edit(
+    "06.1",
+    "with names, positions are left alone",
+    "`static_argnums=-1, static_argnames='x'`: which position is -1 of a function without `*args`?",
+    "if not any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters):",
+    "if names is None and not any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters):",
+)
+edit(
+    "06.1",
+    "a name that has a position is a name to pass",
+    "Can the parameter a of `def f(a, /, b)` be passed by its name?",
+    "return tuple([i for i, name in both_ways.items() if names and name in names]), names or ()",
+    "return tuple([i for i, p in enumerate(parameters) if p.kind in POSITIONAL and p.name in (names or ())]), names or ()",
+)
+
 # --- 06.2 What does not fit ---------------------------------------------------------------------------------------
 
 
@@ -133,6 +148,47 @@ edit(
     target="check_names",
 )
 
+edit(
+    "06.2",
+    "`**kwargs` takes the name of `*args`",
+    "`def f(*args, **options)`: what would the name `args` be good for?",
+    "never_by_name = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)",
+    "never_by_name = (inspect.Parameter.POSITIONAL_ONLY,)",
+    target="check_names",
+)
+
+
+@mutant(
+    "06.2",
+    "unknown names come first",
+    "Two names are wrong, each in its way. Which of the two is said first?",
+    target="check_names",
+)
+def unknown_first(fun, signature, names, what):
+    kinds = {p.name: p.kind for p in signature.parameters.values()}
+    unknown = {name for name in names if name not in kinds}
+    if unknown and inspect.Parameter.VAR_KEYWORD not in kinds.values():
+        raise ValueError(
+            f"Jitted function has invalid argnames {unknown} in {what}. Function does not take these args.\n"
+            f"The function is {name_of(fun)}{signature}."
+        )
+    never_by_name = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
+    positional_only = {name for name in names if kinds.get(name) in never_by_name}
+    if positional_only:
+        raise ValueError(
+            f"Jitted function has invalid argnames {positional_only} in {what}. These are positional-only"
+        )
+
+
+edit(
+    "06.2",
+    "every callable has a `__name__`",
+    "What is the name of `functools.partial(f, 1)`? Is there a helper that knows?",
+    "{name_of(fun)}",
+    "{fun.__name__}",
+    target="check_positions",
+)
+
 # --- 06.3 Take a call apart ---------------------------------------------------------------------------------------
 
 
@@ -197,6 +253,15 @@ def takes_remainders(spec, args, kwargs):
     rest = {name: x for name, x in kwargs.items() if name not in spec.static_argnames}
     return Arguments(dynamic, rest, tuple(statics), count)
 
+
+edit(
+    "06.3",
+    "what is said twice is twice static",
+    "There are two arguments, and 1 and -1 are static. How many static arguments has the call?",
+    "{i % count for i in spec.static_argnums if i < count}",
+    "[i % count for i in spec.static_argnums if i < count]",
+    target="split_call",
+)
 
 # --- 06.4 Values in a key -----------------------------------------------------------------------------------------
 
@@ -286,6 +351,23 @@ def leaves_out_places(statics):
     return tuple(part for _, static in statics for part in (type(static.value), static.value))
 
 
+edit(
+    "06.4",
+    "a type is its name",
+    "Two modules have a class `Config` each. Is either the other's type?",
+    "type(self.value) is not type(other.value)",
+    "type(self.value).__name__ != type(other.value).__name__",
+    target="Static.__eq__",
+)
+edit(
+    "06.4",
+    "any error means that there is no hash",
+    "The `__hash__` of a class has a bug, and ends in a KeyError. Would it help the author to read of unhashable arguments?",
+    "except TypeError as error:",
+    "except Exception as error:",
+    target="Static.__init__",
+)
+
 # --- 06.5 What a leaf is called -----------------------------------------------------------------------------------
 
 edit(
@@ -342,6 +424,30 @@ def asks_jax(signature, nums, names):
     from jax._src import api_util
 
     return api_util.infer_argnums_and_argnames(signature, nums, names)
+
+
+edit(
+    "06.5",
+    "only what comes before `*` is a parameter",
+    "`def f(*args, n, **options)` is called with `n=1`. Does `**options` collect it?",
+    "parameters[key].kind in KEYWORD",
+    "parameters[key].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD",
+    target="keyword_name",
+)
+
+
+@mutant(
+    "06.5",
+    "keywords are in the order of the call",
+    "In which order does a dict give its leaves?",
+    target="argument_names",
+)
+def names_in_the_order_of_the_call(fun, arguments):
+    signature = signature_of(fun)
+    of_call = positional_names(signature, arguments.arity)
+    named = [(of_call[i], x) for i, x in zip(arguments.dynamic_positions, arguments.args, strict=True)]
+    named += [(keyword_name(signature, key), x) for key, x in arguments.kwargs.items()]
+    return tuple([name + keystr(path) for name, x in named for path, _ in tree_flatten_with_path(x)[0]])
 
 
 # --- right answers in other words ---------------------------------------------------------------------------------
@@ -629,3 +735,14 @@ def merged_with_places_first_then_comprehensions(self, args, kwargs):
         if isinstance(place, str):
             keywords[place] = value.value
     return positional, keywords
+
+
+@also_right("06.3", "a tuple of positional arguments", target="Arguments.merged_with")
+def merged_with_a_tuple(self, args, kwargs):
+    waiting, named = list(args), dict(kwargs)
+    for place, static in self.statics:
+        if isinstance(place, int):
+            waiting.insert(place, static.value)
+        else:
+            named |= {place: static.value}
+    return tuple(waiting), named

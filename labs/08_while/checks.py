@@ -142,12 +142,19 @@ def promote(jk, leaves, out_avals):
 @check(
     "08.2",
     "A loop may start from 0 and add floats to it.",
-    against=["a start keeps its type"],
+    against=["a start keeps its type", "only numbers are weak"],
 )
 def starts_from_zero(jk, rng):
     a = number(rng)
     f = jk.make_jaxpr(lambda x: jk.lax.while_loop(lambda v: v < a, lambda v: v + x, 0))
-    return f(np.float32(1)), promote(jk, [0, int(rng.integers(9))], [jk.core.ShapedArray((), "float32")] * 2)
+    both = promote(jk, [0, int(rng.integers(9))], [jk.core.ShapedArray((), "float32")] * 2)
+    n = int(rng.integers(9))
+
+    def from_three(x):
+        start = jk.numpy.full(3, n)  # nobody chose its dtype either
+        return jk.lax.while_loop(lambda v: v[0] < a, lambda v: v + x, start)
+
+    return f(np.float32(1)), both, jk.make_jaxpr(from_three)(np.float32(1))
 
 
 @check(
@@ -212,17 +219,32 @@ def looped(jk, step, start):
 @check(
     "08.3",
     "Another dtype is refused, in any part of the carry.",
-    against=["the carry's type may drift", "the first part speaks for all"],
+    against=[
+        "the carry's type may drift",
+        "the first part speaks for all",
+        "the last part speaks for all",
+        "the right parts are of no interest",
+    ],
 )
 def other_dtype(jk, rng):
     a = number(rng)
-    starts = [(np.float32(a), np.int32(3)), (np.int32(3), np.float32(a)), (np.int32(3), np.int32(4))]
-    return [
-        raised(*looped(jk, lambda c: (c[0], c[1] * a), start), parts=["equal types"])
-        if start[1].dtype == "int32"
-        else looped(jk, lambda c: (c[0], c[1] * a), start)[0](start)
-        for start in starts
-    ]
+
+    def first(c):
+        return c[0] * a, c[1]
+
+    def last(c):
+        return c[0], c[1] * a
+
+    def names(i):
+        return [f"component c[{i}] has type int32[]", "component has type float32[]"]
+
+    x, n = np.float32(a), np.int32(rng.integers(9))
+    refused = [(last, (x, n), 1), (last, (n, n), 1), (first, (n, x), 0), (first, (n, n), 0)]
+    right = [(last, (n, x)), (first, (x, n))]
+    return (
+        [raised(*looped(jk, step, start), parts=["equal types", *names(i)]) for step, start, i in refused],
+        [looped(jk, step, start)[0](start) for step, start in right],
+    )
 
 
 @check(
@@ -244,10 +266,10 @@ def other_shape(jk, rng):
 @check(
     "08.3",
     "The structure is compared first: a list is no tuple, and keys matter.",
-    against=["as many leaves are the same tree"],
+    against=["as many leaves are the same tree", "types come before trees"],
 )
 def other_tree(jk, rng):
-    x = np.float32(number(rng))
+    x, n = np.float32(number(rng)), np.int32(rng.integers(9))
     return [
         raised(*looped(jk, step, start), parts=["the same pytree structure"])
         for step, start in [
@@ -255,6 +277,7 @@ def other_tree(jk, rng):
             (lambda c: {"b": c["a"]}, {"a": x}),
             (lambda c: (c[0], None), (x, x)),
             (lambda c: (c,), x),
+            (lambda c: [c[0], c[1] * 0.5], (x, n)),
         ]
     ]
 
@@ -372,17 +395,33 @@ def unread_of(b):
     against=["everything that is passed goes round", "what is not computed does not change"],
 )
 def the_answer(jk, rng):
-    common = jk.lax.control_flow.common
     a = number(rng)
 
     def step(c):
         return c[0], c[2], c[1], c[3] * a
 
-    def more(c):
-        return c[3] < a
+    return smaller(jk, lambda c: c[3] < a, step, ("int32", "float32", "float32", "float32"))
 
-    tree = jk.tree_util.tree_structure(((1, 2, 3, 4),))
-    avals = [jk.core.ShapedArray((), name) for name in ("int32", "float32", "float32", "float32")]
+
+@check(
+    "08.4",
+    "If nothing is taken out, the jaxprs are those that came.",
+    against=["what is dead may go in any case"],
+)
+def nothing_to_take(jk, rng):
+    a = number(rng)
+
+    def more(c):
+        return (c[1] * a, c[0] < a)[1]
+
+    return smaller(jk, more, lambda c: (c[1], c[0] * a), ("float32", "float32"))
+
+
+def smaller(jk, more, step, dtypes):
+    """The answer for a carry of scalars of these dtypes."""
+    common = jk.lax.control_flow.common
+    tree = jk.tree_util.tree_structure((tuple(dtypes),))
+    avals = [jk.core.ShapedArray((), name) for name in dtypes]
     cond = common.trace_body(common.Body(more, more, "while_cond"), tree, avals)
     body = common.trace_body(common.Body(step, step, "while_body"), tree, avals)
     return jk.lax.control_flow.loops.without_constant_carry(cond, body)
@@ -423,6 +462,39 @@ def constants(jk, rng):
         return jk.lax.while_loop(lambda c: c[0].sum() < limit, lambda c: (c[0] + step + x, c[1] + 1), start)
 
     return lowered(jk, f, np.float32(20 * x), step, x)
+
+
+@check(
+    "08.5",
+    "The regions read nothing but their own arguments.",
+    against=["a region sees what is around it"],
+)
+def own_arguments(jk, rng):
+    a = number(rng)
+
+    def f(limit, factor, x):
+        return jk.lax.while_loop(lambda v: v * a < limit, lambda v: v * factor, x)
+
+    arguments = [np.float32(number(rng)) for _ in range(3)]
+    lines = jk.jit(f).lower(*arguments).as_text().splitlines()
+    start = next(i for i, line in enumerate(lines) if "stablehlo.while" in line)
+    end = next(i for i, line in enumerate(lines) if line.strip().startswith("})"))
+    return [line.strip() for line in lines[start + 1 : end] if "%arg" in line]
+
+
+@check(
+    "08.5",
+    "The lines of a region say which one it is.",
+    against=["a scope is decoration"],
+)
+def scopes(jk, rng):
+    a = number(rng)
+
+    def f(x):
+        return jk.lax.while_loop(lambda v: jk.numpy.sin(v) < 1, lambda v: jk.numpy.cos(v) * a, x)
+
+    text = jk.jit(f).lower(np.float32(1)).as_text(debug_info=True)
+    return [f"while/{scope}" in text for scope in ("cond/sin", "body/cos", "body/sin", "cond/cos")]
 
 
 @check(
@@ -526,7 +598,7 @@ def argument_order(jk, rng):
 @check(
     "08.6",
     "Both bounds get the dtype of the one that is not a Python number, and the index has it, too.",
-    against=["an index is an int32"],
+    against=["an index is an int32", "known bounds are numbers of Python"],
 )
 def dtypes(jk, rng):
     x = np.float32(number(rng))
@@ -539,7 +611,8 @@ def dtypes(jk, rng):
 
     narrow = [jk.make_jaxpr(h)(np.dtype(name).type(5)) for h in (f, g) for name in ("int8", "int16")]
     mixed = jk.make_jaxpr(lambda n: jk.lax.fori_loop(np.int8(0), n, lambda i, v: v, x))
-    return narrow, raised(mixed, np.int16(5), parts=["must have equal types, got int8 and int16"])
+    known = raised(jk.lax.fori_loop, np.int8(0), np.int16(5), lambda i, v: v, x)
+    return narrow, raised(mixed, np.int16(5), parts=["must have equal types, got int8 and int16"]), known
 
 
 @check(
@@ -573,4 +646,4 @@ def names(jk, rng):
     parts = ["equal types", "carry total has type float32[3]", "component has type float32[]"]
     with jk.disable_jit():
         nothing_to_call = raised(jk.lax.fori_loop, 0, 0, 3, 1.0)
-    return raised(jk.make_jaxpr(f), n, parts=parts), raised(jk.lax.fori_loop, 0, n, 3, 1.0), nothing_to_call
+    return nothing_to_call, raised(jk.make_jaxpr(f), n, parts=parts), raised(jk.lax.fori_loop, 0, n, 3, 1.0)

@@ -89,6 +89,13 @@ edit(
 )
 edit(
     "08.2",
+    "only numbers are weak",
+    "`jnp.full(3, 0)` has a dtype that nobody chose. What does its aval say?",
+    "if aval.weak_type and not same_type(aval, out)",
+    "if aval.weak_type and not aval.shape and not same_type(aval, out)",
+)
+edit(
+    "08.2",
     "everything is converted",
     "Is a leaf that you need not convert the same object afterwards?",
     "        if aval.weak_type and not same_type(aval, out)\n        else x",
@@ -120,6 +127,35 @@ edit(
     "all(same_type(before, after) for before, after in pairs)",
     "all(same_type(before, after) for before, after in pairs[:1])",
 )
+edit(
+    "08.3",
+    "the last part speaks for all",
+    "How many leaves does the carry have, and how many do you compare?",
+    "all(same_type(before, after) for before, after in pairs)",
+    "all(same_type(before, after) for before, after in pairs[-1:])",
+)
+edit(
+    "08.3",
+    "the right parts are of no interest",
+    "The first name goes with the first pair. Does it still, if you leave out pairs that agree?",
+    "raise carry_type_error(what, jaxpr, names, pairs)",
+    "raise carry_type_error(what, jaxpr, names, [pair for pair in pairs if not same_type(*pair)])",
+)
+
+
+@mutant(
+    "08.3", "types come before trees", "The carry was a tuple, and comes out as a list with another dtype. Which of the two is said?"
+)
+def compares_types_first(what, body, in_tree, out_tree, traced):
+    carry_tree, jaxpr, start = in_tree.children()[0], traced.jaxpr, len(traced.consts)
+    pairs = list(zip(jaxpr.in_avals[start : start + carry_tree.num_leaves], jaxpr.out_avals, strict=False))
+    if not all(same_type(before, after) for before, after in pairs):
+        names = jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))[start:]
+        raise carry_type_error(what, jaxpr, names, pairs)
+    if carry_tree != out_tree:
+        raise carry_structure_error(what, body, in_tree, out_tree)
+
+
 edit(
     "08.3",
     "the carry may grow",
@@ -190,7 +226,30 @@ edit(
     "place != i for i, place",
 )
 
+edit(
+    "08.4",
+    "what is dead may go in any case",
+    "Nothing was taken out. Is the condition's jaxpr still the one that came?",
+    "return cond.jaxpr, body.jaxpr, constant",
+    "return pruned, body.jaxpr, constant",
+)
+
 # --- 08.5 stablehlo.while -----------------------------------------------------------------------------------------
+
+edit(
+    "08.5",
+    "a region sees what is around it",
+    "What the body's region ends with: are these its own arguments, or those of the whole loop?",
+    "zip(cond_consts + body_consts + carry, ctx.avals_in, strict=True)",
+    "zip([*args[: cond_nconsts + body_nconsts], *carry], ctx.avals_in, strict=True)",
+)
+edit(
+    "08.5",
+    "a scope is decoration",
+    "A profiler shows a slow line of your loop. How would one know whether it is of the condition or of the body?",
+    'ctx.lower_region(cond_jaxpr, cond_consts + carry, "while/cond")',
+    'ctx.lower_region(cond_jaxpr, cond_consts + carry, "while/body")',
+)
 
 edit(
     "08.5",
@@ -269,6 +328,14 @@ edit(
     "How many copies of the body would you write, if the number of steps is data?",
     "if unroll not in (None, False, 1):",
     "if False:",
+    target="fori_loop",
+)
+edit(
+    "08.6",
+    "known bounds are numbers of Python",
+    "`fori_loop(np.int8(0), np.int16(5), ...)`: both bounds are known. Which dtype has the index?",
+    "dtype = dtype_of_bounds(lower, upper)\n    trips = known_trips(lower, upper)",
+    "trips = known_trips(lower, upper)\n    dtype = dtype_of_bounds(lower, upper) if trips is None else None",
     target="fori_loop",
 )
 edit(

@@ -221,7 +221,8 @@ def _comment_on(module: str, name: str) -> str:
 
 
 def parts_named(name: str, labs: Iterable[Lab]) -> list[Part]:
-    """What a name means that a stub imports, in any lab, or that is an exercise's: one part for each thing of this name."""
+    """What a name means that a stub imports, in any lab, or that is an exercise's: one part for each thing of this name. With
+    the name of a class before it, what its instances can be asked."""
     labs = list(labs)
     of_labs = [[target for exercise in lab.exercises for target in exercise.targets] for lab in labs]
     targets = [target for group in of_labs for target in group]
@@ -231,6 +232,15 @@ def parts_named(name: str, labs: Iterable[Lab]) -> list[Part]:
         for target in targets
         if name in (target.name, target.path[-1])
     ]
+    if not found:
+        room, _, last = name.rpartition(".")
+        owners = parts_named(room, labs) if room else []
+        found = [
+            method._replace(name=f"{owner.name}.{method.name}", line=owner.line)
+            for owner in owners
+            for method in methods_of(owner.value)
+            if method.name == last
+        ]
     return list({id(item.value): item for item in found}.values())
 
 

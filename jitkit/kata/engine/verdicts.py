@@ -241,8 +241,8 @@ class Assessor:
 
 
 def with_call(result: CheckResult, outcome: Outcome) -> CheckResult:
-    """A result with the call that it comes from: of as many calls as values, the one at its place; else the last one that returned
-    what came; else the last one."""
+    """A result with the call that it comes from: of as many calls as values, or as lists of values, the one at its place; else the
+    last one that returned what came; else the last one, which then is said."""
     difference, value = result.difference, result.value
     if difference is None or value is None:
         return result
@@ -250,33 +250,39 @@ def with_call(result: CheckResult, outcome: Outcome) -> CheckResult:
     result = result._replace(misses=outcome.misses if is_count else "")
     if not outcome.calls:
         return result
-    place, count, wrong = _leaf_at(value, difference.where)
-    call = outcome.calls[-1]
-    if count == len(outcome.calls):
-        call = outcome.calls[place]
-    elif wrong is not None and result.expected is not None and result.expected["is"] != "jaxpr":
-        call = next((c for c in reversed(outcome.calls) if c.result == wrong), call)
-    return result._replace(call=call.text, called=call.line)
+    calls, last = outcome.calls, outcome.calls[-1]
+    call = last if len(calls) == 1 or value["is"] == "error" else None
+    for place, count, wrong in _places_of(value, difference.where):  # the value that differs, then what it is a part of
+        if call is None and count == len(calls):
+            call = calls[place]
+        if call is None and result.expected is not None and result.expected["is"] != "jaxpr":
+            call = next((c for c in reversed(calls) if c.result == wrong), None)
+    return result._replace(
+        call=call.text if call is not None else f"{last.text}  # the last call", called=(call or last).line
+    )
 
 
 _COUNT = re.compile(r"^-?\d+$|: (1|1 to \d+|\d+)'?$")  # a whole number, or what a check of lab 10 says of one
 
 
-def _leaf_at(value: Plain, where: str) -> tuple[int, int, Plain | None]:
-    """Which leaf of a result is at a place such as `result[0][3]`, how many there are, and what it is; None where there is no such
-    place."""
-    leaves = list(_leaves(value, "result"))
-    place = next((i for i, (path, _) in enumerate(leaves) if path == where), None)
-    return (0, -1, None) if place is None else (place, len(leaves), leaves[place][1])
+def _places_of(value: Plain, where: str) -> Iterator[tuple[int, int, Plain]]:
+    """Of the leaves of a result, which one is at a place such as `result[0][3]`, how many there are, and what it is; then the same of
+    its parts that are less and less deep, of which one has that place inside."""
+    levels = [[("result", value)]]
+    while any(part["is"] in ("list", "tuple", "dict") for _, part in levels[-1]):
+        levels.append([inner for path, part in levels[-1] for inner in _items(path, part)])
+    for parts in reversed(levels):
+        place = next((i for i, (path, _) in enumerate(parts) if f"{where}[".startswith(f"{path}[")), None)
+        if place is not None:
+            yield place, len(parts), parts[place][1]
 
 
-def _leaves(value: Plain, where: str) -> Iterator[tuple[str, Plain]]:
+def _items(where: str, value: Plain) -> Iterator[tuple[str, Plain]]:
+    """What is in a list, or the value itself."""
     if value["is"] in ("list", "tuple"):
-        for i, item in enumerate(value["items"]):
-            yield from _leaves(item, f"{where}[{i}]")
+        yield from ((f"{where}[{i}]", item) for i, item in enumerate(value["items"]))
     elif value["is"] == "dict":
-        for key, item in value["items"]:
-            yield from _leaves(item, f"{where}[{describe(key)}]")
+        yield from ((f"{where}[{describe(key)}]", item) for key, item in value["items"])
     else:
         yield where, value
 

@@ -64,7 +64,7 @@ def _part(screen: Screen, name: str) -> int:
     if not found:
         near = nearest(name, names_of_parts(labs))
         raise WrongUsage(
-            f"no stub imports a {name}{f'; do you mean {near}?' if near else '.'} `jitkit show 02.3` has the parts of an exercise."
+            f"no stub imports {name}{f'; do you mean {near}?' if near else '.'} `jitkit show 02.3` has the parts of an exercise."
         )
     for part in found:
         exercise = next((e for lab in labs for e in lab.exercises for t in e.targets if t.name == part.name), None)

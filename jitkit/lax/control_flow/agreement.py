@@ -74,7 +74,7 @@ def check_carry(what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef, 
     Args:
       what: the name of the loop's function, for messages.
       body: what was traced.
-      in_tree: the tree of the tuple of the body's arguments, of which the carry is the first.
+      in_tree: the tree of the tuple of the body's arguments, of which the carry is the first (`in_tree.children()`).
       out_tree: the tree of the carry that the body returned.
       traced: what tracing gave. The inputs of its jaxpr are the constants, then the carry, then whatever else the
         body takes; its outputs are the carry, then whatever else it returns.
@@ -95,7 +95,7 @@ def check_carry(what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef, 
 
 
 def carry_structure_error(what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef) -> TypeError:
-    """The error for a carry that comes out as another tree. Of None, JAX shows the trees."""
+    """The error for a carry that comes out as another tree. Where None came out, it shows both trees, as in JAX."""
     if out_tree == tree_structure(None):
         carry_tree = in_tree.children()[0]
         differences = f"the input tree structure is:\n{carry_tree}\nthe output tree structure is:\n{out_tree}\n"
