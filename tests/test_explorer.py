@@ -679,6 +679,18 @@ def test_a_page_is_saved_in_a_folder_too_and_wrong_arguments_are_said(tmp_path):
         explore(network, spec(8, 4), spec(4, 4), targets=["cpu"], time_limit=-1)
 
 
+def test_a_file_that_was_executed_has_not_changed(tmp_path):
+    """`exec` in this module takes its `annotations` along, which is in the flags of the code."""
+    path = tmp_path / "taken.py"
+    path.write_text("import jitkit.numpy as jnp\n\ndef f(x):\n    return jnp.sin(x)\n")
+    names = {}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    assert explore(names["f"], spec(3), targets=[]).data["python"]["sentences"] == []
+    path.write_text("import jitkit.numpy as jnp\n\ndef f(x):\n    return jnp.cos(x)\n")
+    [said] = explore(names["f"], spec(3), targets=[]).data["python"]["sentences"]
+    assert "taken.py has changed since it was imported" in said
+
+
 def test_a_file_that_is_gone_is_said_to_be(tmp_path):
     (tmp_path / "lost.py").write_text("import jitkit.numpy as jnp\n\ndef f(x):\n    return jnp.sin(x)\n")
     f = runpy.run_path(str(tmp_path / "lost.py"))["f"]
