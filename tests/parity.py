@@ -541,10 +541,12 @@ function in the body of a scan leaves no empty call in front of the loop. In sec
 what solves systems (`solve`, `inv`, `slogdet`, `lstsq`, `eigvals`) has the derivative of what it is made of, where JAX
 has `custom_linear_solve`. A number that a derivative rule multiplies by is no result of a jitted `svd`. Of random nests
 of calls, loops and derivatives about one in a thousand has an operation more or less: what a jitted function in a loop
-computes of constants only, or what a loop in a `checkpoint` computes of them. With JAX 0.12 derivatives and batches are
-compared by values and by what is refused, not by their print: of 190 gradients, half of them under `vmap`, 120 are the
-same; those of `acosh`, `tanh`, `sinc`, of `maximum` and its like and of `select_n` by a number are made of other
-operations there, and some sums of cotangents have another order.
+computes of constants only, or what a loop in a `checkpoint` computes of them. With JAX 0.12 the same holds, but for
+these: `erf` and `erfc`, second derivatives of `log` and `log1p`, `sinc`, `polyval`, `x.at[...].set` and `min` of one
+index twice, tangents of `optimization_barrier`, a residual of a `scan` that is a result of it, second derivatives of
+`scan`, `checkpoint` of `cond` or in a `scan`, `checkpoint`'s policies (which 0.12 prints as functions), decompositions of
+matrices, and `custom_linear_solve` and `custom_root`; and what `scan` keeps as `ft_in` and `ft_out` has another form.
+Those are compared by values there.
 """
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import jax
 import numpy as np
 import pytest
-from lax_oracle import JAXPRS_ARE_OURS
 from test_ad_rules import X, assert_printed_alike, both
 from twin import raised
 
@@ -46,13 +45,18 @@ jax.grad(lambda y: lax.scan(lambda c, r: (jnp.sin(c) * r * y.sum(), None), x[0],
 WHILE = "lax.while_loop(lambda c: c[0] < 3.0, lambda c: (c[0] + 1, c[1] * x), (0.0, x))[1]"
 
 
+# What JAX 0.12 makes of other operations than we do: a residual that is a result, `checkpoint` of a cond, polynomials, and
+# the second derivative of a scan.
+OTHERWISE = {PROGRAMS[7], PROGRAMS[19], "jnp.polyval(x[0], x[1, 1])", PROGRAMS[26]}
+
+
 @pytest.mark.parametrize("source", PROGRAMS)
 def test_both_directions_are_printed_as_by_jax(source):
     theirs, ours = both(source)
-    assert_printed_alike(jax.grad(theirs), jitkit.grad(ours), X)
-    assert_printed_alike(
-        lambda x: jax.jvp(theirs, (x,), (x * 2,)), lambda x: jitkit.jvp(ours, (x,), (x * 2,)), X
-    )
+    is_otherwise = source in OTHERWISE
+    assert_printed_alike(jax.grad(theirs), jitkit.grad(ours), X, is_otherwise=is_otherwise)
+    tangents = lambda x: jax.jvp(theirs, (x,), (x * 2,)), lambda x: jitkit.jvp(ours, (x,), (x * 2,))
+    assert_printed_alike(*tangents, X, is_otherwise=is_otherwise)
 
 
 def weak_types(jaxpr):
@@ -66,7 +70,6 @@ def weak_types(jaxpr):
     return found
 
 
-@pytest.mark.skipif(not JAXPRS_ARE_OURS, reason="needs jax < 0.11, whose equations ours are")
 @pytest.mark.parametrize(
     "source",
     ["lax.fori_loop(0, jnp.round(x).astype(int), lambda i, s: jnp.sin(s), x)", "jnp.where(x, x, 2 * x)"],
@@ -99,10 +102,7 @@ def test_all_of_them_agree_with_finite_differences():
 
 def test_while_loop_goes_forward_only():
     theirs, ours = both(WHILE)
-    if JAXPRS_ARE_OURS:
-        assert_printed_alike(
-            lambda x: jax.jvp(theirs, (x,), (x,)), lambda x: jitkit.jvp(ours, (x,), (x,)), 1.5
-        )
+    assert_printed_alike(lambda x: jax.jvp(theirs, (x,), (x,)), lambda x: jitkit.jvp(ours, (x,), (x,)), 1.5)
     assert float(jitkit.linearize(ours, 1.5)[1](1.0)) == 4 * 1.5**3
     assert raised(jitkit.grad(ours), 1.5) == raised(jax.grad(theirs), 1.5)
     kept = [raised(library.grad(library.checkpoint(f)), 1.5) for library, f in ((jitkit, ours), (jax, theirs))]

@@ -9,6 +9,7 @@ import jax.ad_checkpoint
 import numpy as np
 import pytest
 from lax_oracle import JAXPRS_ARE_OURS
+from test_ad_rules import printed
 from twin import OURS, THEIRS, raised, same_as_jax
 
 import jitkit
@@ -107,9 +108,8 @@ def test_what_is_printed_is_what_jax_prints(name):
     (theirs, *args), (ours, *_) = (
         PROGRAMS[name](*modules, *functions(*modules)) for modules in (THEIRS, OURS)
     )
-    printed = str(jitkit.make_jaxpr(ours)(*args))
-    if JAXPRS_ARE_OURS:
-        assert printed == str(jax.make_jaxpr(theirs)(*args))
+    if JAXPRS_ARE_OURS or name != "checkpoint in a scan":  # of which 0.12 prints another one
+        assert printed(jitkit, ours, *args) == printed(jax, theirs, *args)
     elif name != "a tangent":
         for a, b in zip(jax.tree.leaves(ours(*args)), jax.tree.leaves(theirs(*args)), strict=True):
             np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-5)

@@ -6,6 +6,8 @@ here only against numbers that no rule has made.
 
 from __future__ import annotations
 
+import re
+
 import jax
 import jax.numpy
 import numpy as np
@@ -123,9 +125,21 @@ def both(source):
     ]
 
 
-def assert_printed_alike(theirs, ours, *args):
-    if JAXPRS_ARE_OURS:
-        assert str(jitkit.make_jaxpr(ours)(*args)) == str(jax.make_jaxpr(theirs)(*args))
+# What JAX 0.12 makes of other operations, or in another order, than we do: compared by values there.
+OTHERWISE = {
+    *("erf", "erfc", "log", "log1p", "jnp.sinc(x).sum()", "x.at[jnp.array([0, 0])].set(x).sum()"),
+    *("x.at[jnp.array([0, 0])].min(x)", "lax.optimization_barrier((x, 1.0))"),
+}
+
+
+def printed(library, f, *args):
+    """The jaxpr, without what JAX 0.12 adds to loops that it differentiates: how it kept their inputs."""
+    return re.sub(r"ft_(in|out)=.*", "", str(library.make_jaxpr(f)(*args)))
+
+
+def assert_printed_alike(theirs, ours, *args, is_otherwise=False):
+    if JAXPRS_ARE_OURS or not is_otherwise:
+        assert printed(jitkit, ours, *args) == printed(jax, theirs, *args)
     else:
         ours, theirs = ours(*args), theirs(*args)
         for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
@@ -142,10 +156,10 @@ def test_the_derivative_of_a_weak_array_is_as_weak_as_that_of_jax(name):
 @pytest.mark.parametrize("name", ONE)
 def test_the_derivatives_of_functions_of_one_operand(name):
     theirs, ours = both(f"lax.{name}(x)")
-    assert_printed_alike(jax.grad(theirs), jitkit.grad(ours), S)
-    assert_printed_alike(
-        jax.grad(jax.grad(lambda x: theirs(x) * x)), jitkit.grad(jitkit.grad(lambda x: ours(x) * x)), S
-    )
+    is_otherwise = name in OTHERWISE
+    assert_printed_alike(jax.grad(theirs), jitkit.grad(ours), S, is_otherwise=is_otherwise)
+    twice = jax.grad(jax.grad(lambda x: theirs(x) * x)), jitkit.grad(jitkit.grad(lambda x: ours(x) * x))
+    assert_printed_alike(*twice, S, is_otherwise=is_otherwise)
 
 
 @pytest.mark.parametrize("name", TWO)
@@ -170,12 +184,13 @@ def test_the_derivatives_of_functions_of_two_operands(name):
 @pytest.mark.parametrize("source", SCALARS)
 def test_gradients_are_printed_as_by_jax(source):
     theirs, ours = both(source)
-    assert_printed_alike(jax.grad(theirs), jitkit.grad(ours), X)
+    assert_printed_alike(jax.grad(theirs), jitkit.grad(ours), X, is_otherwise=source in OTHERWISE)
 
 
 @pytest.mark.parametrize("source", FORWARD + SCALARS[::4])
 def test_tangents_are_printed_as_by_jax(source):
     theirs, ours = both(source)
     assert_printed_alike(
-        lambda x: jax.jvp(theirs, (x,), (x * 2,)), lambda x: jitkit.jvp(ours, (x,), (x * 2,)), X
+        *(lambda x: jax.jvp(theirs, (x,), (x * 2,)), lambda x: jitkit.jvp(ours, (x,), (x * 2,)), X),
+        is_otherwise=source in OTHERWISE,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import errno
 import functools
 import importlib
@@ -15,6 +16,7 @@ import sys
 import threading
 import time
 import zipfile
+import zlib
 
 import jax
 import pytest
@@ -284,6 +286,18 @@ def test_a_copy_of_an_argument_is_linked_to_all_that_reads_it():
         [row] = rows_with({"lines": read.listing.lines}, f"{word} =")
         assert (read.listing.equations[row], read.listing.notes[row]) == ([1, 2], "moves an argument")
     assert read.linked.guessed == 0
+
+
+def test_a_broadcast_of_a_constant_is_linked_to_all_that_reads_it():
+    def f(x, y):
+        return jnp.exp(x * 2.0) + y * 2.0
+
+    data = exploration(subject_of(f, (spec(5), spec(5)), {}), ["cpu"], keep=False).data
+    listing = data["targets"][0]["hlo"]
+    [row] = [row for row in rows_with(listing, " broadcast(") if listing["equations"][row] == [0, 2]]
+    assert primitives(data, [0, 2]) == ["mul", "mul"]
+    assert listing["notes"][str(row)].endswith("moves a constant")
+    assert data["targets"][0]["linked"]["guessed"] == 0
 
 
 def test_each_line_has_its_kernels_their_bytes_and_its_own_flops(seen):
@@ -640,6 +654,17 @@ def test_a_page_is_written_whole_and_nothing_foreign_is_overwritten(tmp_path, mo
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["f.html", "mine.html"]
 
 
+def test_the_data_of_a_large_program_are_deflated_and_the_same(tmp_path, monkeypatch):
+    page = explore(network, spec(8, 4), spec(4, 4), targets=[])
+    plain = page.html
+    monkeypatch.setattr(bundle, "_MOST_PLAIN", 1000)
+    assert len(page.html) < len(plain) - len(bundle.as_json(page.data)) / 2
+    packed = page.html.split('data-packed="deflate" id="model">')[1].split("</script>")[0]
+    assert zlib.decompress(base64.b64decode(packed)).decode() == bundle.as_json(page.data)
+    where = page.save(tmp_path / "f.html")
+    assert page.save(where) == where  # it is known as a page of ours
+
+
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX: a process that is asked whether it is there")
 def test_an_interrupt_while_compilers_run_ends_them_and_does_not_wait(tmp_path, monkeypatch, heard_interrupts):
     pids = tmp_path / "pids"
@@ -752,6 +777,67 @@ def test_the_page_and_its_file_are_called_as_the_function_was_asked_for(tmp_path
         text = (tmp_path / f"{name}.html").read_text(encoding="utf-8")
         data = json.loads(text.split('id="model">')[1].split("</script>")[0])
         assert (data["function"], data["signature"].partition("(")[0]) == (name, name)
+
+
+METHODS = """\
+import functools, sys
+import {library} as jax, {library}.numpy as jnp
+
+SIZE = int(sys.argv[1]) if len(sys.argv) > 1 else 3
+
+class Net:
+    @functools.partial(jax.jit, static_argnums=0)
+    def loss(self, x):
+        return jnp.sin(x).sum()
+
+    def plain(self, x):
+        from beside import twice
+        return twice(self.loss(x))
+
+net = Net()
+
+if __name__ == "__main__":
+    net.loss(jnp.ones(SIZE))
+    net.loss(jnp.ones(SIZE + 1))
+"""
+
+
+@pytest.mark.parametrize("library", ["jitkit", "jax"])
+def test_methods_are_explored_as_they_are_bound(tmp_path, library):
+    """Also a module that imports when it is called, and reads its own arguments."""
+    (tmp_path / "model.py").write_text(METHODS.format(library=library))
+    (tmp_path / "beside.py").write_text("def twice(x):\n    return x + x\n")
+    of_jax = ["--jax"] if library == "jax" else []
+    for name, primitive, arguments in [
+        ("net.loss", "sin", ["--shapes", "f32[3]"]),
+        ("net.plain", "add", ["--shapes", "f32[3]", *of_jax]),
+        ("net.loss", "reduce_sum", ["--calls", *of_jax]),
+    ]:
+        done = command(tmp_path, f"model.py:{name}", *arguments, "--target", "cpu")
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith(f"{name.replace('.', '_')}.html ")
+        text = (tmp_path / f"{name.replace('.', '_')}.html").read_text(encoding="utf-8")
+        data = json.loads(text.split('id="model">')[1].split("</script>")[0])
+        assert data["library"] == library
+        assert primitive in [each["primitive"] for each in data["equations"]]
+        assert any("jnp.sin(x)" in line for line in data["python"]["lines"])
+    assert [entry["hit"] for entry in data["calls"]["entries"]] == [False, False]
+
+
+def test_a_module_of_a_package_imports_its_neighbours(tmp_path):
+    inner = tmp_path / "models" / "inner"
+    inner.mkdir(parents=True)
+    (tmp_path / "models" / "__init__.py").touch()
+    (tmp_path / "models" / "parts.py").write_text("def twice(x):\n    return x + x\n")
+    (inner / "net.py").write_text("from ..parts import twice\n\ndef apply(x):\n    return twice(x)\n")
+    arguments = ["models/inner/net.py:apply", "--shapes", "f32[3]", "--target", "cpu"]
+    done = command(tmp_path, *arguments)
+    assert done.returncode == 1
+    assert "Relative imports work in packages: put an __init__.py into models/inner" in " ".join(done.stderr.split())
+    (inner / "__init__.py").touch()
+    done = command(tmp_path, *arguments)
+    assert done.returncode == 0, done.stderr
+    assert "return x + x" in (tmp_path / "apply.html").read_text(encoding="utf-8")
 
 
 def test_the_command_says_what_is_wrong(tmp_path, monkeypatch, capsys):

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import runpy
 import shutil
 
 import pytest
@@ -468,6 +469,21 @@ def test_hostile_names_are_shown_and_not_obeyed(opened, tmp_path):
     assert "<img src=x onerror=alert(1)>" in page.inner_text("#pane-python")
 
 
+def test_a_line_says_what_python_reads(opened, tmp_path):
+    """No character of two halves is torn, none turns the order around, or is not seen."""
+    (tmp_path / "odd.py").write_text(
+        'import jitkit.numpy as jnp\n\ndef f(x):\n    face = "\U0001f600"; y = jnp.sin(x)  # sine\n'
+        '    note = "\u202eabc\u2066"\n    return y\n',
+        encoding="utf-8",
+    )
+    names = runpy.run_path(str(tmp_path / "odd.py"))
+    page = opened(exploration(subject_of(names["f"], (spec(3),), {}), [], keep=False).save(tmp_path / "x.html"))
+    words = page.eval_on_selector_all("#pane-python .row code span", "all => all.map((one) => [one.className, one.textContent])")
+    assert ["text", '"\U0001f600"'] in words
+    assert ["comment", "# sine"] in words
+    assert ["text", '"⟨U+202E⟩abc⟨U+2066⟩"'] in words
+
+
 def test_a_function_that_failed_shows_where_and_how_far(opened, tmp_path):
     def f(x):
         y = jnp.sin(x)
@@ -507,7 +523,8 @@ def test_ten_thousand_equations_stay_usable(opened, tmp_path):
     assert len(made["equations"]) == 10_000
     path = tmp_path / "large.html"
     path.write_text(bundle.page(made), encoding="utf-8")
-    assert path.stat().st_size <= 8_000_000
+    assert 'data-packed="deflate"' in path.read_text(encoding="utf-8")
+    assert path.stat().st_size <= 2_000_000  # four targets have five times as much of their own
     page = opened(path)
     assert page.evaluate("performance.now()") < 8000
     assert page.locator("#pane-jaxpr .row").count() < 200

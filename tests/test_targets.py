@@ -508,6 +508,15 @@ def test_wrong_arguments_are_answered_in_a_sentence(arguments, status, words, mo
     assert shown.out == ""
 
 
+def test_a_jitted_method_is_compiled_as_it_is_bound(tmp_path, capsys):
+    (tmp_path / "model.py").write_text(
+        "import functools\nimport jitkit\n\nclass Net:\n    @functools.partial(jitkit.jit, static_argnums=0)\n"
+        "    def loss(self, x):\n        return x * 2.0\n\nnet = Net()\n"
+    )
+    assert cli.main(["targets", f"{tmp_path / 'model.py'}:net.loss", "--shapes", "f32[3]", "--target", "cpu"]) == 0
+    assert "loss(x: float32[3])" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -121,7 +121,7 @@ class Answers:
 
     def candidate(self, lab: Lab, target: Target) -> LearnerFile:
         """The file that has a function. Invalid where several have different ones, SpliceError for no Python, LookupError."""
-        found: dict[str, LearnerFile] = {}
+        found: list[tuple[ast.AST, LearnerFile]] = []
         stubs: list[LearnerFile] = []
         error: SpliceError | None = None
         near = ""
@@ -147,12 +147,12 @@ class Answers:
                     raise Invalid(
                         f"`{target.name}` is written in two cells of one grade id of {source.path}, and differently. Keep one."
                     )
-                found.setdefault(ast.dump(function), file)
-        if len(found) > 1:
-            paths = " and ".join(sorted({f.path for f in found.values()}))
+                found.append((function, file))
+        if len(found) > 1 and len({ast.dump(function) for function, _ in found}) > 1:
+            paths = " and ".join(sorted({f.path for _, f in found}))
             raise Invalid(f"`{target.name}` is written in {paths}, and differently. Hand in one.")
         if found:
-            return next(iter(found.values()))
+            return found[0][1]
         if error is not None:
             raise error
         if stubs:

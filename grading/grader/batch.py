@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import concurrent.futures
 import errno
+import gc
 import hashlib
 import importlib
 import os
@@ -145,6 +146,8 @@ def run(
         finally:
             benches.put(bench)
 
+    gc.collect()
+    gc.freeze()  # the labs' trees are many objects, and stay: to look through them again and again takes long
     try:
         with concurrent.futures.ThreadPoolExecutor(workers) as pool:
             for graded in _as_completed(pool, work, submissions, 2 * workers):
@@ -155,6 +158,7 @@ def run(
                 troubles += [f"{graded.student}: {text}" for text in graded.troubles]
                 show(done, len(submissions), time.monotonic() - began)
     finally:
+        gc.unfreeze()
         for bench in all_benches:
             bench.close()
     return Tally(done, invalid, infra, time.monotonic() - began, tuple(troubles))

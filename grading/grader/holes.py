@@ -14,7 +14,6 @@ from __future__ import annotations
 import __future__
 
 import ast
-import copy
 import functools
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -130,11 +129,11 @@ def _compiled(function: Function, target: Target, path: str, flags: int) -> Code
 
 def _parameters(function: Function) -> str:
     """Names, kinds and default values."""
-    args = copy.deepcopy(function.args)
-    for node in ast.walk(args):
-        if isinstance(node, ast.arg):
-            node.annotation = None
-    return ast.dump(args)
+    args = function.args
+    several = [[arg.arg for arg in kind] for kind in (args.posonlyargs, args.args, args.kwonlyargs)]
+    rest = [arg and arg.arg for arg in (args.vararg, args.kwarg)]
+    defaults = [default and ast.dump(default) for default in (*args.defaults, None, *args.kw_defaults)]
+    return repr((several, rest, defaults))
 
 
 def warm_up(targets: Iterable[Target]) -> None:

@@ -170,14 +170,20 @@ class CheckFile(NamedTuple):
         text = f"{ast.dump(tree)} {check.name} {check.tolerance} {check.hidden}"
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    def request(self, check: Check, seed: int, strip: bool = True) -> dict[str, Any]:
-        """What a worker is sent for one check; with the words of messages where it is not to be stripped of them."""
-        return {
-            "code": _compiled(self.source, check.name.removeprefix(self.prefix), strip),
-            "name": ENTRY,
-            "path": CHECKS_PATH,
-            "state": generator_state(seed, check.name),
-        }
+    def request(self, check: Check, seed: int, strip: bool = True) -> bytes:
+        """What a worker is sent for one check, marshalled; with the words of messages where it is not to be stripped of them."""
+        return _request(self.source, check.name.removeprefix(self.prefix), strip, seed, check.name)
+
+
+@functools.lru_cache(maxsize=4096)
+def _request(source: str, function: str, strip: bool, seed: int, name: str) -> bytes:
+    request = {
+        "code": compile(reduced(source, function, strip), CHECKS_PATH, "exec"),
+        "name": ENTRY,
+        "path": CHECKS_PATH,
+        "state": generator_state(seed, name),
+    }
+    return marshal.dumps(request)
 
 
 def generator_state(seed: int, name: str) -> dict[str, Any]:
@@ -185,11 +191,6 @@ def generator_state(seed: int, name: str) -> dict[str, Any]:
     its seed."""
     state = dict(np.random.default_rng([seed, zlib.crc32(name.encode())]).bit_generator.state)
     return {k: dict(v) if isinstance(v, dict) else v for k, v in state.items()}
-
-
-@functools.lru_cache(maxsize=4096)
-def _compiled(source: str, name: str, strip: bool) -> CodeType:
-    return compile(reduced(source, name, strip), CHECKS_PATH, "exec")
 
 
 class _Part(NamedTuple):

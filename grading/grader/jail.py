@@ -138,15 +138,14 @@ class Worker:
             data += part
         return bytes(data)
 
-    def ask(self, request: dict[str, Any], seconds: float) -> tuple[bytes, str]:
+    def ask(self, request: bytes, seconds: float) -> tuple[bytes, str]:
         """Run one check: the bytes that it answered, and "", "time", "long" (more than a frame) or "gone" (the worker died)."""
         deadline = time.monotonic() + seconds
         ours, theirs = os.pipe2(os.O_CLOEXEC)
         try:
             try:
                 socket.send_fds(self.channel, [ASK_FOR_CHECK], [theirs])
-                data = marshal.dumps(request)
-                sent = self.send(struct.pack(">Q", len(data)) + data, deadline)
+                sent = self.send(struct.pack(">Q", len(request)) + request, deadline)
             except OSError:
                 sent = False
             finally:

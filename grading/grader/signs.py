@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from jitkit.kata.engine.reference import reference_function
-from jitkit.kata.engine.submission import LearnerFile, Target, tree_of
+from jitkit.kata.engine.submission import LearnerFile, Target, tree_of, walk
 
 _GRAM = 12  # tokens
 _TELLING = 60  # nodes of syntax: what is shorter is written alike by everyone
@@ -72,7 +72,8 @@ def keeps_state(nodes: Sequence[ast.AST]) -> bool:
     `global`, a default value or a decorator that remembers, what is stored in something that is not its own."""
     for top in nodes:
         if isinstance(top, ast.FunctionDef):
-            scopes = [n for n in ast.walk(top) if isinstance(n, ast.FunctionDef | ast.Lambda)]
+            inside = walk(top)
+            scopes = [n for n in inside if isinstance(n, ast.FunctionDef | ast.Lambda)]
             defaults = [
                 d
                 for scope in scopes
@@ -81,8 +82,8 @@ def keeps_state(nodes: Sequence[ast.AST]) -> bool:
             ]
             if (
                 not all(map(_is_constant, defaults))
-                or any(map(_reaches_out, ast.walk(top)))
-                or _stores_elsewhere(top)
+                or any(map(_reaches_out, inside))
+                or _stores_elsewhere(inside)
             ):
                 return True
         elif isinstance(top, ast.Assign | ast.AnnAssign):
@@ -105,7 +106,7 @@ def _is_constant(node: ast.AST) -> bool:
         ast.unaryop,
         ast.expr_context,
     )
-    return all(isinstance(n, kinds) for n in ast.walk(node))
+    return all(isinstance(n, kinds) for n in walk(node))
 
 
 def _reaches_out(node: ast.AST) -> bool:
@@ -117,11 +118,11 @@ def _reaches_out(node: ast.AST) -> bool:
     return isinstance(node, ast.Global) or dunder or remembers or teller
 
 
-def _stores_elsewhere(function: ast.FunctionDef) -> bool:
-    """Whether it stores into an object that it reaches by a name of the module's."""
-    own = {n.arg for n in ast.walk(function) if isinstance(n, ast.arg)}
-    own |= {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    for node in ast.walk(function):
+def _stores_elsewhere(nodes: Sequence[ast.AST]) -> bool:
+    """Whether a function of these nodes stores into an object that it reaches by a name of the module's."""
+    own = {n.arg for n in nodes if isinstance(n, ast.arg)}
+    own |= {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    for node in nodes:
         if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
             root: ast.expr = node
             while isinstance(root, ast.Attribute | ast.Subscript):
@@ -146,8 +147,8 @@ def of_package(trees: Sequence[ast.AST], solution: frozenset[str]) -> list[str]:
 
 def longer_functions(trees: Sequence[ast.AST]) -> frozenset[str]:
     """The functions that are not written alike by everyone, but for decorators and docstrings."""
-    functions = (n for tree in trees for n in ast.walk(tree) if isinstance(n, ast.FunctionDef))
-    return frozenset(_bare(f) for f in functions if len(list(ast.walk(f))) > _TELLING)
+    functions = (n for tree in trees for n in walk(tree) if isinstance(n, ast.FunctionDef))
+    return frozenset(_bare(f) for f in functions if len(list(walk(f))) > _TELLING)
 
 
 def warm_up(targets: Iterable[Target]) -> None:
@@ -159,7 +160,7 @@ def warm_up(targets: Iterable[Target]) -> None:
 def _suspects(nodes: Sequence[ast.AST]) -> set[str]:
     found: set[str] = set()
     for top in nodes:
-        for node in ast.walk(top):
+        for node in walk(top):
             match node:
                 case ast.Import(names=names):
                     found |= {a.name.partition(".")[0] for a in names} & _SUSPECT_MODULES
@@ -195,7 +196,7 @@ def _suspects_of_reference(target: Target) -> frozenset[str]:
 
 @functools.cache
 def _size(target: Target) -> int:
-    return len(list(ast.walk(reference_function(target).node)))
+    return len(list(walk(reference_function(target).node)))
 
 
 def _bare(function: ast.AST) -> str:

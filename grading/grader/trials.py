@@ -367,7 +367,8 @@ def _stands(outcome: Outcome) -> bool:
 
 def _is_far_longer(value: Any, right: Any) -> bool:
     """Whether comparing them could take long: that is in this process, and has no limit of time."""
-    return len(json.dumps(value)) > (1 << 20) + 20 * len(json.dumps(right))
+    length = len(json.dumps(value))
+    return length > 1 << 20 and length > (1 << 20) + 20 * len(json.dumps(right))
 
 
 def _ended(worker: Worker) -> tuple[int | None, bool]:

@@ -118,11 +118,11 @@ def _see_that_it_is_plain(value: object) -> None:
     """ProtocolError unless every part is of a known kind, and there are not too many of them."""
     if not isinstance(value, dict) or "is" not in value:
         raise ProtocolError("a value of no known kind")
-    rest: list[tuple[object, int]] = [(value, 0)]
+    rest: list[tuple[Any, int]] = [(value, 0)]  # dicts and lists
     count = 0
     while rest:
         part, depth = rest.pop()
-        count += 1
+        count += len(part)
         if depth > _DEEPEST or count > _MOST_PARTS:
             raise ProtocolError("too deep, or too many parts")
         if isinstance(part, dict):
@@ -132,9 +132,8 @@ def _see_that_it_is_plain(value: object) -> None:
             if not (part.get("line") is None or is_place(part["line"])):
                 raise ProtocolError("a line that is none")
             _see_the_form(part, kind)
-            rest += ((x, depth + 1) for x in part.values())
-        elif isinstance(part, list):
-            rest += ((x, depth + 1) for x in part)
+            part = part.values()
+        rest += [(x, depth + 1) for x in part if isinstance(x, dict | list)]
 
 
 def _see_the_form(part: dict[str, Any], kind: str | None) -> None:
@@ -183,6 +182,5 @@ def programs(value: Plain) -> Iterator[Plain]:
             if part.get("is") == "stablehlo":
                 yield part
                 continue
-            rest += reversed(list(part.values()))
-        elif isinstance(part, list):
-            rest += reversed(part)
+            part = list(part.values())
+        rest += (x for x in reversed(part) if isinstance(x, dict | list))

@@ -90,9 +90,14 @@ def in_loop() -> bool:
     return False
 
 
+_JUMPS_BACK = frozenset(code for name, code in dis.opmap.items() if "JUMP_BACKWARD" in name)
+
+
 @functools.lru_cache(maxsize=1024)
 def _loops(code: CodeType) -> list[tuple[int, int]]:
     """The loops of a code object, from the first to the last of their instructions: what jumps back closes one."""
+    if _JUMPS_BACK.isdisjoint(code.co_code[::2]):  # most have none, and to take one apart is slow
+        return []
     jumps = (i for i in dis.get_instructions(code) if "JUMP_BACKWARD" in i.opname)
     return [(jump.argval, jump.offset) for jump in jumps if "NO_INTERRUPT" not in jump.opname]  # that is `await`
 

@@ -53,6 +53,11 @@ class Trace:
         """Hear of the arguments of a library function before it runs; and what to make of its result, if anything."""
         return None
 
+    @property
+    def keeps_calls(self) -> bool:
+        """Whether a call that is to be inlined is one operation here all the same."""
+        return False
+
     def in_words(self) -> str:
         """What the function is transformed by, for reports; empty where it is only traced."""
         return ""

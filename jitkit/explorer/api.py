@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..base.rich_display import RichDisplay, escape
+from ..pjit.function import unbound
 from ..targets import TARGETS, find
 from . import bundle, calls, ours, real_jax
 from .compiling import compile_all, write_whole
@@ -37,7 +38,7 @@ class Exploration(RichDisplay):
         FileExistsError for a file that is there and is not a page of the Explorer; OSError where nothing can be written.
         """
         where = pathlib.Path(path) if path is not None else pathlib.Path(f"{file_name(self.data['function'])}.html")
-        if where.is_file() and f'"format":"{FORMAT}"' not in where.read_text(encoding="utf-8", errors="replace"):
+        if where.is_file() and not bundle.is_page(where.read_text(encoding="utf-8", errors="replace"), FORMAT):
             raise FileExistsError(f"{where} is there, and is not a page of the Explorer: it is not overwritten.")
         write_whole(where, self.html.encode("utf-8"))
         return where
@@ -94,8 +95,9 @@ def subject_of(
     function: Callable[..., Any], args: Iterable[Any], kwargs: dict[str, Any], of_jax: bool | None = None
 ) -> Subject:
     """A function that was traced for these arguments: by JAX where it made it, or `of_jax` says so."""
+    function, args = unbound(function, tuple(args))
     take = real_jax.subject if (real_jax.made_by_jax(function) if of_jax is None else of_jax) else ours.subject
-    return take(function, tuple(args), kwargs)
+    return take(function, args, kwargs)
 
 
 def exploration(

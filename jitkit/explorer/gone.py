@@ -100,9 +100,9 @@ def _why(
             return {"why": "dead: it is part of an operation that no result depends on", "sure": True}
         outer = equations[outer].parent
     if not was_lowered and outer is None and equation.parent is None:
-        return {"why": "it wrote no operation: its result is an operand under another name", "sure": True}
+        return {"why": "not written: its result is an operand under another name", "sure": True}
     if not was_lowered:
-        return {"why": "it wrote no operation of its own: dead in there, or an operand under another name", "sure": False}
+        return {"why": "not written: dead in there, or an operand under another name", "sure": False}
     survivors = [other for other in equation.same_as if other in there]
     if survivors:
         return {"why": "common: the same is computed by another equation", "sure": False, "like": survivors[0]}

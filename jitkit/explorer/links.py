@@ -5,7 +5,7 @@ the function that a reduction applies, is part of it. One without a name was put
 Two rules say of what it is, from the data alone, and are facts, not guesses:
 
 - It only moves, arranges or rounds a value. Then it holds the value of the instruction that made it, and is linked to that one's
-  equations; where it moves an argument of the program, to those that read it.
+  equations; where it moves an argument of the program, or a constant, to those that read it.
 - All that reads it, however far on, is of one equation. Then it is there for that one alone. What the program returns is read by
   the equation whose result it is.
 
@@ -134,14 +134,12 @@ class Links:
         readers = self._readers(at)
         if readers and len(readers) == 1:
             return readers, "for it alone"
-        if (
-            readers
-            and source
-            and source[0] == self._program.entry
-            and self._data.at[source].opcode == "parameter"
-        ):
-            return readers, "moves an argument"
-        return None
+        if not readers or not source:
+            return None
+        if self._data.at[source].opcode == "constant":
+            return readers, "moves a constant"
+        of_the_program = source[0] == self._program.entry and self._data.at[source].opcode == "parameter"
+        return (readers, "moves an argument") if of_the_program else None
 
     def _readers(self, at: Key) -> list[int] | None:
         """The equations of all that reads a value, through what has no name; None where it goes where it is not followed."""

@@ -36,6 +36,7 @@ _ANNOTATION = re.compile(r"\s+# \[([^\]]*)\]\s*$")
 
 def made_by_jax(function: Callable[..., Any]) -> bool:
     """Whether `jax.jit` made it, or JAX defines it."""
+    function = getattr(function, "__func__", function)
     return hasattr(function, "lower") and (type(function).__module__ or "").partition(".")[0] in ("jax", "jaxlib")
 
 

@@ -150,6 +150,11 @@ class JVPTrace(DualTrace):
 
     __slots__ = ()
 
+    @property
+    def keeps_calls(self) -> bool:
+        """As the trace around has it."""
+        return self.parent is not None and self.parent.keeps_calls
+
     def in_words(self) -> str:
         """The transformation's name."""
         return "jvp"

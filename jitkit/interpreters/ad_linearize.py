@@ -21,6 +21,7 @@ from itertools import compress
 from typing import Any, NamedTuple
 
 from .. import core
+from ..base.jax_version import since
 from ..core import Primitive, Trace
 from ..jaxpr import (
     DebugInfo,
@@ -55,6 +56,11 @@ class LinearizeTrace(DualTrace):
     def __init__(self, parent: Trace | None, tangents: DynamicJaxprTrace) -> None:
         super().__init__(parent)
         self.tangents = tangents
+
+    @property
+    def keeps_calls(self) -> bool:
+        """Since JAX 0.12, what a library function tells of each argument, going backward, is added up within."""
+        return since(0, 12)
 
     def in_words(self) -> str:
         """The names of the transformations that begin so."""

@@ -112,6 +112,11 @@ class BatchTrace(Trace):
         name = "" if self.axis.name is None else f" along {self.axis.name!r}"
         return f"vmap over {self.axis.size} elements{name}"
 
+    @property
+    def keeps_calls(self) -> bool:
+        """As the trace around has it."""
+        return self.parent is not None and self.parent.keeps_calls
+
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any]:
         """Hand on to the trace outside. A result that is one of the arguments gets a tracer of its own, as from JAX, where
         the function is a jitted one: what closes over both of them has two constants then.

@@ -91,6 +91,12 @@ def _square(ctx: LoweringContext, x: str) -> str:
     return str(one_op("chlo.square")(ctx, x))
 
 
+def _one_minus_square(ctx: LoweringContext, x: str) -> str:
+    one = ctx.splat(1, ctx.avals_in[0])  # by factors: the square of what is nearly 1 would lose half of the digits
+    factors = ctx.emit("stablehlo.add", [one, x]), ctx.emit("stablehlo.subtract", [one, x])
+    return ctx.emit("stablehlo.multiply", list(factors))
+
+
 # Complex sine and cosine go by parts, so that an infinite part does not make the other nan.
 
 
@@ -171,6 +177,8 @@ sqrt, sqrt_p = unary("sqrt", INEXACT, "stablehlo.sqrt", "The square root.")
 rsqrt, rsqrt_p = unary("rsqrt", INEXACT, "stablehlo.rsqrt", "1 / sqrt(x).")
 cbrt, cbrt_p = unary("cbrt", FLOAT, "stablehlo.cbrt", "The cube root, of negative numbers too.")
 square, square_p = unary("square", NUMBER, _square, "x * x.")
+# In derivatives, since JAX 0.12.
+one_minus_square, one_minus_square_p = unary("one_minus_square", NUMBER, _one_minus_square, "1 - x * x, exact for x near 1.")
 
 real, real_p = unary("real", COMPLEX, "stablehlo.real", "The real part.", real_dtype)
 imag, imag_p = unary("imag", COMPLEX, "stablehlo.imag", "The imaginary part.", real_dtype)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.jax_version import since
 from ..core import Primitive, dtypes
 from ..interpreters.ad_rules import (
     Zero,
@@ -105,6 +106,8 @@ from .elementwise import (
     neg,
     neg_p,
     not_p,
+    one_minus_square,
+    one_minus_square_p,
     or_p,
     polygamma,
     polygamma_p,
@@ -134,9 +137,10 @@ from .elementwise import (
     xor_p,
 )
 from .elementwise_rules import COMPLEX, INTEGER
+from .ordering import stop_gradient
 from .powers import integer_pow, integer_pow_p, pow, pow_p, reciprocal
 from .reduction import reduce_sum
-from .selection import clamp_p, select, select_n, select_n_p
+from .selection import clamp, clamp_p, select, select_n, select_n_p
 from .shaping import broadcast_in_dim, reshape
 from .utils import Shape, broadcast_shapes, constant_like, is_a, scalar_of_type
 
@@ -163,7 +167,7 @@ defjvp_zero(
 # An elementwise operation of XLA's, and its derivative as a formula of others.
 defjvp(exp_p, lambda g, y, x: mul(g, y))
 defjvp(exp2_p, lambda g, y, x: mul(log(constant_like(x, 2)), mul(g, y)))
-defjvp(expm1_p, lambda g, y, x: mul(g, add(y, scalar_of_type(y, 1))))
+defjvp(expm1_p, lambda g, y, x: mul(g, exp(x) if since(0, 12) else add(y, scalar_of_type(y, 1))))
 defjvp(log_p, lambda g, y, x: div(g, x))
 defjvp(log2_p, lambda g, y, x: div(g, mul(x, log(constant_like(x, 2)))))
 defjvp(log1p_p, lambda g, y, x: div(g, add(x, scalar_of_type(x, 1))))
@@ -180,24 +184,56 @@ def jvp_logistic(g: Any, y: Any, x: Any) -> Any:
 
 defjvp(logistic_p, jvp_logistic)
 
+
+def _one_minus_square(x: Any) -> Any:
+    return one_minus_square(x) if since(0, 12) else sub(constant_like(x, 1), square(x))
+
+
+def _jvp_tanh(g: Any, y: Any, x: Any) -> Any:
+    if since(0, 12):
+        return mul(g, one_minus_square(y))
+    return mul(add(g, mul(g, y)), sub(scalar_of_type(x, 1), y))
+
+
+def _jvp_asinh(g: Any, y: Any, x: Any) -> Any:
+    """g / sqrt(x^2 + 1); since JAX 0.12 of a scaled x, whose square is no overflow."""
+    if not since(0, 12) or is_a(x.dtype, *COMPLEX):
+        return mul(g, rsqrt(add(square(x), scalar_of_type(x, 1))))
+    half = dtypes.finfo(x.dtype).maxexp // 2
+    scaled = mul(abs(x), constant_like(x, 2.0 ** (2 - half)))
+    factor = reciprocal(stop_gradient(clamp(scalar_of_type(x, 1), scaled, constant_like(x, 2.0 ** (half + 2)))))
+    return mul(g, mul(factor, rsqrt(add(square(mul(x, factor)), square(factor)))))
+
+
+def _jvp_acosh(g: Any, y: Any, x: Any) -> Any:
+    one = scalar_of_type(x, 1)
+    return mul(g, mul(rsqrt(sub(x, one)), rsqrt(add(x, one))) if since(0, 12) else rsqrt(sub(square(x), one)))
+
+
+def _jvp_atanh(g: Any, y: Any, x: Any) -> Any:
+    if since(0, 12):
+        return div(g, one_minus_square(x))
+    one = scalar_of_type(x, 1)
+    return mul(reciprocal(add(one, x)), div(g, sub(one, x)))
+
+
 defjvp(sin_p, lambda g, y, x: mul(g, cos(x)))
 defjvp(cos_p, lambda g, y, x: neg(mul(g, sin(x))))
 defjvp(tan_p, lambda g, y, x: mul(g, add(constant_like(x, 1), square(y))))
-defjvp(asin_p, lambda g, y, x: mul(g, rsqrt(sub(constant_like(x, 1), square(x)))))
-defjvp(acos_p, lambda g, y, x: mul(g, neg(rsqrt(sub(constant_like(x, 1), square(x))))))
+defjvp(asin_p, lambda g, y, x: mul(g, rsqrt(_one_minus_square(x))))
+defjvp(acos_p, lambda g, y, x: mul(g, neg(rsqrt(_one_minus_square(x)))))
 defjvp(atan_p, lambda g, y, x: div(g, add(constant_like(x, 1), square(x))))
 defjvp(sinh_p, lambda g, y, x: mul(g, cosh(x)))
 defjvp(cosh_p, lambda g, y, x: mul(g, sinh(x)))
-defjvp(tanh_p, lambda g, y, x: mul(add(g, mul(g, y)), sub(scalar_of_type(x, 1), y)))
-defjvp(asinh_p, lambda g, y, x: mul(g, rsqrt(add(square(x), scalar_of_type(x, 1)))))
-defjvp(acosh_p, lambda g, y, x: mul(g, rsqrt(sub(square(x), scalar_of_type(x, 1)))))
-defjvp(
-    atanh_p, lambda g, y, x: mul(reciprocal(add(scalar_of_type(x, 1), x)), div(g, sub(scalar_of_type(x, 1), x)))
-)
+defjvp(tanh_p, _jvp_tanh)
+defjvp(asinh_p, _jvp_asinh)
+defjvp(acosh_p, _jvp_acosh)
+defjvp(atanh_p, _jvp_atanh)
 
 defjvp(sqrt_p, lambda g, y, x: mul(g, div(constant_like(x, 0.5), y)))
 defjvp(rsqrt_p, lambda g, y, x: mul(g, mul(constant_like(x, -0.5), div(y, x))))
 defjvp(cbrt_p, lambda g, y, x: mul(g, mul(constant_like(x, 1 / 3), integer_pow(y, -2))))
+defjvp(one_minus_square_p, lambda g, y, x: mul(g, mul(constant_like(x, -2), x)))
 defjvp(square_p, lambda g, y, x: mul(g, mul(constant_like(x, 2), x)))
 
 defjvp(erf_p, lambda g, y, x: mul(constant_like(x, 2 / np.sqrt(np.pi)), mul(g, exp(neg(square(x))))))
@@ -358,12 +394,31 @@ def _share(x: Any, extreme: Any, y: Any) -> Any:
     )
 
 
-for _extremum in (max_p, min_p):
+def _share_of_greater(x: Any, y: Any) -> Any:
+    """The same, as JAX has it since 0.12: nothing, too, where one of the two is nan."""
+    is_greater, is_equal = gt(x, y), eq(x, y)
+    one, zero, half = (full_like(is_greater, share, x.dtype) for share in (1, 0, 0.5))
+    return select(is_greater, one, select(is_equal, half, zero))
+
+
+if since(0, 12):
     defjvp(
-        _extremum,
-        lambda g, out, x, y: mul(g, _share(x, out, y)),
-        lambda g, out, x, y: mul(g, _share(y, out, x)),
+        max_p,
+        lambda g, out, x, y: mul(g, _share_of_greater(x, y)),
+        lambda g, out, x, y: mul(g, _share_of_greater(y, x)),
     )
+    defjvp(
+        min_p,
+        lambda g, out, x, y: mul(g, _share_of_greater(y, x)),
+        lambda g, out, x, y: mul(g, _share_of_greater(x, y)),
+    )
+else:
+    for _extremum in (max_p, min_p):
+        defjvp(
+            _extremum,
+            lambda g, out, x, y: mul(g, _share(x, out, y)),
+            lambda g, out, x, y: mul(g, _share(y, out, x)),
+        )
 
 
 def _jvp_select(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
@@ -376,6 +431,8 @@ def _transpose_select(ct: Any, which: Any, *cases: Any) -> list[Any]:
     if type(ct) is Zero:
         return no_cotangents((which, *cases))
     zeros = full_like(ct, 0)
+    if which.dtype != np.bool_ and since(0, 12):
+        which = clamp(constant_like(which, 0), which, constant_like(which, len(cases) - 1))
 
     def of_case(i: int) -> Any:
         if which.dtype == np.bool_:

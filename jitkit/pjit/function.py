@@ -12,8 +12,17 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+
+def unbound(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """A jitted function that is bound as a method: the function itself, and the object before the arguments; any other as it is.
+    What a bound method has of `jit`, such as `trace`, is the function's, and knows of no object: in JAX as here.
+    """
+    if isinstance(function, types.MethodType) and hasattr(function.__func__, "trace"):
+        return function.__func__, (function.__self__, *args)
+    return function, tuple(args)
 
 
 class PjitFunction(functools.partial[Any]):

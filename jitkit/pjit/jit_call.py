@@ -57,7 +57,19 @@ def inline_mode(option: bool | Inline) -> Inline:
     raise ValueError(f"Invalid inline option: {option!r}")
 
 
-jit_p = Primitive("jit", multiple_results=True, pure_shape_rule=False)
+class _Call(Primitive):
+    """The primitive of calls. One that is inlined early is no operation: what the function does takes its place."""
+
+    def bind(self, *args: Any, **params: Any) -> Any:
+        trace = current_trace()
+        if params["inline"] is not Inline.JAX_EARLY or (trace is not None and trace.keeps_calls):
+            return super().bind(*args, **params)
+        if trace is not None:
+            trace.note(args)
+        return eval_jaxpr(params["jaxpr"], params["jaxpr"].consts, *args)
+
+
+jit_p = _Call("jit", multiple_results=True, pure_shape_rule=False)
 jit_p.effects = lambda params: params["jaxpr"].effects
 
 
@@ -233,8 +245,6 @@ class NestedCall:
         return tree_unflatten(self.out_tree, jit_p.bind(*self.outer, *leaves, **self.params))
 
     def bind_inline(self, leaves: Sequence[Any]) -> list[Any]:
-        """Record the equations of the function, one by one."""
-        trace, jaxpr = current_trace(), self.params["jaxpr"]
-        if trace is not None:
-            trace.note(leaves)
-        return eval_jaxpr(jaxpr, jaxpr.consts, *self.outer, *leaves)
+        """Record the equations of the function, one by one, unless the trace keeps calls together."""
+        made: list[Any] = jit_p.bind(*self.outer, *leaves, **self.params)
+        return made

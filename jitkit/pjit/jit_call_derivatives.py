@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import compress
-from typing import Any
+from typing import Any, cast
 
 from ..base.util import merge_lists, partition_list
-from ..core import get_aval, set_current_trace
+from ..core import Trace, current_trace, get_aval, set_current_trace
 from ..interpreters import ad
 from ..interpreters.ad_linearize import (
     PartialTrace,
@@ -22,9 +22,9 @@ from ..interpreters.ad_linearize import (
     split_jaxpr,
 )
 from ..interpreters.ad_rules import Zero, is_undefined, primitive_jvps, primitive_transposes
-from ..interpreters.ad_transpose import transpose_jaxpr
-from ..jaxpr import Jaxpr, forwarded_inputs, keep_outputs, move_inputs_to_front
-from .jit_call import jit_p, placed, take_shardings
+from ..interpreters.ad_transpose import backward_pass, transpose_jaxpr
+from ..jaxpr import Jaxpr, eval_jaxpr, forwarded_inputs, keep_outputs, move_inputs_to_front
+from .jit_call import Inline, jit_p, placed, take_shardings
 
 
 def _jvp(
@@ -61,18 +61,24 @@ def _linearize(
     first = placed(ins, (*results, *[None] * (len(both.primal.outvars) - count))) | {
         "donated_invars": donated_invars
     }
-    outs = call_without_forwarding(both.primal, primals, count, params | first)
+    if params["inline"] is Inline.JAX_EARLY:  # is no call, which would have results
+        outs = jit_p.bind(*primals, jaxpr=both.primal, **params | first)
+    else:
+        outs = call_without_forwarding(both.primal, primals, count, params | first)
     residuals = both.residuals([*jaxpr.consts, *primals], outs[count:])
 
     def linear(*tangents: Any) -> list[Any]:
+        args = (*residuals, *compress(tangents, nonzero))
+        if params["inline"] is Inline.JAX_EARLY and len(both.tangent.eqns) < 2:
+            return ad.with_zeros(eval_jaxpr(both.tangent, (), *args), both.nonzero, jaxpr.out_avals)
         donated = (False,) * len(residuals) + tuple(compress(donated_invars, nonzero))
         of_tangents = placed(
             (*[None] * len(residuals), *compress(ins, nonzero)), compress(results, both.nonzero)
         )
-        made = jit_p.bind(
-            *residuals,
-            *compress(tangents, nonzero),
-            **params | {"donated_invars": donated, "jaxpr": both.tangent} | of_tangents,
+        # An equation also where the call is inlined: that is done going backward, so that what several of its equations tell
+        # of an argument is added up within, as JAX does it.
+        made = cast(Trace, current_trace()).process_primitive(
+            jit_p, args, params | {"donated_invars": donated, "jaxpr": both.tangent} | of_tangents
         )
         return ad.with_zeros(made, both.nonzero, jaxpr.out_avals)
 
@@ -135,6 +141,8 @@ def _transpose(
     cts: Sequence[Any], *operands: Any, jaxpr: Jaxpr, donated_invars: Sequence[bool], **params: Any
 ) -> list[Any]:
     """One call, of the transposed jaxpr."""
+    if params["inline"] is Inline.JAX_EARLY:
+        return backward_pass(jaxpr, jaxpr.consts, operands, cts)
     linear = tuple(map(is_undefined, operands))
     known = [x for x in operands if not is_undefined(x)]
     avals = (*map(get_aval, known), *(None if type(ct) is Zero else get_aval(ct) for ct in cts))

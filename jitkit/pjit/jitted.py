@@ -152,6 +152,8 @@ class Jitted(Traceable):
     def run_under_trace(self, *args: Any, **kwargs: Any) -> Any:
         """A call of a `fused` function while another one is traced: its operations are recorded one by one."""
         trace = _local.state.trace
+        if trace is not None and trace.keeps_calls:
+            return self.bind(args, kwargs)
         finish = None if trace is None else trace.note(args)
         try:
             out = self.fun(*args, **kwargs)

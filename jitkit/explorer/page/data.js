@@ -1,5 +1,12 @@
 // The model, and the indices through which everything is found: from an equation to the rows of each listing.
-export const model = JSON.parse(document.getElementById("model").textContent);
+const stored = document.getElementById("model");
+export const model = JSON.parse(stored.dataset.packed ? await unpacked(stored) : stored.textContent);
+
+// Of a large program they are deflated, in base64.
+async function unpacked({ textContent, dataset }) {
+  const bytes = Uint8Array.from(atob(textContent), (character) => character.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream(dataset.packed))).text();
+}
 
 const PLAIN = { language: "", lines: [], equations: [], guesses: {}, notes: {} };
 
@@ -28,6 +35,12 @@ export function finish(listing) {
     if (row < lines.length && !(closes && open.length && indents[open.at(-1)] === indent)) open.push(row);
   }
   for (let row = 0; row < lines.length; row++) if (!listing.ends[row]) listing.ends[row] = row + 1;
+  listing.boxes = new Int32Array(lines.length); // the outermost fusion that a row is in, or the row itself
+  for (let row = 0; row < lines.length; row++) {
+    const end = listing.notes[row]?.startsWith("fusion of") ? listing.ends[row] : row + 1;
+    listing.boxes.fill(row, row, end);
+    row = end - 1;
+  }
   listing.rows = new Map(); // equation -> rows, surely; and by a guess
   listing.guessRows = new Map();
   listing.equations.forEach((numbers, row) => numbers.forEach((number) => push(listing.rows, number, row)));

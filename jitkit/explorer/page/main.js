@@ -40,7 +40,11 @@ for (const target of model.targets) {
   target.machineListing = finish(prepare(target.machine));
 }
 const python = finish(prepare(model.python));
-python.numbers.forEach((number, row) => { if (number === null && python.lines[row]) python.kinds[row] = "head"; });
+python.numbers.forEach((number, row) => {
+  if (number !== null || !python.lines[row]) return;
+  python.kinds[row] = "head";
+  python.ends[row] = row + 1; // it is not what it stands over
+});
 if (model.failure && model.failure.row !== null) python.kinds[model.failure.row] = "error";
 const jaxpr = finish(prepare(model.jaxpr, { types: typesOf(model.jaxpr.lines) }));
 const stablehlo = finish(prepare(model.stablehlo));

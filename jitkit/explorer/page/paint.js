@@ -64,16 +64,22 @@ export function words(language, line) {
   return found;
 }
 
+// Lengths are those of Python, which counts characters where JavaScript counts halves of some.
 export function wordsOfColours(colours, line) {
+  const characters = [...line];
   const found = [];
   let start = 0;
   for (const [length, kind] of colours) {
-    found.push([kind, line.slice(start, start + length)]);
+    found.push([kind, characters.slice(start, start + length).join("")]);
     start += length;
   }
-  if (start < line.length) found.push(["", line.slice(start)]);
+  if (start < characters.length) found.push(["", characters.slice(start).join("")]);
   return found;
 }
+
+// What would turn the order of a line around, or not be seen, is written out: a line says what Python reads.
+const UNSEEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff]/g;
+const seen = (text) => text.replace(UNSEEN, (character) => `⟨U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
 
 // The types of the variables of a jaxpr, as they stand where they are bound.
 export function typesOf(lines) {
@@ -89,6 +95,6 @@ export function element(tag, attributes = {}, ...children) {
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
     else made.setAttribute(name, value === true ? "" : value);
   }
-  made.append(...children.filter((child) => child !== null && child !== undefined));
+  made.append(...children.filter((child) => child !== null && child !== undefined).map((child) => (typeof child === "string" ? seen(child) : child)));
   return made;
 }

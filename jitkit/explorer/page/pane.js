@@ -67,7 +67,7 @@ export class Pane {
     for (let row = 0; row < lines.length; row = this.folded.has(row) ? ends[row] : row + 1) this.visible.push(row);
     this.place = new Int32Array(lines.length).fill(-1);
     this.visible.forEach((row, at) => { this.place[row] = at; });
-    for (let row = 1; row < lines.length; row++) if (this.place[row] < 0) this.place[row] = -1;
+    for (let row = 1; row < lines.length; row++) if (this.place[row] < 0) this.place[row] = this.place[row - 1]; // folded: where its fold is
     this.sizer.style.height = `calc(${this.visible.length} * var(--row))`;
     this.sizer.style.width = `${Math.max(this.listing.width + 16, 10)}ch`;
     this.drawn = null;
@@ -221,7 +221,7 @@ export class Pane {
     const height = this.rowHeight();
     const top = this.scroll.scrollTop / height;
     const bottom = (this.scroll.scrollTop + this.scroll.clientHeight) / height;
-    const places = [...this.hits, ...this.guesses].map((row) => this.placeOf(row)).sort((a, b) => a - b);
+    const places = [...this.hits, ...this.guesses].map((row) => this.place[row]).sort((a, b) => a - b);
     const above = places.filter((place) => place < top - 0.5);
     const below = places.filter((place) => place > bottom - 0.5);
     const made = [];
@@ -231,11 +231,6 @@ export class Pane {
     const said = made.map((button) => button.textContent).join();
     if (said !== this.said) this.far.replaceChildren(...made);
     this.said = said;
-  }
-
-  placeOf(row) {
-    while (row > 0 && this.place[row] < 0) row--;
-    return this.place[row];
   }
 
   center(place) {
@@ -274,7 +269,7 @@ export class Pane {
 
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const at = this.placeOf(this.cursor);
+    const at = this.place[this.cursor];
     const page = Math.max(1, Math.floor(this.scroll.clientHeight / this.rowHeight()) - 2);
     const foldable = this.listing.ends[this.cursor] > this.cursor + 1;
     const steps = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + page, PageUp: at - page, Home: 0, End: this.visible.length - 1 };
@@ -282,7 +277,7 @@ export class Pane {
     else if (event.key === "Enter" || event.key === " ") this.on.pin(this, this.cursor);
     else if (event.key === "ArrowLeft") {
       if (foldable && !this.folded.has(this.cursor)) this.toggle(this.cursor);
-      else this.go(this.placeOf(this.around(this.cursor)));
+      else this.go(this.place[this.around(this.cursor)]);
     } else if (event.key === "ArrowRight" && foldable && this.folded.has(this.cursor)) this.toggle(this.cursor);
     else return;
     event.preventDefault();

@@ -34,9 +34,7 @@ export function story(numbers, panes, go, isGuess) {
     const rows = rowsOf(listing, all).filter((row) => listing.kinds[row] !== "gone");
     const boxes = new Set();
     for (const row of rows) {
-      let top = row;
-      for (let above = row; above >= 0; above--) if (listing.ends[above] > row && listing.notes[above]?.startsWith("fusion of")) { top = above; break; }
-      boxes.add(listing.lines[top].trim().replace(/^ROOT /, "").split(" = ")[0]);
+      boxes.add(listing.lines[listing.boxes[row]].trim().replace(/^ROOT /, "").split(" = ")[0]);
     }
     const lost = own.filter((number) => target.gone[number]);
     const content = [];
@@ -45,10 +43,11 @@ export function story(numbers, panes, go, isGuess) {
     for (const number of lost) {
       const { why, sure, like } = target.gone[number];
       const key = like === undefined ? why : `${why} (line ${model.equations[like].line})`;
-      said.set(key, { sure, names: [...(said.get(key)?.names || []), model.equations[number].primitive] });
+      if (!said.has(key)) said.set(key, { sure, names: new Set() });
+      said.get(key).names.add(model.equations[number].primitive);
     }
     for (const [why, { sure, names: of }] of said) {
-      content.push(element("span", { class: sure ? "gone" : "gone unsure" }, `${few([...new Set(of)])}: ${why}`));
+      content.push(element("span", { class: sure ? "gone" : "gone unsure" }, `${few([...of])}: ${why}`));
     }
     entries.push([target.name, content.length ? content : ["nothing is left of it"], rows.length]);
   }

@@ -41,10 +41,12 @@ function goneSaid(to, link) {
     for (const [number, { why, sure }] of Object.entries(target.gone)) {
       const { primitive, line } = model.equations[number];
       const kind = `${why.split(":")[0]}${sure ? "" : " (a guess)"}`;
-      whys.set(kind, [...(whys.get(kind) || []), line === null ? primitive : `${primitive} (line ${line})`]);
+      const name = line === null ? primitive : `${primitive} (line ${line})`;
+      if (!whys.has(kind)) whys.set(kind, new Map());
+      whys.get(kind).set(name, (whys.get(kind).get(name) || 0) + 1);
     }
     const surest = [...whys].sort(([one], [other]) => one.endsWith("(a guess)") - other.endsWith("(a guess)"));
-    const text = surest.map(([why, names]) => `${names.length} ${why}: ${few([...new Set(names)], 3)}`).join("; ");
+    const text = surest.map(([why, names]) => `${[...names.values()].reduce((one, other) => one + other)} ${why}: ${few([...names].map(([name, times]) => (times > 1 ? `${name} ${times} times` : name)), 3)}`).join("; ");
     const same = said.find((each) => each.text === text);
     if (same) same.targets.push(target);
     else said.push({ text, targets: [target] });

@@ -47,6 +47,7 @@ class ReferenceFunction(NamedTuple):
         return textwrap.dedent("\n".join(lines))
 
 
+@functools.cache
 def reference_function(target: Target) -> ReferenceFunction:
     """SpliceError where the reference has no such function."""
     path = source_path(target.module, str(PACKAGE))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 import difflib
+import functools
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -211,25 +212,39 @@ def _may_help(node: ast.stmt) -> bool:
     return isinstance(node, Function | ast.ClassDef | ast.Import | ast.Assign | ast.AnnAssign)
 
 
+def walk(node: ast.AST) -> list[ast.AST]:
+    """What `ast.walk` gives, in a third of the time."""
+    found = [node]
+    for each in found:  # it grows
+        for value in vars(each).values():
+            if isinstance(value, ast.AST):
+                found.append(value)
+            elif isinstance(value, list):
+                found += [part for part in value if isinstance(part, ast.AST)]
+    return found
+
+
 def names_used(node: ast.AST) -> set[str]:
     """The names that are read somewhere in a statement."""
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    return {n.id for n in walk(node) if isinstance(n, ast.Name)}
 
 
-def globals_used(node: ast.stmt) -> set[str]:
+@functools.lru_cache(maxsize=1024)
+def globals_used(node: ast.stmt) -> frozenset[str]:
     """The names that are read somewhere in a statement and are not a function's own: in `def f(x): return x + y`, `y`. A notebook may
     well have an `x = f(3.0)` beside it, which is no helper of f's.
     """
     if not isinstance(node, Function):
-        return names_used(node)
+        return frozenset(names_used(node))
     args = node.args
     parts = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
     own = {part.arg for part in parts if part is not None}
     own.update(name for child in node.body for name in names_bound(child))
     outside = [*node.decorator_list, *args.defaults, *args.kw_defaults, node.returns, *(p.annotation for p in parts if p)]
     own -= {name for part in outside if part is not None for name in names_used(part)}
-    own -= {name for child in ast.walk(node) if isinstance(child, ast.Global) for name in child.names}
-    return names_used(node) - own
+    inside = walk(node)
+    own -= {name for child in inside if isinstance(child, ast.Global) for name in child.names}
+    return frozenset(n.id for n in inside if isinstance(n, ast.Name)) - own
 
 
 def names_bound(node: ast.AST) -> Iterator[str]:

@@ -21,7 +21,7 @@ from jitkit.targets import TARGETS
 from ..cli import FAILED, OK, Problem, WrongUsage
 from ..screens.terminal import Screen, duration
 from . import of_jax
-from .sample_call import load_function, parse_shapes
+from .sample_call import load_function, names_in, parse_shapes
 from .targets import choose
 
 
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
         function = load_function(arguments.function)
     is_jax = arguments.jax or made_by_jax(function)
     if not is_jax and of_jax.names_of_jax(function) and not hasattr(function, "_jitted"):
-        raise WrongUsage(f"{of_jax.sentence(function, file)} Or explore it as JAX's own, with --jax.")
+        raise WrongUsage(f"{of_jax.sentence(function, file)}\nOr explore it as JAX's own, with --jax.")
     if is_jax:
         runtime.gate()
     waiting = dict.fromkeys(each.name for each in chosen)
@@ -89,12 +89,12 @@ def write(page: Exploration, output: Path | None, seconds: float) -> None:
 
 def watch(where: str, script: str, of_jax: bool) -> tuple[Callable[..., Any], list[calls.Call]]:
     """Run a script, and record the calls of the function, jitted by jitkit or by JAX. Problem when it was not called."""
-    file, colon, name = where.rpartition(":")
-    if not colon or not name.isidentifier():
-        raise WrongUsage(f"{where!r} does not name a function. Write the file, a colon and the function: model.py:loss")
+    file, name = names_in(where)
     for each in (file, script):
         if not Path(each).is_file():
             raise Problem(f"there is no file {each!r}")
+    if of_jax:
+        runtime.gate()  # as it does for a function that is imported
     before, path = sys.argv, sys.path[:]
     sys.argv = [script]
     sys.path.insert(0, str(Path(script).resolve().parent))
@@ -109,7 +109,7 @@ def watch(where: str, script: str, of_jax: bool) -> tuple[Callable[..., Any], li
     finally:
         sys.argv = before
         sys.path[:] = path
-    own = [call for call in found.of(name) if Path(call.file).resolve() == Path(file).resolve()]
+    own = [call for call in found.of(name.rpartition(".")[2]) if Path(call.file).resolve() == Path(file).resolve()]
     if not own:
         said = f" It ended with {type(stopped).__name__}: {stopped}" if stopped and not _is_fine(stopped) else ""
         others = sorted({call.name for call in found.calls if call.name.isidentifier()})

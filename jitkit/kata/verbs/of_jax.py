@@ -16,6 +16,7 @@ from typing import Any
 
 def made_by_jax(function: Callable[..., Any]) -> bool:
     """Whether a function is what `jax.jit`, `jax.vmap` or `jax.grad` have returned."""
+    function = getattr(function, "__func__", function)
     code = getattr(function, "__globals__", {}).get("__name__", type(function).__module__)
     return _is_of_jax(code)
 

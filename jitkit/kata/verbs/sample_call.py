@@ -6,6 +6,8 @@ model.py:loss  f32[1024,1024],f32[8]
 from __future__ import annotations
 
 import ast
+import functools
+import importlib
 import importlib.util
 import re
 import sys
@@ -51,12 +53,8 @@ def parse_shapes(text: str) -> list[ShapeDtypeStruct]:
 
 
 def load_function(where: str) -> Callable[..., Any]:
-    """The function that `FILE:FUNCTION` names. Problem when there is none, with what there is instead."""
-    file, colon, name = where.rpartition(":")
-    if not colon or not name.isidentifier():
-        raise WrongUsage(
-            f"{where!r} does not name a function. Write the file, a colon and the function: model.py:loss"
-        )
+    """The function that `FILE:FUNCTION` names, or `FILE:OBJECT.METHOD`. Problem when there is none, with what there is instead."""
+    file, name = names_in(where)
     path = Path(file)
     if not path.is_file():
         raise WrongUsage(f"there is no file {file!r}")
@@ -67,31 +65,57 @@ def load_function(where: str) -> Callable[..., Any]:
     if of_jax.imports_jax(path):
         runtime.gate()  # imports JAX quietly; by itself it looks for accelerators at great length
     module = _run(path)
-    function = getattr(module, name, None)
+    function = functools.reduce(lambda found, part: getattr(found, part, None), name.split("."), module)
     if not callable(function):
         there = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
-        listed = f"It has {', '.join(there)}." if there else "It defines no functions."
+        listed = f"It has {', '.join(there)}." if there else "It defines none outside of classes."
         raise Problem(f"{file} has no function {name!r}. {listed}")
     found: Callable[..., Any] = function
     return found
 
 
+def names_in(where: str) -> tuple[str, str]:
+    """`model.py:net.loss` -> `model.py`, `net.loss`. WrongUsage for what names no function."""
+    file, colon, name = where.rpartition(":")
+    if not colon or not all(part.isidentifier() for part in name.split(".")):
+        raise WrongUsage(f"{where!r} does not name a function. Write the file, a colon and the function: model.py:loss")
+    return file, name
+
+
 def _run(path: Path) -> Any:
-    """Import a file under a name of its own, with its folder on the path, as Python does for a script."""
+    """Import a file, with its folder on the path and its name as the only argument, as Python does for a script. A module of a
+    package is imported as such, so that it can import its neighbours. The folder stays on the path: functions may import
+    when they are called.
+    """
+    folder, name = path.resolve().parent, path.stem
+    while (folder / "__init__.py").is_file():
+        folder, name = folder.parent, f"{folder.name}.{name}"
+    arguments, sys.argv = sys.argv, [str(path)]
+    sys.path.insert(0, str(folder))
+    try:
+        if "." in name:
+            module = importlib.import_module(name)
+            if getattr(module, "__file__", None) and path.samefile(module.__file__ or ""):
+                return module
+        return _alone(path)
+    except (Exception, SystemExit) as error:
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).resolve() == path.resolve()]
+        where = f", line {frames[-1].lineno}" if frames else ""
+        relative = isinstance(error, ImportError) and "relative import" in str(error)
+        mend = f". Relative imports work in packages: put an __init__.py into {path.parent}" if relative else ""
+        raise Problem(f"{path} could not be imported{where}: {type(error).__name__}: {error}{mend}") from None
+    finally:
+        sys.argv = arguments
+
+
+def _alone(path: Path) -> Any:
+    """Import a file under a name of its own."""
     spec = importlib.util.spec_from_file_location(f"_jitkit_target_{path.stem}", path)
     if spec is None or spec.loader is None:
-        raise Problem(f"{path} cannot be imported: its name has to end in .py")
+        raise ImportError("its name has to end in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    sys.path.insert(0, str(path.parent.resolve()))
-    try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == path.resolve()]
-        where = f", line {frames[-1].lineno}" if frames else ""
-        raise Problem(f"{path} could not be imported{where}: {type(error).__name__}: {error}") from None
-    finally:
-        sys.path.remove(str(path.parent.resolve()))
+    spec.loader.exec_module(module)
     return module
 
 

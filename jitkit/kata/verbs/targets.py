@@ -13,6 +13,7 @@ from typing import Any
 import jitkit
 from jitkit import ShapeDtypeStruct
 from jitkit.base.errors import JaxRuntimeError
+from jitkit.pjit.function import unbound
 from jitkit.pjit.stages import Traced
 from jitkit.targets import TARGETS, Analysis, Compilers, Kernel, Target, TargetError, TargetProgram, find
 from jitkit.targets.table import how_to_install
@@ -67,9 +68,10 @@ def trace(function: Callable[..., Any], shapes: Sequence[ShapeDtypeStruct], file
     """Trace a function of `file`, jitted or not, for these types. Problem with the reason when that fails."""
     if of_jax.made_by_jax(function):
         raise WrongUsage(of_jax.sentence(function, file))
-    jitted: Any = function if hasattr(function, "trace") else jitkit.jit(function)
+    plain, arguments = unbound(function, shapes)
+    jitted: Any = plain if hasattr(plain, "trace") else jitkit.jit(plain)
     try:
-        traced: Traced = jitted.trace(*shapes)
+        traced: Traced = jitted.trace(*arguments)
     except Exception as error:
         # Whatever the user's function raises is the user's to read.
         said = f"{type(error).__name__}: {error}"

@@ -12,10 +12,12 @@ from collections.abc import Callable, Sequence
 from itertools import compress
 from typing import Any
 
+from ...base.jax_version import since
 from ...base.util import merge_lists, partition_list
 from ...core import get_aval, set_current_trace
 from ...interpreters import ad
 from ...interpreters.ad_linearize import (
+    LinearizedJaxpr,
     PartialTrace,
     linearize_jaxpr,
     linearize_rules,
@@ -48,22 +50,51 @@ def _jvp(
 def _linearize(
     nonzero: Sequence[bool], *primals: Any, branches: Sequence[Jaxpr], **params: Any
 ) -> tuple[list[Any], Callable[..., list[Any]]]:
-    mask = tuple(nonzero[1:])
+    mask, forward = tuple(nonzero[1:]), since(0, 12)
     nonzero_out = _any([linearize_jaxpr(branch, mask, False, False).nonzero for branch in branches])
-    both = [linearize_jaxpr(branch, mask, nonzero_out, False) for branch in branches]
+    both = [linearize_jaxpr(branch, mask, nonzero_out, forward) for branch in branches]
     count = len(nonzero_out)
-    avals, places = merge_types([each.primal.out_avals[count:] for each in both])
-    given = tuple(avals)
-    forward = [with_outputs(each.primal, count, given, at) for each, at in zip(both, places, strict=True)]
+    computed, places = merge_types([each.primal.out_avals[count:] for each in both])
+    first = [with_outputs(each.primal, count, tuple(computed), at) for each, at in zip(both, places, strict=True)]
+    forwarded, places = _with_forwarded(branches, both, places, len(computed), primals[1:])
+    given = (*computed, *map(get_aval, forwarded))
     tangent = [with_inputs(each.tangent, given, at) for each, at in zip(both, places, strict=True)]
-    outs = cond_p.bind(*primals, branches=tuple(forward), **params)
+    outs = cond_p.bind(*primals, branches=tuple(first), **params)
 
     def linear(*tangents: Any) -> list[Any]:
-        operands = [*outs[count:], *compress(tangents[1:], mask)]
+        operands = [*outs[count:], *forwarded, *compress(tangents[1:], mask)]
         made = cond_p.bind(primals[0], *operands, branches=tuple(tangent), **params)
         return ad.with_zeros(made, nonzero_out, branches[0].out_avals)
 
     return outs[:count], linear
+
+
+def _with_forwarded(
+    branches: Sequence[Jaxpr],
+    both: Sequence[LinearizedJaxpr],
+    places: Sequence[Sequence[int]],
+    count: int,
+    operands: Sequence[Any],
+) -> tuple[list[Any], list[tuple[int, ...]]]:
+    """The operands and constants that are residuals as they are, and the places of all residuals of each branch: of those that
+    it computes among the first `count`, as given, and of these after them.
+    """
+    values: list[Any] = []
+    found: dict[Any, int] = {}
+    all_places = []
+    for k, (branch, each, computed) in enumerate(zip(branches, both, places, strict=True)):
+        rest, mine, consts = iter(computed), [], branch.consts
+        for i in each.forwarded:
+            if i is None:
+                mine.append(next(rest))
+                continue
+            key = (k, i) if i < len(consts) else i - len(consts)
+            if key not in found:
+                found[key] = count + len(values)
+                values.append([*consts, *operands][i])
+            mine.append(found[key])
+        all_places.append(tuple(mine))
+    return values, all_places
 
 
 def _partial_eval(
