@@ -120,7 +120,7 @@ def subject(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
     plain = inspect.unwrap(function)
     name = getattr(function, "__name__", type(function).__name__)
     args, kwargs = [_spec(jax, arg) for arg in args], kwargs or {}
-    jitted: Any = function if made_by_jax(function) else jax.jit(function)
+    jitted: Any = function if made_by_jax(function) else jax.jit(_hashable(function))
     filtering = jax.config.jax_traceback_filtering
     try:
         jax.config.update("jax_traceback_filtering", "off")  # the trace that was being written is in a frame of JAX's
@@ -154,6 +154,20 @@ def subject(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
     arguments = [f"{n}: {aval.str_short()}" for n, aval in zip(names, closed.in_avals, strict=True)]
     constants = [aval.str_short() for aval in (var.aval for var in closed.jaxpr.constvars)]
     return Subject("jax", name, plain, arguments, found, jaxpr_listing(closed.jaxpr), stablehlo, stablehlo, constants)
+
+
+def _hashable(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What `jax.jit` takes: an object that can be called, such as a module of equinox's, may have arrays in it, and then no hash."""
+    try:
+        hash(function)
+        return function
+    except TypeError:
+
+        def called(*args: Any, **kwargs: Any) -> Any:
+            return function(*args, **kwargs)
+
+        vars(called)["__signature__"] = inspect.signature(function)  # the names of the arguments
+        return called
 
 
 def _spec(jax: Any, value: Any) -> Any:
