@@ -232,7 +232,7 @@ class _Prover:
     def solution(self, exercise: Exercise) -> list[Finding]:
         """The reference's functions, as a learner's, pass; and what they compute depends on what was drawn."""
         findings = []
-        values: list[list[Plain]] = []
+        values: list[list[Plain | None]] = []
         for seed in _SEEDS:
             results = self.verdict(exercise, {}, seed).results
             values.append([result.value for result in results])
