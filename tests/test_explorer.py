@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import re
+import runpy
 import signal
 import subprocess
 import sys
@@ -654,6 +655,59 @@ def test_a_page_is_written_whole_and_nothing_foreign_is_overwritten(tmp_path, mo
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["f.html", "mine.html"]
 
 
+def test_what_is_around_a_jitted_function_is_what_is_explored():
+    @jitkit.jit
+    def f(x):
+        return (x * x).sum()
+
+    for outer in (jitkit.grad(f), functools.wraps(f)(lambda x: jnp.sin(f(x)))):
+        data = explore(outer, spec(3), targets=[]).data
+        assert data["equations"][0]["primitive"] == "jit"
+        assert len(data["equations"]) > 2
+    data = explore(jitkit.vmap(jnp.dot), spec(2, 3), spec(2, 3), targets=[]).data
+    assert data["failure"] is None
+    assert data["jaxpr"]["lines"][0].startswith("{ lambda ; a:f32[2,3] b:f32[2,3]. let")
+
+
+def test_a_page_is_saved_in_a_folder_too_and_wrong_arguments_are_said(tmp_path):
+    page = explore(network, spec(8, 4), spec(4, 4), targets="cpu")
+    assert [each["name"] for each in page.data["targets"]] == ["cpu"]
+    assert page.save(tmp_path) == tmp_path / "network.html"
+    with pytest.raises(FileNotFoundError, match=r"No such file or directory: '.*nowhere'"):
+        page.save(tmp_path / "nowhere" / "x.html")
+    with pytest.raises(ValueError, match="a time_limit of 0 seconds or more, got -1"):
+        explore(network, spec(8, 4), spec(4, 4), targets=["cpu"], time_limit=-1)
+
+
+def test_a_file_that_was_executed_has_not_changed(tmp_path):
+    """`exec` in this module takes its `annotations` along, which is in the flags of the code."""
+    path = tmp_path / "taken.py"
+    path.write_text("import jitkit.numpy as jnp\n\ndef f(x):\n    return jnp.sin(x)\n")
+    names = {}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    assert explore(names["f"], spec(3), targets=[]).data["python"]["sentences"] == []
+    path.write_text("import jitkit.numpy as jnp\n\ndef f(x):\n    return jnp.cos(x)\n")
+    [said] = explore(names["f"], spec(3), targets=[]).data["python"]["sentences"]
+    assert "taken.py has changed since it was imported" in said
+
+
+def test_a_file_that_is_gone_is_said_to_be(tmp_path):
+    (tmp_path / "lost.py").write_text("import jitkit.numpy as jnp\n\ndef f(x):\n    return jnp.sin(x)\n")
+    f = runpy.run_path(str(tmp_path / "lost.py"))["f"]
+    (tmp_path / "lost.py").unlink()
+    python = explore(f, spec(3), targets=[]).data["python"]
+    assert python["lines"][1:] == ["line 3", "line 4"]
+    assert python["sentences"][0].endswith("lost.py is not there any more, or cannot be read: the numbers of its lines stand here.")
+
+
+def test_a_function_that_ends_the_process_has_a_page(tmp_path, monkeypatch, capsys):
+    (tmp_path / "model.py").write_text("import sys\n\ndef f(x):\n    y = x + 1\n    sys.exit(4)\n")
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["explore", "model.py:f", "--shapes", "f32[3]"]) == cli.FAILED
+    assert "f could not be traced. SystemExit: 4" in capsys.readouterr().out
+    assert "sys.exit(4)" in (tmp_path / "f.html").read_text(encoding="utf-8")
+
+
 def test_the_data_of_a_large_program_are_deflated_and_the_same(tmp_path, monkeypatch):
     page = explore(network, spec(8, 4), spec(4, 4), targets=[])
     plain = page.html
@@ -907,12 +961,12 @@ def write_fails(error, after=0):
 
 
 def explored(folder, monkeypatch, capsys):
-    """`jitkit explore` in this process. Returns status, and what it said."""
+    """`jitkit explore` in this process. Returns status, and what it said, but for the progress that a slow machine shows."""
     monkeypatch.chdir(folder)
     (folder / "model.py").write_text(PROGRAM)
     status = cli.main(["explore", "model.py:step", "--shapes", "f32[3],f32[]", "--target", "cpu"])
     said = capsys.readouterr()
-    return status, said.out + said.err
+    return status, "".join(line for line in (said.out + said.err).splitlines(keepends=True) if not line.startswith("  ("))
 
 
 @pytest.mark.parametrize("there", ["", "an earlier page"])

@@ -122,6 +122,24 @@ def test_a_module_of_equinox():
     of_module(apply, arrays, "self.first(x)")
 
 
+def test_a_module_of_equinox_with_a_list_in_it_is_explored_as_it_is():
+    """It has no hash, which `jax.jit` asks for."""
+    eqx = pytest.importorskip("equinox", reason="needs a browser: flax and equinox come with its extra")
+
+    class Model(eqx.Module):
+        layers: list
+
+        def __call__(self, rows):
+            return jax.vmap(self.layers[0])(rows)
+
+    model = Model([eqx.nn.Linear(4, 8, key=jax.random.key(0))])
+    for function in (model, eqx.filter_jit(model)):
+        data = exploration(subject_of(function, (jax.numpy.ones((2, 4)),), {}, True), [], keep=False).data
+        assert data["failure"] is None
+        assert "dot_general" in [each["primitive"] for each in data["equations"]]
+        assert data["signature"].endswith("(rows: float32[2,4])")
+
+
 def of_module(apply, state, line):
     """Its lines are the user's, not those of the library that they call."""
     data = exploration(subject_of(apply, (state, jax.numpy.ones((2, 4))), {}, True), ["cpu"], keep=False).data

@@ -1102,6 +1102,18 @@ def test_a_jitted_method_is_bound_by_python_itself():
     assert repr(Scaled.later).startswith("<PjitFunction of <function ")
 
 
+@pytest.mark.parametrize("library", [jk, jax])
+def test_what_is_around_a_jitted_function_is_not_taken_for_it(library):
+    """`functools.wraps` copies attributes: `grad(jitted).lower` was that of `jitted`, and lowered another program."""
+    jitted = library.jit(lambda x: (x * x).sum())
+    jitted.of_the_user = 3
+    around = functools.wraps(jitted)(lambda x: 2.0 * jitted(x))
+    for made in (around, library.grad(jitted), library.vmap(jitted), library.checkpoint(jitted), library.jacfwd(jitted)):
+        assert not any(hasattr(made, name) for name in ("lower", "trace", "eval_shape", "_jitted"))
+        assert made.of_the_user == 3
+    assert [len(f.lower(np.ones(3, "float32")).as_text().split("multiply")) for f in (jitted, library.jit(around))] == [2, 3]
+
+
 module_level = jk.jit(_plain_function)
 module_level.__qualname__ = module_level.__name__ = "module_level"
 

@@ -311,9 +311,16 @@ def test_an_operand_that_gives_an_array_of_jax_s_is_one():
             np.testing.assert_array_equal(call(f, jnp.ones(1)), theirs)
 
 
-def test_jax_make_jaxpr_of_our_function_says_what_to_use():
-    with pytest.raises(AttributeError, match=r"use `jitkit\.make_jaxpr`"):
-        jax.make_jaxpr(jitkit.jit(lambda x: x))(1.0)
+@pytest.mark.parametrize(
+    ("ours", "error", "words"),
+    [
+        (jitkit.jit(lambda x: x), TypeError, r"Take both from one library: the transformation from jitkit"),
+        (jnp.sin, AttributeError, r"use `jitkit\.make_jaxpr`"),
+    ],
+)
+def test_jax_make_jaxpr_of_our_function_says_what_to_use(ours, error, words):
+    with pytest.raises(error, match=words):
+        jax.make_jaxpr(ours)(1.0)
 
 
 # --- random keys ----------------------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ def _write(app: Any) -> None:
     source = folder.parent.parent / "selu.py"  # a file, so that the page can show its lines
     source.write_text(_PROGRAM.lstrip(), encoding="utf-8")
     names: dict[str, Any] = {"__name__": "selu"}
-    exec(compile(source.read_text(encoding="utf-8"), str(source), "exec"), names)
+    exec(compile(source.read_text(encoding="utf-8"), str(source), "exec", dont_inherit=True), names)
     jitkit.explore(names["selu"], jitkit.ShapeDtypeStruct((1000,), "float32")).save(folder / "selu.html")
 
 

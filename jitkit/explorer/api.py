@@ -33,11 +33,14 @@ class Exploration(RichDisplay):
         return bundle.page(self.data)
 
     def save(self, path: str | os.PathLike[str] | None = None) -> pathlib.Path:
-        """Write the page, whole or not at all; the default is `NAME.html` in the current folder. Returns where it is.
+        """Write the page, whole or not at all, to a file, or as `NAME.html` into a folder, the current one by default. Returns where it
+        is.
 
         FileExistsError for a file that is there and is not a page of the Explorer; OSError where nothing can be written.
         """
-        where = pathlib.Path(path) if path is not None else pathlib.Path(f"{file_name(self.data['function'])}.html")
+        where = pathlib.Path(path or ".")
+        if where.is_dir():
+            where /= f"{file_name(self.data['function'])}.html"
         if where.is_file() and not bundle.is_page(where.read_text(encoding="utf-8", errors="replace"), FORMAT):
             raise FileExistsError(f"{where} is there, and is not a page of the Explorer: it is not overwritten.")
         write_whole(where, self.html.encode("utf-8"))
@@ -74,7 +77,7 @@ def explore(
     Args:
       function: a function, jitted or not, of jitkit's or (made by `jax.jit`) of JAX's.
       *args, **kwargs: its arguments, or `ShapeDtypeStruct`s in their place. Nothing is run.
-      targets: of "cpu", "gpu:h100", "tpu:v5e", "tpu:v6e"; without it, all. Those whose compiler is not installed say how
+      targets: one or several of "cpu", "gpu:h100", "tpu:v5e", "tpu:v6e"; without it, all. Those whose compiler is not installed say how
         to get it.
       time_limit: seconds for one compilation (default: 100). A target that takes longer says so, beside the others.
 
@@ -83,9 +86,12 @@ def explore(
       far it came, and the error.
 
     Raises:
-      ValueError: a target that does not exist.
+      ValueError: a target that does not exist, or a negative time limit.
     """
-    chosen = [find(name) for name in dict.fromkeys(TARGETS if targets is None else targets)]
+    names = [targets] if isinstance(targets, str) else TARGETS if targets is None else targets
+    chosen = [find(name) for name in dict.fromkeys(names)]
+    if time_limit is not None and time_limit < 0:
+        raise ValueError(f"explore expects a time_limit of 0 seconds or more, got {time_limit}")
     subject = subject_of(function, args, kwargs)
     seen = calls.seen_by(function) if subject.library == "jitkit" else None
     return exploration(subject, [target.name for target in chosen], time_limit, seen)

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, Protocol
 from ..base import config, report
 from ..misses.record import CallRecord
 from ..pjit.compilation_cache import FunctionCache
+from ..pjit.function import is_jitted
 from ..pjit.jitted import Jitted
 from ..runtime.array import Array
 from ..tree_util import tree_leaves
@@ -237,11 +238,12 @@ def _of_miss(
 
 def seen_by(function: Callable[..., Any]) -> dict[str, Any] | None:
     """The misses of a jitted function so far; None for one that was never called, or is not jitted."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    jitted: Jitted | None = getattr(function, "_jitted", None)
-    if jitted is None:
+    inner: Any = function
+    while isinstance(inner, functools.partial) and not is_jitted(inner):
+        inner = inner.func
+    if not is_jitted(inner):
         return None
+    jitted: Jitted = inner._jitted
     _, misses = jitted.cache.misses.misses()
     called = [miss for miss in misses if miss.compiled or not miss.traced]
     found = [

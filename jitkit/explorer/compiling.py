@@ -10,6 +10,7 @@ JAX: jax/_src/compilation_cache.py:put_executable_and_time
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -153,6 +154,8 @@ def _make_room(where: pathlib.Path) -> None:
 
 def write_whole(path: pathlib.Path, content: bytes) -> None:
     """Write a file so that nobody ever sees half of it: beside its name, then renamed. OSError."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent))
     handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:

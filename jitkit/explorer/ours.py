@@ -15,6 +15,7 @@ from ..compiler.program import lower_program
 from ..interpreters.partial_eval import DynamicJaxprTrace
 from ..jaxpr import Jaxpr, JaxprEqn, Literal
 from ..jaxpr.printer import JaxprPpSettings, pp_toplevel_jaxpr
+from ..pjit.function import is_jitted
 from ..pjit.jit import jit
 from . import equations
 from .equations import Equation, Place
@@ -71,13 +72,13 @@ def subject(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
     """Trace `function`, jitted or not, for these arguments or types. What its code raises becomes a `Failure`, with the
     equations that it had come to.
     """
-    jitted: Any = function if hasattr(function, "trace") else jit(function)
+    jitted: Any = function if is_jitted(function) else jit(function)
     plain = inspect.unwrap(function)
     name = getattr(function, "__name__", type(function).__name__)
     try:
         with config.override(traceback_filtering="off"):
             traced = jitted.trace(*args, **(kwargs or {}))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return _failed(plain, name, error)
     program, name = traced._program, traced.fun_name
     marked, found = equations.numbered(program.jaxpr, _OurDialect())
@@ -102,7 +103,7 @@ def subject(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
     return Subject("jitkit", name, plain, arguments, found, listing, stablehlo, shown, constants)
 
 
-def _failed(function: Callable[..., Any], name: str, error: Exception) -> Subject:
+def _failed(function: Callable[..., Any], name: str, error: BaseException) -> Subject:
     """How far it came: the equations of the outermost trace that was being written when the error was raised."""
     trace: DynamicJaxprTrace | None = None
     place: Place | None = None

@@ -120,12 +120,12 @@ def subject(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
     plain = inspect.unwrap(function)
     name = getattr(function, "__name__", type(function).__name__)
     args, kwargs = [_spec(jax, arg) for arg in args], kwargs or {}
-    jitted: Any = function if made_by_jax(function) else jax.jit(function)
+    jitted: Any = function if made_by_jax(function) else jax.jit(_hashable(function))
     filtering = jax.config.jax_traceback_filtering
     try:
         jax.config.update("jax_traceback_filtering", "off")  # the trace that was being written is in a frame of JAX's
         traced = jitted.trace(*args, **kwargs)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return _failed(core, plain, name, error)
     finally:
         jax.config.update("jax_traceback_filtering", filtering)
@@ -156,6 +156,20 @@ def subject(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
     return Subject("jax", name, plain, arguments, found, jaxpr_listing(closed.jaxpr), stablehlo, stablehlo, constants)
 
 
+def _hashable(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What `jax.jit` takes: an object that can be called, such as a module of equinox's, may have arrays in it, and then no hash."""
+    try:
+        hash(function)
+        return function
+    except TypeError:
+
+        def called(*args: Any, **kwargs: Any) -> Any:
+            return function(*args, **kwargs)
+
+        vars(called)["__signature__"] = inspect.signature(function)  # the names of the arguments
+        return called
+
+
 def _spec(jax: Any, value: Any) -> Any:
     """A type of ours as one of JAX's."""
     if type(value).__name__ == "ShapeDtypeStruct" and not isinstance(value, jax.ShapeDtypeStruct):
@@ -163,7 +177,7 @@ def _spec(jax: Any, value: Any) -> Any:
     return value
 
 
-def _failed(core: Any, function: Callable[..., Any], name: str, error: Exception) -> Subject:
+def _failed(core: Any, function: Callable[..., Any], name: str, error: BaseException) -> Subject:
     """How far it came: the equations of the outermost trace that was being written when the error was raised, and the line."""
     frame: Any = None
     place: Place | None = None

@@ -8,12 +8,15 @@ JAX: jax/_src/source_info_util.py:user_frames
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import dataclasses
+import functools
 import importlib
 import inspect
 import linecache
+import operator
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +29,8 @@ from .listing import MOST_COLUMNS, Listing
 
 _lexers = importlib.import_module("pygments.lexers.python")  # it brings no types for mypy
 Token = importlib.import_module("pygments.token").Token
+
+_FEATURES = functools.reduce(operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
 
 # What a token is painted as, by Pygments' types; the first that fits.
 _PAINT = (
@@ -77,7 +82,7 @@ def source(function: Callable[..., Any], equations: Sequence[Equation], more: Se
         changed = bool(lines) and _changed("\n".join(lines) + "\n", file, codes.get(file, []))
         if not lines or (changed and file.startswith("<")):  # `<string>` may be any text, that of `python -c` above all
             found.row(f"{heading}: its source is not to be had", None, [], [])
-            found.sentences.append(_no_source(heading))
+            found.sentences.append(_no_source(heading, file))
             for line, numbers in sorted(by_line.items()):
                 found.row(f"line {line}", line, numbers, [])
             continue
@@ -99,7 +104,9 @@ def _from_loader(file: str) -> list[str]:
     return linecache.getlines(file, vars(module)) if module else []
 
 
-def _no_source(heading: str) -> str:
+def _no_source(heading: str, file: str) -> str:
+    if os.path.isabs(file):
+        return f"{heading} is not there any more, or cannot be read: the numbers of its lines stand here."
     return (
         f"{heading}: Python keeps no source of what is typed at its prompt or passed to exec. Write the function to a file, or "
         "into a notebook, to see it here."
@@ -168,11 +175,17 @@ def _changed(text: str, file: str, codes: Sequence[CodeType]) -> bool:
     """Whether a source is another one than these were compiled from."""
     if not codes:
         return False
+    there: dict[int, set[CodeType]] = {}  # by the features of `__future__` that are on: `exec` takes those of the file it stands in
     try:
-        there = set(_codes(compile(text, file, "exec", dont_inherit=True)))
+        for code in codes:
+            features = code.co_flags & _FEATURES
+            if features not in there:
+                there[features] = set(_codes(compile(text, file, "exec", flags=features, dont_inherit=True)))
+            if code not in there[features]:
+                return True
     except (SyntaxError, ValueError):
         return True
-    return any(code not in there for code in codes)
+    return False
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

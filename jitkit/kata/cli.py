@@ -135,7 +135,7 @@ def _explore_arguments(parser: argparse.ArgumentParser) -> None:
         "became different. The types are then those of the last miss",
     )
     parser.add_argument("--jax", action="store_true", help="a function that uses JAX itself, traced by JAX")
-    parser.add_argument("--output", "-o", metavar="FILE", type=Path, help="the page (default: FUNCTION.html)")
+    parser.add_argument("--output", "-o", metavar="FILE", type=Path, help="the page, or a folder for it (default: FUNCTION.html)")
     parser.add_argument("--json", action="store_true", help="print the page's data (docs/explorer.md) instead")
     parser.add_argument("--time-limit", metavar="SECONDS", type=float, help="of one compilation (default: 100)")
 

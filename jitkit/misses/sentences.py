@@ -309,7 +309,8 @@ def explain(fun: Callable[..., Any] | None = None) -> Report:
     """Why calls were traced and compiled, instead of finding their program in the cache.
 
     Args:
-      fun: a function made by `jit`; without it, the latest misses of all functions that users have written.
+      fun: a function made by `jit`, or a wrapper or partial around one; without it, the latest misses of all functions
+        that users have written.
 
     Returns:
       A `Report`: print it, or take its `misses` (see `Miss`), in the order in which they happened. Kept are
@@ -322,9 +323,10 @@ def explain(fun: Callable[..., Any] | None = None) -> Report:
         misses = list(_all_misses)
         title = f"The latest cache misses of all functions: {_summary(len(misses), misses)}"
         return Report(title, misses, of_one_function=False)
-    while isinstance(fun, functools.partial):
-        fun = fun.func
-    jitted: Any = getattr(fun, "_jitted", None)
+    inner: Any = fun
+    while not hasattr(inner, "_jitted") and (hasattr(inner, "__wrapped__") or isinstance(inner, functools.partial)):
+        inner = inner.func if isinstance(inner, functools.partial) else inner.__wrapped__
+    jitted: Any = getattr(inner, "_jitted", None)
     if jitted is None:
         raise TypeError(
             f"explain takes a function made by jit, got {fun}.\n"

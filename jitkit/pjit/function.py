@@ -15,24 +15,44 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
+_OWN = frozenset({"trace", "lower", "eval_shape", "clear_cache", "_cache_size", "_jitted"})
+
+
+def is_jitted(function: Callable[..., Any]) -> bool:
+    """Whether `jit` has returned a function. One that `functools.wraps` has put around a method of a class, or around a function of
+    `jitkit.numpy`, has the attributes of the one inside, and is another one.
+    """
+    jitted = getattr(function, "_jitted", None)
+    return jitted is not None and getattr(function, "__wrapped__", None) is jitted.fun
+
 
 def unbound(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """A jitted function that is bound as a method: the function itself, and the object before the arguments; any other as it is.
-    What a bound method has of `jit`, such as `trace`, is the function's, and knows of no object: in JAX as here.
+    """A jitted function, ours or JAX's, that is bound as a method: the function itself, and the object before the arguments; any
+    other as it is. What a bound method has of `jit`, such as `trace`, is the function's, and knows of no object: in JAX as here.
     """
-    if isinstance(function, types.MethodType) and hasattr(function.__func__, "trace"):
-        return function.__func__, (function.__self__, *args)
+    if isinstance(function, types.MethodType):
+        inner: Any = function.__func__
+        if is_jitted(inner) or (hasattr(inner, "trace") and not hasattr(inner, "_jitted")):
+            return inner, (function.__self__, *args)
     return function, tuple(args)
 
 
 class PjitFunction(functools.partial[Any]):
-    """A jitted function. Attributes of the dispatcher, such as `lower`, are its own, too."""
+    """A jitted function. What `jit` adds to it, such as `lower`, is the dispatcher's, and not among its own attributes: from there
+    `functools.wraps` would give it to a function around this one, whose program is another.
+    """
 
     eval_shape: Callable[..., Any]
 
     def __init__(self, dispatch: Callable[..., Any]) -> None:
-        functools.update_wrapper(self, dispatch)
+        functools.update_wrapper(self, dispatch, updated=())
+        vars(self).update({name: value for name, value in vars(dispatch).items() if name not in _OWN})
         self.__wrapped__: Any = vars(dispatch)["__wrapped__"]  # what the user wrote
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _OWN:
+            return vars(self.func)[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     def __repr__(self) -> str:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 
 import numpy as np
 
@@ -18,7 +19,7 @@ def every_kind(a, b, /, c, d, *, e, f=1):
     return a
 
 
-def any_number(x, *args, n=1):
+def any_number(x, *rest, n=1):
     return x
 
 
@@ -163,7 +164,7 @@ def keyword_only(jk, rng):
 @check(
     "06.2",
     "A name that no parameter has is an error; `**kwargs` takes all names, `*args` all positions.",
-    against=["what does not exist is ignored", "collectors do not count"],
+    against=["what does not exist is ignored", "collectors do not count", "a name is one of those that have positions"],
 )
 def unknown_names(jk, rng):
     name = f"n{int(rng.integers(99))}"
@@ -173,6 +174,7 @@ def unknown_names(jk, rng):
     ]
     taken = checked(jk, any_name, "static_argnames", (name,))
     known = [checked(jk, plain, "static_argnames", names) for names in ((), ("m",), ("n", "x"))]
+    known.append(checked(jk, every_kind, "static_argnames", ("c", "e", "f")))
     only = checked(jk, plain, "static_argnames", ("m", name, "x"), f"invalid argnames {{'{name}'}} in")
     return refused, taken, checked(jk, any_number, "static_argnums", (int(rng.integers(9)), -5)), known, only
 
@@ -187,7 +189,7 @@ def positional_only_names(jk, rng):
     return [
         checked(jk, every_kind, "static_argnames", ("c", name), name, "These are positional-only"),
         checked(jk, any_name, "static_argnames", ("x",), "'x'", "These are positional-only"),
-        checked(jk, any_number, "donate_argnames", ("args",), "'args'", "donate_argnames"),
+        checked(jk, any_number, "donate_argnames", ("rest",), "'rest'", "donate_argnames"),
         checked(jk, every_kind, "static_argnames", ("a", "b"), "'a'", "'b'", "These are positional-only"),
         checked(jk, every_kind, "static_argnames", ("c", name), f"invalid argnames {{'{name}'}} in"),
         checked(jk, only_collected, "static_argnames", ("args",), "{'args'}", "These are positional-only"),
@@ -239,13 +241,14 @@ def merged(arguments, args, kwargs):
 @check(
     "06.3",
     "Static arguments are kept with their places, wherever they stand.",
-    against=["static arguments come last"],
+    against=["static arguments come last", "what is false is not there"],
 )
 def places(jk, rng):
     values = [int(n) for n in rng.integers(999, size=5)]
     arguments = jk.signature.api_util.split_call(spec(jk, some(rng, 4, 2)), tuple(values), {})
     tracers = [f"tracer{i}" for i in range(3)]
-    return arguments.args, values_of(arguments.statics), arguments.arity, merged(arguments, tracers, {})
+    of_nothing = split(jk, (0, 2, 3), ("flag",), None, values[0], 0, (), flag=None)
+    return arguments.args, values_of(arguments.statics), arguments.arity, merged(arguments, tracers, {}), of_nothing
 
 
 @check(
@@ -288,13 +291,19 @@ def left_out(jk, rng):
 @check(
     "06.3",
     "A negative position counts from the end of this call, and must be in it.",
-    against=["negative positions need no care", "any number has a remainder", "what is said twice is twice static"],
+    against=[
+        "negative positions need no care",
+        "any number has a remainder",
+        "what is said twice is twice static",
+        "a call without arguments is always right",
+    ],
 )
 def from_the_end(jk, rng):
     n = int(rng.integers(999))
     calls = [split(jk, nums, (), *range(n, n + count)) for count in (2, 3, 5) for nums in ((-2,), (1, -1), (-2, 0))]
     parts = ["greater than or equal to -len(args)", "got value -2", "for len(args) == 1"]
-    return calls, [raised(split, jk, nums, (), n, parts=parts) for nums in ((-2,), (0, -2), (-2, -1))]
+    without_any = raised(split, jk, (-1,), (), parts=["got value -1 for len(args) == 0"])
+    return calls, [raised(split, jk, nums, (), n, parts=parts) for nums in ((-2,), (0, -2), (-2, -1))], without_any
 
 
 # --- 06.4 Values in a key -----------------------------------------------------------------------------------------
@@ -325,12 +334,13 @@ def traces(jk, *values):
 @check(
     "06.4",
     "Values that are equal are the same, also when they are two objects.",
-    against=["a static value is an object"],
+    against=["a static value is an object", "what is equal looks the same"],
 )
 def equal_values(jk, rng):
     n = int(rng.integers(1000, 9999))
     one, two = (str(n), (n, 2)), (str(n), (n, 2))
-    same = static(jk, one) == static(jk, two), hash(static(jk, one)) == hash(static(jk, two))
+    same = [static(jk, one) == static(jk, two), hash(static(jk, one)) == hash(static(jk, two))]
+    same += [static(jk, Settings(n)) == static(jk, Settings(m)) for m in (n, n + 1)]  # their texts say where they are
     return same, key(jk, (0, one)) == key(jk, (0, two)), traces(jk, one, two, (n,), one)
 
 
@@ -342,7 +352,8 @@ def equal_values(jk, rng):
 def equal_of_other_types(jk, rng):
     values = [[1, 1.0, True][i] for i in rng.permutation(3)]
     equal = [static(jk, a) == static(jk, b) for a in values for b in values]
-    equal += [static(jk, values[0]) == other for other in (values[0], None)]
+    looks_like_one = types.SimpleNamespace(value=values[0], hash=hash(values[0]))
+    equal += [static(jk, values[0]) == other for other in (values[0], None, looks_like_one)]
     keys = [key(jk, (0, values[0])) == key(jk, (0, value)) for value in values]
     twins = [type("Count", (int,), {})(values[0]) for _ in range(2)]  # of two classes with one name
     keys.append(key(jk, (0, twins[0])) == key(jk, (0, twins[1])))

@@ -150,6 +150,14 @@ edit(
 
 edit(
     "06.2",
+    "a name is one of those that have positions",
+    "Can `def f(x, *, n)` be called with `n=3`? Then n can be static by its name.",
+    "unknown = {name for name in names if kinds.get(name) not in KEYWORD}",
+    "unknown = {name for name in names if kinds.get(name) not in POSITIONAL}",
+    target="check_names",
+)
+edit(
+    "06.2",
     "`**kwargs` takes the name of `*args`",
     "`def f(*args, **options)`: what would the name `args` be good for?",
     "never_by_name = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)",
@@ -256,6 +264,22 @@ def takes_remainders(spec, args, kwargs):
 
 edit(
     "06.3",
+    "what is false is not there",
+    "`f(x, mode=None)`, and `mode` is static. Is there a static argument in this call?",
+    "for name in sorted(spec.static_argnames) if name in kwargs",
+    "for name in sorted(spec.static_argnames) if kwargs.get(name)",
+    target="split_call",
+)
+edit(
+    "06.3",
+    "a call without arguments is always right",
+    "There are no arguments, and number -1 is static. Which one is that?",
+    "if spec.static_argnums and min(spec.static_argnums) < -count:",
+    "if count and spec.static_argnums and min(spec.static_argnums) < -count:",
+    target="split_call",
+)
+edit(
+    "06.3",
     "what is said twice is twice static",
     "There are two arguments, and 1 and -1 are static. How many static arguments has the call?",
     "{i % count for i in spec.static_argnums if i < count}",
@@ -351,6 +375,14 @@ def leaves_out_places(statics):
     return tuple(part for _, static in statics for part in (type(static.value), static.value))
 
 
+edit(
+    "06.4",
+    "what is equal looks the same",
+    "The text of an object of your own class says where in memory it is. Who says whether two of them are equal?",
+    "return bool(self.value == other.value)",
+    "return repr(self.value) == repr(other.value)",
+    target="Static.__eq__",
+)
 edit(
     "06.4",
     "a type is its name",

@@ -71,8 +71,9 @@ def traced_once(jk, rng):
         return v + 1
 
     program = jk.make_jaxpr(lambda n: jk.lax.while_loop(more, step, n))(np.int32(rng.integers(9)))
-    traced_for = [program.eqns[0].params[name].debug_info.traced_for for name in ("cond_jaxpr", "body_jaxpr")]
-    return called, traced_for
+    counting = jk.make_jaxpr(lambda n: jk.lax.fori_loop(0, n, lambda i, v: v + i, 1.0))(int(rng.integers(9)))
+    loops = [loop.eqns[-1].params for loop in (program, counting)]
+    return called, [loop[name].debug_info.traced_for for loop in loops for name in ("cond_jaxpr", "body_jaxpr")]
 
 
 @check(
@@ -250,7 +251,7 @@ def other_dtype(jk, rng):
 @check(
     "08.3",
     "Another shape is refused: a carry cannot grow.",
-    against=["the carry may grow"],
+    against=["the carry may grow", "as many elements are the same shape"],
 )
 def other_shape(jk, rng):
     n = int(rng.integers(2, 9))
@@ -260,13 +261,14 @@ def other_shape(jk, rng):
 
     parts = ["equal types", f"float32[{n}]", f"float32[{n + 1}]", "The input carry v has type"]
     f, start = looped(jk, grow, np.zeros(n, "float32"))
-    return raised(f, start, parts=parts)
+    turn, turned = looped(jk, lambda v: v.reshape(v.shape[::-1]), np.zeros((n, n + 1), "float32"))
+    return raised(f, start, parts=parts), raised(turn, turned, parts=["equal types", f"float32[{n + 1},{n}]"])
 
 
 @check(
     "08.3",
     "The structure is compared first: a list is no tuple, and keys matter.",
-    against=["as many leaves are the same tree", "types come before trees"],
+    against=["as many leaves are the same tree", "types come before trees", "None is nothing to compare"],
 )
 def other_tree(jk, rng):
     x, n = np.float32(number(rng)), np.int32(rng.integers(9))
@@ -277,6 +279,7 @@ def other_tree(jk, rng):
             (lambda c: {"b": c["a"]}, {"a": x}),
             (lambda c: (c[0], None), (x, x)),
             (lambda c: (c,), x),
+            (lambda c: None, x),
             (lambda c: [c[0], c[1] * 0.5], (x, n)),
         ]
     ]
@@ -398,9 +401,9 @@ def the_answer(jk, rng):
     a = number(rng)
 
     def step(c):
-        return c[0], c[2], c[1], c[3] * a
+        return c[0], c[1], c[3], c[2], c[4] * a
 
-    return smaller(jk, lambda c: c[3] < a, step, ("int32", "float32", "float32", "float32"))
+    return smaller(jk, lambda c: c[4] < a, step, ("int32", "int32", "float32", "float32", "float32"))
 
 
 @check(
@@ -418,13 +421,14 @@ def nothing_to_take(jk, rng):
 
 
 def smaller(jk, more, step, dtypes):
-    """The answer for a carry of scalars of these dtypes."""
+    """The answer for a carry of scalars of these dtypes; it may be in any sequences."""
     common = jk.lax.control_flow.common
     tree = jk.tree_util.tree_structure((tuple(dtypes),))
     avals = [jk.core.ShapedArray((), name) for name in dtypes]
     cond = common.trace_body(common.Body(more, more, "while_cond"), tree, avals)
     body = common.trace_body(common.Body(step, step, "while_body"), tree, avals)
-    return jk.lax.control_flow.loops.without_constant_carry(cond, body)
+    smaller_cond, smaller_body, mask = jk.lax.control_flow.loops.without_constant_carry(cond, body)
+    return smaller_cond, smaller_body, list(mask)
 
 
 # --- 08.5 stablehlo.while -----------------------------------------------------------------------------------------
@@ -553,13 +557,14 @@ def effects(jk, rng):
 @check(
     "08.6",
     "With bounds that are known it is a scan of so many steps.",
-    against=["fori_loop is always a while loop", "a loop counts from 0"],
+    against=["fori_loop is always a while loop", "a loop counts from 0", "only ints of Python are known"],
 )
 def known_bounds(jk, rng):
     lower, steps = (int(k) for k in rng.integers(1, 9, size=2))
     f = jk.make_jaxpr(lambda x: jk.lax.fori_loop(lower, lower + steps, lambda i, v: v * i, x))
     none = jk.make_jaxpr(lambda x: jk.lax.fori_loop(lower, lower - steps, lambda i, v: v * i, x))
-    return f(np.float32(1)), none(np.float32(1))
+    of_numpy = jk.make_jaxpr(lambda x: jk.lax.fori_loop(np.int32(lower), np.int32(lower + steps), lambda i, v: v * i, x))
+    return f(np.float32(1)), none(np.float32(1)), of_numpy(np.float32(1))
 
 
 @check(
@@ -598,7 +603,7 @@ def argument_order(jk, rng):
 @check(
     "08.6",
     "Both bounds get the dtype of the one that is not a Python number, and the index has it, too.",
-    against=["an index is an int32", "known bounds are numbers of Python"],
+    against=["an index is an int32", "known bounds are numbers of Python", "only ints of Python are weak"],
 )
 def dtypes(jk, rng):
     x = np.float32(number(rng))
@@ -611,6 +616,7 @@ def dtypes(jk, rng):
 
     narrow = [jk.make_jaxpr(h)(np.dtype(name).type(5)) for h in (f, g) for name in ("int8", "int16")]
     mixed = jk.make_jaxpr(lambda n: jk.lax.fori_loop(np.int8(0), n, lambda i, v: v, x))
+    narrow.append(jk.make_jaxpr(lambda m, n: jk.lax.fori_loop(m, n, lambda i, v: v + i, x))(0, np.int16(5)))
     known = raised(jk.lax.fori_loop, np.int8(0), np.int16(5), lambda i, v: v, x)
     return narrow, raised(mixed, np.int16(5), parts=["must have equal types, got int8 and int16"]), known
 

@@ -143,6 +143,25 @@ edit(
 )
 
 
+edit(
+    "08.3",
+    "as many elements are the same shape",
+    "A carry of shape (2, 3), then of (3, 2). Is it the same array to the next step?",
+    "all(same_type(before, after) for before, after in pairs)",
+    "all((before.dtype, before.size) == (after.dtype, after.size) for before, after in pairs)",
+)
+edit(
+    "08.3",
+    "None is nothing to compare",
+    "A body without `return` gives None, a tree without leaves. With what does the next step go on?",
+    "if carry_tree != out_tree:\n        raise carry_structure_error(what, body, in_tree, out_tree)\n"
+    "    start, count, jaxpr = len(traced.consts), carry_tree.num_leaves, traced.jaxpr",
+    "if out_tree.num_leaves == carry_tree.num_leaves and carry_tree != out_tree:\n"
+    "        raise carry_structure_error(what, body, in_tree, out_tree)\n"
+    "    start, count, jaxpr = len(traced.consts), min(out_tree.num_leaves, carry_tree.num_leaves), traced.jaxpr",
+)
+
+
 @mutant(
     "08.3", "types come before trees", "The carry was a tuple, and comes out as a list with another dtype. Which of the two is said?"
 )
@@ -332,6 +351,22 @@ edit(
 )
 edit(
     "08.6",
+    "only ints of Python are known",
+    "`fori_loop(np.int32(0), np.int32(5), ...)`: is there anything that is not known?",
+    "trips = known_trips(lower, upper)",
+    "trips = known_trips(lower, upper) if type(lower) is type(upper) is int else None",
+    target="fori_loop",
+)
+edit(
+    "08.6",
+    "only ints of Python are weak",
+    "`f(0, np.int16(5))` under `jit`: the first bound is a tracer of a Python int. What is its dtype, and is it weak?",
+    "bound if dtypes.dtype(bound) == dtype else",
+    "bound if dtypes.dtype(bound) == dtype or not isinstance(bound, int) else",
+    target="fori_loop",
+)
+edit(
+    "08.6",
     "known bounds are numbers of Python",
     "`fori_loop(np.int8(0), np.int16(5), ...)`: both bounds are known. Which dtype has the index?",
     "dtype = dtype_of_bounds(lower, upper)\n    trips = known_trips(lower, upper)",
@@ -484,6 +519,19 @@ def index_sets(cond, body):
         return cond.jaxpr, body.jaxpr, out
     kept = keep_outputs(body.jaxpr, tuple(not o for o in out))
     return smaller, move_inputs_to_front(kept, tuple([False] * k + out)), out
+
+
+@also_right("08.4", "with tuples of truth values")
+def tuples_of_truth_values(cond, body):
+    n_cond, n_body = len(cond.consts), len(body.consts)
+    _, is_read = dce_jaxpr(cond.jaxpr, [True])
+    sources = forwarded_inputs(body.jaxpr)
+    out = tuple(sources[i] == n_body + i and not is_read[n_cond + i] for i in range(len(sources)))
+    if not any(out):
+        return [cond.jaxpr, body.jaxpr, out]
+    kept = tuple(not o for o in out)
+    body_jaxpr = keep_outputs(move_inputs_to_front(body.jaxpr, (False,) * n_body + out), kept)
+    return [dce_jaxpr(cond.jaxpr, True, (True,) * n_cond + kept)[0], body_jaxpr, out]
 
 
 @also_right("08.4", "asks in a loop")

@@ -11,7 +11,7 @@ import copy
 import difflib
 import functools
 import threading
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from .old_places import todays_imports
@@ -230,12 +230,12 @@ def names_used(node: ast.AST) -> set[str]:
 
 
 @functools.lru_cache(maxsize=1024)
-def globals_used(node: ast.stmt) -> Set[str]:
+def globals_used(node: ast.stmt) -> frozenset[str]:
     """The names that are read somewhere in a statement and are not a function's own: in `def f(x): return x + y`, `y`. A notebook may
     well have an `x = f(3.0)` beside it, which is no helper of f's.
     """
     if not isinstance(node, Function):
-        return names_used(node)
+        return frozenset(names_used(node))
     args = node.args
     parts = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
     own = {part.arg for part in parts if part is not None}
@@ -244,7 +244,7 @@ def globals_used(node: ast.stmt) -> Set[str]:
     own -= {name for part in outside if part is not None for name in names_used(part)}
     inside = walk(node)
     own -= {name for child in inside if isinstance(child, ast.Global) for name in child.names}
-    return {n.id for n in inside if isinstance(n, ast.Name)} - own
+    return frozenset(n.id for n in inside if isinstance(n, ast.Name)) - own
 
 
 def names_bound(node: ast.AST) -> Iterator[str]:

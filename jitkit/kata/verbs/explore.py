@@ -16,6 +16,7 @@ from jitkit import runtime
 from jitkit.explorer import calls, jax_calls
 from jitkit.explorer.api import Exploration, exploration, subject_of
 from jitkit.explorer.real_jax import made_by_jax
+from jitkit.pjit.function import is_jitted
 from jitkit.targets import TARGETS
 
 from ..cli import FAILED, OK, Problem, WrongUsage
@@ -43,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         function = load_function(arguments.function)
     is_jax = arguments.jax or made_by_jax(function)
-    if not is_jax and of_jax.names_of_jax(function) and not hasattr(function, "_jitted"):
+    if not is_jax and of_jax.names_of_jax(function) and not is_jitted(function):
         raise WrongUsage(f"{of_jax.sentence(function, file)}\nOr explore it as JAX's own, with --jax.")
     if is_jax:
         runtime.gate()
@@ -121,7 +122,7 @@ def watch(where: str, script: str, of_jax: bool) -> tuple[Callable[..., Any], li
     if of_jax:
         return own[-1].jitted, own
     function: Any = names.get(name)
-    if not hasattr(function, "_jitted"):
+    if not is_jitted(function):
         function = own[-1].jitted.make_dispatcher()
     return function, own
 

@@ -13,7 +13,7 @@ from typing import Any
 import jitkit
 from jitkit import ShapeDtypeStruct
 from jitkit.base.errors import JaxRuntimeError
-from jitkit.pjit.function import unbound
+from jitkit.pjit.function import is_jitted, unbound
 from jitkit.pjit.stages import Traced
 from jitkit.targets import TARGETS, Analysis, Compilers, Kernel, Target, TargetError, TargetProgram, find
 from jitkit.targets.table import how_to_install
@@ -69,7 +69,7 @@ def trace(function: Callable[..., Any], shapes: Sequence[ShapeDtypeStruct], file
     if of_jax.made_by_jax(function):
         raise WrongUsage(of_jax.sentence(function, file))
     plain, arguments = unbound(function, shapes)
-    jitted: Any = plain if hasattr(plain, "trace") else jitkit.jit(plain)
+    jitted: Any = plain if is_jitted(plain) else jitkit.jit(plain)
     try:
         traced: Traced = jitted.trace(*arguments)
     except Exception as error:

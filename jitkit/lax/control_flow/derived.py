@@ -93,8 +93,8 @@ def count_by_while(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], 
 
     `run_while(cond, body, init_val)` writes the loop, for two `Body`. The condition is `below_upper`, traced for
     `while_cond`. The function of the body is one of the carry, and its user the user's function, traced for
-    `fori_loop`; the `view` of it gives the arguments of that: the index and the value. The index is counted up by a
-    one of its own type: of its dtype, and weak where the index is, as `constant_like` makes it.
+    `fori_loop`; the `view` of it gives the arguments of that: the index and the value. The index is counted up by `add(index, one)`,
+    with a one of its own type: of its dtype, and weak where the index is, as `constant_like` makes it.
     """
 
     def step(carry: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
