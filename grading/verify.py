@@ -5,6 +5,7 @@ For each exercise:
     fresh       the generated files are what the generator would write now
     stub        the stub, put in place, fails every check, and with its own NotImplementedError
     solution    the reference's function, as a learner's, passes every check, on several seeds
+    drawn       what is right depends on the seed in a check at least: not all of it can be written down
     right       right answers that are written in another way pass every check, too
     mutants     three or more plausible wrong answers fail, each on a check that is against its misconception
     planted     a `raise` at the start of the solution makes a check fail: the learner's function is what runs
@@ -229,10 +230,13 @@ class _Prover:
         return f"{result.check.name} fails, but not by the stub: {result.sentence}"
 
     def solution(self, exercise: Exercise) -> list[Finding]:
-        """The reference's functions, as a learner's, pass."""
+        """The reference's functions, as a learner's, pass; and what they compute depends on what was drawn."""
         findings = []
+        values: list[list[Plain | None]] = []
         for seed in _SEEDS:
-            for result in self.verdict(exercise, {}, seed).results:
+            results = self.verdict(exercise, {}, seed).results
+            values.append([result.value for result in results])
+            for result in results:
                 if result.status != verdicts.PASS:
                     text = f"{result.check.name} is red for the reference (seed {seed}): {result.sentence} {result.difference}"
                     findings.append(Finding(exercise.id, "solution", text))
@@ -241,6 +245,9 @@ class _Prover:
                     findings.append(
                         Finding(exercise.id, "solution", f"{text}. Is it meant? Then use `raised`.")
                     )
+        if not findings and all(each == values[0] for each in values) and any(map(_takes_arguments, exercise.targets)):
+            text = "what is right is the same on all seeds in every check, so it can be written down. Draw inputs with `rng`"
+            findings.append(Finding(exercise.id, "drawn", text))
         return findings
 
     def right(self, exercise: Exercise, answer: RightAnswer) -> list[Finding]:
@@ -293,6 +300,11 @@ class _Prover:
                 Finding(exercise.id, "mutants", f"{who} fails {names}, of which no public one is against it")
             ]
         return []
+
+
+def _takes_arguments(target: Target) -> bool:
+    """Whether it has any: what does not is a prediction, which is to be written down."""
+    return any(isinstance(node, ast.arg) for node in ast.walk(reference_function(target).node.args))
 
 
 def _preamble(lab: Lab) -> str:

@@ -219,9 +219,9 @@ UNLUCKY = [
     ),
     row("state between checks, out of sight", HIDDEN_STATE, points=1.0),
     row(
-        "wrong in a fresh process",  # but for the check that looks at shapes
+        "wrong in a fresh process",
         "calls = []\n\ndef relu(x):\n    calls.append(1)\n    return jnp.maximum(x, 0) if len(calls) > 5 else -x\n",
-        points=0.203125,
+        points=0.0,
     ),
 ]
 

@@ -301,6 +301,12 @@ import jitkit as jax, jitkit.numpy as jnp
 def loss(x, w):
     return jnp.sum((x @ w) ** 2)
 
+class Net:
+    def loss(self, x):
+        return jnp.sum(x)
+
+net = Net()
+
 @jax.jit
 def step(x):
     return x * 0.5
@@ -316,7 +322,7 @@ def test_the_commands_of_the_explorer_and_of_targets_do_what_is_said(tmp_path, m
     monkeypatch.chdir(tmp_path)
     lines = [line for page in ("explorer", "targets") for line in commands_of(ROOT / "docs" / f"{page}.md")]
     commands = [line for line in lines if line.startswith(("jitkit explore model", "jitkit targets model"))]
-    assert len(commands) == 7
+    assert len(commands) == 8
     for command in commands:
         ours = MODEL if "," in command else MODEL.replace("x, w)", "x, w=2.0)").replace(" @ ", " * ")
         (tmp_path / "model.py").write_text(ours.replace("jitkit", "jax") if "--jax" in command else ours)
@@ -324,7 +330,8 @@ def test_the_commands_of_the_explorer_and_of_targets_do_what_is_said(tmp_path, m
         arguments = shlex.split(command.partition(" --target ")[0])[1:]
         assert cli.main([*arguments, "--target", "cpu"]) == 0, command
         said = capsys.readouterr()
-        page = tmp_path / ("step.html" if "model.py:step" in command else "loss.html")
+        name = command.partition("model.py:")[2].partition(" ")[0]
+        page = tmp_path / f"{name.replace('.', '_')}.html"
         assert page.exists() == ("explore" in command), said
         assert page.name in said.out + said.err or not page.exists()
         page.unlink(missing_ok=True)

@@ -244,6 +244,19 @@ def test_a_new_lab_is_proven_from_the_start(tmp_path, monkeypatch):
         assert verify.verify(lab, Assessor(), forks, workers=1) == []
 
 
+def test_a_lab_whose_checks_draw_nothing_is_not_proven(tmp_path, monkeypatch):
+    folder, _ = new_lab("20_sorting", tmp_path)
+    for path in (folder / "checks.py", tmp_path / "grading" / "hidden" / "20_sorting.py"):
+        text = re.sub(r"rng\.integers\(0, 100, size=.*\)\.tolist\(\)", "range(9)", path.read_text(encoding="utf-8"))
+        path.write_text(text.replace("int(rng.integers(1, 4))", "2"), encoding="utf-8")
+        assert "rng." not in path.read_text(encoding="utf-8")
+    (lab,) = all_labs(tmp_path / "labs")
+    monkeypatch.setattr(verify, "ROOT", tmp_path)
+    with contextlib.closing(Forks()) as forks:
+        found = verify.verify(lab, Assessor(), forks, workers=1)
+    assert [(finding.exercise, finding.proof) for finding in found] == [("20.1", "drawn")]
+
+
 @pytest.mark.parametrize("name", ["sorting", "2_sorting", "20_", "20_Sorting", "00_other"])
 def test_a_new_lab_needs_a_number_that_is_free_and_a_name(name):
     with pytest.raises(NewLabError, match=r"a number and a name|there is a lab"):

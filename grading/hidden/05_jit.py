@@ -29,10 +29,11 @@ def floats(rng, *shape):
 
 @check("05.1", "An array on a device, and one that was put there by name, are traced like one of numpy.", hidden=True)
 def arrays_on_devices(jk, rng):
-    log, x = [], floats(rng, int(rng.integers(2, 9)))
+    log, x = [], floats(rng, int(rng.integers(3, 9)))
     f = jk.jit(logged(log))
     found = []
-    for each in (x, jk.device_put(x), jk.device_put(x, jk.devices()[0])):
+    values = [each for n in range(3) for each in (x[n:], jk.device_put(x[n:]), jk.device_put(x[n:], jk.devices()[0]))]
+    for each in (values[i] for i in rng.permutation(len(values))):
         f.trace(each)
         found.append(len(log))
     return found
@@ -47,8 +48,8 @@ def many_calls(jk, rng):
         ((x,), {}), ((x, x), {}), ((x,), {"mode": "a"}), ((x,), {"mode": "b"}), ((x, (x, None)), {}),
         ((x,), {"y": x}), ((x[:2],), {"mode": "a"}), ((x,), {"mode": ("a",)}), ((x.astype("float16"),), {}),
     ]  # fmt: skip
-    for i in [*range(len(calls)), *rng.permutation(len(calls))]:
-        args, kwargs = calls[i]
+    calls = [calls[i] for i in rng.permutation(len(calls))]
+    for args, kwargs in [*calls, *(calls[i] for i in rng.permutation(len(calls)))]:
         f.trace(*args, **kwargs)
         found.append(len(log))
     jitted = f._jitted
@@ -56,7 +57,7 @@ def many_calls(jk, rng):
     for args, kwargs in calls:
         arguments, tree, avals = jitted.signature(args, kwargs)
         keys.append(jitted.key_of_call(arguments, tree, avals))
-    return found[: len(calls)], found[-1], len(set(keys)), [len(key) for key in keys]
+    return found, len(set(keys)), [len(key) for key in keys]
 
 
 @check("05.2", "Nested functions, closures and errors, in turn.", hidden=True)
@@ -118,9 +119,11 @@ def misses(jk, rng):
 def stories(jk, rng):
     f = jk.jit(lambda x, options, n: x, static_argnums=2)
     x = floats(rng, 4)
+    a, b = ("abcdef"[i] for i in rng.permutation(6)[:2])
+    n = int(rng.integers(9))
     calls = [
-        (x, {"a": 1.0, "b": x}, 2), (x[1:], {"a": 1.0, "b": x}, 2), (x, {"a": 1, "b": x[1:]}, 2),
-        (x[2:], {"a": np.float32(1), "b": x}, 3), (x, {"a": 1.0}, 2), (x[1:], {"a": 1.0, "b": x[2:]}, 2),
+        (x, {a: 1.0, b: x}, n), (x[1:], {a: 1.0, b: x}, n), (x, {a: 1, b: x[1:]}, n),
+        (x[2:], {a: np.float32(1), b: x}, n + 1), (x, {a: 1.0}, n), (x[1:], {a: 1.0, b: x[2:]}, n),
     ]  # fmt: skip
     for args in calls:
         f.trace(*args)

@@ -16,6 +16,7 @@ import functools
 import os
 import sys
 import sysconfig
+from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -128,6 +129,17 @@ def current(skip: int = 0) -> SourceInfo:
     if frame is None:
         return UNKNOWN
     return SourceInfo(frame.f_code, frame.f_lasti, state.name_stack)
+
+
+@contextlib.contextmanager
+def nowhere() -> Iterator[None]:
+    """What is recorded comes from no line: of a program that stands for all its calls, each says where it is."""
+    state = config.local.state
+    before, state.source = state.source, UNKNOWN
+    try:
+        yield
+    finally:
+        state.source = before
 
 
 def _resolve(code: CodeType, instruction: int) -> Position:

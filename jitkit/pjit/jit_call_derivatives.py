@@ -7,10 +7,12 @@ JAX: jax/_src/pjit.py:_pjit_jvp
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from itertools import compress
 from typing import Any, cast
 
+from ..base import source_info
 from ..base.util import merge_lists, partition_list
 from ..core import Trace, current_trace, get_aval, set_current_trace
 from ..interpreters import ad
@@ -56,12 +58,14 @@ def _linearize(
     it need not return.
     """
     ins, results = take_shardings(params, jaxpr)
-    both = linearize_jaxpr(jaxpr, tuple(nonzero))
+    is_inlined = params["inline"] is Inline.JAX_EARLY
+    with source_info.nowhere() if is_inlined else contextlib.nullcontext():
+        both = linearize_jaxpr(jaxpr, tuple(nonzero))
     count = len(jaxpr.outvars)
     first = placed(ins, (*results, *[None] * (len(both.primal.outvars) - count))) | {
         "donated_invars": donated_invars
     }
-    if params["inline"] is Inline.JAX_EARLY:  # is no call, which would have results
+    if is_inlined:  # is no call, which would have results
         outs = jit_p.bind(*primals, jaxpr=both.primal, **params | first)
     else:
         outs = call_without_forwarding(both.primal, primals, count, params | first)
@@ -69,7 +73,7 @@ def _linearize(
 
     def linear(*tangents: Any) -> list[Any]:
         args = (*residuals, *compress(tangents, nonzero))
-        if params["inline"] is Inline.JAX_EARLY and len(both.tangent.eqns) < 2:
+        if is_inlined and len(both.tangent.eqns) < 2:
             return ad.with_zeros(eval_jaxpr(both.tangent, (), *args), both.nonzero, jaxpr.out_avals)
         donated = (False,) * len(residuals) + tuple(compress(donated_invars, nonzero))
         of_tangents = placed(

@@ -22,6 +22,7 @@ JAX: jax/_src/pjit.py:make_jit
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import time
@@ -31,7 +32,7 @@ from typing import Any, cast
 import numpy as np
 
 from .. import core, runtime
-from ..base import config, late_rooms, traceback_util
+from ..base import config, late_rooms, source_info, traceback_util
 from ..compiler.compiler import Executable, explain_failure
 from ..compiler.placement import Placement
 from ..compiler.program import Program, compile_program
@@ -412,7 +413,8 @@ class Jitted(Traceable):
         `self.shardings(arguments, traced, avals)` says.
         """
         arguments, tree, avals = self.signature(args, kwargs)
-        traced = self.traced_alone(arguments, tree, avals)
+        with contextlib.nullcontext() if self.staged else source_info.nowhere():
+            traced = self.traced_alone(arguments, tree, avals)
         donated = api_util.donated_leaves(self.options.spec, arguments) or (False,) * len(avals)
         call = NestedCall(traced, donated, self.options.inline, self.options.keep_unused, self.name)
         if self.is_placed:

@@ -43,6 +43,15 @@ def floats(rng, *shape):
     return rng.normal(size=shape).astype("float32")
 
 
+def shuffled(rng, values):
+    return [values[i] for i in rng.permutation(len(values))]
+
+
+def firsts(values):
+    """For each value, where the first equal one is: which are the same, and which are not."""
+    return [values.index(value) for value in values]
+
+
 # --- 05.1 The key -----------------------------------------------------------------------------------------------------
 
 
@@ -54,7 +63,8 @@ def key_of(jk, jitted, *args, **kwargs):
 @check("05.1", "Numbers are no part of a key.", against=["the values are in the key"])
 def other_numbers(jk, rng):
     x, y = floats(rng, 2, 4)
-    return traces(jk, [((x,), {}), ((y,), {}), ((x, 1.5), {}), ((y, float(rng.normal())), {})])
+    calls = [((x,), {}), ((y,), {}), ((x, 1.5), {}), ((y, float(rng.normal())), {}), ((x, y), {}), ((y, x), {})]
+    return traces(jk, shuffled(rng, 2 * calls))
 
 
 @check(
@@ -67,7 +77,7 @@ def other_types(jk, rng):
     arrays = [np.ones((n, 6)), np.ones((6 * n,)), np.ones((6 * n,), "int32"), 1.0, np.float32(1), 1, True]
     calls = [((x.astype("float32") if getattr(x, "dtype", 0) == "float64" else x,), {}) for x in arrays]
     turned = [((1.0, arrays[2]), {}), ((arrays[2], 1.0), {}), ((arrays[2], arrays[2]), {}), ((1.0, 1.0), {})]
-    return traces(jk, [*calls, *calls, *turned, *turned])
+    return traces(jk, shuffled(rng, 2 * calls) + shuffled(rng, 2 * turned))
 
 
 @check(
@@ -77,14 +87,15 @@ def other_types(jk, rng):
 )
 def static_values(jk, rng):
     n, x = int(rng.integers(9)), floats(rng, 3)
-    calls = [((x, n), {}), ((x, n + 1), {}), ((x, n), {}), ((x, float(n)), {})]
+    calls = shuffled(rng, 2 * [((x, n), {}), ((x, n + 1), {}), ((x, float(n)), {}), ((x, n + 0.5), {})])
     f = jk.jit(lambda x, n: x * n, static_argnums=1)
     keys = [key_of(jk, f, *args) for args, _ in calls]
-    log, one, two = [], Mode(), Mode()
+    log, found = [], []
     g = jk.jit(lambda x, mode: (log.append(1), x)[1], static_argnums=1)
-    for mode in (one, two, one):
+    for mode in shuffled(rng, 3 * [Mode(), Mode(), Mode()]):
         g.trace(x, mode)
-    return traces(jk, calls, static_argnums=1), [keys[0] == key for key in keys], len(log)
+        found.append(len(log))
+    return traces(jk, calls, static_argnums=1), firsts(keys), found
 
 
 class Mode:
@@ -98,14 +109,15 @@ class Mode:
 def trees(jk, rng):
     x, y = floats(rng, 2, 3)
     calls = [((x, y), {}), (((x, y),), {}), (([x, y],), {}), (({"a": x, "b": y},), {}), ((x,), {"y": y})]
+    calls = shuffled(rng, 2 * calls)
     f = jk.jit(lambda *args, **kwargs: args)
-    keys = [key_of(jk, f, *args, **kwargs) for args, kwargs in calls]
-    return traces(jk, [*calls, *calls]), len(set(keys))
+    return traces(jk, calls), firsts([key_of(jk, f, *args, **kwargs) for args, kwargs in calls])
 
 
 @check("05.1", "Options decide what is written down.", against=["options do not change a program"])
 def options(jk, rng):
-    x = floats(rng, 2, 2)
+    n = int(rng.integers(2, 9))
+    x = floats(rng, n, n)
     f = jk.jit(lambda x: x @ x)
     before = f.trace(x).jaxpr
     with jk.default_matmul_precision("highest"):
@@ -129,9 +141,11 @@ def options(jk, rng):
 def forms(jk, rng):
     options = module(jk, "base.config").local.state.key
     x, n = floats(rng, int(rng.integers(2, 9))), int(rng.integers(9))
-    f, g = jk.jit(lambda *args: args), jk.jit(lambda x, n: x, static_argnums=1)
-    keys = [key_of(jk, f, x, 2.0), key_of(jk, f, (x, 2.0)), key_of(jk, g, x, n), key_of(jk, f)]
-    return [len(key) for key in keys], [key[0] is options for key in keys], keys[0][1] is keys[1][-2]
+    f, g = jk.jit(lambda *args: args), jk.jit(lambda n, *args: args, static_argnums=0)
+    leaves = shuffled(rng, [x, 2.0, *[1] * int(rng.integers(6))])
+    keys = [key_of(jk, f, *leaves), key_of(jk, f, tuple(leaves)), key_of(jk, g, n, *leaves), key_of(jk, f)]
+    where = next(i for i, leaf in enumerate(leaves) if leaf is x) - len(leaves)
+    return [len(key) for key in keys], [key[0] is options for key in keys], keys[0][where] is keys[1][where]
 
 
 @check(
@@ -140,11 +154,11 @@ def forms(jk, rng):
 )
 def order_of_parts(jk, rng):
     g = jk.jit(lambda x, n, y: x, static_argnums=1)
-    arguments, tree, keys = g._jitted.signature((floats(rng, 2), int(rng.integers(9)), (1.0, 2.0)), {})
+    arguments, tree, keys = g._jitted.signature((floats(rng, 2), int(rng.integers(9)), (1.0, 2)), {})
     options, statics = module(jk, "base.config").local.state.key, jk.signature.api_util.static_key(arguments.statics)
     key = g._jitted.key_of_call(arguments, tree, keys)
-    parts = (options, tree, statics, *keys)
-    return [any(part is p or part == p for p in parts[i : i + 1]) for i, part in enumerate(key)]
+    parts = shuffled(rng, [options, tree, statics, *keys])
+    return [[i for i, p in enumerate(parts) if part is p or part == p] for part in key]
 
 
 @check("05.1", "Where a leaf is belongs to the key of a call, and not to that of a trace.", against=["a key is a type"])
@@ -155,9 +169,11 @@ def where_leaves_are(jk, rng):
     found = []
     for jitted, args in ((f, (x, x)), (g, (x, x, 2))):
         arguments, tree, avals = jitted._jitted.signature(args, {})
-        places = [[avals[0], avals[1]], [avals[0], runtime.on_host(avals[1])], [runtime.on_host(avals[0]), avals[1]]]
+        first, second = ((aval, runtime.on_host(aval)) for aval in avals[:2])
+        places = shuffled(rng, 2 * [[a, b] for a in first for b in second])
         keys = [jitted._jitted.key_of_call(arguments, tree, keys) for keys in places]
-        found.append((len(set(keys)), [[a is b for a, b in zip(key[-2:], k, strict=True)] for key, k in zip(keys, places, strict=True)]))
+        same = [[a is b for a, b in zip(key[-2:], k, strict=True)] for key, k in zip(keys, places, strict=True)]
+        found.append((firsts(keys), same))
     return found
 
 
@@ -167,16 +183,17 @@ def where_leaves_are(jk, rng):
 @check("05.2", "A function is traced once for a signature.", against=["each call traces"])
 def once(jk, rng):
     x = floats(rng, int(rng.integers(2, 9)))
-    return traces(jk, [((x,), {}), ((x + 1,), {}), ((x[:1],), {}), ((x,), {}), ((x[:1],), {})])
+    return traces(jk, shuffled(rng, [((each,), {}) for n in range(len(x)) for each in (x[n:], x[n:] + 1)]))
 
 
 @check("05.2", "Two jits of one function share what was traced.", against=["a cache belongs to a jit"])
 def two_jits(jk, rng):
-    log, x = [], floats(rng, 3)
+    log, found = [], []
     f = logged(log)
-    jk.jit(f).trace(x)
-    jk.jit(f).trace(x)
-    return len(log)
+    for n in shuffled(rng, 2 * [1, 2, 3]):
+        jk.jit(f).trace(floats(rng, n))
+        found.append(len(log))
+    return found
 
 
 @check(
@@ -216,16 +233,16 @@ def no_hash(jk, rng):
 
 @check("05.2", "After an error, the next call tries again.", against=["a trace that failed is a trace"])
 def errors(jk, rng):
-    log, x = [], floats(rng, 3)
+    log, x, tries = [], floats(rng, 3), int(rng.integers(2, 9))
 
     def f(x):
         log.append(1)
-        if len(log) < 3:
+        if len(log) <= tries:
             raise ValueError(f"not yet, {len(log)}")
         return x
 
     jitted = jk.jit(f)
-    return [raised(jitted.trace, x, parts=["not yet"]) for _ in range(2)], jitted.trace(x).jaxpr, len(log)
+    return [raised(jitted.trace, x, parts=["not yet"]) for _ in range(tries)], jitted.trace(x).jaxpr, len(log)
 
 
 @check(
@@ -295,7 +312,8 @@ def calls_itself(jk, rng):
 )
 def found_by_the_key(jk, rng):
     x, n = floats(rng, 2, 2), int(rng.integers(9))
-    found = traces(jk, [((x, n), {}), ((x, n + 1), {}), (((x,), n), {}), (([x], n), {}), ((x, n), {})], static_argnums=1)
+    calls = [((x, n), {}), ((x, n + 1), {}), (((x,), n), {}), (([x], n), {})]
+    found = traces(jk, shuffled(rng, 2 * calls), static_argnums=1)
     f = jk.jit(lambda x: x @ x)
     kept = f.trace(x).jaxpr
     with jk.default_matmul_precision("highest"):
@@ -328,7 +346,7 @@ def traced_now(jk, rng):
     f = jk.jit(logged([]))
     n = int(rng.integers(2, 9))
     found = []
-    for size in (n, n, n + 1, n):
+    for size in shuffled(rng, 2 * [n, n + 1, n + 2, n + 3]):
         arguments, tree, avals = f._jitted.signature((floats(rng, size),), {})
         found.append(f._jitted.traced(arguments, tree, avals, ("args[0]",))[1])
     return found
@@ -667,6 +685,12 @@ def record(jk, number, keys):
     return calls.CallRecord(number, True, options, None, arguments, ())
 
 
+def named(rng, *calls):
+    """The calls with a dict each, whose keys are drawn: so are the names of what differs."""
+    names = shuffled(rng, "abcdefgh")
+    return [(dict(zip(names, leaves, strict=False)),) for leaves in calls]
+
+
 def aval(jk, *shape, dtype="float32"):
     return jk.core.ShapedArray(shape, np.dtype(dtype))
 
@@ -676,7 +700,8 @@ def a_new_shape(jk, rng):
     n = int(rng.integers(2, 9))
     f = jk.jit(lambda params, x: x)
     x = floats(rng, n)
-    return stories(jk, f, ({"w": x, "b": x}, x), ({"w": x[1:], "b": x}, x), ({"w": x, "b": x}, x[1:]))
+    (params,), (shorter,) = named(rng, (x, x), (x[1:], x))
+    return stories(jk, f, (params, x), (shorter, x), (params, x[1:]))
 
 
 @check(
@@ -686,12 +711,13 @@ def a_new_shape(jk, rng):
 )
 def one_difference(jk, rng):
     x = floats(rng, int(rng.integers(2, 9)))
-    return stories(jk, jk.jit(lambda x: x), (x,), (x[1:].astype("int32"),))
+    return stories(jk, jk.jit(lambda x: x), *named(rng, (x, x), (x[1:].astype("int32"), x)))
 
 
 @check("05.5", "A Python number has another type than numpy's.", against=["only shape and dtype differ"])
 def weak_types(jk, rng):
-    return stories(jk, jk.jit(lambda x, y: x), (1.0, np.float32(1)), (np.float32(1), 1.0))
+    x = floats(rng, 2)
+    return stories(jk, jk.jit(lambda x: x), *named(rng, (1.0, np.float32(1), x), (np.float32(1), 1.0, x)))
 
 
 @check(
@@ -701,13 +727,13 @@ def weak_types(jk, rng):
 )
 def the_nearest(jk, rng):
     x = floats(rng, 4)
-    return stories(jk, jk.jit(lambda x, y: x), (x, x), (x[1:], x[2:]), (x, x[1:]), (x[2:], x[2:]))
+    return stories(jk, jk.jit(lambda x: x), *named(rng, (x, x), (x[1:], x[2:]), (x, x[1:]), (x[2:], x[2:])))
 
 
 @check("05.5", "Of several that are near, the latest counts.", against=["of several the first one counts"])
 def the_latest_of_several(jk, rng):
     x = floats(rng, 4)
-    return stories(jk, jk.jit(lambda x, y: x), (x, x), (x, x[1:]), (x, x[2:]))
+    return stories(jk, jk.jit(lambda x: x), *named(rng, (x, x), (x, x[1:]), (x, x[2:])))
 
 
 @check(
@@ -718,8 +744,9 @@ def the_latest_of_several(jk, rng):
 def weights(jk, rng):
     on_host, calls = module(jk, "runtime").on_host, module(jk, "misses.record")
     a, b = aval(jk, int(rng.integers(2, 9))), aval(jk)
-    now = record(jk, 3, [a, a, a])
-    known = [record(jk, 1, [on_host(a), on_host(a), on_host(a)]), record(jk, 2, [a, b, a])]
+    number, more = int(rng.integers(1, 99)), int(rng.integers(3))
+    now = record(jk, number + 2, [a, a, *[a] * more])
+    known = [record(jk, number, [on_host(a)] * (2 + more)), record(jk, number + 1, [a, b, *[a] * more])]
     nearest, counts = calls.closest(known, now, calls.DISPATCHES)
     return nearest.number, counts, [calls.distance(old, now, weight) for old in known for weight in (0, 1, 2)]
 
@@ -733,6 +760,7 @@ def places(jk, rng):
     on_host, calls = module(jk, "runtime").on_host, module(jk, "misses.record")
     a, b = aval(jk, int(rng.integers(2, 9))), aval(jk, dtype="int32")
     pairs = [("x", on_host(a), a), ("y", a, a), ("z", a, on_host(a)), ("u", on_host(a), b), ("v", a, b)]
+    pairs = shuffled(rng, pairs)
     return told(calls.changed_leaves(pairs), pairs)
 
 
@@ -740,9 +768,10 @@ def places(jk, rng):
 def sizes(jk, rng):
     calls, n = module(jk, "misses.record"), int(rng.integers(2, 9))
     a, b, c = aval(jk, n), aval(jk, n, dtype="int32"), aval(jk, n + 1, dtype="int32")
-    now = record(jk, 4, [a, a])
-    known = [record(jk, 1, [b, b]), record(jk, 2, [c, a]), record(jk, 3, [c, b])]
-    distances = [calls.distance(old, now, calls.TRACES) for old in known]
+    number = int(rng.integers(1, 99))
+    now = record(jk, number + 3, [a, a])
+    known = [record(jk, number + i, keys) for i, keys in enumerate(([b, b], [c, a], [c, b]))]
+    distances = [calls.distance(old, now, calls.TRACES) for old in shuffled(rng, known)]
     nearest, counts = calls.closest(known[:2], now, calls.TRACES)
     far, most = calls.closest(known[2:], now, calls.COMPILES)
     return distances, nearest.number, counts, far.number, most, calls.closest([], now, calls.TRACES)
@@ -751,10 +780,11 @@ def sizes(jk, rng):
 @check("05.5", "Those that are compared, and in which order, says `latest_first`.", against=["all calls are compared"])
 def worth_it(jk, rng):
     calls, a, b = module(jk, "misses.record"), aval(jk, int(rng.integers(2, 9))), aval(jk)
-    known = [record(jk, number, keys) for number, keys in enumerate([[a, b], [b, b], [a, a], [b, a]])]
-    now, kept = record(jk, 9, [a, a]), calls.latest_first
+    number = int(rng.integers(99))
+    known = [record(jk, number + i, keys) for i, keys in enumerate([[a, b], [b, b], [a, a], [b, a]])]
+    now, kept = record(jk, number + 9, [a, a]), calls.latest_first
     found = []
-    for order in ([0, 1, 3], [1, 3, 0], [3, 1]):
+    for order in shuffled(rng, ([0, 1, 3], [1, 3, 0], [3, 1])):
         calls.latest_first = lambda records, record, order=order: [records[i] for i in order]
         try:
             found.append(calls.closest(known, now, calls.TRACES)[0].number)
@@ -784,6 +814,7 @@ def devices(jk, rng):
         ("x", a, here), ("y", here, a), ("z", here, there), ("u", here, again), ("v", b, here),
         ("w", here, runtime.on_host(a)), ("s", runtime.Placed(b, equal), here),
     ]  # fmt: skip
+    leaves = shuffled(rng, leaves)
     return told(calls.changed_leaves(leaves), leaves)
 
 

@@ -59,6 +59,7 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "ge": np.greater_equal, "gt": np.greater,
     "le": np.less_equal, "log": np.log, "logistic": lambda x: 1 / (1 + np.exp(-x)), "lt": np.less, "max": np.maximum,
     "min": np.minimum, "mul": np.multiply, "ne": np.not_equal, "neg": np.negative, "not": np.invert,
+    "one_minus_square": lambda x: (1 + x) * (1 - x),
     "or": np.bitwise_or, "pow": np.power, "sign": np.sign, "sin": np.sin, "sinh": np.sinh, "sqrt": np.sqrt,
     "square": np.square, "stop_gradient": lambda x: x, "sub": np.subtract, "tanh": np.tanh, "xor": np.bitwise_xor,
     "select_n": lambda which, *cases: np.choose(np.asarray(which, int), cases),
