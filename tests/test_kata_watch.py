@@ -311,6 +311,40 @@ def test_before_its_cell_was_run_an_exercise_asks_for_that(cells):
     assert "line 0" not in shown
 
 
+def run_in_turn(texts):
+    """Run cells as IPython does, which tells of each one how it ended."""
+    names = {"In": ["", *texts]}
+    for number, text in enumerate(texts, 1):
+        error = None
+        try:
+            exec(compile(text, f"cell {number}", "exec"), names)
+        except Exception as raised:
+            error = raised
+        notebook._note_raised(types.SimpleNamespace(error_in_exec=error, execution_count=number))
+
+
+def test_of_a_cell_that_raised_what_came_before_counts_and_what_came_after_does_not(cells, monkeypatch):
+    monkeypatch.setattr(notebook, "_raised", {})
+    after, before = f"import math\n\nmath.nothing\n\n{MERGE}", f"{MERGE}\n\nmerge_lists(\n    1, 2)\n"
+    run_in_turn([after])
+    cells(after)
+    shown = notebook.check("90.1")
+    assert not shown.passed
+    assert "`merge_lists` is not defined yet." in repr(shown)
+    assert "In[1] raised before it came to `merge_lists`" in " ".join(repr(shown).split())
+    run_in_turn([after, before])
+    cells(after, before)
+    shown = notebook.check("90.1")
+    assert shown.passed
+    assert "raised before" not in repr(shown)
+    run_in_turn([SWAPPED, after])
+    cells(SWAPPED, after)
+    monkeypatch.setattr(notebook, "_raised", {2: 3})
+    shown = notebook.check("90.1")  # of what there is, which is the first one's
+    assert not shown.passed
+    assert "In[2] raised before it came to `merge_lists`" in " ".join(repr(shown).split())
+
+
 def test_hints_in_a_notebook_go_one_step_further_and_look_at_its_cells(cells):
     cells(SWAPPED)
     assert "hint 1 of 4, a question" in repr(notebook.hint("90.1"))

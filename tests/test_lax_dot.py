@@ -168,7 +168,7 @@ def test_the_option_sets_the_precision_of_products_without_one(default):
 def test_an_algorithm_that_the_target_lacks_is_refused_when_it_is_compiled(name):
     args = numbers((2, 3)), numbers((3, 2))
     expected = error_of(jax.jit(lambda x, y: jax.lax.dot(x, y, precision=name)), *args)
-    assert expected.startswith("ValueError: The precision")
+    assert expected.startswith("ValueError")
     assert error_of(jitkit.jit(lambda x, y: lax.dot(x, y, precision=name)), *args) == expected
 
 

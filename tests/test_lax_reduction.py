@@ -315,5 +315,5 @@ def test_a_reducer_that_uses_a_traced_value_from_outside_is_refused():
 
     args = numbers((3, 4)), np.float32(2)
     expected = error_of(jax.make_jaxpr(lambda *xs: program(jax.lax, *xs)), *args)
-    assert expected.startswith("NotImplementedError: Reduction computations can't close over Tracers")
+    assert expected.startswith("NotImplementedError")
     assert error_of(jitkit.make_jaxpr(lambda *xs: program(lax, *xs)), *args) == expected

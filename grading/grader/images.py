@@ -41,7 +41,8 @@ CHECKS_PATH = "/checks.py"
 ENTRY = "the_program_of_the_check"
 _DECORATORS = ("check", "program")  # of labs, and of the ladder
 _OF_THE_COURSE = (
-    "kata/__init__.py", "kata/engine/__init__.py", "kata/engine/plain.py", "kata/engine/numpy_jaxpr.py", "kata/checking.py",
+    "kata/__init__.py", "kata/engine/__init__.py", "kata/engine/plain.py", "kata/engine/numpy_jaxpr.py",
+    "kata/engine/executables.py", "kata/checking.py",
     "kata/engine/run_stablehlo.py",
 )  # fmt: skip
 _NOT_THE_REFERENCE = ("kata", "bench")

@@ -25,7 +25,8 @@ import re
 import sys
 import tempfile
 import textwrap
-from collections.abc import Iterator
+import traceback
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from jitkit.base import rich_display
@@ -33,7 +34,7 @@ from jitkit.base import rich_display
 from .cli import Problem
 from .engine.manifest import Exercise, Experiment, Lab, all_labs, nearest
 from .engine.running import LearnerSource
-from .engine.submission import SpliceError, Target, is_stub
+from .engine.submission import LearnerFile, SpliceError, Target, is_stub
 from .engine.verdicts import BROKEN, PASS, Assessor
 from .screens.display import hanging, show_report
 from .screens.terminal import Screen
@@ -53,6 +54,7 @@ _CELLS = "<notebook>"  # the path of the file that the cells are
 _passed: dict[str, str] = {}  # the exercises that passed in this kernel, as what was written then
 _hints: dict[str, int] = {}  # how many were shown in this kernel, where there is no workspace
 _assessor: list[Assessor] = []
+_raised: dict[int, int] = {}  # the lines at which cells raised, by the cell's number
 
 
 class Notebook:
@@ -60,10 +62,12 @@ class Notebook:
 
     Args:
       cells: pairs of a name, such as `In[3]`, and Python source.
+      undefined: for what was not defined, since its cell raised before, the cell's name.
     """
 
-    def __init__(self, cells: list[tuple[str, str]], path: str) -> None:
+    def __init__(self, cells: list[tuple[str, str]], path: str, undefined: dict[str, str] | None = None) -> None:
         self.path = path
+        self.undefined = undefined or {}
         self.kept = pathlib.Path(tempfile.gettempdir()) / f"jitkit-notebook-{os.getpid()}"
         self.cells: list[tuple[int, str]] = []  # the first line, counted from 1, and the name
         lines: list[str] = []
@@ -186,11 +190,11 @@ def check(id: str, checks: str | None = None) -> Shown:
     lab, exercise = _find(id)
     source = LearnerSource(notebook.path, notebook.source, lab.names)
     workspace = _workspace() if checks is None and notebook.path == _CELLS else None
-    report = _report(lab, exercise, source, workspace, checks)
-    note = ""
+    report = _report(lab, exercise, source, workspace, checks, notebook.undefined)
+    note = " ".join(_not_reached(target, notebook.undefined) for target in exercise.targets if target.name in notebook.undefined)
     if report.passed and checks is None:
         _passed[id] = fingerprint(source, exercise)
-        note = _share(workspace, lab, exercise, source) if workspace is not None else ""
+        note = " ".join(filter(None, [note, _share(workspace, lab, exercise, source) if workspace is not None else ""]))
     return Shown(report, notebook, note)
 
 
@@ -232,7 +236,8 @@ class Hint:
 
 
 def _report(
-    lab: Lab, exercise: Exercise, source: LearnerSource, workspace: Workspace | None, checks: str | None = None
+    lab: Lab, exercise: Exercise, source: LearnerSource, workspace: Workspace | None, checks: str | None = None,
+    undefined: Collection[str] = (),
 ) -> Report:
     """The verdict on what is defined in a notebook, with what else is the learner's."""
     others = _passed_functions(lab, source, exercise)
@@ -246,10 +251,18 @@ def _report(
         verdict = _the_assessor().assess(lab, exercise, source, [*others, *theirs], checks_file=checks_file)
     if verdict.status == BROKEN and source.path == _CELLS and _is_missing(source, exercise):
         names = ", ".join(f"`{target.name}`" for target in exercise.targets)
-        verdict = verdict._replace(sentence=f"Run the cell above first: {names} is to be defined in it.", line=None)
+        first = any(target.name in undefined for target in exercise.targets)
+        sentence = f"{names} is not defined yet." if first else f"Run the cell above first: {names} is to be defined in it."
+        verdict = verdict._replace(sentence=sentence, line=None)
     targets = {target for _, target in [*others, *theirs]}
     ids = {e.id for known in all_labs() for e in known.exercises if targets.intersection(e.targets)} | {exercise.id}
     return Report(lab, verdict, tuple(sorted(ids)))
+
+
+def _not_reached(target: Target, undefined: dict[str, str]) -> str:
+    """A sentence on a function whose cell raised before it."""
+    cell = undefined[target.name]
+    return f"{cell} raised before it came to `{target.name}`, which does not count: mend the cell, and run it again."
 
 
 def _the_assessor() -> Assessor:
@@ -350,7 +363,8 @@ def _notebook(names: dict[str, Any]) -> Notebook:
     module = sys.modules.get("IPython")
     shell = module.get_ipython() if module is not None else None
     if shell is not None:
-        return Notebook(list(_cells(shell)), _CELLS)
+        undefined: dict[str, str] = {}
+        return Notebook(list(_cells(shell, undefined)), _CELLS, undefined)
     file = names.get("__file__")
     if file is None:
         raise LookupError("there is no notebook here, and no file, whose functions could be checked")
@@ -358,15 +372,41 @@ def _notebook(names: dict[str, Any]) -> Notebook:
     return Notebook([(pathlib.Path(file).name, text)], str(file))
 
 
-def _cells(shell: Any) -> Iterator[tuple[str, str]]:
-    """The cells that are Python once IPython's magics are out of them; the others define no functions."""
+def _note_raised(result: Any) -> None:
+    """For IPython, after each cell: where it raised, if it did."""
+    trace = result.error_in_exec.__traceback__ if isinstance(result.error_in_exec, BaseException) else None
+    lines = [line for frame, line in traceback.walk_tb(trace) if frame.f_code.co_name == "<module>" and "In" in frame.f_globals]
+    if lines and getattr(getattr(result, "info", None), "store_history", True):  # else it has no place in `In`
+        _raised[result.execution_count] = lines[0]
+
+
+def _reached(text: str, line: int) -> str:
+    """A cell's statements before the one that is at a line."""
+    first = next((s.lineno for s in ast.parse(text).body if (s.end_lineno or s.lineno) >= line), None)
+    return text if first is None else "".join(text.splitlines(keepends=True)[: first - 1])
+
+
+def _defined(text: str) -> set[str]:
+    """The functions of a cell, as targets are named: `f`, `C.f`."""
+    return set(LearnerFile.parse(text, "", ()).functions)
+
+
+def _cells(shell: Any, undefined: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """The cells that are Python once IPython's magics are out of them; the others define no functions. A cell that raised ends before the
+    statement that did: what comes after goes to `undefined`, until a later cell defines it.
+    """
     for number, cell in zip(itertools.count(1), shell.user_ns.get("In", [])[1:], strict=False):
         text = shell.input_transformer_manager.transform_cell(cell)
         try:
             ast.parse(text)
         except (SyntaxError, ValueError):
             continue
-        yield f"In[{number}]", text
+        name = f"In[{number}]"
+        reached = _reached(text, _raised[number]) if number in _raised else text
+        for function in _defined(reached):
+            undefined.pop(function, None)
+        undefined.update(dict.fromkeys(_defined(text) - _defined(reached), name))
+        yield name, reached
 
 
 def _html_of_ansi(text: str) -> str:
@@ -377,3 +417,7 @@ def _html_of_ansi(text: str) -> str:
         return f"<span style='{styles}'>{match[2]}</span>"
 
     return re.sub(r"\x1b\[([\d;]+)m(.*?)\x1b\[0m", span, html.escape(text), flags=re.DOTALL)
+
+
+if (_shell := getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()) is not None:
+    _shell.events.register("post_run_cell", _note_raised)

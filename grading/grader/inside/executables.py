@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -28,6 +27,7 @@ class Executables:
         self.made: dict[str, bytes] | None = {} if keeps else None
         self.runtime: Any = importlib.import_module("jitkit.runtime")
         self.compile = self.runtime.compile_text
+        self.without_lines = importlib.import_module("jitkit.kata.engine.executables").without_lines
 
     def install(self) -> None:
         """Stand where jitkit compiles."""
@@ -37,7 +37,7 @@ class Executables:
         self, text: str, owners: Sequence[Any], options: tuple[tuple[str, Any], ...] = ()
     ) -> Any:
         """A loaded executable of this program."""
-        name, key = _key(text, owners, options)
+        name, key = _key(self.without_lines(text), owners, options)
         if name in self.sealed:
             return self.runtime.deserialize(seal(self.sealed[name], key), owners, options)
         loaded = self.compile(text, owners, options)
@@ -46,21 +46,8 @@ class Executables:
         return loaded
 
 
-_LOCATION = re.compile(
-    r"""("(?:[^"\\]|\\.)*")"""  # a text may have anything in it
-    r"""| loc\((?:[^()"]|"(?:[^"\\]|\\.)*")*\)"""
-    r"""|^\#loc\d+ = .*\n""",
-    re.MULTILINE,
-)
-
-
-def _text_alone(match: re.Match[str]) -> str:
-    return match[1] or ""
-
-
-def _key(text: str, owners: Sequence[Any], options: tuple[tuple[str, Any], ...]) -> tuple[str, bytes]:
+def _key(bare: str, owners: Sequence[Any], options: tuple[tuple[str, Any], ...]) -> tuple[str, bytes]:
     """The name of a program, and what opens it, which the name does not tell."""
-    bare = _LOCATION.sub(_text_alone, text)
     whole = repr((bare, [owner.id for owner in owners], options)).encode()
     return hashlib.sha256(b"name " + whole).hexdigest(), hashlib.sha256(b"key " + whole).digest()
 

@@ -12,17 +12,13 @@ where a learner's package runs, neither jitkit nor jax can be imported, and `xla
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
-import hashlib
 import importlib
 import importlib.abc
 import importlib.util
 import inspect
-import os
 import pathlib
-import platform
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -30,6 +26,8 @@ from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
+
+from .executables import remembered
 
 Plain = dict[str, Any]
 
@@ -305,23 +303,15 @@ def keep_executables(xla: Any, folder: pathlib.Path) -> None:
     """Have the machine translate each text once, and find it in `folder` at the next save: what did not change is not waited for."""
     translate = xla.translate
 
-    def remembered(text: str) -> Any:
+    def find_or_translate(text: str) -> Any:
         jaxlib, client, device, _ = xla.machine()
-        build = os.stat(jaxlib.__file__).st_mtime_ns
-        whole = "\n".join([jaxlib.__file__, str(build), platform.node(), os.environ.get("XLA_FLAGS", ""), text])
-        path = folder / hashlib.sha256(whole.encode()).hexdigest()[:32]
-        with contextlib.suppress(Exception):  # not there yet, or damaged
-            found = device.client.deserialize_executable(path.read_bytes(), [device], client.CompileOptions())
-            os.utime(path)
-            return found
-        found = translate(text)
-        with contextlib.suppress(Exception):  # a full disk, or machine code that cannot be written down
-            partial = path.with_suffix(f".{os.getpid()}")
-            partial.write_bytes(found.serialize())
-            partial.replace(path)
-        return found
 
-    xla.translate = remembered
+        def load(data: bytes) -> Any:
+            return device.client.deserialize_executable(data, [device], client.CompileOptions())
+
+        return remembered(folder, text, jaxlib.__file__, load, lambda: translate(text))
+
+    xla.translate = find_or_translate
 
 
 def warm_up(path: str) -> None:

@@ -72,6 +72,7 @@ class Job(NamedTuple):
     is_experiment: bool = False  # `checks` is an experiment, whose `measure` is wanted
     quick: bool = False  # of an experiment: fewer, smaller
     climb: Climb | None = None
+    executables: str = ""  # the folder where those of programs are kept
 
 
 class Outcome(NamedTuple):
@@ -435,6 +436,7 @@ def _request(job: Job, wanted: Sequence[str]) -> dict[str, Any]:
         "wanted": list(wanted),
         "seed": job.seed,
         "quick": job.quick,
+        "executables": job.executables,
     }
 
 

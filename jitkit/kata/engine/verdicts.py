@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from ..checking import Check, load_checks
 from . import running
 from .comparison import Difference, RunStablehlo, describe, first_difference
+from .executables import MachineCode
 from .manifest import Exercise, Lab
 from .plain import Plain
 from .running import Job, LearnerSource, Outcome, Spare, Stop
@@ -81,7 +82,8 @@ class Assessor:
     """Runs checks and compares results.
 
     Args:
-      folder: where the reference's results are kept between runs; None keeps them in memory.
+      folder: where the reference's results are kept between runs, and the machine code of programs; None keeps the ones in memory,
+        and the others not at all.
       run_stablehlo: see `comparison`.
       seconds: the time that one check may take.
     """
@@ -96,6 +98,7 @@ class Assessor:
         self.run_stablehlo = run_stablehlo
         self.seconds = seconds
         self.expected: dict[str, list[Outcome]] = {}
+        self.machine_code = MachineCode(folder / "executables") if folder is not None else None
 
     def assess(
         self,
@@ -162,9 +165,10 @@ class Assessor:
         """What is run for a verdict; `checks_file` is a path and its text."""
         placed = {target: other.path for other, target in others} | dict.fromkeys(exercise.targets, file.path)
         files = {other.path: other for other, _ in others} | {file.path: file}
+        keeps = exercise.uses_xla and self.machine_code is not None and self.machine_code.is_there()
         return Job(
             tuple(files.values()), placed, *checks_file, tuple(c.name for c in checks), seed,
-            exercise.uses_xla, self.seconds,
+            exercise.uses_xla, self.seconds, executables=str(self.machine_code.folder) if self.machine_code and keeps else "",
         )  # fmt: skip
 
     def reference(self, job: Job, forks: running.Forks | None = None) -> list[Outcome]:

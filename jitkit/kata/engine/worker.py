@@ -7,7 +7,7 @@ probably be wanted: the modules with them are compiled. `run`, the last one, put
 checks, one after the other:
 
     {"do": "run", "files": {path: {"source": ..., "exercises": [...]}}, "targets": {target: path},
-     "checks": {"path": ..., "source": ...}, "wanted": [names of checks], "seed": 0, "in_a_fork": false}
+     "checks": {"path": ..., "source": ...}, "wanted": [names of checks], "seed": 0, "executables": folder, "in_a_fork": false}
 
 With `in_a_fork` a copy of this process answers, and when it has ended this one says `ended`, and waits for the next request:
 so hundreds of submissions share what was imported once. (With jax, but without its backend: threads do not survive a fork.)
@@ -151,6 +151,9 @@ class _Session:
                 for room in _OF_EVERY_PROGRAM:  # otherwise they would come in the middle of the first check
                     importlib.import_module(f"jitkit.{room}")
                 self.plain = importlib.import_module("jitkit.kata.engine.plain")
+                if self.request["executables"]:
+                    executables = importlib.import_module("jitkit.kata.engine.executables")
+                    executables.keep_executables(pathlib.Path(self.request["executables"]))
                 gc.enable()
                 for path in self.request[
                     "files"

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from ..checking import Check
 from ..engine import running
 from ..engine.climbing import load_programs
+from ..engine.executables import MachineCode
 from ..engine.running import Climb, Job, Outcome, Spare, Stop
 from ..engine.verdicts import PASS, Assessor, CheckResult, _reference_digest
 from .rungs import Rung, machine_file
@@ -90,27 +91,6 @@ class RungVerdict(NamedTuple):
     def first_failure(self) -> CheckResult | None:
         """The program to be mended first."""
         return next((r for r in self.results if r.status != PASS), None)
-
-
-class MachineCode:
-    """A folder with the machine code of programs that were compiled before, by their text (`engine.climbing`)."""
-
-    most = 2000  # programs; a climb has about 400
-
-    def __init__(self, folder: pathlib.Path) -> None:
-        self.folder = folder
-
-    def is_there(self) -> bool:
-        """Make it, and throw away what was not asked for lately. False where that is not possible: then all is compiled again."""
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            files = list(self.folder.iterdir())
-            if len(files) > self.most:
-                for path in sorted(files, key=lambda path: path.stat().st_mtime)[: -self.most // 2]:
-                    path.unlink()
-        except OSError:
-            return False
-        return True
 
 
 class Climber:

@@ -28,6 +28,7 @@ from ..screens.terminal import Screen
 from ..workspace.course import Binding, bindings
 from ..workspace.workspace import Look, Workspace, parsed
 
+_OF_OTHER_CHIPS = ("targets",)  # tests that need compilers of 450 MB, and are not among the usual ones here, either
 _NOT_OF_THE_PACKAGE = ("__pycache__", "labs", "reference_tests")
 # Tests of the reference that are not about the JIT: about this repository, the course, the benchmarks.
 _ABOUT_THE_PROJECT = re.compile(r"jitkit\.kata|jitkit\.bench|\bgrading\b|README|pyproject|\bdocs\b|Makefile")
@@ -128,6 +129,8 @@ def export(folder: pathlib.Path, look: Look, found: Sequence[Binding]) -> None:
 def _copy_tests(source: pathlib.Path, target: pathlib.Path) -> None:
     """The tests of the JIT, and what they are written with."""
     for path in sorted(source.rglob("*.py")):
+        if path.relative_to(source).parts[0] in _OF_OTHER_CHIPS:
+            continue
         text = path.read_text(encoding="utf-8")
         if path.name.startswith("test_") and _ABOUT_THE_PROJECT.search(text):
             continue
