@@ -507,6 +507,7 @@ RULE_REASONS = {
     **{(kind, "eval_jaxpr"): "only in lowerings" for kind in RULES},
     ("jvp", "closed_call"): "by its jaxpr", ("transpose", "closed_call"): "not needed: what is linear in it is apart",
     ("batching", "closed_call"): "by its jaxpr", ("jvp", "custom_jvp_call"): "by its own rule", ("jvp", "jit"): "by its jaxpr",
+    ("jvp", "one_minus_square"): "rule (as in JAX 0.12)", ("batching", "one_minus_square"): "rule (as in JAX 0.12)",
     ("batching", "custom_jvp_call"): "by its jaxpr", ("batching", "empty"): "no operands",
 }  # fmt: skip
 
