@@ -9,6 +9,7 @@ import jitkit.nn
 import jitkit.numpy as jnp
 from jitkit import lax
 from jitkit.lax.creation import empty_like_aval
+from jitkit.lax.elementwise import one_minus_square
 from jitkit.signature.shape_struct import ShapeDtypeStruct
 
 X = ShapeDtypeStruct((8, 8), np.float32)
@@ -81,6 +82,35 @@ def largest(x):
     return lax.reduce_window(x, np.float32(-np.inf), lax.max, (2, 2, 1, 1), (1, 1, 1, 1), "VALID")
 
 
+@jitkit.custom_batching.custom_vmap
+def tripled(x):
+    return 3 * x
+
+
+tripled.def_vmap(lambda axis_size, in_batched, x: (3 * x, in_batched[0]))
+
+
+def systems(x):
+    """A diagonal one, without LAPACK, which is there for the CPU."""
+    diagonal = jnp.exp(x)
+    return lax.custom_linear_solve(lambda v: v * diagonal, x, lambda matvec, b: b / diagonal, lambda matvec, b: b / diagonal)
+
+
+def incomplete(x):
+    a = jnp.exp(x)
+    return lax.igamma(a, a), lax.igammac(a, a), lax.igamma_grad_a(a, a), lax.betainc(a, a, jnp.sin(x) ** 2)
+
+
+def kept_by_name(x):
+    keep = jitkit.checkpoint_policies.save_only_these_names("a")
+    return jitkit.checkpoint(lambda x: jnp.sin(jitkit.ad_checkpoint.checkpoint_name(jnp.sin(x), "a")), policy=keep)(x)
+
+
+def computed_before_a_loop(x):
+    loop = lambda x: lax.scan(lambda c, row: (jnp.sin(c) * row, None), x[0], x)[0].sum()  # noqa: E731
+    return jitkit.grad(jitkit.checkpoint(loop))(x)
+
+
 SAMPLES = {
     "branches": (branches, X, N),
     "loops": (loops, X, N),
@@ -101,4 +131,10 @@ SAMPLES = {
     "where windows have their maxima": (jitkit.jacfwd(largest), X),
     "and the way back": (jitkit.grad(lambda x: largest(x).sum()), X),
     "frequencies": (lambda x: jnp.fft.fft(x).real, X),
+    "a function with a rule for batches": (tripled, X),
+    "a system of equations": (systems, X),
+    "integrals": (incomplete, X),
+    "what is kept by its name": (kept_by_name, X),
+    "what is computed before a loop": (computed_before_a_loop, X),
+    "1 - x * x": (lambda x: one_minus_square(x), X),
 }
