@@ -107,7 +107,9 @@ def kept_by_name(x):
 
 
 def computed_before_a_loop(x):
-    loop = lambda x: lax.scan(lambda c, row: (jnp.sin(c) * row, None), x[0], x)[0].sum()  # noqa: E731
+    def loop(x):
+        return lax.scan(lambda c, row: (jnp.sin(c) * row, None), x[0], x)[0].sum()
+
     return jitkit.grad(jitkit.checkpoint(loop))(x)
 
 

@@ -66,13 +66,12 @@ def remembered(
 def keep_executables(folder: pathlib.Path) -> None:
     """Have jitkit compile each program once, and find it in `folder` at the next save."""
     runtime: Any = importlib.import_module("jitkit.runtime")
-    jaxlib = importlib.import_module("jaxlib").__file__ or ""
     compile_text = runtime.compile_text
 
     def compile_or_find(text: str, owners: Sequence[Any], options: tuple[tuple[str, Any], ...] = ()) -> Any:
         program = repr((without_lines(text), [owner.id for owner in owners], options))
         return remembered(
-            folder, program, jaxlib,
+            folder, program, runtime.gate().ext.__file__,
             lambda data: runtime.deserialize(data, owners, options),
             lambda: compile_text(text, owners, options),
         )  # fmt: skip
