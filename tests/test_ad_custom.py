@@ -467,3 +467,33 @@ def test_zeros_for_the_tangents_of_a_tree(jax, jnp):
         return jax.tree.map(lambda zero: (zero.shape, str(zero.dtype)), zeros)
 
     return described(from_primal(values)), described(zeros), type(zeros["x"]).__name__
+
+
+WRONG_RESULTS = {
+    "another tree": lambda jnp, x: (jnp.sin(x), x),
+    "another shape": lambda jnp, x: jnp.ones(3),
+    "another dtype": lambda jnp, x: jnp.sin(x).astype("float16"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_RESULTS)
+@same_as_jax
+def test_a_rule_with_another_result_is_refused_in_a_jitted_batch_too(jax, jnp, name):
+    def wrong(x):
+        return WRONG_RESULTS[name](jnp, x)
+
+    def forward(primals, tangents):
+        return wrong(*primals), jax.tree.map(lambda x: jnp.ones_like(x), wrong(*primals))
+
+    def decorated(decorator):
+        @decorator
+        def f(x):
+            return jnp.sin(x)
+
+        return f
+
+    f, g = decorated(jax.custom_jvp), decorated(jax.custom_vjp)
+    f.defjvp(forward)
+    g.defvjp(lambda x: (wrong(x), None), lambda residuals, ct: (ct,))
+    x = np.ones((1, 2), np.float32)
+    return [raised(jax.grad(lambda x, h=h: jax.jit(jax.vmap(h))(x).sum()), x) for h in (f, g)]

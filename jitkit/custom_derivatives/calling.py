@@ -95,8 +95,13 @@ def _call_on_batches(trace: BatchTrace, call: _Call, fun: FlatFun, rule: Any, le
     vals, dims = [val for val, _ in pairs], [dim for _, dim in pairs]
     out_dims: list[Any] = []
 
+    def of_element(*leaves: Any) -> list[Any]:
+        outs = fun(*leaves)
+        rule.results.append((call.out_trees[-1], list(map(core.typeof, outs))))
+        return outs
+
     def on_batches(*vals: Any) -> list[Any]:
-        outs, out_dims[:] = batch(fun, trace.axis, vals, dims, trace.tag)
+        outs, out_dims[:] = batch(of_element, trace.axis, vals, dims, trace.tag)
         return outs
 
     batched = call.ways.batched(rule, trace, vals, dims, out_dims)
