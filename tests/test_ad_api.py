@@ -247,3 +247,11 @@ def test_check_grads_draws_what_jax_draws(jax, jnp):
         outcome(lambda x: x * 3, (np.ones(3, jnp.bfloat16),), 1, eps=1.0, atol={jnp.bfloat16: 1e-9}, rtol={jnp.bfloat16: 1e-9}),
         outcome(wrong, (2.0,), 2),
     ]
+
+
+@pytest.mark.parametrize("name", ["relu", "softplus", "log_sigmoid", "mish", "elu", "silu"])
+@pytest.mark.parametrize("x", [0.5, -0.5])
+@same_as_jax
+def test_a_number_of_python_s_has_a_gradient_without_a_jit_too(jax, jnp, name, x):
+    f = getattr(jax.nn, name)
+    return jax.grad(f)(x), jax.value_and_grad(f)(x), jax.jvp(f, (x,), (1.0,)), jax.grad(jnp.logaddexp, (0, 1))(x, 2.0)

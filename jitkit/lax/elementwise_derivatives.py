@@ -430,12 +430,12 @@ def _jvp_select(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, A
 def _transpose_select(ct: Any, which: Any, *cases: Any) -> list[Any]:
     if type(ct) is Zero:
         return no_cotangents((which, *cases))
-    zeros = full_like(ct, 0)
-    if which.dtype != np.bool_ and since(0, 12):
+    zeros, is_bool = full_like(ct, 0), dtypes.dtype(which) == np.bool_  # or Python's: of `x > 0`, where x is a float
+    if not is_bool and since(0, 12):
         which = clamp(constant_like(which, 0), which, constant_like(which, len(cases) - 1))
 
     def of_case(i: int) -> Any:
-        if which.dtype == np.bool_:
+        if is_bool:
             return select(which, ct, zeros) if i else select(which, zeros, ct)
         return select(eq(which, constant_like(which, i)), ct, zeros)
 

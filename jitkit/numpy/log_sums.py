@@ -79,7 +79,7 @@ def _sum_jvp(function: Any, exp: Any, primals: Any, tangents: Any) -> Any:
 
 def _replace_infinity(x: Any) -> Any:
     """x, with 0 where it is plus infinity, so that two infinities have a difference."""
-    re = lax.real(x) if dtypes.issubdtype(x.dtype, np.complexfloating) else x
+    re = lax.real(x) if dtypes.issubdtype(dtypes.dtype(x), np.complexfloating) else x
     return lax.select(lax.eq(re, constant(re, np.inf)), lax.full_like(x, 0), x)
 
 
