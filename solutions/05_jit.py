@@ -408,7 +408,6 @@ class NestedCall:
         self.outer: Sequence[Any] = ()
         if any(isinstance(const, Tracer) for const in jaxpr.consts):
             self.outer, jaxpr = jaxpr.consts, convert_constvars_jaxpr(jaxpr)
-        self.inline = inline
         self.params: dict[str, Any] = {
             "donated_invars": (False,) * len(self.outer) + donated,
             "inline": inline,
@@ -418,11 +417,10 @@ class NestedCall:
         }
 
     def bind(self, leaves: Sequence[Any]) -> Any:
-        """Record the call on these arguments, and return what the function returns, in its tree: one equation for the whole
-        call, or, where `inline` is `JAX_EARLY`, those of the function (`bind_inline`).
+        """Record the call on these arguments, as one equation, and return what the function returns, in its tree.
+
+        `jit_p` gives the results as a list. Of a function that is to be inlined early it records what the function does instead.
         """
-        if self.inline is Inline.JAX_EARLY:
-            return tree_unflatten(self.out_tree, self.bind_inline(leaves))
         return tree_unflatten(self.out_tree, jit_p.bind(*self.outer, *leaves, **self.params))
 
 

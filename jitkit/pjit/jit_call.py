@@ -192,7 +192,7 @@ class NestedCall:
     `is_current` as long as that trace lasts.
     """
 
-    __slots__ = ("inline", "out_tree", "outer", "params")
+    __slots__ = ("out_tree", "outer", "params")
 
     some_are_placed = False  # in this process
 
@@ -216,7 +216,6 @@ class NestedCall:
         self.outer: Sequence[Any] = ()
         if any(isinstance(const, Tracer) for const in jaxpr.consts):
             self.outer, jaxpr = jaxpr.consts, convert_constvars_jaxpr(jaxpr)
-        self.inline = inline
         self.params: dict[str, Any] = {
             "donated_invars": (False,) * len(self.outer) + donated,
             "inline": inline,
@@ -237,14 +236,8 @@ class NestedCall:
         return not self.outer or all_alive(self.outer)
 
     def bind(self, leaves: Sequence[Any]) -> Any:
-        """Record the call on these arguments, and return what the function returns, in its tree: one equation for the whole
-        call, or, where `inline` is `JAX_EARLY`, those of the function (`bind_inline`).
-        """
-        if self.inline is Inline.JAX_EARLY:
-            return tree_unflatten(self.out_tree, self.bind_inline(leaves))
-        return tree_unflatten(self.out_tree, jit_p.bind(*self.outer, *leaves, **self.params))
+        """Record the call on these arguments, as one equation, and return what the function returns, in its tree.
 
-    def bind_inline(self, leaves: Sequence[Any]) -> list[Any]:
-        """Record the equations of the function, one by one, unless the trace keeps calls together."""
-        made: list[Any] = jit_p.bind(*self.outer, *leaves, **self.params)
-        return made
+        `jit_p` gives the results as a list. Of a function that is to be inlined early it records what the function does instead.
+        """
+        return tree_unflatten(self.out_tree, jit_p.bind(*self.outer, *leaves, **self.params))

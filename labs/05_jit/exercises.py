@@ -311,9 +311,11 @@ class NestedCall:
         raise NotImplementedError("05.6")
 
     def bind(self, leaves: Sequence[Any]) -> Any:
-        """Record the call on these arguments, and return what the function returns, in its tree:
-        one equation for the whole call, or, where `inline` is `JAX_EARLY`, those of the function
-        (`bind_inline`).
+        """Record the call on these arguments, as one equation, and return what the function
+        returns, in its tree.
+
+        `jit_p` gives the results as a list. Of a function that is to be inlined early it records
+        what the function does instead.
         """
         raise NotImplementedError("05.6")
 

@@ -1,5 +1,6 @@
 """Wrong answers to the exercises of lab 05, each with what its author believes."""
 
+from jitkit.core import eval_jaxpr
 from jitkit.kata.mutants import also_right, edit, mutant
 
 # --- 05.1 The key -----------------------------------------------------------------------------------------------------
@@ -290,7 +291,8 @@ def counts_alike(old, new, weight):
     target="NestedCall.bind",
 )
 def writes_the_body(self, leaves):
-    return tree_unflatten(self.out_tree, self.bind_inline(leaves))
+    jaxpr = self.params["jaxpr"]
+    return tree_unflatten(self.out_tree, eval_jaxpr(jaxpr, jaxpr.consts, *self.outer, *leaves))
 
 
 edit(
@@ -308,10 +310,6 @@ edit(
 edit(
     "05.6", "donation is for the outermost jit", "How many flags has `donated_invars`, and which of them belong to the arguments?",
     "(False,) * len(self.outer) + donated", "(False,) * (len(self.outer) + len(donated))", target="NestedCall.__init__",
-)  # fmt: skip
-edit(
-    "05.6", "inlining is XLA's business", "What was `jit` told by `inline`?",
-    "if self.inline is Inline.JAX_EARLY:", "if False:", target="NestedCall.bind",
 )  # fmt: skip
 edit(
     "05.6", "a call returns a list", "`bind` returns a list. And the function?",
@@ -639,7 +637,6 @@ def init_step_by_step(self, traced, donated, inline, keep_unused, name):
         jaxpr = convert_constvars_jaxpr(jaxpr)
     self.outer = outer
     self.out_tree = traced.out_tree
-    self.inline = inline
     self.params = dict(
         donated_invars=tuple([False] * len(outer)) + tuple(donated),
         inline=inline,
@@ -651,20 +648,16 @@ def init_step_by_step(self, traced, donated, inline, keep_unused, name):
 
 @also_right("05.6", "step by step", target="NestedCall.bind")
 def bind_step_by_step(self, leaves):
-    if self.inline is Inline.JAX_EARLY:
-        results = self.bind_inline(leaves)
-    else:
-        results = jit_p.bind(*[*self.outer, *leaves], **self.params)
-    return tree_unflatten(self.out_tree, results)
+    operands = list(self.outer)
+    operands.extend(leaves)
+    results = jit_p.bind(*operands, **self.params)
+    return self.out_tree.unflatten(results)
 
 
-@also_right("05.6", "an expression each", target="NestedCall.bind")
-def bind_in_an_expression(self, leaves):
-    early = self.inline is Inline.JAX_EARLY
-    return tree_unflatten(
-        self.out_tree,
-        self.bind_inline(leaves) if early else jit_p.bind(*(*self.outer, *leaves), **self.params),
-    )
+@also_right("05.6", "by keys", target="NestedCall.bind")
+def bind_by_keys(self, leaves):
+    params = {key: self.params[key] for key in self.params}
+    return tree_unflatten(self.out_tree, jit_p.bind(*(*self.outer, *leaves), **params))
 
 
 @also_right("05.7", "one way for all", target="runner")
