@@ -9,6 +9,7 @@ The notebook for nbgrader (`course`) is made of the same parts.
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 import textwrap
 from collections.abc import Iterator
@@ -92,27 +93,34 @@ def lab_notebook(lab: Lab, imports: str, stubs: dict[str, str], readme: str = ""
 
 _TRANSCRIPT = re.compile(r"^```python\n(>>> .*?)^```\n", re.MULTILINE | re.DOTALL)
 _ERROR = re.compile(r"^[A-Za-z.]*Error: ", re.MULTILINE)
+_NOT_EVERYWHERE = 'target="'  # compiles for a chip, and that chip's compiler may not be installed
 _USUAL_NAMES = {
     "jax": "import jitkit as jax", "jnp": "import jitkit.numpy as jnp", "np": "import numpy as np", "lax": "from jitkit import lax",
 }  # fmt: skip
 
 
 def with_examples(id: str, section: str) -> Iterator[Cell]:
-    """A section of a text, whose transcripts are cells."""
+    """A section of a text, whose transcripts are cells; not one of a function that is still to be written."""
     parts = _TRANSCRIPT.split(section)  # text, transcript, text, and so on
     for i, part in enumerate(parts):
         name = f"{id}-{i}" if i else id
-        if i % 2:
+        if i % 2 and not is_of_an_exercise(part):
             yield from transcript_cells(name, part)
         elif part.strip():
-            yield markdown(name, part)
+            yield markdown(name, f"```python\n{part}```" if i % 2 else part)
+
+
+def is_of_an_exercise(transcript: str) -> bool:
+    """Whether it begins with a call of a function that it has not made, nor imported."""
+    called = re.match(r">>> (\w+)\(", transcript)
+    return called is not None and called[1] not in dir(builtins)
 
 
 def transcript_cells(id: str, transcript: str, before: str = "", may_raise: bool = False) -> Iterator[Cell]:
     """A cell for each piece of a transcript that shows something, with that as its output; `before` stands in the first one.
 
-    A cell that raises an error stops whoever runs all of them, unless it has a tag: it is there where an error is shown, and in all
-    of them with `may_raise`.
+    A cell that raises an error stops whoever runs all of them, unless it has a tag: it is there where an error is shown or another
+    chip's compiler is needed, and in all of them with `may_raise`.
     """
     statements, shown = [before] if before else [], list[str]()
     pieces: list[tuple[str, str]] = []
@@ -126,7 +134,7 @@ def transcript_cells(id: str, transcript: str, before: str = "", may_raise: bool
             shown.append(line)
     rest = "\n".join(statements).strip("\n")
     for i, (text, output) in enumerate([*pieces, (rest, "")] if rest else pieces):
-        tags = {"tags": ["raises-exception"]} if may_raise or _ERROR.search(output) else None
+        tags = {"tags": ["raises-exception"]} if may_raise or _ERROR.search(output) or _NOT_EVERYWHERE in text else None
         yield code(f"{id}-{i}" if i else id, text, tags, output)
 
 

@@ -80,6 +80,15 @@ def test_examples_of_texts_and_docstrings_are_cells_with_their_output():
     ]
 
 
+@every_lab
+def test_cells_before_the_first_task_run_from_top_to_bottom(lab, capsys):
+    cells = json.loads(generate.generated_files(lab)[lab.folder / "lab.ipynb"])["cells"]
+    names: dict[str, object] = {}
+    for cell in cells:
+        if cell["id"].startswith("text-") and cell["cell_type"] == "code" and not cell["metadata"].get("tags"):
+            exec("".join(cell["source"]), names)
+
+
 def test_an_ellipsis_in_an_output_is_no_line_of_code():
     found = list(notebooks.transcript_cells("a", ">>> f(\n...     1)\n2\n...\n3\n>>> x = 4\n"))
     assert [("".join(c["source"]), [o["text"] for o in c["outputs"]]) for c in found] == [

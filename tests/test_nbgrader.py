@@ -156,6 +156,8 @@ def test_the_notebook_for_learners_runs_from_its_first_cell_to_its_last(lab):
     assert nbformat.writes(notebook) + "\n" == text
     resources = {"metadata": {"path": str(ROOT)}}
     nbclient.NotebookClient(notebook, timeout=300, resources=resources).execute()
-    shown = [output["data"]["text/plain"] for cell in notebook.cells for output in cell.get("outputs", ())]
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    shown = [output["data"]["text/plain"] for output in outputs if "data" in output]
+    assert [output["ename"] for output in outputs if output.output_type == "error" and output["ename"] == "NameError"] == []
     assert sum("still to be written" in output for output in shown) == len(lab.exercises)
     assert any("Guess first" in output for output in shown) == (lab.experiment is not None)
