@@ -294,6 +294,55 @@ def test_a_folder_that_is_called_like_a_file_is_said_to_be_one(tmp_path, monkeyp
     assert "renamed" not in said
 
 
+@pytest.mark.parametrize("name", ["numpy", "json", "xla", "jaxlib", "my-jax", ""])
+def test_a_package_may_not_be_called_like_another_module(name, tmp_path, monkeypatch, capsys):
+    assert main(["start", "--from-scratch", str(tmp_path / "mine")]) == 0
+    monkeypatch.chdir(tmp_path / "mine")
+    pathlib.Path("myjax.py").rename(f"{name}.py")
+    pathlib.Path(".jitkit/ladder").write_text(f"{name}\n")
+    assert main(["check", "1"]) == 1
+    said = capsys.readouterr().err
+    assert f"says that your package is called {name!r}" in said
+    assert "Call it something else" in said
+
+
+def test_a_file_beside_a_folder_of_its_name_is_said_not_to_count(tmp_path, monkeypatch, capsys):
+    assert main(["start", "--from-scratch", str(tmp_path / "mine")]) == 0
+    monkeypatch.chdir(tmp_path / "mine")
+    pathlib.Path("myjax").mkdir()
+    assert main(["status"]) == 0
+    assert "counts" not in capsys.readouterr().out
+    pathlib.Path("myjax/__init__.py").write_text(prefix(SOLUTION, "01"))
+    assert main(["check", "1"]) == 0
+    assert "nothing in myjax.py counts" in " ".join(capsys.readouterr().out.split())
+
+
+def test_where_nothing_can_be_written_or_read_it_is_said_and_is_no_bug_of_ours(tmp_path, monkeypatch, capsys):
+    assert main(["start", "--from-scratch", str(tmp_path / "mine")]) == 0
+    monkeypatch.chdir(tmp_path / "mine")
+    pathlib.Path("myjax.py").write_text(prefix(SOLUTION, "01"))
+    assert main(["check", "1"]) == 0
+    pathlib.Path(".jitkit/state.json").write_text("{")
+    assert main(["check", "1"]) == 0
+    assert "The record of your progress could not be read" in " ".join(capsys.readouterr().out.split())
+
+    def refuse(self, *rest, **options):
+        raise PermissionError(13, "Permission denied", str(self))
+
+    with monkeypatch.context() as closed:
+        closed.setattr(pathlib.Path, "write_text", refuse)
+        closed.setattr(pathlib.Path, "write_bytes", refuse)
+        assert main(["check", "1"]) == 0
+        assert "Progress cannot be written" in " ".join(capsys.readouterr().out.split())
+        assert main(["hint", "1"]) == 0
+        assert "Progress cannot be written" in " ".join(capsys.readouterr().out.split())
+        assert main(["reset", "xla"]) == 1
+        assert "cannot be written: Permission denied" in capsys.readouterr().err
+    monkeypatch.setattr("os.access", lambda path, mode: pathlib.Path(path).name != "myjax.py")
+    assert main(["check", "1"]) == 1
+    assert "myjax.py cannot be read" in capsys.readouterr().err
+
+
 def test_threads_that_are_left_and_much_output_change_no_verdict(tmp_path, kept):
     text = "import threading, time\nthreading.Thread(target=time.sleep, args=[1000]).start()\nprint('x\\n' * 10**6)\n"
     [verdict] = Climber(kept).climb(package(tmp_path, text + prefix(SOLUTION, "01")), [RUNGS["01"]])

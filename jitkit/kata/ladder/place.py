@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import sys
 import time
 
 from ..cli import Problem
@@ -17,6 +18,7 @@ from .rungs import Rung, all_rungs, ladder_folder, machine_file
 
 KEPT = ".jitkit"
 _MARK = "ladder"  # the file in `.jitkit` that has the package's name
+_TAKEN = sys.stdlib_module_names | {"numpy", "ml_dtypes", "jaxlib", "xla", "climbing", "jax", "jitkit", "torch"}  # others find them
 
 
 class Place:
@@ -50,6 +52,12 @@ class Place:
     def package(self) -> Package:
         """The learner's package. Problem where it is not there."""
         package = Package(self.root, self.name)
+        if not self.name.isidentifier() or self.name in _TAKEN:
+            why = "is the name of another module" if self.name in _TAKEN else "is no name that Python can import"
+            raise Problem(
+                f"{self.relative(self.kept / _MARK)} says that your package is called {self.name!r}, which {why}. Call it "
+                "something else, myjax say, there and in the folder."
+            )
         if not package.files:
             if (self.root / f"{self.name}.py").is_dir():
                 raise Problem(
@@ -66,16 +74,25 @@ class Place:
                 f"there is no {self.name}.py and no {self.name}/__init__.py in {self.root}.{seen} Name it so again, or write the new "
                 f"name into {self.relative(self.kept / _MARK)}."
             )
+        closed = next((path for path in package.files if not os.access(path, os.R_OK)), None)
+        if closed is not None:
+            raise Problem(f"{self.relative(closed)} cannot be read: you have no permission to. Nothing was checked.")
         return package
 
     def messages(self) -> list[str]:
-        """What the learner should know beside the verdict."""
-        path = self.root / "xla.py"
+        """What the learner should know beside the verdict; of progress that cannot be kept, once."""
+        found = [*dict.fromkeys(self.state.messages)]
+        self.state.messages.clear()
+        path, one, many = self.root / "xla.py", f"{self.name}.py", self.root / self.name / "__init__.py"
         if path.is_file() and path.read_bytes() != machine_file().read_bytes():
-            return [
+            found.append(
                 "xla.py in this folder is not the one that was given. Verdicts use the given one; `jitkit reset xla` puts it back."
-            ]
-        return []
+            )
+        if (self.root / one).is_file() and many.is_file():
+            found.append(
+                f"There is {one}, and a folder {self.name}/ besides: Python imports the folder, and nothing in {one} counts."
+            )
+        return found
 
     # --- progress -------------------------------------------------------------------------------------------------
 

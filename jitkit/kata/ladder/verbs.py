@@ -246,7 +246,7 @@ def _data(place: Place, verdicts: Sequence[RungVerdict], fallen: Sequence[str]) 
         "workspace": str(place.root),
         "package": place.name,
         "status": PASS if all(v.passed for v in verdicts) else _red(place, fallen),
-        "messages": [*place.messages(), *fallen, *place.state.messages],
+        "messages": [*place.messages(), *fallen],
         "rungs": [
             {
                 "rung": v.rung.number,
@@ -339,6 +339,8 @@ def show_hint(screen: Screen, place: Place, rung: Rung, wanted: int | None = Non
         f"These were all; --step 1 to {len(rung.hints)} shows one again. jitkit show {rung.number} --solution --give-up ends the riddle."
     )  # fmt: skip
     screen.text(more, 2, "dim")
+    for message in place.messages():
+        screen.text(message, 2, "yellow")
 
 
 def show(arguments: argparse.Namespace) -> int:
@@ -405,8 +407,13 @@ def reset(arguments: argparse.Namespace) -> int:
             "on the ladder, all files but xla.py are yours: `jitkit reset xla` puts that one back."
         )
     path = place.root / "xla.py"
-    kept = place.backup(path) if path.is_file() else None
-    path.write_bytes(machine_file().read_bytes())
+    try:
+        kept = place.backup(path) if path.is_file() else None
+        path.write_bytes(machine_file().read_bytes())
+    except OSError as error:
+        raise Problem(
+            f"{place.relative(error.filename or path)} cannot be written: {error.strerror}. Verdicts use the given xla.py anyway."
+        ) from None
     screen.line(
         "xla.py is the given one again." + (f" What you had is in {place.relative(kept)}." if kept else "")
     )
