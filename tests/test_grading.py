@@ -85,8 +85,9 @@ def test_cells_before_the_first_task_run_from_top_to_bottom(lab, capsys):
     cells = json.loads(generate.generated_files(lab)[lab.folder / "lab.ipynb"])["cells"]
     names: dict[str, object] = {}
     for cell in cells:
-        if cell["id"].startswith("text-") and cell["cell_type"] == "code" and not cell["metadata"].get("tags"):
-            exec("".join(cell["source"]), names)
+        if cell["id"].startswith("text-") and cell["cell_type"] == "code":
+            with contextlib.suppress(*[Exception] if cell["metadata"].get("tags") else []):
+                exec("".join(cell["source"]), names)
 
 
 def test_an_ellipsis_in_an_output_is_no_line_of_code():
