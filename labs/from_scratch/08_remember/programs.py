@@ -80,7 +80,7 @@ def order(jk, rng):
     return {"results": [f({"a": x, "b": y}), f({"b": x, "a": y})], "traces": len(traces)}
 
 
-@program("08", "A value that the function closed over stays what it was when it was traced.")
+@program("08", "A value that the function closed over stays what it was when it was traced.", against=["the key is the function"])
 def frozen(jk, rng):
     state = {"c": 2.0}
     f = jk.jit(lambda x: x * state["c"])
