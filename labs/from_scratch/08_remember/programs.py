@@ -23,7 +23,7 @@ def tracing(jk, body=lambda x: x * 2.0):
 
 
 @program("08", "A second call with other numbers of the same type traces nothing and compiles nothing.",
-         against=["results right, traced at every call"])  # fmt: skip
+         against=["results right, traced at every call", "the answer is kept in the place of the program"])  # fmt: skip
 def once(jk, rng):
     f, traces = tracing(jk)
     f(floats(rng, 3))
@@ -91,7 +91,9 @@ def frozen(jk, rng):
 
 
 @program(
-    "08", "`jit(f)` twice is one function: its programs are shared.", against=["each `jit(f)` begins anew"]
+    "08",
+    "`jit(f)` twice is one function: its programs are shared.",
+    against=["each `jit(f)` begins anew", "results right, traced at every call"],
 )
 def shared(jk, rng):
     traces = []

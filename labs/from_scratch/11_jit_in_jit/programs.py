@@ -44,7 +44,12 @@ def once(jk, rng):
 
 
 @program(
-    "11", "The inner function may close over what the outer one traces.", against=["nothing is closed over", "the text has the body at each call"]
+    "11",
+    "The inner function may close over what the outer one traces.",
+    against=[
+        "nothing is closed over",
+        "the text has the body at each call",
+    ],
 )
 def closure(jk, rng):
     def f(x, y):

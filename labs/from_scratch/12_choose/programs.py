@@ -8,7 +8,15 @@ def floats(rng, *shape):
     return rng.uniform(-2.0, 2.0, shape).astype(np.float32)
 
 
-@program("12", "Both sides, at once and compiled.", against=["the branches are the wrong way round", "the decision is made while tracing", "only one branch is traced"])
+@program(
+    "12",
+    "Both sides, at once and compiled.",
+    against=[
+        "the branches are the wrong way round",
+        "the decision is made while tracing",
+        "only one branch is traced",
+    ],
+)
 def sides(jk, rng):
     f = lambda p, x: jk.lax.cond(p, lambda x: x * 2.0, lambda x: -x, x)
     x = floats(rng, 3)
@@ -50,7 +58,15 @@ def traced(jk, rng):
     return {f"traces of {name}": order.count(name) for name in ("yes", "no")}
 
 
-@program("12", "And one runs: the text has a `case`, no `select`.", against=["both branches run", "the branches are the wrong way round", "only one branch is traced"])
+@program(
+    "12",
+    "And one runs: the text has a `case`, no `select`.",
+    against=[
+        "both branches run",
+        "the branches are the wrong way round",
+        "only one branch is traced",
+    ],
+)
 def one_runs(jk, rng):
     lowered = text(
         jk,
