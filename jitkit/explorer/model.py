@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..targets import Target
-from . import by_line, gone, hlo, machine, source, stablehlo
+from . import by_line, fates, hlo, machine, source, stablehlo
 from . import equations as numbering
 from .listing import Listing
 from .subject import Subject
 
-FORMAT, VERSION = "jitkit.explorer", 1
+FORMAT, VERSION = "jitkit.explorer", 2
 
 
 def model(
@@ -42,7 +42,7 @@ def model(
             shown = stablehlo.listing(subject.shown(_platform(targets)))
         except Exception as error:  # a rule of the user's, or one that is not there: the page says so
             notes.append(f"Lowering ended with {type(error).__name__}: {error}")
-    lowered = frozenset(number for numbers in shown.equations for number in numbers)
+    wrote = stablehlo.written(shown)
     if subject.constants:
         listed = ", ".join(subject.constants[:6]) + (", ..." if len(subject.constants) > 6 else "")
         notes.append(f"Arrays from outside of the function, whose elements are left out here: {listed}")
@@ -77,7 +77,7 @@ def model(
         "python": python.as_data(),
         "jaxpr": subject.jaxpr.as_data(),
         "stablehlo": shown.as_data(),
-        "targets": [_target(each, answers[each.name], subject, lowered, inside, rows_of) for each in targets],
+        "targets": [_target(each, answers[each.name], subject, wrote, inside, rows_of) for each in targets],
         "calls": calls,
     }
 
@@ -97,7 +97,7 @@ def _target(
     target: Target,
     answer: dict[str, Any],
     subject: Subject,
-    lowered: frozenset[int],
+    wrote: dict[int, set[str]],
     inside: dict[int, list[int]],
     rows_of: dict[int, int],
 ) -> dict[str, Any]:
@@ -105,7 +105,6 @@ def _target(
     if "error" in answer:
         return head | {"reason": answer["reason"], "error": answer["error"]}
     read = hlo.read(answer["hlo"], {place: n for n, each in enumerate(subject.equations) for place in each.returned_at})
-    missing = gone.gone(subject.equations, lowered, read, inside)
     code = machine.listing(target.platform, answer["code"], read.listing)
     return head | {
         "compiler": answer["compiler"],
@@ -117,7 +116,8 @@ def _target(
         "linked": read.linked._asdict(),
         "hlo": read.listing.as_data(),
         "machine": code.as_data(),
-        "gone": missing,
+        "fates": fates.fates(subject.equations, wrote, read, inside),
+        "rounded": fates.rounded(subject.equations, read),
         "by_line": by_line.table(read.kernels, read.flops, rows_of, read.copies, answer["cost"]["numbers"].get("bytes accessed")),
     }
 
