@@ -25,7 +25,18 @@ import pytest
 import jitkit
 import jitkit.numpy as jnp
 from jitkit import lax
-from jitkit.explorer import bundle, by_line, calls, compiling, equations, fates, hlo, jax_calls, machine, stablehlo
+from jitkit.explorer import (
+    bundle,
+    by_line,
+    calls,
+    compiling,
+    equations,
+    fates,
+    hlo,
+    jax_calls,
+    machine,
+    stablehlo,
+)
 from jitkit.explorer.api import exploration, explore, subject_of
 from jitkit.explorer.listing import Listing, owners
 from jitkit.kata import cli
@@ -155,7 +166,7 @@ def simplified(x, w, y, s):
     hidden = jnp.maximum(x @ w + 0.0, 0.0)
     scaled = 1.0 * hidden
     there_and_back = jnp.exp(scaled).T.T
-    negated = -(-there_and_back)
+    negated = jnp.negative(jnp.negative(there_and_back))
     turned = y.T @ there_and_back
     mean = negated / 128.0
     again = jnp.exp(scaled) + 1.0

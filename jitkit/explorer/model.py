@@ -78,8 +78,15 @@ def model(
         "jaxpr": subject.jaxpr.as_data(),
         "stablehlo": shown.as_data(),
         "targets": [_target(each, answers[each.name], subject, wrote, inside, rows_of) for each in targets],
-        "calls": calls,
+        "calls": calls and {"shown": _call_of(calls, subject.jaxpr.lines), **calls},
     }
+
+
+def _call_of(calls: Mapping[str, Any], jaxpr: Sequence[str]) -> int | None:
+    """The number of the latest miss whose jaxpr this is: its program is the one that is shown."""
+    misses = [each for each in calls["entries"] if not each["hit"] and each["jaxpr"] is not None]
+    alike = [each for each in misses if calls["jaxprs"][each["jaxpr"]] == list(jaxpr)]
+    return alike[-1]["number"] if alike else None
 
 
 def _platform(targets: Sequence[Target]) -> str:

@@ -48,6 +48,11 @@ class Subject:
         return f"{self.name}({', '.join(self.arguments)})"
 
 
+def argument(name: str, aval: Any) -> str:
+    """`scale: float32[] (weak type)`."""
+    return f"{name}: {aval.str_short()}{' (weak type)' if getattr(aval, 'weak_type', False) else ''}"
+
+
 def cut_short(jaxpr: Listing, found: list[Equation]) -> Listing:
     """A jaxpr that an error ended, as far as it came: where its results would stand it says so, and no equation is dead yet."""
     for equation in found:

@@ -194,14 +194,21 @@ export class Pane {
   gutter(row) {
     const { listing } = this;
     if (listing.language === "python") return listing.numbers[row] === null ? "" : String(listing.numbers[row]);
-    const lines = [...new Set(listing.equations[row].map((number) => model.equations[number].line))].filter((line) => line !== null);
+    const lines = this.linesOf(row);
     return lines.length ? `${lines[0]}${lines.length > 1 ? "+" : ""}` : "";
   }
 
   gutterTitle(row) {
     if (this.listing.language === "python") return null;
-    const lines = [...new Set(this.listing.equations[row].map((number) => model.equations[number].line))].filter((line) => line !== null);
+    const lines = this.linesOf(row);
     return lines.length ? `from line ${lines.join(", ")}` : null;
+  }
+
+  // What is not there is of a line, though its fate may be a guess.
+  linesOf(row) {
+    const { equations, guesses, kinds } = this.listing;
+    const numbers = equations[row].length || !kinds[row] ? equations[row] : guesses[row] || [];
+    return [...new Set(numbers.map((number) => model.equations[number].line))].filter((line) => line !== null);
   }
 
   rowOf(target) {

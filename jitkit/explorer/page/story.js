@@ -1,6 +1,7 @@
 // What a line is linked to, in words: the chain from Python to each target, whose links go there.
 import { element } from "./paint.js";
 import { model, shortFile, withInside } from "./data.js";
+import { fateName } from "./fates.js";
 
 export const few = (items, most = 4) => items.slice(0, most).join(", ") + (items.length > most ? `, and ${items.length - most} more` : "");
 export const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
@@ -10,7 +11,7 @@ export function hint() {
     "Point at a line: what it came from and what became of it lights up. A click pins it. ",
     element("kbd", {}, "↑"), " ", element("kbd", {}, "↓"), " lines, ", element("kbd", {}, "Tab"), " panes, ",
     element("kbd", {}, "Enter"), " pins, ", element("kbd", {}, "←"), " ", element("kbd", {}, "→"), " folds, ", element("kbd", {}, "Esc"),
-    " lets go. ● surely linked, ○ a guess, ◆ pinned.");
+    " unpins. ● linked, ○ linked by a guess, ◆ pinned.");
 }
 
 // `numbers` are the equations, `go(stage, target)` shows their rows.
@@ -31,25 +32,25 @@ export function story(numbers, panes, go, isGuess) {
   for (const target of model.targets) {
     if (target.error) continue;
     const { listing } = target;
-    const rows = rowsOf(listing, all).filter((row) => listing.kinds[row] !== "gone");
+    const rows = rowsOf(listing, all).filter((row) => !listing.kinds[row]);
     const boxes = new Set();
     for (const row of rows) {
       boxes.add(listing.lines[listing.boxes[row]].trim().replace(/^ROOT /, "").split(" = ")[0]);
     }
-    const lost = own.filter((number) => target.gone[number]);
+    const lost = own.filter((number) => target.fates[number]);
     const content = [];
     if (rows.length) content.push(button(`in ${few([...boxes])}`, "hlo", target.name));
     const said = new Map();
     for (const number of lost) {
-      const { why, sure, like } = target.gone[number];
-      const key = like === undefined ? why : `${why} (line ${model.equations[like].line})`;
+      const { fate, why, sure } = target.fates[number];
+      const key = `${fateName(fate).toLowerCase().replace("xla", "XLA")}: ${why}`;
       if (!said.has(key)) said.set(key, { sure, names: new Set() });
       said.get(key).names.add(model.equations[number].primitive);
     }
     for (const [why, { sure, names: of }] of said) {
       content.push(element("span", { class: sure ? "gone" : "gone unsure" }, `${few([...of])}: ${why}`));
     }
-    entries.push([target.name, content.length ? content : ["nothing is left of it"], rows.length]);
+    entries.push([target.name, content.length ? content : ["nothing of it"], rows.length]);
   }
   const text = ([, content]) => content.map((each) => each.textContent ?? each).join();
   const alike = entries.length > 1 && entries.every((entry) => !entry[2] && text(entry) === text(entries[0]));
