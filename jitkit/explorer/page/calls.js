@@ -111,6 +111,20 @@ const line = ({ source }) => (source ? element("code", {}, source) : null);
 
 const short = (at) => at.replace(/^.*[\\/]/, "");
 
+// What became different, in a few words: equations that are new or gone, and lines in which only types or numbers are others.
+export function changes(was, now) {
+  const steps = align(was, now, shape);
+  const names = (lines) => lines.map((line) => line.match(/ = ([\w-]+)/)?.[1]).filter(Boolean);
+  const added = names(steps.filter(([same, before]) => !same && before === null).map(([, , line]) => line));
+  const removed = names(steps.filter(([same, , after]) => !same && after === null).map(([, line]) => line));
+  const others = steps.filter(([, before, after]) => before !== null && after !== null && nameless(before) !== nameless(after)).length;
+  const listed = (list) => list.slice(0, 4).join(", ") + (list.length > 4 ? `, and ${list.length - 4} more` : "");
+  return [
+    added.length && `${listed(added)} ${added.length === 1 ? "is" : "are"} new`, removed.length && `${listed(removed)} ${removed.length === 1 ? "is" : "are"} gone`,
+    others && `${others} of ${now.length} lines have other types or numbers`,
+  ].filter(Boolean).join(", ") || "no line is another";
+}
+
 // Two texts side by side, what is equal folded, the first difference in view.
 export function difference(was, now, from, to) {
   const steps = align(was, now, shape).map(([, a, b]) => [a !== null && b !== null && nameless(a) === nameless(b), a, b]);

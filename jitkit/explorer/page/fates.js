@@ -2,10 +2,10 @@
 import { model } from "./data.js";
 
 export const FATES = [
-  ["removed", "Removed by XLA", "struck out: nothing of them is left as an operation of its own"],
-  ["dropped", "Dropped before XLA", "struck out: XLA never saw an operation of them"],
-  ["rewritten", "Rewritten by XLA", "there, as another operation"],
-  ["renamed", "Under another name", "there, as an instruction without their name"],
+  ["removed", "Removed by XLA", "no instruction is left of them"],
+  ["dropped", "Dropped before XLA", "XLA never saw an operation of them"],
+  ["rewritten", "Rewritten by XLA", "they are there, as another operation"],
+  ["renamed", "Under another name", "they are there, as an instruction that does not have their name"],
   ["unknown", "No trace, cause unknown", "guesses: simplified, merged, or under another name"],
 ];
 export const fateName = (fate) => FATES.find(([name]) => name === fate)[1];
@@ -18,24 +18,22 @@ export function ofFate(target, kind) {
 
 export const lineOfEquation = (number) => model.equations[number].line;
 
-// `sub, reduce_max (line 14), 2 transpose (line 15)`
+// `sub, reduce_max (line 14), 2 transpose (line 15), broadcast_in_dim (lines 16, 17)`: lines of the same operations together.
 export function named(numbers) {
   const lines = new Map();
-  for (const number of numbers) {
+  for (const number of numbers.slice(0, MOST)) {
     const { primitive, line } = model.equations[number];
     if (!lines.has(line)) lines.set(line, new Map());
     lines.get(line).set(primitive, (lines.get(line).get(primitive) || 0) + 1);
   }
-  let left = MOST;
-  let hidden = 0;
-  const parts = [];
+  const alike = new Map();
   for (const [line, names] of lines) {
-    const shown = [...names].slice(0, Math.max(left, 0));
-    hidden += [...names].slice(shown.length).reduce((sum, [, times]) => sum + times, 0);
-    left -= shown.length;
-    if (shown.length) parts.push(shown.map(([name, times]) => (times > 1 ? `${times} ${name}` : name)).join(", ") + (line === null ? "" : ` (line ${line})`));
+    const words = [...names].map(([name, times]) => (times > 1 ? `${times} ${name}` : name)).join(", ");
+    if (!alike.has(words)) alike.set(words, []);
+    if (line !== null) alike.get(words).push(line);
   }
-  return parts.join(", ") + (hidden ? `, and ${hidden} more` : "");
+  const parts = [...alike].map(([words, own]) => words + (own.length ? ` (line${own.length > 1 ? "s" : ""} ${own.join(", ")})` : ""));
+  return parts.join(", ") + (numbers.length > MOST ? `, and ${numbers.length - MOST} more` : "");
 }
 
 // How those of a rule are told, in one sentence for all of them.

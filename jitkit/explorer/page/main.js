@@ -31,7 +31,7 @@ for (const target of model.targets) {
     for (const [kind, title, what] of FATES) {
       const found = ofFate(target, kind);
       if (!found.length) continue;
-      add(`${title}: ${found.length} of ${model.equations.length} equations (${what})`, [], "head", 0);
+      add(`${title}: ${found.length} of ${model.equations.length} equations`, [], "head", 0, what);
       for (const [number, { why, sure }] of found) {
         const { primitive, results } = model.equations[number];
         add(`  ${primitive} ${results}`, sure ? [number] : [], ["removed", "dropped"].includes(kind) ? "gone" : "fate", 2, `${why}${sure ? "" : "; a guess"}`, sure ? [] : [number]);
@@ -152,7 +152,7 @@ function showTarget(pane, target, part) {
     const { operations, exact, by_name: named, guessed } = target.linked;
     const { kernels } = target.by_line;
     pane.meta.textContent = said(ofCall,
-      `${count(kernels, "kernel")}: ${count(Math.min(outer, kernels), "fusion")}, ${Math.max(kernels - outer, 0)} single${inner ? `; ${count(inner, "fusion")} inside of fusions` : ""}`,
+      `${count(kernels, "kernel")}: ${count(Math.min(outer, kernels), "fusion")}${kernels > outer ? ` and ${count(kernels - outer, "single operation")}` : ""}${inner ? `; ${count(inner, "fusion")} inside of fusions` : ""}`,
       `${amount(moved(target.by_line))}B read and written by kernels${target.by_line.copied ? " and copies" : ""}`, costs(target),
       `${operations} operations, ${exact} linked${exact > named ? ` (${exact - named} by where values go)` : ""}${guessed ? `, ${guessed} by a guess` : ""}`);
     pane.meta.title = `${target.chip}; ${target.compiler}; compiled in ${target.seconds.toFixed(2)} s. Costs: ${target.cost.source}.`;
@@ -321,7 +321,7 @@ function drawTop() {
   nav.append(element("span", { class: "made" }, `${model.library === "jax" ? "a function of JAX's" : "a function of jitkit's"} · ${model.made_with}`));
   const notes = [...model.notes, ...model.python.sentences];
   top.append(element("h1", {}, model.function), element("span", { class: "signature", tabindex: "0", role: "note", "aria-label": "signature" }, model.signature.slice(model.function.length)));
-  if (ofCall) top.append(element("span", { class: "of-call", title: "All panes but Calls show this program, whichever call is chosen there." }, ofCall));
+  if (ofCall) top.append(element("span", { class: "of-call", title: "All panes but Calls show this program, whichever call is chosen there." }, `shown: ${ofCall}`));
   if (failed) {
     top.append(element("div", { class: "failure", role: "alert" }, element("strong", {}, `${model.failure.type} while ${model.failure.stage}. `), `${model.equations.length} equation${model.equations.length === 1 ? " was" : "s were"} written before it.`, element("pre", { tabindex: "0" }, model.failure.text)));
   }

@@ -181,7 +181,7 @@ export class Pane {
 
   code(row, line) {
     const { listing } = this;
-    const parts = listing.colours ? wordsOfColours(listing.colours[row], line) : listing.kinds[row] ? [["", line]] : words(listing.language, line);
+    const parts = listing.colours ? wordsOfColours(listing.colours[row], line) : listing.kinds[row] ? [["", line.slice(0, listing.indents[row])], ["", line.trimStart()]] : words(listing.language, line);
     const code = element("code");
     for (const [kind, text] of parts) {
       const type = kind === "variable" && listing.types ? listing.types.get(text) : null;

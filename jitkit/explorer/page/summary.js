@@ -1,11 +1,13 @@
 // The answers that most readers come for, as sentences at the top whose links lead to what they say.
 import { element } from "./paint.js";
+import { changes } from "./calls.js";
 import { model } from "./data.js";
 import { FATES, byTarget, compared, named, ofFate } from "./fates.js";
 import { amount, compiledTargets, differing, kernelsOf, moved } from "./lines.js";
 import { count, few } from "./story.js";
 
 const MOST_LINES = 8;
+const MOST_MISSES = 4;
 
 // `to` has call(number), fate(target, kind), lines() and beside(one, other, row).
 export function summary(to) {
@@ -13,19 +15,24 @@ export function summary(to) {
   const items = [...callsSaid(to, link), ...fatesSaid(to, link), ...differencesSaid(to, link)];
   if (!items.length) return null;
   return element("details", { class: "summary", open: !matchMedia("(max-width: 899px)").matches },
-    element("summary", {}, "In short"), element("ul", {}, ...items.map((parts) => element("li", {}, ...parts))));
+    element("summary", {}, "In short", model.calls?.shown ? element("span", {}, `: the calls of the run, then the program of call #${model.calls.shown}`) : null), element("ul", {}, ...items.map((parts) => element("li", {}, ...parts))));
 }
 
 function callsSaid(to, link) {
   const entries = model.calls?.entries || [];
   const misses = entries.filter((entry) => !entry.hit);
   if (!misses.length) return [];
-  const parts = [element("b", {}, "Calls"), `: ${entries.length}, of which ${misses.length} missed the cache: `];
-  misses.slice(0, 4).forEach((entry, i) => {
-    parts.push(i ? "; " : "", link(`call #${entry.number}`, () => to.call(entry.number)), ` ${entry.reason === "first call" ? "was the first" : `(${entry.reason}): ${whyOf(entry)}`}`);
-  });
-  if (misses.length > 4) parts.push(`; and ${misses.length - 4} more`);
-  return [[...parts, "."]];
+  const first = misses.filter((entry) => entry.reason === "first call").map((entry) => ["; ", link(`call #${entry.number}`, () => to.call(entry.number)), " was the first"]).slice(0, 1).flat();
+  const again = misses.filter((entry) => entry.reason !== "first call");
+  const items = again.slice(0, MOST_MISSES).map((entry) => [link(`call #${entry.number}`, () => to.call(entry.number)), ` missed (${entry.reason}): ${whyOf(entry)}${whatOf(entry)}.`]);
+  return [[element("b", {}, "Calls"), `: ${count(entries.length, "call")}, ${misses.length} of them missed the cache`, ...first, ...(again.length > MOST_MISSES ? [`; the first ${MOST_MISSES} of the others`] : []), "."], ...items];
+}
+
+// What became different in its jaxpr.
+function whatOf({ jaxpr, versus }) {
+  const before = model.calls.entries.find((entry) => entry.number === versus);
+  if (jaxpr === null || !before || before.jaxpr === null || before.jaxpr === undefined) return "";
+  return `. In its jaxpr, against that of #${versus}, ${changes(model.calls.jaxprs[before.jaxpr], model.calls.jaxprs[jaxpr])}`;
 }
 
 // The first thing that was different, and what to do about it, which stands below it, deeper.
@@ -59,7 +66,7 @@ function fatesSaid(to, link) {
 
 function differencesSaid(to, link) {
   if (compiledTargets.length < 2) return [];
-  const totals = few(compiledTargets.map(({ name, by_line: all }) => `${name} ${count(all.kernels, "kernel")}, ${amount(moved(all))}B`).map((each) => each), MOST_LINES).replaceAll("B, ", "B; ");
+  const totals = few(compiledTargets.map(({ name, by_line: all }) => `${name} ${count(all.kernels, "kernel")}, ${amount(moved(all))}B`), MOST_LINES).replaceAll("B, ", "B; ");
   const said = [[link("By line", () => to.lines()), `: kernels, and the bytes that they read and write: ${totals}.`]];
   const pair = ["gpu:h100", "tpu:v5e"].every((name) => compiledTargets.some((target) => target.name === name)) ? ["gpu:h100", "tpu:v5e"] : compiledTargets.slice(0, 2).map((target) => target.name);
   const parts = [element("b", {}, `${pair[0]} and ${pair[1]}`)];
