@@ -200,7 +200,8 @@ def written(data, tmp_path):
 
 
 def test_what_has_no_trace_is_a_guess_and_has_its_line(opened, data, tmp_path):
-    page = opened(written(with_fates(data, {"1": fate("unknown", "unknown", "nobody knows", sure=False)}), tmp_path), "#show=hlo", height=3000)
+    unknown = with_fates(data, {"1": fate("unknown", "unknown", "nobody knows", sure=False)})
+    page = opened(written(unknown, tmp_path), "#show=hlo", height=3000)
     row = page.locator("#pane-hlo .row.fate")
     assert "nobody knows; a guess" in row.inner_text()
     assert row.locator(".gutter").inner_text() == str(data["equations"][1]["line"])

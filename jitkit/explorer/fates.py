@@ -25,8 +25,8 @@ from .links import Key
 
 # What says how elements are arranged, in StableHLO and in HLO.
 _ARRANGING = frozenset({
-    "broadcast", "reshape", "transpose", "convert", "copy", "slice", "reverse", "bitcast", "bitcast-convert", "dynamic-reshape", "copy-start",
-    "copy-done", "slice-start", "slice-done", "optimization-barrier", "opt-barrier",
+    "broadcast", "reshape", "transpose", "convert", "copy", "slice", "reverse", "bitcast", "bitcast-convert", "dynamic-reshape",
+    "copy-start", "copy-done", "slice-start", "slice-done", "optimization-barrier", "opt-barrier",
 })  # fmt: skip
 _OPERANDS = frozenset({"constant", "broadcast", "iota", "parameter"})  # what an operation writes for itself, and is not it
 _PRODUCTS = {"dot": {"dot", "convolution", "custom-call"}, "convolution": {"convolution", "custom-call"}}
@@ -170,10 +170,10 @@ class _Fates:
         if partner is not None and (equation.unchanged or set(self._readers.get(number, ())) <= self._gone):
             other = self._equations[partner]
             return self._told("removed", "cancels", f"it and the {other.primitive} of {self._line(partner)} undo each other", like=partner)
-        for other in equation.same_as:
-            if other not in self._gone or other < number:
-                words = f"the same as the {equation.primitive} of {self._line(other)}, computed once (common subexpression)"
-                return self._told("removed", "duplicate", words, like=other)
+        for twin in equation.same_as:
+            if twin not in self._gone or twin < number:
+                words = f"the same as the {equation.primitive} of {self._line(twin)}, computed once (common subexpression)"
+                return self._told("removed", "duplicate", words, like=twin)
         is_fed = any(origin >= 0 and origin not in self._gone for origins in equation.operands for origin in origins)
         if equation.constant and not is_fed:
             return self._told("removed", "constant", "constant folded: it depends on no argument, and was computed by the compiler")
@@ -194,8 +194,8 @@ class _Fates:
         if number in self._is_now:
             at = self._is_now[number]
             named = [self._equations[each] for each in self._links.own.get(at, ())[:1]]
-            called = f", which has the name of the {named[0].primitive}{self._lines_of(at)}" if named else ""
-            return self._told("renamed", "renamed", f"is now {at[1]}{called}", row=at)
+            owner = f", which has the name of the {named[0].primitive}{self._lines_of(at)}" if named else ""
+            return self._told("renamed", "renamed", f"is now {at[1]}{owner}", row=at)
         if not self._arranges(number):
             return None
         sources = self._sources(number)

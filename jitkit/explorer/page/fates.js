@@ -77,3 +77,26 @@ export function byTarget(number, targets) {
   }
   return [...said].map(([words, names]) => `${words} on ${names.join(", ")}`).join("; ");
 }
+
+// Below the instructions of a target: what is not among them as it was written, a list a kind.
+export function listFates(target) {
+  const { listing } = target;
+  const add = (line, numbers, kind, indent, note, guesses) => {
+    const row = listing.lines.length;
+    listing.lines.push(line);
+    listing.indents.push(indent);
+    listing.equations.push(numbers);
+    listing.kinds[row] = kind;
+    listing.notes[row] = note;
+    if (guesses.length) listing.guesses[row] = guesses;
+  };
+  for (const [kind, title, what] of FATES) {
+    const found = ofFate(target, kind);
+    if (!found.length) continue;
+    add(`${title}: ${found.length} of ${model.equations.length} equations`, [], "head", 0, what, []);
+    for (const [number, { why, sure }] of found) {
+      const { primitive, results } = model.equations[number];
+      add(`  ${primitive} ${results}`, sure ? [number] : [], ["removed", "dropped"].includes(kind) ? "gone" : "fate", 2, `${why}${sure ? "" : "; a guess"}`, sure ? [] : [number]);
+    }
+  }
+}

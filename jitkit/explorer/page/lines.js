@@ -90,3 +90,37 @@ export const kernelsOf = (name, row) => lineOf(compiledTargets.find((target) => 
 export function differing(row) {
   return new Set(compiledTargets.map(({ name }) => kernelsOf(name, row))).size > 1;
 }
+
+// --- a target's numbers, each by its name ---
+
+export const said = (...parts) => parts.filter(Boolean).join(" · ");
+
+export function quantities(target) {
+  const [outer, inner] = fusions(target.listing);
+  const { operations, exact, by_name: named, guessed } = target.linked;
+  const { kernels, copied } = target.by_line;
+  const single = kernels > outer ? ` and ${count(kernels - outer, "single operation")}` : "";
+  return said(
+    `${count(kernels, "kernel")}: ${count(Math.min(outer, kernels), "fusion")}${single}${inner ? `; ${count(inner, "fusion")} inside of fusions` : ""}`,
+    `${amount(moved(target.by_line))}B read and written by kernels${copied ? " and copies" : ""}`, costs(target),
+    `${operations} operations, ${exact} linked${exact > named ? ` (${exact - named} by where values go)` : ""}${guessed ? `, ${guessed} by a guess` : ""}`);
+}
+
+// How many fusions there are, and how many more stand inside of one.
+function fusions(listing) {
+  let [outer, inner, end] = [0, 0, -1];
+  listing.lines.forEach((line, row) => {
+    if (!listing.notes[row]?.startsWith("fusion of")) return;
+    if (row < end) inner++;
+    else { outer++; end = listing.ends[row]; }
+  });
+  return [outer, inner];
+}
+
+function costs(target) {
+  const { numbers } = target.cost;
+  const parts = [];
+  if (numbers.flops > 0) parts.push(`${amount(numbers.flops)}flop`);
+  if (numbers["bytes accessed"] > 0) parts.push(`${amount(numbers["bytes accessed"])}B`);
+  return parts.length ? `the compiler's own estimate: ${parts.join(", ")}` : "";
+}

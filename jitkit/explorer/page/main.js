@@ -3,8 +3,8 @@ import { element, typesOf } from "./paint.js";
 import { finish, model, prepare, targetNamed, withInside } from "./data.js";
 import { Pane } from "./pane.js";
 import { Calls } from "./calls.js";
-import { FATES, fateName, ofFate } from "./fates.js";
-import { Lines, amount, moved } from "./lines.js";
+import { fateName, listFates } from "./fates.js";
+import { Lines, quantities, said } from "./lines.js";
 import { count, hint, story } from "./story.js";
 import { summary } from "./summary.js";
 
@@ -18,26 +18,7 @@ let hovered = null;
 for (const target of model.targets) {
   if (target.error) continue;
   target.listing = prepare(target.hlo);
-  if (Object.keys(target.fates).length) {
-    const add = (line, numbers, kind, indent, note = "", guesses = []) => {
-      const row = target.listing.lines.length;
-      target.listing.lines.push(line);
-      target.listing.indents.push(indent);
-      target.listing.equations.push(numbers);
-      if (guesses.length) target.listing.guesses[row] = guesses;
-      target.listing.kinds[row] = kind;
-      if (note) target.listing.notes[row] = note;
-    };
-    for (const [kind, title, what] of FATES) {
-      const found = ofFate(target, kind);
-      if (!found.length) continue;
-      add(`${title}: ${found.length} of ${model.equations.length} equations`, [], "head", 0, what);
-      for (const [number, { why, sure }] of found) {
-        const { primitive, results } = model.equations[number];
-        add(`  ${primitive} ${results}`, sure ? [number] : [], ["removed", "dropped"].includes(kind) ? "gone" : "fate", 2, `${why}${sure ? "" : "; a guess"}`, sure ? [] : [number]);
-      }
-    }
-  }
+  listFates(target);
   finish(target.listing);
   target.machineListing = finish(prepare(target.machine));
 }
@@ -65,7 +46,6 @@ const panes = {
 };
 // Of several calls, each with a program: which of them the panes show.
 const ofCall = model.calls?.shown ? `program of call #${model.calls.shown}` : "";
-const said = (...parts) => parts.filter(Boolean).join(" · ");
 panes.jaxpr.meta.textContent = said(ofCall, count(model.equations.length, "equation"));
 panes.stablehlo.meta.textContent = said(ofCall, "as it is given to XLA");
 panes.python.meta.textContent = "pale lines were not traced";
@@ -148,34 +128,9 @@ function showTarget(pane, target, part) {
   }
   pane.show(target[part]);
   if (part === "listing") {
-    const [outer, inner] = fusions(target.listing);
-    const { operations, exact, by_name: named, guessed } = target.linked;
-    const { kernels } = target.by_line;
-    pane.meta.textContent = said(ofCall,
-      `${count(kernels, "kernel")}: ${count(Math.min(outer, kernels), "fusion")}${kernels > outer ? ` and ${count(kernels - outer, "single operation")}` : ""}${inner ? `; ${count(inner, "fusion")} inside of fusions` : ""}`,
-      `${amount(moved(target.by_line))}B read and written by kernels${target.by_line.copied ? " and copies" : ""}`, costs(target),
-      `${operations} operations, ${exact} linked${exact > named ? ` (${exact - named} by where values go)` : ""}${guessed ? `, ${guessed} by a guess` : ""}`);
+    pane.meta.textContent = said(ofCall, quantities(target));
     pane.meta.title = `${target.chip}; ${target.compiler}; compiled in ${target.seconds.toFixed(2)} s. Costs: ${target.cost.source}.`;
   }
-}
-
-// How many fusions there are, and how many more stand inside of one.
-function fusions(listing) {
-  let [outer, inner, end] = [0, 0, -1];
-  listing.lines.forEach((line, row) => {
-    if (!listing.notes[row]?.startsWith("fusion of")) return;
-    if (row < end) inner++;
-    else { outer++; end = listing.ends[row]; }
-  });
-  return [outer, inner];
-}
-
-function costs(target) {
-  const { numbers } = target.cost;
-  const parts = [];
-  if (numbers.flops > 0) parts.push(`${amount(numbers.flops)}flop`);
-  if (numbers["bytes accessed"] > 0) parts.push(`${amount(numbers["bytes accessed"])}B`);
-  return parts.length ? `the compiler's own estimate: ${parts.join(", ")}` : "";
 }
 
 const calls = new Calls(model.calls, command, null);
