@@ -903,7 +903,7 @@ def test_the_command_writes_a_page_of_a_run(tmp_path, library):
     text = (tmp_path / "step.html").read_text(encoding="utf-8")
     data = json.loads(text.split('id="model">')[1].split("</script>")[0])
     assert [entry["hit"] for entry in data["calls"]["entries"]] == [False, True, False]
-    assert data["signature"] == "step(w: float32[4], lr: float32[])"
+    assert data["signature"] == "step(w: float32[4], lr: float32[] (weak type))"
 
 
 @pytest.mark.parametrize("library", ["jitkit", "jax"])

@@ -32,7 +32,7 @@ _OPERANDS = frozenset({"constant", "broadcast", "iota", "parameter"})  # what an
 _PRODUCTS = {"dot": {"dot", "convolution", "custom-call"}, "convolution": {"convolution", "custom-call"}}
 _MERELY_MOVED = {"bitcast": "the same bytes, read in another shape: nothing is moved"}
 _FLOAT = re.compile(r"\b(?:f|bf)(\d+)")
-_MOST_CANDIDATES = 64
+_MOST_CANDIDATES, _MOST_SOURCES = 64, 1000  # that are looked at for one equation
 
 
 def fates(
@@ -92,9 +92,9 @@ class _Fates:
         self._is_now: dict[int, Key] = {}  # those that another instruction does
         for number in sorted(self._gone):
             if not self._arranges(number) and not equations[number].unchanged and not self._twins(number):
-                at = self._renamed(number)
-                if at is not None:
-                    self._is_now[number] = at
+                now = self._renamed(number)
+                if now is not None:
+                    self._is_now[number] = now
         self.found: dict[str, dict[str, Any]] = {}
         for number in range(len(equations)):
             fate = self._fate(number) if number in self._gone else self._rewritten(number)
@@ -243,9 +243,10 @@ class _Fates:
         return self._through([origin for origins in self._equations[number].operands for origin in origins])
 
     def _through(self, origins: Iterable[int]) -> set[int]:
+        """These, what is under equations of which nothing is left, and what computes the same as one of them."""
         found: set[int] = set()
         waiting = [*origins]
-        while waiting:
+        while waiting and len(found) < _MOST_SOURCES:
             origin = waiting.pop()
             if origin in found:
                 continue

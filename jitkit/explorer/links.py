@@ -38,7 +38,7 @@ AS_WRITTEN = _RUNS | {
     "async-start",
     "custom-call",
 }  # others apply what they refer to, by element
-_HAVE_NO_NAME = _RUNS | {"parameter", "tuple", "get-tuple-element", "async-start", "async-done", "while", "conditional"}
+_HAVE_NO_NAME = _RUNS | {"parameter", "tuple", "get-tuple-element", "async-start", "async-done"}
 _INDEX = re.compile(r"\bindex=(\d+)")
 _OP_NAME = re.compile(r'op_name="((?:[^"\\]|\\.)*)"')
 _NAME = re.compile(r"%([\w.<>-]+)")

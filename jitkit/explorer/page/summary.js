@@ -59,7 +59,7 @@ function fatesSaid(to, link) {
   }
   if (others.length) {
     const shown = others.slice(0, MOST_LINES).map((number) => `${named([number])}: ${byTarget(number, compiledTargets)}`);
-    said.push([element("b", {}, `${count(others.length, "equation")} with another fate by target`), `: ${shown.join(". ")}${others.length > MOST_LINES ? `. And ${others.length - MOST_LINES} more, listed below each target's HLO` : ""}.`]);
+    said.push([element("b", {}, "Different by target"), `, ${count(others.length, "equation")}: ${shown.join(". ")}${others.length > MOST_LINES ? `. And ${others.length - MOST_LINES} more, listed below each target's HLO` : ""}.`]);
   }
   return said;
 }
