@@ -1,7 +1,9 @@
 """The ladder: rungs that are complete, packages that are judged by what they do, and what is said of bad ones."""
 
 import ast
+import os
 import pathlib
+import subprocess
 import sys
 from xml.etree import ElementTree
 
@@ -304,6 +306,35 @@ def test_a_package_may_not_be_called_like_another_module(name, tmp_path, monkeyp
     said = capsys.readouterr().err
     assert f"says that your package is called {name!r}" in said
     assert "Call it something else" in said
+
+
+def run_in(folder, *command, path=""):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [str(pathlib.Path(running.__file__).parents[3]), path]))}
+    return subprocess.run([sys.executable, *command], check=False, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+
+
+def test_files_that_are_called_like_modules_that_we_need_do_no_harm(tmp_path):
+    assert main(["start", "--from-scratch", str(tmp_path / "mine")]) == 0
+    for name in ("numpy", "json", "random", "tempfile", "jax"):
+        (tmp_path / "mine" / f"{name}.py").write_text("raise RuntimeError('the wrong one')\n")
+    done = run_in(tmp_path / "mine", "-m", "jitkit.kata", "check", "1")
+    assert "to do  01 One door" in done.stdout, done.stderr
+    for name in ("json", "random", "jax"):  # pytest imports these, and may have numpy loaded by others
+        (tmp_path / "mine" / f"{name}.py").unlink()
+    done = run_in(tmp_path / "mine", "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    assert "10 failed" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("name", ["numpy", "json", "random", "copy"])
+def test_where_such_a_file_is_taken_for_the_module_it_is_named(name, tmp_path):
+    assert main(["start", "--from-scratch", str(tmp_path / "mine")]) == 0
+    (tmp_path / "mine" / f"{name}.py").write_text("x = 1\n")
+    start = "import sys; from jitkit.kata.__main__ import main; sys.argv = ['jitkit', 'check', '1']; sys.exit(main())"
+    done = run_in(tmp_path / "mine", "-P", "-c", start, path=".")
+    assert done.returncode == 1
+    said = done.stderr.splitlines()[-1]
+    assert said.startswith(f"jitkit: this folder has {name}.py, and jitkit needs a module that is called {name}, too.")
+    assert "bug of ours" not in done.stderr
 
 
 def test_a_file_beside_a_folder_of_its_name_is_said_not_to_count(tmp_path, monkeypatch, capsys):

@@ -319,6 +319,8 @@ def literal_value(literal: Literal) -> Any:
 
 def last_uses(jaxpr: Jaxpr) -> list[set[Var]]:
     """For each equation, the variables that neither a later equation nor an output reads."""
+    if len(jaxpr.eqns) == 1:
+        return [set()]  # all are let go when it has run
     needed = {atom for atom in jaxpr.outvars if isinstance(atom, Var)}
     dead_after: list[set[Var]] = []
     for eqn in reversed(jaxpr.eqns):

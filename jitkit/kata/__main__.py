@@ -11,13 +11,21 @@ import signal
 import sys
 from typing import NoReturn
 
+from jitkit.kata import hidden_modules
+
 
 def main() -> int:
     """Run the command line, and return its exit status."""
     heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # what was started with `nohup` goes on
     if heard:
         signal.signal(signal.SIGINT, _end)
-    cli = importlib.import_module("jitkit.kata.cli")
+    try:
+        cli = importlib.import_module("jitkit.kata.cli")
+    except Exception:
+        if hidden := hidden_modules.told():
+            os.write(2, f"jitkit: {hidden}\n".encode())
+            return 1
+        raise
     if heard:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -33,4 +41,6 @@ def _end(*_: object) -> NoReturn:
 
 
 if __name__ == "__main__":
+    if not sys.flags.safe_path:
+        del sys.path[0]  # the folder that we are in, where a learner's json.py or numpy.py would be taken for the one that we need
     sys.exit(main())

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import jitkit
+from jitkit.kata import hidden_modules
 
 OK, FAILED, USAGE, OUR_BUG, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -390,6 +391,9 @@ def _interrupt() -> None:
 
 def _our_bug() -> int:
     """Say so in a sentence; the traceback, which helps only us, goes to a file."""
+    if hidden := hidden_modules.told():
+        print(f"jitkit: {hidden}", file=sys.stderr)
+        return FAILED
     kind, error, _ = sys.exc_info()
     report = f"{traceback.format_exc()}\n{versions()}\n"
     try:

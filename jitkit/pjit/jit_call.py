@@ -122,6 +122,8 @@ def take_shardings(params: dict[str, Any], jaxpr: Jaxpr) -> tuple[Sequence[Any],
 
 def placed(ins: Iterable[Any], outs: Iterable[Any]) -> dict[str, Any]:
     """The parameters of a call for its shardings; there are none, if nothing is said of any operand or result."""
+    if not NestedCall.some_are_placed:
+        return {}
     both = {"in_shardings": tuple(ins), "out_shardings": tuple(outs)}
     return both if any(x is not None for each in both.values() for x in each) else {}
 

@@ -7,7 +7,6 @@ JAX: jax/_src/pjit.py:_pjit_jvp
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
 from itertools import compress
 from typing import Any, cast
@@ -17,6 +16,7 @@ from ..base.util import merge_lists, partition_list
 from ..core import Trace, current_trace, get_aval, set_current_trace
 from ..interpreters import ad
 from ..interpreters.ad_linearize import (
+    LinearizedJaxpr,
     PartialTrace,
     linearize_jaxpr,
     linearize_rules,
@@ -25,7 +25,7 @@ from ..interpreters.ad_linearize import (
 )
 from ..interpreters.ad_rules import Zero, is_undefined, primitive_jvps, primitive_transposes
 from ..interpreters.ad_transpose import backward_pass, transpose_jaxpr
-from ..jaxpr import Jaxpr, eval_jaxpr, forwarded_inputs, keep_outputs, move_inputs_to_front
+from ..jaxpr import Jaxpr, eval_jaxpr, forwarded_inputs, keep_outputs, move_inputs_to_front, remembered
 from .jit_call import Inline, jit_p, placed, take_shardings
 
 
@@ -51,6 +51,13 @@ def _jvp(
     return outs[:count], ad.with_zeros(outs[count:], nonzero_out, jaxpr.out_avals)
 
 
+@remembered
+def _of_no_line(jaxpr: Jaxpr, nonzero: tuple[bool, ...]) -> LinearizedJaxpr:
+    """A library function's jaxpr, linearised for all its calls."""
+    with source_info.nowhere():
+        return linearize_jaxpr(jaxpr, nonzero)
+
+
 def _linearize(
     nonzero: Sequence[bool], *primals: Any, jaxpr: Jaxpr, donated_invars: Sequence[bool], **params: Any
 ) -> tuple[list[Any], Callable[..., list[Any]]]:
@@ -59,8 +66,7 @@ def _linearize(
     """
     ins, results = take_shardings(params, jaxpr)
     is_inlined = params["inline"] is Inline.JAX_EARLY
-    with source_info.nowhere() if is_inlined else contextlib.nullcontext():
-        both = linearize_jaxpr(jaxpr, tuple(nonzero))
+    both = (_of_no_line if is_inlined else linearize_jaxpr)(jaxpr, tuple(nonzero))
     count = len(jaxpr.outvars)
     first = placed(ins, (*results, *[None] * (len(both.primal.outvars) - count))) | {
         "donated_invars": donated_invars

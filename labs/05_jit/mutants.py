@@ -1,6 +1,6 @@
 """Wrong answers to the exercises of lab 05, each with what its author believes."""
 
-from jitkit.core import eval_jaxpr
+from jitkit.jaxpr import eval_jaxpr
 from jitkit.kata.mutants import also_right, edit, mutant
 
 # --- 05.1 The key -----------------------------------------------------------------------------------------------------

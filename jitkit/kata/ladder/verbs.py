@@ -56,13 +56,17 @@ in a sentence within the package. In another terminal you may ask JAX whatever y
 _TESTS = '''"""The programs of the ladder, for pytest."""
 
 import pathlib
+import sys
 
 import pytest
+
+FOLDER = pathlib.Path(__file__).parent
+sys.path[:] = [path for path in sys.path if path != str(FOLDER)]  # or a json.py of yours would be taken for Python's
 
 from jitkit.kata.ladder.pytest_rungs import programs_of
 
 
-@pytest.mark.parametrize(("program", "problem"), programs_of(pathlib.Path(__file__).parent))
+@pytest.mark.parametrize(("program", "problem"), programs_of(FOLDER))
 def test_program(program, problem):
     assert not problem, problem
 '''
