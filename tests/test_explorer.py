@@ -904,6 +904,7 @@ def test_the_command_writes_a_page_of_a_run(tmp_path, library):
     data = json.loads(text.split('id="model">')[1].split("</script>")[0])
     assert [entry["hit"] for entry in data["calls"]["entries"]] == [False, True, False]
     assert data["signature"] == "step(w: float32[4], lr: float32[] (weak type))"
+    assert data["calls"]["shown"] == [each["number"] for each in data["calls"]["entries"] if not each["hit"]][-1]
 
 
 @pytest.mark.parametrize("library", ["jitkit", "jax"])

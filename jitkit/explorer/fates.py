@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .equations import Equation
+from .equation import Equation
 from .hlo import Fused, elements_of
 from .links import Key
 

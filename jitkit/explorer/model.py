@@ -15,6 +15,7 @@ from typing import Any
 from ..targets import Target
 from . import by_line, fates, hlo, machine, source, stablehlo
 from . import equations as numbering
+from .equation import Place
 from .listing import Listing
 from .subject import Subject
 
@@ -93,7 +94,7 @@ def _platform(targets: Sequence[Target]) -> str:
     return targets[0].platform if targets else "cpu"
 
 
-def _row_of(python: source.Source, place: numbering.Place | None) -> int | None:
+def _row_of(python: source.Source, place: Place | None) -> int | None:
     if place is None:
         return None
     rows = [row for row, number in enumerate(python.numbers) if number == place.line]

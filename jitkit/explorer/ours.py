@@ -18,7 +18,7 @@ from ..jaxpr.printer import JaxprPpSettings, pp_toplevel_jaxpr
 from ..pjit.function import is_jitted
 from ..pjit.jit import jit
 from . import equations
-from .equations import Equation, Place
+from .equation import Equation, Place
 from .listing import Listing, owners
 from .subject import Failure, Subject, argument, cut_short
 

@@ -25,7 +25,7 @@ from typing import Any
 
 from ..base import traceback_util
 from . import equations
-from .equations import Equation, Place
+from .equation import Equation, Place
 from .listing import Listing, owners
 from .subject import Failure, Subject, argument, cut_short
 

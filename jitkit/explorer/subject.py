@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from .equations import Equation, Place
+from .equation import Equation, Place
 from .listing import Listing
 
 

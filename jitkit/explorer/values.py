@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
-if TYPE_CHECKING:
-    from .equations import Dialect, Equation
+from .equation import Dialect, Equation, Unchanged
 
 # By primitive: the constant that leaves the other operand as it is, whether it may be the first one, and that in words.
 _NEUTRAL = {
@@ -29,13 +28,6 @@ _KEEPS = _RESHAPES | {"convert_element_type", "copy", "copy_p", "slice", "transp
 _UNDOES_ITSELF = frozenset({"neg", "not", "rev", "conj"})
 # Equations that run one jaxpr: their operands are its arguments, and its results theirs.
 _CALLS = frozenset({"jit", "pjit", "closed_call", "core_call", "remat", "checkpoint", "custom_jvp_call", "custom_vjp_call"})
-
-
-class Unchanged(NamedTuple):
-    """Why the result of an equation is a value that is there already: in words, or since it undoes what `partner` did."""
-
-    words: str
-    partner: int | None = None
 
 
 def jaxprs_of(eqn: Any, dialect: Dialect) -> Iterator[Any]:
