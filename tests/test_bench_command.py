@@ -236,6 +236,7 @@ def test_factors_have_three_digits_at_most(ratio, words):
 def test_quartiles_share_a_unit_where_they_have_one():
     assert quartiles(Spread(3e-6, 2.5e-6, 4e-6, 9)) == "2.50-4.00 µs"
     assert quartiles(Spread(3e-6, 2.5e-6, 4e-3, 9)) == "2.50 µs-4.00 ms"
+    assert quartiles(Spread.of([3e-6])) == "one round"
 
 
 def test_names_far_from_all_have_no_suggestion():

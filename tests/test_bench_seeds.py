@@ -169,7 +169,7 @@ def test_what_is_to_be_known_of_a_claim_is_told_whatever_is_measured():
     lines = Seeds().lines(measured(CLAIM["x @ W + b, W of 4 by 2"], 1.0))
     assert [line.cells[0] for line in lines] == ["op by op", "jitted"]
     assert lines[1].notes[0] == "published 3.4x, jitkit 1.0x, jax 1.0x: no longer holds."
-    assert "Dispatch" in lines[1].notes[1]
+    assert "dispatch" in lines[1].notes[1]
     for claim in CLAIMS:
         for factor in (1.0, 1e5):
             assert Seeds().lines(measured(claim, factor))[-1].notes[1] == claim.remark

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import base64
 import errno
 import functools
@@ -755,6 +756,20 @@ def test_what_is_around_a_jitted_function_is_what_is_explored():
     data = explore(jitkit.vmap(jnp.dot), spec(2, 3), spec(2, 3), targets=[]).data
     assert data["failure"] is None
     assert data["jaxpr"]["lines"][0].startswith("{ lambda ; a:f32[2,3] b:f32[2,3]. let")
+
+
+def test_a_cell_is_compiled_statement_by_statement_and_has_not_changed(tmp_path, monkeypatch):
+    """Where `jnp` is imported in the same piece, Python 3.11 compiles `jnp.sin(x)` in another way."""
+    path = tmp_path / "cell.py"
+    monkeypatch.setattr("jitkit.explorer.source.cell", lambda file: "Cell In[1]" if file == str(path) else None)
+    path.write_text("import jitkit.numpy as jnp\nf = lambda x: jnp.sin(x)\n")
+    names = {}
+    for part in ast.parse(path.read_text()).body:
+        exec(compile(ast.Module([part], []), str(path), "exec", dont_inherit=True), names)
+    assert explore(names["f"], spec(3), targets=[]).data["python"]["sentences"] == []
+    path.write_text("import jitkit.numpy as jnp\nf = lambda x: jnp.cos(x)\n")
+    [said] = explore(names["f"], spec(3), targets=[]).data["python"]["sentences"]
+    assert "Cell In[1] has changed since it was imported" in said
 
 
 def test_a_page_is_saved_in_a_folder_too_and_wrong_arguments_are_said(tmp_path):

@@ -287,8 +287,14 @@ def test_a_notebooks_cells_are_checked_and_shown_as_text_and_html(cells):
     assert "\x1b" not in page
     with pytest.raises(AssertionError, match=r"FAIL  90\.1"):
         shown.require()
-    with pytest.raises(LookupError, match=r"no exercise .99\.1."):
+    with pytest.raises(LookupError, match=r"no exercise .99\.1.") as unknown:
         notebook.check("99.1")
+    assert unknown.value._render_traceback_() == [f"LookupError: {unknown.value}"]
+
+
+def test_a_number_without_its_zero_is_understood():
+    with pytest.raises(LookupError, match=r"no exercise '2\.4'; do you mean '02\.4'"):
+        notebook.check("2.4")
 
 
 def test_the_last_definition_counts_and_what_passed_runs_with_the_rest(cells):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 BLAS = (
-    "its matrix products are calls of the same BLAS as numpy's"  # why some programs are not written for numba
+    "its matrix products are calls of a BLAS, as numpy's are"  # why some programs are not written for numba
 )
 
 MISSING = "it is not installed (`pip install numba`), or does not go with this numpy"

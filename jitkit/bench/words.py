@@ -36,7 +36,9 @@ def times(ratio: float) -> str:
 
 
 def quartiles(spread: Spread) -> str:
-    """`3.1-4.0 µs`: the quartiles, with one unit where they have one."""
+    """`3.1-4.0 µs`: the quartiles, with one unit where they have one. One round has none."""
+    if spread.rounds < 2:
+        return "one round"
     low, high = duration(spread.low), duration(spread.high)
     number, unit = low.split()
     return f"{number}-{high}" if high.endswith(f" {unit}") else f"{low}-{high}"

@@ -60,7 +60,7 @@ class Exploration(RichDisplay):
         # In a frame of its own: neither the style of the notebook nor that of the page reaches the other, nor do scripts.
         return (
             f'<iframe srcdoc="{escape(self.html)}" sandbox="allow-scripts" title="{escape(self.data["function"])}" '
-            f'style="width:100%;height:{_HEIGHT}px;border:1px solid #8885;border-radius:8px"></iframe>'
+            f'style="box-sizing:border-box;width:100%;height:{_HEIGHT}px;border:1px solid #8885;border-radius:8px"></iframe>'
         )
 
 

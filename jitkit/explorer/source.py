@@ -180,7 +180,11 @@ def _changed(text: str, file: str, codes: Sequence[CodeType]) -> bool:
         for code in codes:
             features = code.co_flags & _FEATURES
             if features not in there:
-                there[features] = set(_codes(compile(text, file, "exec", flags=features, dont_inherit=True)))
+                # IPython compiles a cell statement by statement: the code of a call depends on an import that stands beside it.
+                tree = compile(text, file, "exec", ast.PyCF_ONLY_AST | features, dont_inherit=True)
+                parts = [ast.Module([part], []) for part in tree.body] if cell(file) else [tree]
+                compiled = [compile(part, file, "exec", features, dont_inherit=True) for part in parts]
+                there[features] = {each for code in compiled for each in _codes(code)}
             if code not in there[features]:
                 return True
     except (SyntaxError, ValueError):

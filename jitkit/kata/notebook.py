@@ -102,6 +102,13 @@ class NotPassed(AssertionError):
         return str(self).splitlines()
 
 
+class Unknown(LookupError):
+    """What does not exist. Notebooks show the sentence, and no frames of ours."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"LookupError: {self}"]
+
+
 class Shown:
     """A verdict that a notebook shows: as text, and as HTML.
 
@@ -146,7 +153,7 @@ class Shown:
         verdict = self.report.verdict
         results = tuple(result for result in verdict.results if result.check.name == check)
         if verdict.results and not results:
-            raise LookupError(f"{verdict.exercise.id} has no check {check!r}")
+            raise Unknown(f"{verdict.exercise.id} has no check {check!r}")
         if not results or results[0].status != PASS:
             alone = self.report._replace(verdict=verdict._replace(results=results))
             raise NotPassed(f"\n{Shown(alone, self.notebook)!r}")
@@ -215,7 +222,7 @@ def hint(id: str, step: int | None = None) -> Hint:
     notebook = _notebook(frame.f_back.f_globals if frame is not None and frame.f_back is not None else {})
     lab, exercise = _find(id)
     if step is not None and step not in range(1, len(STEPS) + 1):
-        raise LookupError(f"there are {len(STEPS)} hints: step=1 is the first")
+        raise Unknown(f"there are {len(STEPS)} hints: step=1 is the first")
     workspace = _workspace() if notebook.path == _CELLS else None
     shown = workspace.state.read().of(id).hints if workspace is not None else _hints.get(id, 0)
     place = step - 1 if step is not None else shown if shown < len(STEPS) else STEPS.index("what yours does")
@@ -338,7 +345,7 @@ def experiment(number: str, guess: int | None = None, quick: bool = False) -> Pl
     notebook = _notebook(frame.f_back.f_globals if frame is not None and frame.f_back is not None else {})
     lab = next((lab for lab in all_labs() if lab.number == number), None)
     if lab is None or lab.experiment is None:
-        raise LookupError(f"there is no experiment of a lab {number}")
+        raise Unknown(f"there is no experiment of a lab {number}")
     options = lab.experiment.options
     if guess is None:
         return Question(lab.experiment, f"experiment({number!r}, guess=1)")
@@ -353,8 +360,8 @@ def experiment(number: str, guess: int | None = None, quick: bool = False) -> Pl
 def _find(id: str) -> tuple[Lab, Exercise]:
     known = {e.id: (lab, e) for lab in all_labs() for e in lab.exercises}
     if id not in known:
-        near = nearest(id, known)
-        raise LookupError(f"there is no exercise {id!r}{f'; do you mean {near!r}?' if near else ''}")
+        near = f"0{id}" if f"0{id}" in known else nearest(id, known)
+        raise Unknown(f"there is no exercise {id!r}{f'; do you mean {near!r}?' if near else ''}")
     return known[id]
 
 
@@ -379,7 +386,7 @@ def _notebook(names: dict[str, Any]) -> Notebook:
         return Notebook(list(_cells(shell, undefined)), _CELLS, undefined)
     file = names.get("__file__")
     if file is None:
-        raise LookupError("there is no notebook here, and no file, whose functions could be checked")
+        raise Unknown("there is no notebook here, and no file, whose functions could be checked")
     text = pathlib.Path(file).read_text(encoding="utf-8")
     return Notebook([(pathlib.Path(file).name, text)], str(file))
 
