@@ -25,7 +25,18 @@ import pytest
 import jitkit
 import jitkit.numpy as jnp
 from jitkit import lax
-from jitkit.explorer import bundle, by_line, calls, compiling, equations, hlo, jax_calls, machine, stablehlo
+from jitkit.explorer import (
+    bundle,
+    by_line,
+    calls,
+    compiling,
+    equations,
+    fates,
+    hlo,
+    jax_calls,
+    machine,
+    stablehlo,
+)
 from jitkit.explorer.api import exploration, explore, subject_of
 from jitkit.explorer.listing import Listing, owners
 from jitkit.kata import cli
@@ -133,17 +144,94 @@ def test_a_fusion_stands_for_all_that_is_in_it(seen):
         assert inner <= set(listing["equations"][row])
 
 
+def fates_of(data, target=0):
+    """By primitive and the line's text, in order: what became of the equations that are not there as they were written."""
+    found = {}
+    lines = dict(zip(data["python"]["numbers"], data["python"]["lines"], strict=True))
+    for number, fate in data["targets"][target]["fates"].items():
+        equation = data["equations"][int(number)]
+        found.setdefault((equation["primitive"], lines.get(equation["line"], "").strip()), []).append(fate)
+    return found
+
+
 def test_what_is_gone_says_why(seen):
-    [cpu] = seen["targets"]
-    why = {(seen["equations"][int(n)]["primitive"], n): reason for n, reason in cpu["gone"].items()}
-    by_name = {name: reason for (name, _), reason in why.items()}
-    assert by_name["sin"] == {
-        "why": "dead: no result depends on it; left out before the compiler saw it", "sure": True,
-    }  # fmt: skip
-    assert by_name["exp"]["why"].startswith("common")
-    assert seen["equations"][by_name["exp"]["like"]]["primitive"] == "exp"
-    assert by_name["mul"]["why"].startswith("constant folded")
-    assert not by_name["mul"]["sure"]
+    found = {primitive: told for (primitive, _), [told, *_] in fates_of(seen).items()}
+    assert found["sin"] == {"fate": "dropped", "rule": "dead", "why": "dead code: no result depends on it", "sure": True}
+    assert (found["exp"]["fate"], found["exp"]["rule"], found["exp"]["sure"]) == ("removed", "duplicate", True)
+    assert seen["equations"][found["exp"]["like"]]["primitive"] == "exp"
+    assert (found["mul"]["fate"], found["mul"]["rule"], found["mul"]["sure"]) == ("removed", "constant", True)
+
+
+def simplified(x, w, y, s):
+    hidden = jnp.maximum(x @ w + 0.0, 0.0)
+    scaled = 1.0 * hidden
+    there_and_back = jnp.exp(scaled).T.T
+    negated = jnp.negative(jnp.negative(there_and_back))
+    turned = y.T @ there_and_back
+    mean = negated / 128.0
+    again = jnp.exp(scaled) + 1.0
+    return turned, mean, again.sum() * s.astype("float32")
+
+
+def test_what_xla_removed_dropped_or_called_otherwise_is_told_apart_and_shown_to_be_so():
+    data = exploration(subject_of(simplified, (spec(8, 16), spec(16, 4), spec(8, 4), spec()), {}), ["cpu"], keep=False).data
+    found = fates_of(data)
+    told = {(primitive, line.partition(" = ")[0]): fates for (primitive, line), fates in found.items()}
+    lines = data["targets"][0]["hlo"]["lines"]
+
+    [plus_zero] = told["add", "hidden"]  # the zero of it is there, by its name
+    assert (plus_zero["fate"], plus_zero["rule"], plus_zero["why"]) == ("removed", "changes nothing", "x + 0.0 is x")
+    [times_one] = told["mul", "scaled"]
+    assert (times_one["rule"], times_one["why"]) == ("changes nothing", "x * 1.0 is x")
+    there, back = told["transpose", "there_and_back"]
+    assert there["rule"] == back["rule"] == "cancels"
+    assert "undo each other" in back["why"]
+    assert [each["rule"] for each in told["neg", "negated"]] == ["cancels", "cancels"]
+    [operand] = told["transpose", "turned"]
+    assert operand["rule"] == "merged"
+    assert "merged into the dimension numbers of dot" in operand["why"]
+    assert " dot(" in lines[operand["row"]]
+    [product] = told["div", "mean"]
+    assert (product["fate"], product["why"].split(",")[0]) == ("rewritten", "is now a multiply")
+    assert " multiply(" in lines[product["row"]]
+    [twice] = told["exp", "again"]
+    assert (twice["rule"], data["equations"][twice["like"]]["primitive"]) == ("duplicate", "exp")
+    assert all(each["sure"] for fates in found.values() for each in fates)
+    assert ("max", "hidden") not in told
+    assert ("add", "again") not in told
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "kept"),
+    [
+        (lambda x: x + 1.0, (spec(3),), "add"),
+        (lambda x: x - 0.5, (spec(3),), "sub"),
+        (lambda x: jnp.sin(x).T.T[:, ::-1] * 2.0, (spec(3, 4),), "rev"),
+        (lambda x: jnp.transpose(jnp.transpose(jnp.exp(x), (1, 2, 0)), (1, 2, 0)), (spec(2, 3, 4),), "transpose"),
+        (lambda x: jnp.exp(x)[:, None] + jnp.exp(x + 1.0)[None, :], (spec(3),), "exp"),
+    ],
+)
+def test_what_is_needed_is_not_said_to_change_nothing(function, args, kept):
+    data = exploration(subject_of(function, args, {}), ["cpu"], keep=False).data
+    rules = {data["equations"][int(number)]["primitive"]: fate["rule"] for number, fate in data["targets"][0]["fates"].items()}
+    assert kept in [each["primitive"] for each in data["equations"]]
+    assert rules.get(kept) not in ("changes nothing", "cancels" if kept != "transpose" else "changes nothing", "duplicate", "constant")
+
+
+ROUNDED = """HloModule jit_f, entry_computation_layout={(f32[4,4])->f32[4,4]}
+
+ENTRY %main (x: f32[4,4]) -> f32[4,4] {
+  %x = f32[4,4]{1,0} parameter(0)
+  %convolution = bf16[4,4]{1,0} convolution(%x, %x), dim_labels=bf_io->bf, metadata={op_name="jit(f)/eqn~0/dot_general"}
+  ROOT %sin = f32[4,4]{1,0} sine(%convolution), metadata={op_name="jit(f)/eqn~1/sin"}
+}
+"""
+
+
+def test_a_result_in_a_smaller_type_than_was_written_is_told():
+    subject = subject_of(lambda x: jnp.sin(x @ x), (spec(4, 4),), {})
+    assert fates.rounded(subject.equations, hlo.read(ROUNDED)) == {"0": "bf16"}
+    assert fates.rounded(subject.equations, hlo.read(ROUNDED.replace("bf16", "f32"))) == {}
 
 
 def test_a_loop_s_equations_are_linked_through_its_regions():
@@ -212,10 +300,10 @@ def test_a_program_becomes_a_tree_with_costs_and_guesses():
     assert read.listing.equations[2] == [0, 1]
     assert read.listing.notes[2] == "fusion of 2 operations · 64 flop · 256 B moved"
     assert read.listing.equations[6] == [1]  # it holds what the fusion ends with
-    assert read.listing.notes[6] == "holds its value"
+    assert read.listing.notes[6] == "its value, moved or rounded"
     assert read.listing.guesses == {}
     assert read.linked == (4, 4, 3, 0)
-    assert read.there == {0, 1}
+    assert [number for numbers in read.links.own.values() for number in numbers] == [0, 1]  # not the copy, which has no name
 
 
 NAMELESS = """HloModule m
@@ -263,9 +351,9 @@ def test_what_has_no_name_is_linked_by_what_its_value_is_or_by_all_that_reads_it
             read.listing.guesses.get(row, []),
         )
 
-    assert of("f") == ([1], "for it alone", [])
-    assert of("t") == ([1], "for it alone", [])
-    assert of("n") == ([4], "for it alone", [])  # the program's first result
+    assert of("f") == ([1], "only this equation reads it", [])
+    assert of("t") == ([1], "only this equation reads it", [])
+    assert of("n") == ([4], "only this equation reads it", [])  # the program's first result
     assert of("s") == ([3], "", [])  # what a reduction applies is part of it
     assert of("a") == ([3], "", [])
     assert of("wide") == (
@@ -274,7 +362,7 @@ def test_what_has_no_name_is_linked_by_what_its_value_is_or_by_all_that_reads_it
         [1, 2],
     )  # two equations read it, and its end is a result that nothing is known of
     assert of("odd")[0] == []
-    assert read.there == {1, 2, 3}
+    assert {number for numbers in read.links.own.values() for number in numbers} == {1, 2, 3}
     assert read.linked.exact - read.linked.by_name == 3
 
 
@@ -285,7 +373,7 @@ def test_a_copy_of_an_argument_is_linked_to_all_that_reads_it():
     read = hlo.read(text, {0: 4, 1: 1})
     for word in ("y.1", "wide"):
         [row] = rows_with({"lines": read.listing.lines}, f"{word} =")
-        assert (read.listing.equations[row], read.listing.notes[row]) == ([1, 2], "moves an argument")
+        assert (read.listing.equations[row], read.listing.notes[row]) == ([1, 2], "copies an argument")
     assert read.linked.guessed == 0
 
 
@@ -297,7 +385,7 @@ def test_a_broadcast_of_a_constant_is_linked_to_all_that_reads_it():
     listing = data["targets"][0]["hlo"]
     [row] = [row for row in rows_with(listing, " broadcast(") if listing["equations"][row] == [0, 2]]
     assert primitives(data, [0, 2]) == ["mul", "mul"]
-    assert listing["notes"][str(row)].endswith("moves a constant")
+    assert listing["notes"][str(row)].endswith("copies a constant")
     assert data["targets"][0]["linked"]["guessed"] == 0
 
 
@@ -815,7 +903,8 @@ def test_the_command_writes_a_page_of_a_run(tmp_path, library):
     text = (tmp_path / "step.html").read_text(encoding="utf-8")
     data = json.loads(text.split('id="model">')[1].split("</script>")[0])
     assert [entry["hit"] for entry in data["calls"]["entries"]] == [False, True, False]
-    assert data["signature"] == "step(w: float32[4], lr: float32[])"
+    assert data["signature"] == "step(w: float32[4], lr: float32[] (weak type))"
+    assert data["calls"]["shown"] == [each["number"] for each in data["calls"]["entries"] if not each["hit"]][-1]
 
 
 @pytest.mark.parametrize("library", ["jitkit", "jax"])
@@ -1046,13 +1135,12 @@ def test_a_program_that_was_folded_to_a_constant_is_linked_by_the_result_that_it
     [cpu] = data["targets"]
     operations = cpu["linked"]["operations"]
     assert cpu["linked"] == {"operations": operations, "exact": operations, "by_name": 0, "guessed": 0}
-    whys = {data["equations"][int(number)]["primitive"]: reason["why"] for number, reason in cpu["gone"].items()}
-    assert whys["mul"].startswith("constant folded")
-    assert whys["broadcast_in_dim"].startswith("renamed: a `broadcast`")  # of 2.0 it is, and was one of 1.0
+    whys = {data["equations"][int(number)]["primitive"]: fate["rule"] for number, fate in cpu["fates"].items()}
+    assert whys == {"mul": "constant", "broadcast_in_dim": "constant"}
 
 
-def test_nothing_is_said_to_be_gone_where_an_instruction_of_the_same_line_may_be_it():
-    """The backward product of a layer has its operands changed over, and the name of the transpose that was taken in."""
+def test_what_an_instruction_of_another_name_does_is_not_said_to_be_gone():
+    """The backward product of a layer has its operands changed over, and the name of the transpose that was merged into it."""
 
     def loss(w, x):
         return jnp.tanh(x @ w).sum()
@@ -1063,7 +1151,7 @@ def test_nothing_is_said_to_be_gone_where_an_instruction_of_the_same_line_may_be
     [cpu] = data["targets"]
     assert len(rows_with(cpu["hlo"], " dot(")) == len(products) == 2
     for number in products:
-        assert cpu["gone"].get(str(number), {"why": "renamed"})["why"].startswith("renamed")
+        assert cpu["fates"].get(str(number), {"fate": "renamed"})["fate"] == "renamed"
 
 
 def test_a_program_that_calls_lapack_is_compiled_for_this_machine():

@@ -173,9 +173,82 @@ def test_what_is_gone_is_listed_linked_and_said(opened, file, data):
     page.click(f"#python-{line} code")
     settle(page)
     row = page.locator("#pane-hlo .row.gone.hit")
-    assert "dead: no result depends on it" in row.inner_text()
-    assert "cpu: dead" in page.inner_text("#pane-jaxpr .row.hit")
-    assert "dead: no result depends on it" in page.inner_text("#story")
+    assert "dead code: no result depends on it" in row.inner_text()
+    assert page.inner_text("#pane-hlo .row.gone.hit .gutter") == str(data["python"]["numbers"][line])
+    assert "cpu: Dropped before XLA: dead code" in page.inner_text("#pane-jaxpr .row.hit")
+    assert page.inner_text("#story").count("dropped before XLA: dead code: no result depends on it") == 1  # on both targets
+    heads = page.locator("#pane-hlo .row.head").all_inner_texts()
+    for kind, title in (("removed", "Removed by XLA"), ("dropped", "Dropped before XLA")):
+        count = sum(fate["fate"] == kind for fate in data["targets"][0]["fates"].values())
+        assert sum(f"{title}: {count} of {len(data['equations'])} equations" in head for head in heads) == 1
+
+
+def with_fates(data, *fates):
+    """The page's data with targets of these fates."""
+    own = data["targets"][0]
+    return data | {"targets": [own | {"name": f"chip{i}", "fates": each, "rounded": {}} for i, each in enumerate(fates)]}
+
+
+def fate(kind, rule, why="", sure=True, **more):
+    return {"fate": kind, "rule": rule, "why": why, "sure": sure, **more}
+
+
+def written(data, tmp_path):
+    path = tmp_path / "other.html"
+    path.write_text(bundle.page(data), encoding="utf-8")
+    return path
+
+
+def test_what_has_no_trace_is_a_guess_and_has_its_line(opened, data, tmp_path):
+    unknown = with_fates(data, {"1": fate("unknown", "unknown", "nobody knows", sure=False)})
+    page = opened(written(unknown, tmp_path), "#show=hlo", height=3000)
+    row = page.locator("#pane-hlo .row.fate")
+    assert "nobody knows; a guess" in row.inner_text()
+    assert row.locator(".gutter").inner_text() == str(data["equations"][1]["line"])
+    assert page.locator("#pane-hlo .row.gone").count() == 0
+
+
+def test_the_summary_counts_all_that_is_gone_once_and_hides_none_of_few(opened, data, tmp_path):
+    """What is the same on all targets is said once, and what is not, by target."""
+    same = {str(n): fate("removed", "merged", "merged into something") for n in range(8)}
+    one = same | {"8": fate("removed", "changes nothing", "x + 0.0 is x"), "9": fate("unknown", "unknown", sure=False)}
+    two = same | {"8": fate("removed", "changes nothing", "x + 0.0 is x"), "9": fate("renamed", "renamed", "is now b.1")}
+    three = with_fates(data, one, two)
+    three["targets"][1]["rounded"] = {"0": "bf16"}
+    page = opened(written(three, tmp_path))
+    lines = page.locator(".summary li").all_inner_texts()
+    [removed] = [line for line in lines if line.startswith("Removed by XLA")]
+    equations = data["equations"]
+    assert removed.startswith(f"Removed by XLA on all 2 targets, 9 equations of {len(equations)}: ")
+    assert "more" not in removed
+    assert all(equations[n]["primitive"] in removed for n in range(9))
+    assert f"{equations[8]['primitive']} (line {equations[8]['line']}): x + 0.0 is x" in removed
+    [differing] = [line for line in lines if line.startswith("Different by target")]
+    assert differing.startswith("Different by target, 1 equation: ")
+    assert "no trace, cause unknown on chip0; under another name on chip1" in differing
+    first = equations[0]
+    said = f"Result of {first['primitive']} (line {first['line']}): {first['results'].partition('[')[0]} on chip0, bf16 on chip1."
+    assert said in lines[-1]
+
+
+def test_the_head_of_a_target_names_each_quantity(opened, file, data):
+    told = data["targets"][0]["by_line"]
+    meta = opened(file, "#show=hlo").inner_text("#pane-hlo .meta")
+    assert f"{told['kernels']} kernels: " in meta
+    assert "B read and written by kernels" in meta
+    assert "the compiler's own estimate: " in meta
+
+
+def test_bars_by_line_have_one_scale(opened, data, tmp_path):
+    one, two, _ = data["targets"]
+    half = two | {"by_line": two["by_line"] | {"lines": [each | {"bytes": each["bytes"] // 2} for each in two["by_line"]["lines"]]}}
+    page = opened(written(data | {"targets": [one, half]}, tmp_path), "#show=lines")
+    most = max(each["bytes"] for each in one["by_line"]["lines"])
+    widths = page.eval_on_selector_all("#pane-lines .share", "all => all.map(each => parseFloat(each.style.width))")
+    rows = sorted(one["by_line"]["lines"], key=lambda each: (each["row"] is None, each["row"]))
+    asked = [100 * each["bytes"] / share / most for each in rows for share in (1, 2)]
+    assert max(widths) == 100
+    assert sorted(widths) == pytest.approx(sorted(asked), abs=0.2)
 
 
 def test_the_story_says_the_links_in_words_and_goes_there(opened, file):
@@ -286,9 +359,38 @@ def test_the_calls_tell_why_and_show_the_first_difference(opened, file):
     assert page.locator("#pane-calls del").count()
     page.click("#pane-calls button:has-text('miss') >> nth=0")
     assert "Why call #1 missed" in page.inner_text("#pane-calls")
+    assert "show the program of call #6, not of this one" in page.inner_text("#pane-calls .which")
     page.reload()
     page.wait_for_selector("html[data-ready]")
     assert "Why call #1 missed" in page.inner_text("#pane-calls")
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_a_miss_s_reason_and_both_jaxprs_are_in_view_where_it_is_clicked(opened, file, width):
+    page = opened(file, "#show=python,hlo,calls" if width > 400 else "#show=calls", width=width, height=800)
+    page.click("#pane-calls button:has-text('miss') >> nth=1")
+    settle(page)
+    body = page.locator("#pane-calls .body").bounding_box()
+    why = page.locator("#pane-calls .why .sentence").bounding_box()
+    assert body["y"] <= why["y"] < body["y"] + body["height"] - 20
+    for column in ("was", "is"):
+        cell = page.locator(f"#pane-calls .diff td.{column} >> nth=0").bounding_box()
+        assert cell["x"] >= body["x"]
+        assert cell["x"] + cell["width"] <= body["x"] + body["width"] + 1, column
+    assert page.locator("#pane-calls .diff th >> nth=1").is_visible()
+    assert page.evaluate("(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('#pane-calls .body'))") <= 1
+
+
+def test_the_page_says_which_call_s_program_it_shows(opened, file, data, tmp_path):
+    page = opened(file, "#show=jaxpr,stablehlo,hlo,machine,calls")
+    assert data["calls"]["shown"] == 6
+    for place in ("#top .of-call", ".summary summary", *(f"#pane-{name} .meta" for name in ("jaxpr", "stablehlo", "hlo", "machine"))):
+        assert "program of call #6" in page.inner_text(place), place
+    assert "The other panes show the program of this call." in page.inner_text("#pane-calls .which")
+    page.click("#pane-calls button:has-text('miss') >> nth=0")
+    assert "program of call #6" in page.inner_text("#top .of-call")  # a click does not change it, and the reason says so
+    none = written(data | {"calls": data["calls"] | {"shown": None}}, tmp_path)
+    assert "not that of a call" in opened(none, "#show=calls").inner_text("#pane-calls .which")
 
 
 def test_a_call_stands_beside_its_line_of_python(opened, file):
@@ -324,18 +426,19 @@ def test_the_table_tells_what_each_line_became_and_leads_there(opened, file, dat
 def test_the_summary_answers_why_a_call_missed_what_is_gone_and_where_targets_differ(opened, file):
     page = opened(file, height=640)
     words = page.inner_text(".summary")
-    assert "6 calls, 2 of them missed the cache: call #1 was the first; call #6 (new signature): x: float32[3,8] before" in words
-    assert re.search(r"dead: .*sin \(line", words)
-    assert "Each line needs as many kernels on all of them" in words  # the two are one
-    assert "call #6 (new signature): x: float32[3,8] before, float32[5,8] now." in words  # more rows: nothing to advise
+    assert "6 calls, 2 of them missed the cache; call #1 was the first." in words
+    assert re.search(r"sin \(line \d+\)[^:;]*: dead code, no result depends on it", words)
+    assert "have as many kernels for each line, as all targets" in words  # the two are one
+    assert "call #6 missed (new signature): x: float32[3,8] before, float32[5,8] now. In its jaxpr" in words  # more rows: nothing to advise
+    assert re.search(r"against that of #1, \d+ of \d+ lines have other types or numbers\.", words)
     page.click(".summary button:has-text('call #1')")
     assert "Why call #1 missed" in page.inner_text("#pane-calls")
     why, pane = page.locator("#pane-calls .why .sentence").bounding_box(), page.locator("#pane-calls").bounding_box()
     assert pane["y"] <= why["y"] < pane["y"] + pane["height"] - 20  # in view
-    page.click(".summary button:has-text('cpu:again')")
+    page.click("#pane-hlo [role=tab]:has-text('cpu:again')")
+    page.click(".summary button:has-text('Removed by XLA')")
     settle(page)
-    assert page.get_attribute("#pane-hlo [role=tab]:has-text('cpu:again')", "aria-selected") == "true"
-    assert page.is_visible("#pane-hlo .row.head.cursor")
+    assert "Removed by XLA" in page.inner_text("#pane-hlo .row.head.cursor")
     page.click(".summary button:has-text('By line')")
     assert page.is_visible("#pane-lines table")
 
@@ -370,11 +473,10 @@ def test_lines_that_targets_differ_in_are_marked_and_shown_side_by_side(opened, 
     page = opened(path, "#show=python,lines")
     first = next(each for each in lines if each["kernels"] and each["row"] is not None)
     number, count = data["python"]["numbers"][first["row"]], len(first["kernels"])
-    said = f"cpu and cpu:again differ, side by side, in lines {number} ({count // 2} kernel"
+    said = f"cpu and cpu:again have different numbers of kernels for lines {number} ({count // 2} and {count})"
     assert said in page.inner_text(".summary")
-    assert f" and {count})" in page.inner_text(".summary")
     assert page.locator("#pane-lines tr.differs").count() == sum(bool(each["kernels"]) and each["row"] is not None for each in lines)
-    page.locator(".summary li").last.locator("button >> nth=1").click()
+    page.locator(".summary li").last.locator("button >> nth=0").click()
     settle(page)
     assert page.is_visible("#pane-beside .row.hit")
     assert page.is_visible("#pane-hlo .row.hit")

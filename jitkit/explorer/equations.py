@@ -6,81 +6,23 @@ are what lowering writes into locations, and what XLA keeps as `op_name` of an i
 most rewriting: `jit(loss)/eqn~12/while/body/eqn~14/mul`. The last number in a name is the equation; where XLA has merged
 instructions, the names of all stand there, one behind the other.
 
-What can be known from the equations alone is found here, too: which of them no result depends on, which depend on no
-argument, and which compute what another one computes. It says why an operation is not there any more.
-
-A jaxpr is ours or JAX's: a `Dialect` tells the few things in which they differ.
+What can be known from the equations alone is found here, too: which of them no result depends on; and by `values`, which of them
+compute what is there already. It says why an operation is not there any more.
 
 JAX: jax/_src/source_info_util.py:NameStack
 """
 
 from __future__ import annotations
 
-import dataclasses
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .equation import Dialect, Equation
+from .values import find_operands, find_same, jaxprs_of
 
 _MARK = re.compile(r"eqn~(\d+)")
 _SCOPE = re.compile(r"eqn~\d+/")
-
-
-class Place(NamedTuple):
-    """A position in a Python file. `code` is the code object there, None where it is not known."""
-
-    file: str
-    line: int
-    function: str
-    code: Any = None
-
-
-class Dialect(Protocol):
-    """What is different between a jaxpr of ours and one of JAX's."""
-
-    def inside(self, value: Any) -> Any:
-        """The jaxpr with `eqns` that a parameter is, or None."""
-
-    def with_equations(self, value: Any, eqns: list[Any]) -> Any:
-        """The same parameter, whose jaxpr has these equations."""
-
-    def marked(self, eqn: Any, params: dict[str, Any], mark: str) -> Any:
-        """The same equation with these parameters, and one more scope around it."""
-
-    def place(self, eqn: Any) -> Place | None:
-        """Where the user wrote it."""
-
-    def is_literal(self, atom: Any) -> bool:
-        """Whether an operand is a scalar that is written into the program."""
-
-
-@dataclasses.dataclass
-class Equation:
-    """One equation. `parent` is the number of the equation whose jaxpr it stands in.
-
-    `returned_at` are the places among the function's results of what it makes; `live` whether a result or an effect depends on it;
-    `constant` whether it depends on no argument; `same_as` are the numbers of the equations that compute the same.
-    """
-
-    eqn: Any
-    parent: int | None
-    place: Place | None
-    returned_at: tuple[int, ...] = ()
-    live: bool = False
-    constant: bool = False
-    same_as: tuple[int, ...] = ()
-
-    @property
-    def primitive(self) -> str:
-        """The name of its primitive."""
-        return str(self.eqn.primitive.name)
-
-    @property
-    def results(self) -> str:
-        """The types of its results: `f32[3] f32[]`."""
-        return " ".join(
-            var.aval.str_short(short_dtypes=True) if hasattr(var.aval, "str_short") else str(var.aval)
-            for var in self.eqn.outvars
-        )
 
 
 def numbers_in(name: str) -> list[int]:
@@ -130,16 +72,9 @@ def numbered(jaxpr: Any, dialect: Dialect) -> tuple[Any, list[Equation]]:
         if equation.parent is None:
             equation.returned_at = tuple(place for var in equation.eqn.outvars for place in returned.get(id(var), ()))
     _find_live(dialect.inside(marked), None, equations, by_eqn, dialect)
-    _find_same(dialect.inside(marked), equations, by_eqn, dialect, set())
+    find_same(dialect.inside(marked), equations, by_eqn, dialect, set())
+    find_operands(dialect.inside(marked), equations, by_eqn, dialect)
     return marked, equations
-
-
-def _jaxprs_of(eqn: Any, dialect: Dialect) -> Iterator[Any]:
-    for value in eqn.params.values():
-        for item in value if type(value) in (tuple, list) else (value,):
-            inner = dialect.inside(item)
-            if inner is not None:
-                yield inner
 
 
 def _find_live(
@@ -154,59 +89,9 @@ def _find_live(
             continue
         equations[by_eqn[id(eqn)]].live = True
         needed.update(map(id, eqn.invars))
-        for inner in _jaxprs_of(eqn, dialect):
+        for inner in jaxprs_of(eqn, dialect):
             one_to_one = len(inner.outvars) == len(results) and not eqn.effects
             _find_live(inner, results if one_to_one else None, equations, by_eqn, dialect)
-
-
-def _find_same(
-    jaxpr: Any, equations: list[Equation], by_eqn: dict[int, int], dialect: Dialect, seen: set[int]
-) -> None:
-    """Number the values of a jaxpr, as compilers do: two equations that do the same with the same operands are one."""
-    if id(jaxpr) in seen:
-        return
-    seen.add(id(jaxpr))
-    value_of: dict[int, Any] = {}
-    constant: set[int] = set()
-    alike: dict[Any, list[int]] = {}
-
-    def value(atom: Any) -> Any:
-        if dialect.is_literal(atom):
-            return ("literal", str(atom.val), str(atom.aval))
-        return value_of.get(id(atom), id(atom))
-
-    for eqn in jaxpr.eqns:
-        number = by_eqn[id(eqn)]
-        equation = equations[number]
-        key: Any = (equation.primitive, _params_key(eqn.params), tuple(map(value, eqn.invars)))
-        if eqn.effects:
-            key = (number,)
-        equation.constant = not eqn.effects and all(
-            dialect.is_literal(atom) or id(atom) in constant for atom in eqn.invars
-        )
-        if equation.constant:
-            constant.update(map(id, eqn.outvars))
-        known = alike.setdefault(key, [])
-        known.append(number)
-        value_of.update({id(var): (known[0], i) for i, var in enumerate(eqn.outvars)})
-        for inner in _jaxprs_of(eqn, dialect):
-            _find_same(inner, equations, by_eqn, dialect, seen)
-    for numbers in alike.values():
-        for number in numbers:
-            equations[number].same_as = tuple(other for other in numbers if other != number)
-
-
-def _params_key(params: dict[str, Any]) -> tuple[Any, ...]:
-    """Parameters, so that equal ones are equal. Functions and jaxprs by identity: two of them may differ and print alike."""
-    return tuple(
-        (name, value if isinstance(value, str | int | float | bool | None) else _text_or_identity(value))
-        for name, value in sorted(params.items())
-    )
-
-
-def _text_or_identity(value: Any) -> Any:
-    plain = (tuple, list, frozenset, dict)
-    return str(value) if isinstance(value, plain) and " at 0x" not in str(value) and len(str(value)) < 500 else id(value)
 
 
 def descendants(equations: Sequence[Equation]) -> dict[int, list[int]]:

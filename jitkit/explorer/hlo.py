@@ -1,4 +1,4 @@
-"""optimised HLO -> Listing: the program as a tree, with what each fusion takes in, and what it costs
+"""optimised HLO -> Listing: the program as a tree, with what is in each fusion, and what it costs
 
 HLO text is a flat set of computations that name each other. Here a computation stands, indented, below the first instruction
 that runs it, so that a fusion is a box that opens.
@@ -21,7 +21,7 @@ from typing import NamedTuple
 from ..targets.hlo import Instruction, Program, called
 from . import by_line
 from .equations import without_marks
-from .links import AS_WRITTEN, PLUMBING, Links, end_of_operands, operands
+from .links import AS_WRITTEN, PLUMBING, Key, Links, end_of_operands, operands
 from .listing import Listing
 
 _NOT_COUNTED = PLUMBING | {
@@ -57,8 +57,8 @@ class Fused(NamedTuple):
 
     listing: Listing
     linked: Linked
-    there: frozenset[int]  # the equations whose name something has
-    done: dict[int, list[tuple[str, int]]]  # by equation: opcode and size of what is linked to it, surely or by a guess
+    links: Links
+    rows: dict[Key, int]  # in the listing
     kernels: list[by_line.Kernel]
     copies: list[by_line.Kernel]  # asynchronous ones
     flops: dict[int | None, int]  # by equation; None has those of what is linked to none
@@ -107,11 +107,6 @@ def read(text: str, results: Mapping[int, int] | None = None) -> Fused:
     exact = sum(bool(links.exact[name, instruction.name]) for name, instruction in rows)
     by_rule = sum((name, instruction.name) in links.rules for name, instruction in rows)
     guessed = sum((name, instruction.name) in links.guesses for name, instruction in rows)
-    done: dict[int, list[tuple[str, int]]] = {}
-    for name, instruction in rows:
-        at = name, instruction.name
-        for number in (links.exact[at] or links.guesses.get(at, []))[:1]:
-            done.setdefault(number, []).append((instruction.opcode, elements_of(instruction.type)))
     kernels, copies = [], []
     for name, instruction, in_loop in by_line.launched(program):
         at = name, instruction.name
@@ -124,7 +119,7 @@ def read(text: str, results: Mapping[int, int] | None = None) -> Fused:
     for name, instruction in costs.counted():
         first = next(iter(links.exact[name, instruction.name]), None)
         flops[first] = flops.get(first, 0) + costs.flops(name, instruction)
-    return Fused(found, Linked(len(rows), exact, exact - by_rule, guessed), links.named, done, kernels, copies, flops)
+    return Fused(found, Linked(len(rows), exact, exact - by_rule, guessed), links, row_of, kernels, copies, flops)
 
 
 def _line(instruction: Instruction) -> str:

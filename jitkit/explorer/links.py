@@ -4,7 +4,7 @@ Most instructions have the name of their equations. What stands in a computation
 the function that a reduction applies, is part of it. One without a name was put there by the compiler, or lost its name in a rewrite.
 Two rules say of what it is, from the data alone, and are facts, not guesses:
 
-- It only moves, arranges or rounds a value. Then it holds the value of the instruction that made it, and is linked to that one's
+- It only moves, arranges or rounds a value. Then it is the value of the instruction that made it, and is linked to that one's
   equations; where it moves an argument of the program, or a constant, to those that read it.
 - All that reads it, however far on, is of one equation. Then it is there for that one alone. What the program returns is read by
   the equation whose result it is.
@@ -17,7 +17,7 @@ JAX: jax/_src/source_info_util.py:NameStack
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ..targets.hlo import Instruction, Program, called
 from .equations import numbers_in
@@ -38,6 +38,7 @@ AS_WRITTEN = _RUNS | {
     "async-start",
     "custom-call",
 }  # others apply what they refer to, by element
+_HAVE_NO_NAME = _RUNS | {"parameter", "tuple", "get-tuple-element", "async-start", "async-done"}
 _INDEX = re.compile(r"\bindex=(\d+)")
 _OP_NAME = re.compile(r'op_name="((?:[^"\\]|\\.)*)"')
 _NAME = re.compile(r"%([\w.<>-]+)")
@@ -45,7 +46,8 @@ _NAME = re.compile(r"%([\w.<>-]+)")
 
 class Links:
     """By instruction: `exact` has its equations, `rules` says by which rule they are known without a name, `guesses` has what
-    they may be. `named` are the equations whose name something has.
+    they may be. `own` has what an instruction that computes or moves something is called itself (a fusion is called as its last
+    one is, so it is left out), `data` where values come from.
     """
 
     def __init__(self, program: Program, results: Mapping[int, int]) -> None:
@@ -55,16 +57,20 @@ class Links:
         self._program = program
         self._results = results
         self._inside_of: dict[str, list[int]] = {}
-        self._data = _Data(program)
+        self.data = Data(program)
+        self.own: dict[Key, list[int]] = {}
         for name, body in program.computations.items():
             for instruction in body:
                 own = _OP_NAME.search(instruction.rest)
                 self.exact[name, instruction.name] = numbers_in(own[1]) if own else []
+        called_so = dict(self.exact)
         self._take_from_inside()
         order = self._callers_first()
         for name in order:
             self._part_of_what_runs_it(name)
-        self.named = frozenset(number for numbers in self.exact.values() for number in numbers)
+            if not self._is_applied(name):
+                here = [(name, each.name) for each in program.computations.get(name, ()) if each.opcode not in _HAVE_NO_NAME]
+                self.own.update((at, called_so[at] or self.exact[at]) for at in here)
         self._by_the_data(order)
         self._take_from_inside()
         for name in order:  # what is inside of a guess is one, too
@@ -106,14 +112,19 @@ class Links:
         return list(order)
 
     def _part_of_what_runs_it(self, name: str) -> None:
-        callers = self._data.callers.get(name, [])
+        callers = self.data.callers.get(name, [])
         numbers = list(dict.fromkeys(number for caller in callers for number in self.exact[caller]))
-        applied = bool(callers) and all(self._data.at[caller].opcode not in AS_WRITTEN for caller in callers)
+        applied = self._is_applied(name)
         if not applied and (len(callers) != 1 or len(numbers) != 1):
             return
         for instruction in self._program.computations[name]:
             if not self.exact[name, instruction.name] and (applied or instruction.opcode != "parameter"):
                 self.exact[name, instruction.name] = numbers
+
+    def _is_applied(self, name: str) -> bool:
+        """Whether a computation is applied to elements, as that of a reduction is."""
+        callers = self.data.callers.get(name, [])
+        return bool(callers) and all(self.data.at[caller].opcode not in AS_WRITTEN for caller in callers)
 
     def _by_the_data(self, order: Sequence[str]) -> None:
         found: dict[Key, tuple[list[int], str]] = {}
@@ -128,18 +139,18 @@ class Links:
             self.exact[at], self.rules[at] = numbers, rule
 
     def _rule(self, at: Key) -> tuple[list[int], str] | None:
-        source = self._data.moved(at)
-        if source and self.exact[source] and self._data.at[source].opcode != "parameter":
-            return self.exact[source], "holds its value"
+        source = self.data.moved(at)
+        if source and self.exact[source] and self.data.at[source].opcode != "parameter":
+            return self.exact[source], "its value, moved or rounded"
         readers = self._readers(at)
         if readers and len(readers) == 1:
-            return readers, "for it alone"
+            return readers, "only this equation reads it"
         if not readers or not source:
             return None
-        if self._data.at[source].opcode == "constant":
-            return readers, "moves a constant"
-        of_the_program = source[0] == self._program.entry and self._data.at[source].opcode == "parameter"
-        return (readers, "moves an argument") if of_the_program else None
+        if self.data.at[source].opcode == "constant":
+            return readers, "copies a constant"
+        of_the_program = source[0] == self._program.entry and self.data.at[source].opcode == "parameter"
+        return (readers, "copies an argument") if of_the_program else None
 
     def _readers(self, at: Key) -> list[int] | None:
         """The equations of all that reads a value, through what has no name; None where it goes where it is not followed."""
@@ -147,15 +158,15 @@ class Links:
         seen = {at}
         waiting = [at]
         while waiting:
-            value = self._data.beyond(waiting.pop())
+            value = self.data.beyond(waiting.pop())
             ended = self._results_at(value, value)
-            next_ = [] if ended else self._data.read_by(value)
+            next_ = [] if ended else self.data.read_by(value)
             if next_ is None:
                 return None
             found.update(dict.fromkeys(ended, True))
             for reader in next_:
                 numbers = self.exact[reader] or self._results_at(reader, value)
-                if numbers and self._data.at[reader].opcode != "parameter":
+                if numbers and self.data.at[reader].opcode != "parameter":
                     found.update(dict.fromkeys(numbers, True))
                 elif reader not in seen:
                     seen.add(reader)
@@ -164,9 +175,9 @@ class Links:
 
     def _results_at(self, last: Key, value: Key) -> list[int]:
         """The equations whose results a value is, where `last` ends the program: it alone, or a tuple with it."""
-        if last[0] != self._program.entry or not self._data.at[last].is_root:
+        if last[0] != self._program.entry or not self.data.at[last].is_root:
             return []
-        returned = self._data.operands[last] if self._data.at[last].opcode == "tuple" else [last]
+        returned = self.data.operands[last] if self.data.at[last].opcode == "tuple" else [last]
         return [
             self._results[place]
             for place, each in enumerate(returned)
@@ -198,13 +209,13 @@ class Links:
             if instruction.opcode == "parameter" or self.exact[at] or at in self.guesses:
                 continue
             guess = near([(name, each) for each in reads[instruction.name]]) or near(
-                self._data.callers.get(name, [])
+                self.data.callers.get(name, [])
             )
             if guess:
                 self.guesses[at] = guess
 
 
-class _Data:
+class Data:
     """Where values come from, and where they go, in and out of fusions."""
 
     def __init__(self, program: Program) -> None:
@@ -256,6 +267,45 @@ class _Data:
                 at = first
             else:
                 return None if at == start else at
+
+    def above(self, at: Key) -> Iterator[Key]:
+        """A value, and those that it is moved or arranged from, up to one that is computed, or an argument of the program."""
+        element = 0
+        while at in self.at:
+            instruction = self.at[at]
+            if instruction.opcode == "parameter" and at[0] != self._entry:
+                caller = self._runs(at[0])
+                place = next((i for i, each in self._parameters[at[0]].items() if each == at), -1)
+                if caller is None or not 0 <= place < len(self.operands[caller]):
+                    return
+                at = self.operands[caller][place]
+                continue
+            if instruction.opcode in _RUNS:
+                root = next((self._roots[each] for each in called(instruction) if each in self._roots), None)
+                if root is None:
+                    yield at
+                    return
+                inner = self.operands[root]
+                at = inner[element] if self.at[root].opcode == "tuple" and element < len(inner) else root
+                continue
+            yield at
+            if instruction.opcode not in _MOVES or not self.operands[at]:
+                return
+            index = _INDEX.search(instruction.rest) if instruction.opcode == "get-tuple-element" else None
+            element = int(index[1]) if index else 0
+            at = self.operands[at][0]
+
+    def argument(self, at: Key) -> int | None:
+        """Which argument of the program a value is."""
+        numbers = self._parameters.get(self._entry, {}) if at[0] == self._entry else {}
+        return next((i for i, each in numbers.items() if each == at), None)
+
+    def result(self, place: int) -> Key | None:
+        """The value that the program returns at a place."""
+        root = self._roots.get(self._entry)
+        if root is None or self.at[root].opcode != "tuple":
+            return root if place == 0 else None
+        return self.operands[root][place] if place < len(self.operands[root]) else None
 
     def read_by(self, at: Key) -> list[Key] | None:
         """What reads a value: in a fusion, its parameter. None at the end of the program, or of a loop."""

@@ -13,12 +13,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..targets import Target
-from . import by_line, gone, hlo, machine, source, stablehlo
+from . import by_line, fates, hlo, machine, source, stablehlo
 from . import equations as numbering
+from .equation import Place
 from .listing import Listing
 from .subject import Subject
 
-FORMAT, VERSION = "jitkit.explorer", 1
+FORMAT, VERSION = "jitkit.explorer", 2
 
 
 def model(
@@ -42,7 +43,7 @@ def model(
             shown = stablehlo.listing(subject.shown(_platform(targets)))
         except Exception as error:  # a rule of the user's, or one that is not there: the page says so
             notes.append(f"Lowering ended with {type(error).__name__}: {error}")
-    lowered = frozenset(number for numbers in shown.equations for number in numbers)
+    wrote = stablehlo.written(shown)
     if subject.constants:
         listed = ", ".join(subject.constants[:6]) + (", ..." if len(subject.constants) > 6 else "")
         notes.append(f"Arrays from outside of the function, whose elements are left out here: {listed}")
@@ -77,16 +78,23 @@ def model(
         "python": python.as_data(),
         "jaxpr": subject.jaxpr.as_data(),
         "stablehlo": shown.as_data(),
-        "targets": [_target(each, answers[each.name], subject, lowered, inside, rows_of) for each in targets],
-        "calls": calls,
+        "targets": [_target(each, answers[each.name], subject, wrote, inside, rows_of) for each in targets],
+        "calls": calls and {"shown": _call_of(calls, subject.jaxpr.lines), **calls},
     }
+
+
+def _call_of(calls: Mapping[str, Any], jaxpr: Sequence[str]) -> int | None:
+    """The number of the latest miss whose jaxpr this is: its program is the one that is shown."""
+    misses = [each for each in calls["entries"] if not each["hit"] and each["jaxpr"] is not None]
+    alike = [each for each in misses if calls["jaxprs"][each["jaxpr"]] == list(jaxpr)]
+    return alike[-1]["number"] if alike else None
 
 
 def _platform(targets: Sequence[Target]) -> str:
     return targets[0].platform if targets else "cpu"
 
 
-def _row_of(python: source.Source, place: numbering.Place | None) -> int | None:
+def _row_of(python: source.Source, place: Place | None) -> int | None:
     if place is None:
         return None
     rows = [row for row, number in enumerate(python.numbers) if number == place.line]
@@ -97,7 +105,7 @@ def _target(
     target: Target,
     answer: dict[str, Any],
     subject: Subject,
-    lowered: frozenset[int],
+    wrote: dict[int, set[str]],
     inside: dict[int, list[int]],
     rows_of: dict[int, int],
 ) -> dict[str, Any]:
@@ -105,7 +113,6 @@ def _target(
     if "error" in answer:
         return head | {"reason": answer["reason"], "error": answer["error"]}
     read = hlo.read(answer["hlo"], {place: n for n, each in enumerate(subject.equations) for place in each.returned_at})
-    missing = gone.gone(subject.equations, lowered, read, inside)
     code = machine.listing(target.platform, answer["code"], read.listing)
     return head | {
         "compiler": answer["compiler"],
@@ -117,7 +124,8 @@ def _target(
         "linked": read.linked._asdict(),
         "hlo": read.listing.as_data(),
         "machine": code.as_data(),
-        "gone": missing,
+        "fates": fates.fates(subject.equations, wrote, read, inside),
+        "rounded": fates.rounded(subject.equations, read),
         "by_line": by_line.table(read.kernels, read.flops, rows_of, read.copies, answer["cost"]["numbers"].get("bytes accessed")),
     }
 

@@ -18,9 +18,9 @@ from ..jaxpr.printer import JaxprPpSettings, pp_toplevel_jaxpr
 from ..pjit.function import is_jitted
 from ..pjit.jit import jit
 from . import equations
-from .equations import Equation, Place
+from .equation import Equation, Place
 from .listing import Listing, owners
-from .subject import Failure, Subject, cut_short
+from .subject import Failure, Subject, argument, cut_short
 
 
 class _OurDialect:
@@ -84,7 +84,7 @@ def subject(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
     marked, found = equations.numbered(program.jaxpr, _OurDialect())
     program = program._replace(jaxpr=marked)
     names = marked.debug_info.safe_arg_names(len(marked.invars))
-    arguments = [f"{n or f'argument {i}'}: {v.aval.str_short()}" for i, (n, v) in enumerate(zip(names, marked.invars, strict=True))]
+    arguments = [argument(n or f"argument {i}", v.aval) for i, (n, v) in enumerate(zip(names, marked.invars, strict=True))]
 
     def stablehlo(platform: str) -> str:
         module, _ = lower_program(program, platform)

@@ -25,9 +25,9 @@ from typing import Any
 
 from ..base import traceback_util
 from . import equations
-from .equations import Equation, Place
+from .equation import Equation, Place
 from .listing import Listing, owners
-from .subject import Failure, Subject, cut_short
+from .subject import Failure, Subject, argument, cut_short
 
 _PLATFORMS = {"gpu": "cuda"}
 _HOISTED_BYTES = 1 << 14
@@ -151,7 +151,7 @@ def subject(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
     names = getattr(closed.jaxpr.debug_info, "arg_names", None) or ()
     if len(names) != len(closed.in_avals):
         names = [f"argument {i}" for i in range(len(closed.in_avals))]
-    arguments = [f"{n}: {aval.str_short()}" for n, aval in zip(names, closed.in_avals, strict=True)]
+    arguments = [argument(n, aval) for n, aval in zip(names, closed.in_avals, strict=True)]
     constants = [aval.str_short() for aval in (var.aval for var in closed.jaxpr.constvars)]
     return Subject("jax", name, plain, arguments, found, jaxpr_listing(closed.jaxpr), stablehlo, stablehlo, constants)
 

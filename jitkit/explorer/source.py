@@ -24,7 +24,7 @@ from types import CodeType
 from typing import Any
 
 from ..base.source_info import cell
-from .equations import Equation, Place
+from .equation import Equation, Place
 from .listing import MOST_COLUMNS, Listing
 
 _lexers = importlib.import_module("pygments.lexers.python")  # it brings no types for mypy

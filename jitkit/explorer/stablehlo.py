@@ -16,6 +16,8 @@ from .listing import Listing, indent_of
 _DEFINITION = re.compile(r"^(#loc\d*) = loc\((.*)\)$")
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _LOCATION = re.compile(rf" loc\((#loc\d*|unknown|{_STRING}(?:\([^()]*\))?|(?:fused|callsite)[^\n]*?)\)(?=$|[,)\s])")
+_OPERATION = re.compile(r"\b(?:stablehlo|chlo)\.(\w+)")
+_IN_HLO = {"dot_general": "dot", "broadcast_in_dim": "broadcast", "case": "conditional"}
 _QUOTED = re.compile(_STRING)
 
 
@@ -37,6 +39,18 @@ def listing(text: str) -> Listing:
         found.add(_LOCATION.sub("", line), numbers.get(own) or numbers_in(own))
     _link_heads(found)
     return found
+
+
+def written(found: Listing) -> dict[int, set[str]]:
+    """By equation: what it wrote, as HLO calls these operations."""
+    wrote: dict[int, set[str]] = {}
+    for line, numbers in zip(found.lines, found.equations, strict=True):
+        operation = _OPERATION.search(line)
+        for number in numbers:
+            own = wrote.setdefault(number, set())
+            if operation:
+                own.add(_IN_HLO.get(operation[1], operation[1].replace("_", "-")))
+    return wrote
 
 
 def _link_heads(found: Listing) -> None:

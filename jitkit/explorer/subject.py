@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from .equations import Equation, Place
+from .equation import Equation, Place
 from .listing import Listing
 
 
@@ -46,6 +46,11 @@ class Subject:
     def signature(self) -> str:
         """`loss(w: float32[8], x: float32[8])`."""
         return f"{self.name}({', '.join(self.arguments)})"
+
+
+def argument(name: str, aval: Any) -> str:
+    """`scale: float32[] (weak type)`."""
+    return f"{name}: {aval.str_short()}{' (weak type)' if getattr(aval, 'weak_type', False) else ''}"
 
 
 def cut_short(jaxpr: Listing, found: list[Equation]) -> Listing:

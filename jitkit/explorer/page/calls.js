@@ -32,6 +32,7 @@ export class Calls {
     this.draw();
     if (!tell) return;
     this.body.querySelector('[aria-expanded="true"]')?.focus({ preventScroll: true }); // it was drawn anew
+    this.reveal();
     this.onchoose();
   }
 
@@ -50,13 +51,19 @@ export class Calls {
       const [entry] = group;
       const word = entry.hit ? element("span", { class: "hit-word" }, "hit")
         : element("button", { type: "button", "aria-expanded": String(entry.number === this.chosen) }, `miss: ${entry.what}`);
-      rows.push(element("tr", { class: entry.number === this.chosen ? "chosen" : null, onclick: entry.hit ? null : () => this.choose(entry.number) }, element("td", {}, `#${entry.number}`),
+      const chosen = entry.number === this.chosen;
+      rows.push(element("tr", { class: chosen ? "chosen" : null, onclick: entry.hit ? null : () => this.choose(entry.number) }, element("td", {}, `#${entry.number}`),
         element("td", { class: "where", title: entry.at }, short(entry.at), line(entry)), element("td", {}, word), this.bars(entry, most), element("td", {}, time(total(entry)))));
+      if (chosen) rows.push(element("tr", { class: "reason" }, element("td", { colspan: "5" }, this.why(entry))));
     }
     const head = element("tr", {}, ...["call", "from", "cache", "time, all bars to one scale", "took"].map((name) => element("th", { scope: "col" }, name)));
     this.body.replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
-    const chosen = entries.find((entry) => entry.number === this.chosen);
-    if (chosen) this.body.append(this.why(chosen));
+  }
+
+  // The call that was chosen at the top, and its reason below it.
+  reveal() {
+    const row = this.body.querySelector("tr.chosen");
+    if (row) this.body.scrollTop += row.getBoundingClientRect().top - this.body.getBoundingClientRect().top;
   }
 
   bars(entry, most) {
@@ -65,9 +72,17 @@ export class Calls {
     return element("td", { class: "bars" }, element("div", { class: "track", role: "img", "aria-label": text }, ...parts));
   }
 
+  // The other panes show one program, whichever call is chosen.
+  which({ number }) {
+    const { shown } = this.calls;
+    if (!shown) return "The other panes show the program of the types at the top of the page, not that of a call.";
+    if (shown === number) return "The other panes show the program of this call.";
+    return `The other panes show the program of call #${shown}, not of this one: choosing a call does not change them.`;
+  }
+
   why(entry) {
     if (entry.hit) return element("div", { class: "why" }, element("div", {}, element("h3", {}, `Call #${entry.number} was a hit`), element("div", { class: "sentence" }, "It found its program in the cache.")));
-    const left = element("div", {}, element("h3", {}, `Why call #${entry.number} missed`), element("p", { class: "from" }, short(entry.at), line(entry)), element("div", { class: "sentence" }, entry.sentences.join("\n")));
+    const left = element("div", {}, element("h3", {}, `Why call #${entry.number} missed`), element("p", { class: "from" }, short(entry.at), line(entry)), element("div", { class: "sentence" }, entry.sentences.join("\n")), element("p", { class: "which" }, this.which(entry)));
     const right = element("div", {});
     const before = this.calls.entries.find((each) => each.number === entry.versus);
     if (before && before.jaxpr !== null && entry.jaxpr !== null) {
@@ -95,6 +110,20 @@ function grouped(entries) {
 const line = ({ source }) => (source ? element("code", {}, source) : null);
 
 const short = (at) => at.replace(/^.*[\\/]/, "");
+
+// What became different, in a few words: equations that are new or gone, and lines in which only types or numbers are others.
+export function changes(was, now) {
+  const steps = align(was, now, shape);
+  const names = (lines) => lines.map((line) => line.match(/ = ([\w-]+)/)?.[1]).filter(Boolean);
+  const added = names(steps.filter(([same, before]) => !same && before === null).map(([, , line]) => line));
+  const removed = names(steps.filter(([same, , after]) => !same && after === null).map(([, line]) => line));
+  const others = steps.filter(([, before, after]) => before !== null && after !== null && nameless(before) !== nameless(after)).length;
+  const listed = (list) => list.slice(0, 4).join(", ") + (list.length > 4 ? `, and ${list.length - 4} more` : "");
+  return [
+    added.length && `${listed(added)} ${added.length === 1 ? "is" : "are"} new`, removed.length && `${listed(removed)} ${removed.length === 1 ? "is" : "are"} gone`,
+    others && `${others} of ${now.length} lines have other types or numbers`,
+  ].filter(Boolean).join(", ") || "no line is another";
+}
 
 // Two texts side by side, what is equal folded, the first difference in view.
 export function difference(was, now, from, to) {

@@ -33,11 +33,12 @@ export class Lines {
       this.body.replaceChildren(element("div", { class: "empty" }, element("p", {}, "No target was compiled.")));
       return;
     }
+    this.most = Math.max(1, ...compiledTargets.flatMap(({ by_line: all }) => all.lines.map(moved)));
     const head = element("tr", {}, element("th", { scope: "col", class: "number" }, "line"), element("th", { scope: "col" }, "Python"),
       ...compiledTargets.map(({ name, by_line: all }) => element("th", { scope: "col" }, name, element("small", {}, `${count(all.kernels, "kernel")} · ${amount(moved(all))}B · ${flops(all)}`))));
     this.body.replaceChildren(
       element("table", {}, element("thead", {}, head), element("tbody", {}, ...this.rows().map((row) => this.row(row)), ...compilersOwn())),
-      element("p", { class: "legend" }, "Bytes are the operands and results of kernels, by their types, and what asynchronous copies fetch for them (⇣), read and written; flops are counted by instruction, and ≥ where a library's routine does not tell. ↻ has kernels in a loop, counted for one turn; shared kernels are of other lines, too; ≠ where targets need different numbers of kernels. The last row leads to the compilers' own sums: a TPU's counts layouts with their padding, and a copy at its start and at its end; loops and custom calls are counted in other ways, too."));
+      element("p", { class: "legend" }, "Bars are bytes, on one scale for all targets. Bytes are the operands and results of kernels, by their types, and what asynchronous copies fetch for them (⇣), read and written; flops are counted by instruction, and ≥ where a library's routine does not tell. ↻ has kernels in a loop, counted for one turn; shared kernels are of other lines, too; ≠ where targets need different numbers of kernels. The last row leads to the compilers' own sums: a TPU's counts layouts with their padding, and a copy at its start and at its end; loops and custom calls are counted in other ways, too."));
   }
 
   rows() {
@@ -59,7 +60,7 @@ export class Lines {
     const line = lineOf(target, row);
     if (!line) return element("td", { class: "none" }, "no kernel");
     const { kernels, shared, in_loop: turns } = line;
-    const share = moved(target.by_line) ? Math.min(100, (100 * moved(line)) / moved(target.by_line)) : 0;
+    const share = (100 * moved(line)) / this.most;
     const words = [kernels.length ? count(kernels.length, "kernel") : "no kernel", shared ? ` (${shared} shared)` : "", turns ? " ↻" : ""].join("");
     const said = `${count(kernels.length, "kernel")} of ${target.name}${shared ? `, ${shared} shared with other lines` : ""}${turns ? `, ${turns} in a loop, for one turn` : ""}`;
     return element("td", {}, row === null ? element("span", {}, words) : element("button", { type: "button", title: said, "aria-label": `${said}: line ${model.python.numbers[row]}`, onclick: () => this.go(row, target.name) }, words),
@@ -88,4 +89,38 @@ export const kernelsOf = (name, row) => lineOf(compiledTargets.find((target) => 
 // Whether the targets need different numbers of kernels for a row.
 export function differing(row) {
   return new Set(compiledTargets.map(({ name }) => kernelsOf(name, row))).size > 1;
+}
+
+// --- a target's numbers, each by its name ---
+
+export const said = (...parts) => parts.filter(Boolean).join(" · ");
+
+export function quantities(target) {
+  const [outer, inner] = fusions(target.listing);
+  const { operations, exact, by_name: named, guessed } = target.linked;
+  const { kernels, copied } = target.by_line;
+  const single = kernels > outer ? ` and ${count(kernels - outer, "single operation")}` : "";
+  return said(
+    `${count(kernels, "kernel")}: ${count(Math.min(outer, kernels), "fusion")}${single}${inner ? `; ${count(inner, "fusion")} inside of fusions` : ""}`,
+    `${amount(moved(target.by_line))}B read and written by kernels${copied ? " and copies" : ""}`, costs(target),
+    `${operations} operations, ${exact} linked${exact > named ? ` (${exact - named} by where values go)` : ""}${guessed ? `, ${guessed} by a guess` : ""}`);
+}
+
+// How many fusions there are, and how many more stand inside of one.
+function fusions(listing) {
+  let [outer, inner, end] = [0, 0, -1];
+  listing.lines.forEach((line, row) => {
+    if (!listing.notes[row]?.startsWith("fusion of")) return;
+    if (row < end) inner++;
+    else { outer++; end = listing.ends[row]; }
+  });
+  return [outer, inner];
+}
+
+function costs(target) {
+  const { numbers } = target.cost;
+  const parts = [];
+  if (numbers.flops > 0) parts.push(`${amount(numbers.flops)}flop`);
+  if (numbers["bytes accessed"] > 0) parts.push(`${amount(numbers["bytes accessed"])}B`);
+  return parts.length ? `the compiler's own estimate: ${parts.join(", ")}` : "";
 }

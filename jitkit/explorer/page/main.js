@@ -3,8 +3,9 @@ import { element, typesOf } from "./paint.js";
 import { finish, model, prepare, targetNamed, withInside } from "./data.js";
 import { Pane } from "./pane.js";
 import { Calls } from "./calls.js";
-import { Lines, amount } from "./lines.js";
-import { hint, story } from "./story.js";
+import { fateName, listFates } from "./fates.js";
+import { Lines, quantities, said } from "./lines.js";
+import { count, hint, story } from "./story.js";
 import { summary } from "./summary.js";
 
 const narrow = matchMedia("screen and (max-width: 899px)");
@@ -17,25 +18,7 @@ let hovered = null;
 for (const target of model.targets) {
   if (target.error) continue;
   target.listing = prepare(target.hlo);
-  const lost = Object.entries(target.gone);
-  if (lost.length) {
-    const add = (line, numbers, kind, indent, note = "", guesses = []) => {
-      const row = target.listing.lines.length;
-      target.listing.lines.push(line);
-      target.listing.indents.push(indent);
-      target.listing.equations.push(numbers);
-      if (guesses.length) target.listing.guesses[row] = guesses;
-      target.listing.kinds[row] = kind;
-      if (note) target.listing.notes[row] = note;
-    };
-    add(`Not here by name: ${lost.length} of ${model.equations.length} equations have no instruction`, [], "head", 0);
-    for (const [number, { why, sure, like }] of lost) {
-      const { primitive, results } = model.equations[number];
-      const same = like === undefined ? "" : ` (line ${model.equations[like].line})`;
-      const own = [Number(number)];
-      add(`  ${primitive} ${results}`, sure ? own : [], "gone", 2, `${why}${same}${sure ? "" : "; a guess"}`, sure ? [] : own);
-    }
-  }
+  listFates(target);
   finish(target.listing);
   target.machineListing = finish(prepare(target.machine));
 }
@@ -58,18 +41,20 @@ const panes = {
   jaxpr: new Pane("jaxpr", "jaxpr", jaxpr, on),
   stablehlo: new Pane("stablehlo", "StableHLO", stablehlo, on),
   hlo: new Pane("hlo", "Optimised HLO", none, on),
-  beside: new Pane("beside", "Beside it", none, on),
-  machine: new Pane("machine", "Machine", none, on),
+  beside: new Pane("beside", "Second target", none, on),
+  machine: new Pane("machine", "Machine code", none, on),
 };
-panes.jaxpr.meta.textContent = `${model.equations.length} equation${model.equations.length === 1 ? "" : "s"}`;
-panes.stablehlo.meta.textContent = "as it is given to XLA";
-panes.python.meta.textContent = "lines in ink were traced";
+// Of several calls, each with a program: which of them the panes show.
+const ofCall = model.calls?.shown ? `program of call #${model.calls.shown}` : "";
+panes.jaxpr.meta.textContent = said(ofCall, count(model.equations.length, "equation"));
+panes.stablehlo.meta.textContent = said(ofCall, "as it is given to XLA");
+panes.python.meta.textContent = "pale lines were not traced";
 for (const [name, what] of [["python", "source"], ["jaxpr", "jaxpr"], ["stablehlo", "StableHLO"]]) {
   const pane = panes[name];
   if (!pane.listing.lines.length) pane.show(pane.listing, element("p", {}, model.failure ? `The function did not come as far as ${what}.` : `There is no ${what} to show.`));
 }
 const failed = model.failure !== null;
-const BUTTONS = [["python", "Python"], ["jaxpr", "jaxpr"], ["stablehlo", "StableHLO"], ["hlo", "Optimised HLO"], ["beside", "two targets"], ["lines", "by line"], ["machine", "machine"], ["calls", "calls"]];
+const BUTTONS = [["python", "Python"], ["jaxpr", "jaxpr"], ["stablehlo", "StableHLO"], ["hlo", "Optimised HLO"], ["beside", "two targets"], ["lines", "by line"], ["machine", "machine code"], ["calls", "calls"]];
 const command = `jitkit explore FILE.py:${model.function} --calls${model.library === "jax" ? " --jax" : ""}`;
 
 function tabs(pane, key) {
@@ -110,17 +95,17 @@ function drawTargets() {
   showTarget(panes.beside, targetNamed(state.beside), "listing");
   showTarget(panes.machine, targetNamed(state.target), "machineListing");
   const target = targetNamed(state.target);
-  panes.machine.meta.textContent = target && !target.error ? `${target.code} of ${target.name}` : "";
-  noteGone(target);
+  panes.machine.meta.textContent = target && !target.error ? said(ofCall, `${target.code} of ${target.name}`) : "";
+  noteFates(target);
 }
 
-// What the chosen target has nothing of says so in the jaxpr.
-function noteGone(target) {
+// What is not there on the chosen target as it was written says so in the jaxpr.
+function noteFates(target) {
   jaxpr.notes = { ...model.jaxpr.notes };
   if (target && !target.error) {
-    for (const [number, { why, sure }] of Object.entries(target.gone)) {
+    for (const [number, { fate, why, sure }] of Object.entries(target.fates)) {
       const [row] = jaxpr.rows.get(Number(number)) || [];
-      if (row !== undefined) jaxpr.notes[row] = `${target.name}: ${why.split(":")[0]}${sure ? "" : "?"}`;
+      if (row !== undefined) jaxpr.notes[row] = `${target.name}: ${fateName(fate)}: ${why}${sure ? "" : "; a guess"}`;
     }
   }
   panes.jaxpr.draw();
@@ -143,30 +128,9 @@ function showTarget(pane, target, part) {
   }
   pane.show(target[part]);
   if (part === "listing") {
-    const [outer, inner] = fusions(target.listing);
-    const { operations, exact, by_name: named, guessed } = target.linked;
-    pane.meta.textContent = `${outer} fusion${outer === 1 ? "" : "s"}${inner ? `, ${inner} inside of them` : ""}${costs(target)} · ${operations} operations, ${exact} linked${exact > named ? ` (${exact - named} by the data)` : ""}${guessed ? `, ${guessed} by a guess` : ""}`;
+    pane.meta.textContent = said(ofCall, quantities(target));
     pane.meta.title = `${target.chip}; ${target.compiler}; compiled in ${target.seconds.toFixed(2)} s. Costs: ${target.cost.source}.`;
   }
-}
-
-// How many fusions there are, and how many more stand inside of one.
-function fusions(listing) {
-  let [outer, inner, end] = [0, 0, -1];
-  listing.lines.forEach((line, row) => {
-    if (!listing.notes[row]?.startsWith("fusion of")) return;
-    if (row < end) inner++;
-    else { outer++; end = listing.ends[row]; }
-  });
-  return [outer, inner];
-}
-
-function costs(target) {
-  const { numbers } = target.cost;
-  const parts = [];
-  if (numbers.flops > 0) parts.push(`${amount(numbers.flops)}flop`);
-  if (numbers["bytes accessed"] > 0) parts.push(`${amount(numbers["bytes accessed"])}B`);
-  return parts.length ? ` · by its compiler's count ${parts.join(", ")}` : "";
 }
 
 const calls = new Calls(model.calls, command, null);
@@ -254,13 +218,12 @@ const to = {
   call(number) {
     open("calls");
     calls.choose(number);
-    calls.body.querySelector(".why")?.scrollIntoView({ block: "start" });
   },
-  gone(name) {
+  fate(name, kind) {
     choose("target", name);
     open("hlo");
     const { listing } = panes.hlo;
-    const row = listing.lines.findIndex((_, i) => listing.kinds[i] === "head");
+    const row = listing.lines.findIndex((line, i) => listing.kinds[i] === "head" && line.startsWith(`${fateName(kind)}:`));
     if (row < 0) return;
     panes.hlo.cursor = row;
     panes.hlo.reveal(row, true);
@@ -313,6 +276,7 @@ function drawTop() {
   nav.append(element("span", { class: "made" }, `${model.library === "jax" ? "a function of JAX's" : "a function of jitkit's"} · ${model.made_with}`));
   const notes = [...model.notes, ...model.python.sentences];
   top.append(element("h1", {}, model.function), element("span", { class: "signature", tabindex: "0", role: "note", "aria-label": "signature" }, model.signature.slice(model.function.length)));
+  if (ofCall) top.append(element("span", { class: "of-call", title: "All panes but Calls show this program, whichever call is chosen there." }, `shown: ${ofCall}`));
   if (failed) {
     top.append(element("div", { class: "failure", role: "alert" }, element("strong", {}, `${model.failure.type} while ${model.failure.stage}. `), `${model.equations.length} equation${model.equations.length === 1 ? " was" : "s were"} written before it.`, element("pre", { tabindex: "0" }, model.failure.text)));
   }

@@ -181,7 +181,7 @@ export class Pane {
 
   code(row, line) {
     const { listing } = this;
-    const parts = listing.colours ? wordsOfColours(listing.colours[row], line) : listing.kinds[row] ? [["", line]] : words(listing.language, line);
+    const parts = listing.colours ? wordsOfColours(listing.colours[row], line) : listing.kinds[row] ? [["", line.slice(0, listing.indents[row])], ["", line.trimStart()]] : words(listing.language, line);
     const code = element("code");
     for (const [kind, text] of parts) {
       const type = kind === "variable" && listing.types ? listing.types.get(text) : null;
@@ -194,14 +194,21 @@ export class Pane {
   gutter(row) {
     const { listing } = this;
     if (listing.language === "python") return listing.numbers[row] === null ? "" : String(listing.numbers[row]);
-    const lines = [...new Set(listing.equations[row].map((number) => model.equations[number].line))].filter((line) => line !== null);
+    const lines = this.linesOf(row);
     return lines.length ? `${lines[0]}${lines.length > 1 ? "+" : ""}` : "";
   }
 
   gutterTitle(row) {
     if (this.listing.language === "python") return null;
-    const lines = [...new Set(this.listing.equations[row].map((number) => model.equations[number].line))].filter((line) => line !== null);
+    const lines = this.linesOf(row);
     return lines.length ? `from line ${lines.join(", ")}` : null;
+  }
+
+  // What is not there is of a line, though its fate may be a guess.
+  linesOf(row) {
+    const { equations, guesses, kinds } = this.listing;
+    const numbers = equations[row].length || !kinds[row] ? equations[row] : guesses[row] || [];
+    return [...new Set(numbers.map((number) => model.equations[number].line))].filter((line) => line !== null);
   }
 
   rowOf(target) {

@@ -1,16 +1,16 @@
 // What a line is linked to, in words: the chain from Python to each target, whose links go there.
 import { element } from "./paint.js";
 import { model, shortFile, withInside } from "./data.js";
+import { fateName } from "./fates.js";
 
 export const few = (items, most = 4) => items.slice(0, most).join(", ") + (items.length > most ? `, and ${items.length - most} more` : "");
 export const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
 
 export function hint() {
   return element("p", { class: "hint" },
-    "Point at a line: what it came from and what became of it lights up. A click pins it. ",
-    element("kbd", {}, "↑"), " ", element("kbd", {}, "↓"), " lines, ", element("kbd", {}, "Tab"), " panes, ",
-    element("kbd", {}, "Enter"), " pins, ", element("kbd", {}, "←"), " ", element("kbd", {}, "→"), " folds, ", element("kbd", {}, "Esc"),
-    " lets go. ● surely linked, ○ a guess, ◆ pinned.");
+    "Point at a line: what it came from and what became of it lights up (● linked, ○ linked by a guess). A click pins it (◆).", 
+    element("span", { class: "keys" }, element("kbd", {}, "↑"), " ", element("kbd", {}, "↓"), " lines, ", element("kbd", {}, "Tab"), " panes, ",
+      element("kbd", {}, "Enter"), " pins, ", element("kbd", {}, "←"), " ", element("kbd", {}, "→"), " folds, ", element("kbd", {}, "Esc"), " unpins."));
 }
 
 // `numbers` are the equations, `go(stage, target)` shows their rows.
@@ -27,36 +27,38 @@ export function story(numbers, panes, go, isGuess) {
   add(`jaxpr: ${count(own.length, "equation")}${isGuess ? ", by a guess" : ""}`, button(few(names), "jaxpr"));
   const written = rowsOf(panes.stablehlo.listing, all);
   add("StableHLO", written.length ? button(`${count(written.length, "line")}`, "stablehlo") : "writes nothing");
-  const entries = []; // a target, and what became of the equations there
-  for (const target of model.targets) {
-    if (target.error) continue;
-    const { listing } = target;
-    const rows = rowsOf(listing, all).filter((row) => listing.kinds[row] !== "gone");
-    const boxes = new Set();
-    for (const row of rows) {
-      boxes.add(listing.lines[listing.boxes[row]].trim().replace(/^ROOT /, "").split(" = ")[0]);
-    }
-    const lost = own.filter((number) => target.gone[number]);
-    const content = [];
-    if (rows.length) content.push(button(`in ${few([...boxes])}`, "hlo", target.name));
-    const said = new Map();
-    for (const number of lost) {
-      const { why, sure, like } = target.gone[number];
-      const key = like === undefined ? why : `${why} (line ${model.equations[like].line})`;
-      if (!said.has(key)) said.set(key, { sure, names: new Set() });
-      said.get(key).names.add(model.equations[number].primitive);
-    }
-    for (const [why, { sure, names: of }] of said) {
-      content.push(element("span", { class: sure ? "gone" : "gone unsure" }, `${few([...of])}: ${why}`));
-    }
-    entries.push([target.name, content.length ? content : ["nothing is left of it"], rows.length]);
-  }
-  const text = ([, content]) => content.map((each) => each.textContent ?? each).join();
-  const alike = entries.length > 1 && entries.every((entry) => !entry[2] && text(entry) === text(entries[0]));
-  if (alike) add(`all ${entries.length} targets`, ...entries[0][1]);
-  else for (const [name, content] of entries) add(name, ...content);
+  const able = model.targets.filter((target) => !target.error);
+  const told = able.map((target) => toldOf(own.filter((number) => target.fates[number]), target));
+  const alike = able.length > 1 && told[0].length && told.every((spans) => textOf(spans) === textOf(told[0]));
+  const left = able.map((target) => linkedTo(target, all)); // what is linked, by target
+  if (alike) add(`all ${able.length} targets`, ...told[0]);
+  able.forEach(({ name }, i) => {
+    const content = left[i].length ? [button(`in ${few(left[i])}`, "hlo", name)] : [];
+    if (!alike) content.push(...told[i]);
+    if (content.length || left.some((names) => names.length)) add(name, ...(content.length ? content : ["nothing of it"]));
+  });
   return chain;
 }
+
+// The instructions of a target that equations are linked to: of those in a fusion, the fusion.
+function linkedTo({ listing }, numbers) {
+  const rows = rowsOf(listing, numbers).filter((row) => !listing.kinds[row]);
+  return [...new Set(rows.map((row) => listing.lines[listing.boxes[row]].trim().replace(/^ROOT /, "").split(" = ")[0]))];
+}
+
+// What became of equations on a target, in words.
+function toldOf(numbers, target) {
+  const said = new Map();
+  for (const number of numbers) {
+    const { fate, why, sure } = target.fates[number];
+    const key = `${fateName(fate).toLowerCase().replace("xla", "XLA")}: ${why}`;
+    if (!said.has(key)) said.set(key, { sure, names: new Set() });
+    said.get(key).names.add(model.equations[number].primitive);
+  }
+  return [...said].map(([why, { sure, names }]) => element("span", { class: sure ? "gone" : "gone unsure" }, `${few([...names])}: ${why}`));
+}
+
+const textOf = (spans) => spans.map((each) => each.textContent).join();
 
 function rowsOf(listing, numbers) {
   const rows = new Set();

@@ -1,29 +1,38 @@
 // The answers that most readers come for, as sentences at the top whose links lead to what they say.
 import { element } from "./paint.js";
+import { changes } from "./calls.js";
 import { model } from "./data.js";
+import { FATES, byTarget, compared, named, ofFate } from "./fates.js";
 import { amount, compiledTargets, differing, kernelsOf, moved } from "./lines.js";
 import { count, few } from "./story.js";
 
+const MOST_LINES = 8;
+const MOST_MISSES = 4;
 
-// `to` has call(number), gone(target), lines() and beside(one, other, row).
+// `to` has call(number), fate(target, kind), lines() and beside(one, other, row).
 export function summary(to) {
   const link = (text, onclick) => element("button", { type: "button", onclick }, text);
-  const items = [...callsSaid(to, link), ...goneSaid(to, link), ...differencesSaid(to, link)];
+  const items = [...callsSaid(to, link), ...fatesSaid(to, link), ...differencesSaid(to, link)];
   if (!items.length) return null;
   return element("details", { class: "summary", open: !matchMedia("(max-width: 899px)").matches },
-    element("summary", {}, "In short"), element("ul", {}, ...items.map((parts) => element("li", {}, ...parts))));
+    element("summary", {}, "In short", model.calls?.shown ? element("span", {}, `: the calls of the run, then the program of call #${model.calls.shown}`) : null), element("ul", {}, ...items.map((parts) => element("li", {}, ...parts))));
 }
 
 function callsSaid(to, link) {
   const entries = model.calls?.entries || [];
   const misses = entries.filter((entry) => !entry.hit);
   if (!misses.length) return [];
-  const parts = [`${count(entries.length, "call")}, ${misses.length} of them missed the cache: `];
-  misses.slice(0, 4).forEach((entry, i) => {
-    parts.push(i ? "; " : "", link(`call #${entry.number}`, () => to.call(entry.number)), ` ${entry.reason === "first call" ? "was the first" : `(${entry.reason}): ${whyOf(entry)}`}`);
-  });
-  if (misses.length > 4) parts.push(`; and ${misses.length - 4} more`);
-  return [[...parts, "."]];
+  const first = misses.filter((entry) => entry.reason === "first call").map((entry) => ["; ", link(`call #${entry.number}`, () => to.call(entry.number)), " was the first"]).slice(0, 1).flat();
+  const again = misses.filter((entry) => entry.reason !== "first call");
+  const items = again.slice(0, MOST_MISSES).map((entry) => [link(`call #${entry.number}`, () => to.call(entry.number)), ` missed (${entry.reason}): ${whyOf(entry)}${whatOf(entry)}.`]);
+  return [[element("b", {}, "Calls"), `: ${count(entries.length, "call")}, ${misses.length} of them missed the cache`, ...first, ...(again.length > MOST_MISSES ? [`; the first ${MOST_MISSES} of the others`] : []), "."], ...items];
+}
+
+// What became different in its jaxpr.
+function whatOf({ jaxpr, versus }) {
+  const before = model.calls.entries.find((entry) => entry.number === versus);
+  if (jaxpr === null || !before || before.jaxpr === null || before.jaxpr === undefined) return "";
+  return `. In its jaxpr, against that of #${versus}, ${changes(model.calls.jaxprs[before.jaxpr], model.calls.jaxprs[jaxpr])}`;
 }
 
 // The first thing that was different, and what to do about it, which stands below it, deeper.
@@ -34,38 +43,53 @@ function whyOf({ sentences: [first = "", ...rest] }) {
   return reason.trim() + (advice && depth(advice) > depth(reason) ? `. ${advice.trim().replace(/\.$/, "")}` : "");
 }
 
-function goneSaid(to, link) {
+// What is the same on all targets once, then what is not.
+function fatesSaid(to, link) {
+  if (!compiledTargets.length) return [];
+  const { same, differing: others } = compared(compiledTargets);
+  const everywhere = compiledTargets.length > 1 ? ` on all ${compiledTargets.length} targets` : "";
   const said = [];
-  for (const target of compiledTargets) {
-    const whys = new Map();
-    for (const [number, { why, sure }] of Object.entries(target.gone)) {
-      const { primitive, line } = model.equations[number];
-      const kind = `${why.split(":")[0]}${sure ? "" : " (a guess)"}`;
-      const name = line === null ? primitive : `${primitive} (line ${line})`;
-      if (!whys.has(kind)) whys.set(kind, new Map());
-      whys.get(kind).set(name, (whys.get(kind).get(name) || 0) + 1);
-    }
-    const surest = [...whys].sort(([one], [other]) => one.endsWith("(a guess)") - other.endsWith("(a guess)"));
-    const text = surest.map(([why, names]) => `${[...names.values()].reduce((one, other) => one + other)} ${why}: ${few([...names].map(([name, times]) => (times > 1 ? `${name} ${times} times` : name)), 3)}`).join("; ");
-    const same = said.find((each) => each.text === text);
-    if (same) same.targets.push(target);
-    else said.push({ text, targets: [target] });
+  for (const [fate, title] of FATES) {
+    const reasons = [...(same.get(fate) || [])];
+    if (!reasons.length) continue;
+    const first = compiledTargets.find((target) => ofFate(target, fate).length);
+    const total = reasons.reduce((sum, [, numbers]) => sum + numbers.length, 0);
+    const parts = reasons.map(([why, numbers]) => named(numbers) + (why ? `: ${why}` : ""));
+    said.push([link(title, () => to.fate(first.name, fate)), `${everywhere}, ${count(total, "equation")} of ${model.equations.length}: ${parts.join("; ")}.`]);
   }
-  return said.filter(({ text }) => text).map(({ text, targets }) => [
-    "Gone, or under another name, on ", ...targets.flatMap((target, i) => [i ? ", " : "", link(target.name, () => to.gone(target.name))]), `: ${text}.`,
-  ]);
+  if (others.length) {
+    const shown = others.slice(0, MOST_LINES).map((number) => `${named([number])}: ${byTarget(number, compiledTargets)}`);
+    said.push([element("b", {}, "Different by target"), `, ${count(others.length, "equation")}: ${shown.join(". ")}${others.length > MOST_LINES ? `. And ${others.length - MOST_LINES} more, listed below each target's HLO` : ""}.`]);
+  }
+  return said;
 }
 
 function differencesSaid(to, link) {
   if (compiledTargets.length < 2) return [];
-  const totals = few(compiledTargets.map(({ name, by_line: all }) => `${name} ${count(all.kernels, "kernel")} and ${amount(moved(all))}B`));
-  const rows = model.python.equations.flatMap((numbers, row) => (numbers.length && differing(row) ? [row] : []));
+  const totals = few(compiledTargets.map(({ name, by_line: all }) => `${name} ${count(all.kernels, "kernel")}, ${amount(moved(all))}B`), MOST_LINES).replaceAll("B, ", "B; ");
+  const said = [[link("By line", () => to.lines()), `: kernels, and the bytes that they read and write: ${totals}.`]];
   const pair = ["gpu:h100", "tpu:v5e"].every((name) => compiledTargets.some((target) => target.name === name)) ? ["gpu:h100", "tpu:v5e"] : compiledTargets.slice(0, 2).map((target) => target.name);
-  const parts = [link("By line", () => to.lines()), `: ${totals}.`];
-  if (!rows.length) return [[...parts, " Each line needs as many kernels on all of them."]];
+  const parts = [element("b", {}, `${pair[0]} and ${pair[1]}`)];
+  const rows = model.python.equations.flatMap((numbers, row) => (numbers.length && differing(row) ? [row] : []));
   const ofPair = rows.filter((row) => kernelsOf(pair[0], row) !== kernelsOf(pair[1], row));
-  if (!ofPair.length) return [[...parts, ` ${pair.join(" and ")} need as many kernels for each line; others do not.`]];
-  parts.push(` ${pair.join(" and ")} differ, side by side, in line${ofPair.length === 1 ? "" : "s"} `);
-  ofPair.slice(0, 6).forEach((row, i) => parts.push(i ? ", " : "", link(String(model.python.numbers[row]), () => to.beside(...pair, row)), ` (${count(kernelsOf(pair[0], row), "kernel")} and ${kernelsOf(pair[1], row)})`));
-  return [[...parts, `${ofPair.length > 6 ? `, and ${ofPair.length - 6} more` : ""}.`]];
+  if (ofPair.length) {
+    parts.push(` have different numbers of kernels for line${ofPair.length === 1 ? "" : "s"} `);
+    ofPair.slice(0, MOST_LINES).forEach((row, i) => parts.push(i ? ", " : "", link(String(model.python.numbers[row]), () => to.beside(...pair, row)), ` (${kernelsOf(pair[0], row)} and ${kernelsOf(pair[1], row)})`));
+    parts.push(`${ofPair.length > MOST_LINES ? `, and ${ofPair.length - MOST_LINES} more` : ""}.`);
+  } else parts.push(rows.length ? " have as many kernels for each line; other targets do not." : " have as many kernels for each line, as all targets.");
+  return [...said, [...parts, ...roundedSaid(pair)]];
+}
+
+// Results that only some targets compute or keep in a smaller type.
+function roundedSaid(pair) {
+  const [one, other] = pair.map((name) => compiledTargets.find((target) => target.name === name));
+  const numbers = [...new Set([...Object.keys(one.rounded), ...Object.keys(other.rounded)])].filter((number) => one.rounded[number] !== other.rounded[number]);
+  const said = new Map(); // the same types -> equations
+  for (const number of numbers) {
+    const written = model.equations[number].results.match(/\w+/)[0];
+    const words = [one, other].map((target) => `${target.rounded[number] || written} on ${target.name}`).join(", ");
+    if (!said.has(words)) said.set(words, []);
+    said.get(words).push(Number(number));
+  }
+  return [...said].map(([words, own]) => ` Result${own.length === 1 ? "" : "s"} of ${named(own)}: ${words}.`);
 }

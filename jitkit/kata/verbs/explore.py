@@ -40,7 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
             function, found = watch(arguments.function, arguments.calls or file, arguments.jax)
         seen = calls.as_data(found, f"of {arguments.calls or file}, which was run")
         if not args:
-            args, kwargs = last_arguments(found, name)
+            latest, args, kwargs = last_arguments(found, name)
+            seen["shown"] = latest
     else:
         function = load_function(arguments.function)
     is_jax = arguments.jax or made_by_jax(function)
@@ -131,9 +132,9 @@ def _is_fine(error: BaseException) -> bool:
     return isinstance(error, SystemExit) and not error.code
 
 
-def last_arguments(found: list[calls.Call], name: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Those of the latest call that was traced."""
-    known = [call.arguments for call in found if call.arguments is not None]
+def last_arguments(found: list[calls.Call], name: str) -> tuple[int, tuple[Any, ...], dict[str, Any]]:
+    """The number of the latest call that was traced, and its arguments."""
+    known = [(number, *call.arguments) for number, call in enumerate(found, 1) if call.arguments is not None]
     if not known:
         raise Problem(f"no call of {name} was traced in this run. Give its types: --shapes")
     return known[-1]

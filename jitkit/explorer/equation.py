@@ -1,0 +1,79 @@
+"""An equation of a traced function, and what is known of it
+
+Its jaxpr is ours or JAX's: a `Dialect` tells the few things in which they differ.
+
+JAX: jax/_src/core.py:JaxprEqn
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple, Protocol
+
+
+class Place(NamedTuple):
+    """A position in a Python file. `code` is the code object there, None where it is not known."""
+
+    file: str
+    line: int
+    function: str
+    code: Any = None
+
+
+class Dialect(Protocol):
+    """What is different between a jaxpr of ours and one of JAX's."""
+
+    def inside(self, value: Any) -> Any:
+        """The jaxpr with `eqns` that a parameter is, or None."""
+
+    def with_equations(self, value: Any, eqns: list[Any]) -> Any:
+        """The same parameter, whose jaxpr has these equations."""
+
+    def marked(self, eqn: Any, params: dict[str, Any], mark: str) -> Any:
+        """The same equation with these parameters, and one more scope around it."""
+
+    def place(self, eqn: Any) -> Place | None:
+        """Where the user wrote it."""
+
+    def is_literal(self, atom: Any) -> bool:
+        """Whether an operand is a scalar that is written into the program."""
+
+
+class Unchanged(NamedTuple):
+    """Why the result of an equation is a value that is there already: in words, or since it undoes what `partner` did."""
+
+    words: str
+    partner: int | None = None
+
+
+@dataclasses.dataclass
+class Equation:
+    """One equation. `parent` is the number of the equation whose jaxpr it stands in.
+
+    `returned_at` are the places among the function's results of what it makes; `live` whether a result or an effect depends on it;
+    `constant` whether it depends on no argument; `same_as` are the numbers of the equations that compute the same; `unchanged` says
+    why it changes nothing, where it does not; `operands` has the equations that make each operand (the i-th argument is `~i`).
+    """
+
+    eqn: Any
+    parent: int | None
+    place: Place | None
+    returned_at: tuple[int, ...] = ()
+    live: bool = False
+    constant: bool = False
+    same_as: tuple[int, ...] = ()
+    unchanged: Unchanged | None = None
+    operands: tuple[frozenset[int], ...] = ()
+
+    @property
+    def primitive(self) -> str:
+        """The name of its primitive."""
+        return str(self.eqn.primitive.name)
+
+    @property
+    def results(self) -> str:
+        """The types of its results: `f32[3] f32[]`."""
+        return " ".join(
+            var.aval.str_short(short_dtypes=True) if hasattr(var.aval, "str_short") else str(var.aval)
+            for var in self.eqn.outvars
+        )

@@ -1,0 +1,322 @@
+"""equations + optimised HLO -> what became of those that are not there as they were written, and how that is known
+
+An equation is there where an instruction has its name and can be it: the zero that an addition adds has the addition's name, too, and
+is not it. For one that is not there, the program itself tells:
+
+- *dropped* before XLA: no result depends on it, or it wrote no operation.
+- *removed* by XLA: its value is there already (it changes nothing, undoes another one, does what another one does, or is a constant); or
+  what reads it now reads its operand directly, so that nothing of its own is left.
+- *renamed*: an instruction without its name does the same to the same operands.
+- *rewritten*: it is there by name, as another operation: a division by a constant is a product.
+- *unknown*: none of these can be shown. Only these are guesses.
+
+JAX: jax/_src/interpreters/partial_eval.py:dce_jaxpr
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from .equation import Equation
+from .hlo import Fused, elements_of
+from .links import Key
+
+# What says how elements are arranged, in StableHLO and in HLO.
+_ARRANGING = frozenset({
+    "broadcast", "reshape", "transpose", "convert", "copy", "slice", "reverse", "bitcast", "bitcast-convert", "dynamic-reshape",
+    "copy-start", "copy-done", "slice-start", "slice-done", "optimization-barrier", "opt-barrier",
+})  # fmt: skip
+_OPERANDS = frozenset({"constant", "broadcast", "iota", "parameter"})  # what an operation writes for itself, and is not it
+_PRODUCTS = {"dot": {"dot", "convolution", "custom-call"}, "convolution": {"convolution", "custom-call"}}
+_MERELY_MOVED = {"bitcast": "the same bytes, read in another shape: nothing is moved"}
+_FLOAT = re.compile(r"\b(?:f|bf)(\d+)")
+_MOST_CANDIDATES, _MOST_SOURCES = 64, 1000  # that are looked at for one equation
+
+
+def fates(
+    equations: Sequence[Equation], wrote: Mapping[int, set[str]], left: Fused, inside: Mapping[int, list[int]]
+) -> dict[str, dict[str, Any]]:
+    """By number of each equation that is not there as it was written: `{"fate", "rule", "why", "sure"}`, and where there is one
+    `like`, the equation that it is told by, and `row`, that of an instruction.
+
+    `wrote` has what each wrote into StableHLO, `left` what the compiler made of it; `inside` the equations in each equation's jaxprs,
+    of which it lives on.
+    """
+    return _Fates(equations, wrote, left, inside).found
+
+
+def rounded(equations: Sequence[Equation], left: Fused) -> dict[str, str]:
+    """By number of each equation whose result is computed or kept in a smaller type than it was written in: that type."""
+    found: dict[str, str] = {}
+    for at, instruction in left.links.data.at.items():
+        rule = left.links.rules.get(at, "")
+        numbers = left.links.own.get(at) or (left.links.exact.get(at, []) if rule.startswith("its value") else [])
+        if len(numbers) != 1 or instruction.opcode in _OPERANDS:
+            continue
+        [number] = numbers
+        written, kept = _FLOAT.search(equations[number].results), _FLOAT.match(instruction.type)
+        if written and kept and int(kept[1]) < int(written[1]) and elements_of(instruction.type) == _size(equations[number]):
+            found[str(number)] = kept[0]
+    return found
+
+
+class _Fates:
+    """`found` has all."""
+
+    def __init__(
+        self, equations: Sequence[Equation], wrote: Mapping[int, set[str]], left: Fused, inside: Mapping[int, list[int]]
+    ) -> None:
+        self._equations, self._wrote, self._inside = equations, wrote, inside
+        self._links, self._data, self._rows = left.links, left.links.data, left.rows
+        self._named: dict[int, list[Key]] = {}  # by equation, the instructions of its name
+        for at, numbers in self._links.own.items():
+            for number in numbers:
+                self._named.setdefault(number, []).append(at)
+        self._readers: dict[int, list[int]] = {}
+        self._undone_by: dict[int, int] = {}
+        for number, equation in enumerate(equations):
+            for origin in frozenset().union(*equation.operands):
+                self._readers.setdefault(origin, []).append(number)
+            if equation.unchanged and equation.unchanged.partner is not None:
+                self._undone_by[equation.unchanged.partner] = number
+        self._alike: dict[tuple[str, int], list[Key]] = {}
+        for at in self._rows:
+            instruction = self._data.at[at]
+            self._alike.setdefault((instruction.opcode, elements_of(instruction.type)), []).append(at)
+        is_there = [self._is_it(number) for number in range(len(equations))]
+        self._gone = {
+            number for number in range(len(equations)) if not any(is_there[each] for each in [number, *inside.get(number, ())])
+        }
+        self._is_now: dict[int, Key] = {}  # those that another instruction does
+        for number in sorted(self._gone):
+            if not self._arranges(number) and not equations[number].unchanged and not self._twins(number):
+                now = self._renamed(number)
+                if now is not None:
+                    self._is_now[number] = now
+        self.found: dict[str, dict[str, Any]] = {}
+        for number in range(len(equations)):
+            fate = self._fate(number) if number in self._gone else self._rewritten(number)
+            if fate:
+                self.found[str(number)] = fate
+        self._dead_since()
+
+    # --- what is there ---
+
+    def _opcodes(self, number: int) -> set[str]:
+        return {self._data.at[at].opcode for at in self._named.get(number, ())}
+
+    def _is_it(self, number: int) -> bool:
+        """Whether one of the instructions of its name can be an equation."""
+        opcodes, wrote = self._opcodes(number), self._wrote.get(number, set())
+        if wrote <= {"constant"}:
+            return bool(opcodes)
+        return bool(opcodes - (_OPERANDS if wrote - _ARRANGING - _OPERANDS else {"constant"} - wrote))
+
+    def _arranges(self, number: int) -> bool:
+        """Whether an equation only says how elements are arranged."""
+        return self._wrote.get(number, set()) - {"constant"} <= _ARRANGING and number not in self._inside
+
+    def _twins(self, number: int) -> list[int]:
+        """The equations that compute the same, and are there."""
+        return [each for each in self._equations[number].same_as if each not in self._gone or each in self._is_now]
+
+    def _is_transparent(self, number: int) -> bool:
+        """Whether nothing is left of an equation, so that what read it reads what it read."""
+        if number not in self._gone or number in self._is_now or self._twins(number):
+            return False
+        return self._arranges(number) or self._equations[number].unchanged is not None
+
+    def _can_be(self, number: int) -> set[str]:
+        """The instructions that arrange elements as an equation does."""
+        wrote = self._wrote.get(number, set()) & _ARRANGING
+        shapes = {"reshape", "broadcast"} if wrote & {"reshape", "broadcast"} else set()
+        return wrote | shapes | ({"bitcast"} if wrote else set()) | ({"copy"} if "transpose" in wrote else set())
+
+    def _rewritten(self, number: int) -> dict[str, Any] | None:
+        wrote = self._wrote.get(number, set()) - _ARRANGING - _OPERANDS
+        if number in self._inside or len(wrote) != 1:
+            return None
+        [own] = wrote
+        opcodes = self._opcodes(number) - _ARRANGING - _OPERANDS
+        if len(opcodes) != 1 or own in ("custom-call", "composite") or _PRODUCTS.get(own, {own, f"{own}-window"}) & opcodes:
+            return None
+        at = next(each for each in self._named[number] if self._data.at[each].opcode in opcodes)
+        return self._told("rewritten", "rewritten", f"is now a {self._data.at[at].opcode}, {at[1]}", row=at)
+
+    # --- what is not ---
+
+    def _fate(self, number: int) -> dict[str, Any]:
+        equation = self._equations[number]
+        was_lowered = any(each in self._wrote for each in [number, *self._inside.get(number, ())])
+        outer: int | None = number
+        while outer is not None:
+            if not self._equations[outer].live:
+                part = "" if outer == number else "a part of an operation of which "
+                return self._told("removed" if was_lowered else "dropped", "dead", f"dead code: {part}no result depends on it")
+            outer = self._equations[outer].parent
+        if not was_lowered:
+            if equation.parent is None or equation.unchanged:
+                return self._told("dropped", "no operation", "it writes no operation: its result is its operand")
+            return self._told("dropped", "no operation", "it writes no operation: dead in there, or its result is its operand", sure=False)
+        return self._value_is_there(number) or self._by_the_data(number) or self._guess(number)
+
+    def _value_is_there(self, number: int) -> dict[str, Any] | None:
+        equation = self._equations[number]
+        if equation.unchanged and equation.unchanged.partner is None:
+            return self._told("removed", "changes nothing", equation.unchanged.words)
+        partner = equation.unchanged.partner if equation.unchanged else self._undone_by.get(number)
+        if partner is not None and (equation.unchanged or set(self._readers.get(number, ())) <= self._gone):
+            other = self._equations[partner]
+            return self._told("removed", "cancels", f"it and the {other.primitive} of {self._line(partner)} undo each other", like=partner)
+        for twin in equation.same_as:
+            if twin not in self._gone or twin < number:
+                words = f"the same as the {equation.primitive} of {self._line(twin)}, computed once (common subexpression)"
+                return self._told("removed", "duplicate", words, like=twin)
+        is_fed = any(origin >= 0 and origin not in self._gone for origins in equation.operands for origin in origins)
+        if equation.constant and not is_fed:
+            return self._told("removed", "constant", "constant folded: it depends on no argument, and was computed by the compiler")
+        return None
+
+    def _renamed(self, number: int) -> Key | None:
+        """The instruction that does to the operands of an equation what it does, under the name of a neighbour."""
+        for opcode in self._wrote.get(number, set()) - _ARRANGING - _OPERANDS:
+            for each in _PRODUCTS.get(opcode, {opcode}):
+                for at in self._alike.get((each, _size(self._equations[number])), [])[:_MOST_CANDIDATES]:
+                    if self._reads_the_same(at, number):
+                        return at
+        return None
+
+    def _by_the_data(self, number: int) -> dict[str, Any] | None:
+        """By what reads its operand now, or does to its operands what it does."""
+        equation = self._equations[number]
+        if number in self._is_now:
+            at = self._is_now[number]
+            named = [self._equations[each] for each in self._links.own.get(at, ())[:1]]
+            owner = f", which has the name of the {named[0].primitive}{self._lines_of(at)}" if named else ""
+            return self._told("renamed", "renamed", f"is now {at[1]}{owner}", row=at)
+        if not self._arranges(number):
+            return None
+        sources = self._sources(number)
+        for at in self._that_read(number, sources):
+            for operand in self._data.operands[at]:
+                passed = self._reaches(operand, sources)
+                if passed is None:
+                    continue
+                for each in passed:
+                    instruction = self._data.at[each]
+                    if instruction.opcode in self._can_be(number) and elements_of(instruction.type) == _size(equation):
+                        how = _MERELY_MOVED.get(instruction.opcode, f"a {instruction.opcode} without its name")
+                        return self._told("renamed", "renamed", f"is now {each[1]}: {how}", row=each)
+                reader = self._data.at[at]
+                into = "the dimension numbers of " if reader.opcode in _PRODUCTS else ""
+                words = f"merged into {into}{at[1]}{self._lines_of(at)}, which reads its operand directly"
+                return self._told("removed", "merged", words, row=at)
+        return None
+
+    def _guess(self, number: int) -> dict[str, Any]:
+        equation = self._equations[number]
+        for opcode in self._wrote.get(number, set()) - _OPERANDS or self._wrote.get(number, set()):
+            for at in self._alike.get((opcode, _size(equation)), [])[:_MOST_CANDIDATES]:
+                lines = {self._equations[each].place for each in self._links.exact.get(at, ())}
+                if equation.place in lines and number not in self._links.own.get(at, ()):
+                    return self._told("unknown", "renamed?", f"it may be {at[1]}, of the same line, operation and size", sure=False, row=at)
+        return self._told("unknown", "unknown", "simplified, or merged into its neighbours: the program does not show how", sure=False)
+
+    def _dead_since(self) -> None:
+        """What nothing reads any more, since all that did is removed without it."""
+        for number in sorted(self._gone, reverse=True):
+            fate = self.found[str(number)]
+            readers = self._readers.get(number, ())
+            if fate["fate"] != "unknown" or not readers or self._equations[number].returned_at:
+                continue
+            rules = [self.found.get(str(each), {}).get("rule") for each in readers]
+            if all(rule in ("duplicate", "constant", "dead", "cancels") for rule in rules):
+                words = f"dead code, once the {self._equations[readers[0]].primitive} of {self._line(readers[0])} was removed"
+                self.found[str(number)] = self._told("removed", "dead", words, like=readers[0])
+
+    # --- where values come from ---
+
+    def _sources(self, number: int) -> set[int]:
+        """What makes the operands of an equation, through what is gone, and what computes the same."""
+        return self._through([origin for origins in self._equations[number].operands for origin in origins])
+
+    def _through(self, origins: Iterable[int]) -> set[int]:
+        """These, what is under equations of which nothing is left, and what computes the same as one of them."""
+        found: set[int] = set()
+        waiting = [*origins]
+        while waiting and len(found) < _MOST_SOURCES:
+            origin = waiting.pop()
+            if origin in found:
+                continue
+            found.add(origin)
+            if origin >= 0:
+                waiting += self._equations[origin].same_as
+                if self._is_transparent(origin):
+                    waiting += [each for origins in self._equations[origin].operands for each in origins]
+        return found
+
+    def _that_read(self, number: int, sources: set[int]) -> Iterable[Key]:
+        """The instructions of what reads an equation, through what is gone. One that reads those sources otherwise, too, says nothing."""
+        seen = {number}
+        waiting = [(number, each) for each in self._readers.get(number, ())]
+        while waiting:
+            read, reader = waiting.pop()
+            equation = self._equations[reader]
+            beside = [origins for origins in equation.operands if read not in origins]
+            if reader in seen or any(origins & sources for origins in beside):
+                continue
+            seen.add(reader)
+            for each in (reader, *equation.same_as):
+                yield from self._named.get(each, ())
+                if each in self._is_now:
+                    yield self._is_now[each]
+            if reader in self._gone and self._is_transparent(reader):
+                waiting += [(reader, further) for further in self._readers.get(reader, ())]
+
+    def _reaches(self, at: Key, sources: set[int]) -> list[Key] | None:
+        """What a value of these sources is moved through, of no name, on the way to here; None where it is not of them."""
+        passed: list[Key] = []
+        now = {self._is_now[each] for each in sources if each in self._is_now}
+        for each in self._data.above(at):
+            argument = self._data.argument(each)
+            rule = self._links.rules.get(each, "")
+            its = self._links.own.get(each) or (self._links.exact.get(each, []) if rule.startswith("its value") else [])
+            is_moved = self._data.at[each].opcode in _ARRANGING and not any(self._arranges(number) for number in its)
+            if is_moved and sources.intersection(its):  # a move with the name of what it moves
+                passed.append(each)
+            if sources.intersection(its) or (argument is not None and ~argument in sources) or each in now:
+                return passed
+            if not self._links.own.get(each):
+                passed.append(each)
+        return None
+
+    def _reads_the_same(self, at: Key, number: int) -> bool:
+        """Whether an instruction has the operands of an equation, in any order."""
+        asked = [origins for origins in self._equations[number].operands if origins]
+        return bool(asked) and all(
+            any(self._reaches(operand, self._through(origins)) is not None for operand in self._data.operands[at]) for origins in asked
+        )
+
+    # --- in words ---
+
+    def _told(self, fate: str, rule: str, why: str, sure: bool = True, like: int | None = None, row: Key | None = None) -> dict[str, Any]:
+        found: dict[str, Any] = {"fate": fate, "rule": rule, "why": why, "sure": sure}
+        if like is not None:
+            found["like"] = like
+        if row is not None and row in self._rows:
+            found["row"] = self._rows[row]
+        return found
+
+    def _line(self, number: int) -> str:
+        place = self._equations[number].place
+        return f"line {place.line}" if place else "no line of yours"
+
+    def _lines_of(self, at: Key) -> str:
+        numbers = self._links.own.get(at, [])
+        return f" ({self._line(numbers[0])})" if numbers else ""
+
+
+def _size(equation: Equation) -> int:
+    return sum(getattr(var.aval, "size", 0) for var in equation.eqn.outvars)
