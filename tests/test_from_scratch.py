@@ -3,6 +3,7 @@
 import ast
 import os
 import pathlib
+import re
 import subprocess
 import sys
 from xml.etree import ElementTree
@@ -15,6 +16,7 @@ from grading.verify_ladder import Prover, hidden_programs, shortages
 from jitkit.kata.cli import main
 from jitkit.kata.engine import running
 from jitkit.kata.ladder.climbing import Climber, Package
+from jitkit.kata.ladder.pytest_rungs import programs_of
 from jitkit.kata.ladder.report import Report, card_text, code_lines, drawn, tutorials
 from jitkit.kata.ladder.rungs import all_rungs, prefix, solution_file
 from jitkit.kata.ladder.verbs import told_of
@@ -73,6 +75,13 @@ def test_the_solution_can_be_read_in_one_sitting():
 
 def test_the_page_a_jit_in_one_sitting_is_fresh():
     assert PAGE.read_text(encoding="utf-8") == page_text(), "run: python -m grading.one_sitting"
+
+
+def test_on_the_page_what_stands_in_a_comment_is_prose_and_code_is_code():
+    blocks = re.findall(r"^```python\n(.*?)^```$", page_text(), re.MULTILINE | re.DOTALL)
+    assert [block for block in blocks if not ast.parse(block).body] == []
+    prose = re.sub(r"^```.*?^```$", "", page_text(), flags=re.MULTILINE | re.DOTALL)
+    assert [line for line in prose.splitlines() if line.startswith("# ")] == ["# A JIT in one sitting"]
 
 
 def test_a_prefix_passes_its_rungs_and_the_next_one_is_red(tmp_path, kept):
@@ -363,6 +372,18 @@ def test_files_that_are_called_like_modules_that_we_need_do_no_harm(tmp_path):
         (tmp_path / "mine" / f"{name}.py").unlink()
     done = run_in(tmp_path / "mine", "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider")
     assert "10 failed" in done.stdout, done.stdout
+    assert "FAILED test_ladder.py::test_program[01_refused]" in done.stdout
+
+
+def test_for_pytest_a_failure_has_both_sides_and_the_line(tmp_path):
+    assert main(["start", "--from-scratch", str(tmp_path / "mine")]) == 0
+    (tmp_path / "mine" / "myjax.py").write_text(prefix(SOLUTION, "01") + "\nnumpy.sin = lambda x: 1 / 0\n")
+    problems = {each.id: each.values[1] for each in programs_of(tmp_path / "mine")}
+    assert problems["01_operators"] == ""
+    *_, expected, yours, line = problems["01_unary"].splitlines()
+    assert expected.startswith("expected: ")
+    assert yours == "yours:    ZeroDivisionError: division by zero"
+    assert line == f"at myjax.py:{len(prefix(SOLUTION, '01').splitlines()) + 2}"
 
 
 @pytest.mark.parametrize("name", ["numpy", "json", "random", "copy"])
