@@ -5,10 +5,9 @@ For each rung:
     empty       a package with nothing in it fails every program, and says what is missing
     below       the solution up to the rung before fails
     solution    the solution up to this rung passes, also the hidden programs, with a new seed each time
-    wrong       four or more wrong versions fail, each a program that is against what its author believes
+    wrong       four or more wrong versions fail, each first of all a program that is against what its author believes, and is asked
+                its question
     jitkit      runs every program (else nothing is compared)
-
-A wrong version runs with the programs that are against it, and with nothing else: that is the proof, and it is quick.
 """
 
 from __future__ import annotations
@@ -19,11 +18,10 @@ import random
 import tempfile
 from collections.abc import Sequence
 
-from jitkit.kata.engine.running import Climb, run
 from jitkit.kata.engine.verdicts import PASS
 from jitkit.kata.ladder.climbing import Climber, Package, RungVerdict
 from jitkit.kata.ladder.rungs import Rung, all_rungs, prefix, solution_file
-from jitkit.kata.ladder.wrong import Wrong, wrong_versions
+from jitkit.kata.ladder.wrong import Wrong, beliefs, wrong_versions
 
 from .generate import ROOT
 from .verify import Finding
@@ -98,6 +96,7 @@ class Prover:
         self.folder = folder
         self.text = solution_file().read_text(encoding="utf-8")
         self.climber = Climber(kept or folder / "kept", hidden_programs())
+        self.learners = Climber(kept or folder / "kept")
 
     def package(self, text: str) -> Package:
         """A package with this text."""
@@ -144,23 +143,14 @@ class Prover:
         return [Finding(rung.number, "below", f"{r.check.name}: {r.status} {r.sentence}") for r in dead]
 
     def wrong(self, rung: Rung, version: Wrong) -> list[Finding]:
-        """One of the programs against it fails."""
-        checks = [c for c in self.climber.checks([rung]) if version.label in c.against]
-        verdict = self.some(self.package(version.applied(self.text, rung)), rung, {p.name for p in checks})
-        if any(verdict):
+        """It fails, first of all a program that is against it, and is recognised: its question is among those that are asked."""
+        [verdict] = self.learners.climb(self.package(version.applied(self.text, rung)), [rung])
+        asked = [belief.label for belief in beliefs(verdict)]
+        if version.label in asked:
             return []
-        return [Finding(rung.number, "wrong", f"{version.label!r} passes all programs that are against it")]
-
-    def some(self, package: Package, rung: Rung, names: set[str]) -> list[bool]:
-        """Whether each of some programs fails."""
-        checks = [c for c in self.climber.checks([rung]) if c.name in names]
-        expected = {o.check: o for o in self.climber.expected([rung], self.climber.checks([rung]), 0)}
-        job = self.climber.job(Climb(self.climber.where(package), (rung.programs,)), checks, [rung], 0)
-        judge = self.climber.assessor.judge
-        return [
-            judge(check, expected[check.name], outcome).status != PASS
-            for check, outcome in zip(checks, run(job), strict=True)
-        ]
+        failure = verdict.first_failure
+        found = f"first fails {failure.check.name}, and is taken for {asked}" if failure is not None else "passes"
+        return [Finding(rung.number, "wrong", f"{version.label!r} {found}")]
 
     def new_seed(self, rung: Rung) -> list[Finding]:
         """The prefix passes with inputs that nobody has seen."""

@@ -448,6 +448,55 @@ def test_programs_after_one_that_hangs_are_said_not_to_have_run(tmp_path, monkey
     assert out.count("not run:") == len(Climber().checks([RUNGS["01"]])) - 1
 
 
+def test_a_package_that_is_like_a_wrong_version_is_asked_its_question_and_shown_the_program(tmp_path, monkeypatch, capsys):
+    assert main(["start", "--from-scratch", str(tmp_path / "mine")]) == 0
+    monkeypatch.chdir(tmp_path / "mine")
+    for label in ("the sine of an integer is an integer", "the second operand comes first"):  # which both fail the same program first
+        [version] = [v for v in wrong_versions(RUNGS["01"]) if v.label == label]
+        pathlib.Path("myjax.py").write_text(version.applied(SOLUTION, RUNGS["01"]))
+        capsys.readouterr()
+        assert main(["check", "1"]) == 1
+        said = " ".join(capsys.readouterr().out.split())
+        assert said.count("Ask yourself:") == 1
+        assert version.question in said
+        assert "the program, ladder/01_one_door_programs.py:" in said
+        assert "def integers(jk, rng): n = rng.integers(1, 5, 4)" in said
+    pathlib.Path("myjax.py").write_text("numpy = None\n")
+    assert main(["check", "1"]) == 1
+    assert "Ask yourself" not in capsys.readouterr().out  # where nothing is written, nothing is believed
+
+
+def test_recorded_answers_are_wrong_for_the_numbers_of_another_seed(tmp_path, kept):
+    """A package that has written down, from right answers, what `sin` returns for each argument of the programs."""
+    book = tmp_path / "book"
+    record = f"""
+
+import pathlib
+right, book = numpy.sin, pathlib.Path({str(book)!r})
+def recording(x):
+    book.open("a").write(np.asarray(x).tobytes().hex() + " " + np.asarray(right(x)).tobytes().hex() + "\\n")
+    return right(x)
+numpy.sin = recording
+"""
+    recall = f"""
+
+answers = dict(line.split() for line in open({str(book)!r}))
+right = numpy.sin
+def recall(x):
+    shape, found = np.shape(x), answers.get(np.asarray(x).tobytes().hex())
+    if np.asarray(x).dtype.kind not in "if":
+        return right(x)
+    return Array(np.frombuffer(bytes.fromhex(found), np.float32).reshape(shape) if found else np.zeros(shape, np.float32))
+numpy.sin = recall
+"""
+    text, climber = prefix(SOLUTION, "01"), Climber(kept)
+    assert climber.climb(package(tmp_path, text + record), [RUNGS["01"]])[0].passed
+    cheat = package(tmp_path, text + recall)
+    assert climber.climb(cheat, [RUNGS["01"]])[0].first_failure is None
+    [verdict] = climber.climb(cheat, [RUNGS["01"]], seed=5)
+    assert "numbers differ" in verdict.first_failure.sentence
+
+
 @pytest.mark.parametrize("number", RUNGS)
 def test_what_a_learner_is_asked_after_a_mistake_is_a_question(number):
     assert [w.question for w in wrong_versions(RUNGS[number]) if not w.question.endswith("?")] == []

@@ -12,15 +12,15 @@ from collections.abc import Sequence
 
 from ..cli import FAILED, OK, Problem, WrongUsage
 from ..engine.running import NOT_TRIED, Spare
-from ..engine.verdicts import FAIL, PASS, TODO
-from ..screens.display import MARKS, hanging, show_failure, show_line, show_output
+from ..engine.verdicts import CRASH, FAIL, PASS, TODO, CheckResult
+from ..screens.display import MARKS, hanging, show_failure, show_line, show_output, show_program
 from ..screens.keys import ENTER, keys_of
 from ..screens.terminal import Screen
 from . import report
 from .climbing import Climber, RungVerdict
 from .place import Place
 from .rungs import Rung, all_rungs, machine_file, section, solution_file
-from .wrong import wrong_versions
+from .wrong import beliefs
 
 _NOT_RUN = ("○", "not run", "dim")
 _POLL = 0.05  # seconds between two looks at the files
@@ -237,12 +237,22 @@ def show_rung(screen: Screen, place: Place, verdict: RungVerdict) -> None:
         hanging(screen, f"    {glyph} {word}: ", result.check.sentence, color)
         if result is failure:
             show_failure(screen, result, place)
-            if result.status == FAIL:
-                questions = [w.question for w in wrong_versions(verdict.rung) if w.label in result.check.against]
-                screen.line()
-                for question in questions:
-                    screen.text(f"Ask yourself: {question}", 6, "yellow")
+            if result.status == FAIL or (result.status == CRASH and not _is_unwritten(result)):
+                versions = beliefs(verdict)
+                if versions:
+                    screen.line()
+                for version in versions:
+                    screen.text(f"Ask yourself: {version.question}", 6, "yellow")
             show_output(screen, result.output)
+            path, _ = verdict.rung.programs
+            line = result.check.program.__code__.co_firstlineno
+            show_program(screen, result, f"the program, {place.place(path, line)}, where `jk` is your package:")
+
+
+def _is_unwritten(result: CheckResult) -> bool:
+    """Whether a program ended for want of something, as where the rung is not written yet."""
+    said = result.difference.actual if result.difference is not None else ""
+    return said.startswith(("AttributeError", "NameError", "KeyError", "ImportError", "NotImplementedError", "ModuleNotFoundError"))
 
 
 def _data(place: Place, verdicts: Sequence[RungVerdict], fallen: Sequence[str]) -> dict[str, object]:

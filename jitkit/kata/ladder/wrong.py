@@ -1,7 +1,8 @@
 """labs/from_scratch/NN_name/wrong.py -> wrong versions of a rung
 
 A wrong version is the solution up to its rung with one thing changed, as somebody would have it who believes what its label says. It must
-fail one of the programs that are `against` this belief; and a learner whose package fails just these is asked its question.
+fail the programs that are `against` this belief, the first of all that it fails among them; and a learner whose package does the same
+is asked its question.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import threading
 from typing import NamedTuple
 
+from ..engine.verdicts import PASS
+from .climbing import RungVerdict
 from .rungs import Rung, prefix
 
 
@@ -48,3 +51,17 @@ def wrong_versions(rung: Rung) -> list[Wrong]:
         found = list(_collected)
         _collected.clear()
     return found
+
+
+def beliefs(verdict: RungVerdict) -> list[Wrong]:
+    """The wrong versions that a package which does not pass is like. Of the beliefs that its first failure refutes: those of which it
+    fails all programs that refute them, and as many as possible; all, where it fails some of these only."""
+    failure = verdict.first_failure
+    if failure is None:
+        return []
+    of_label = {
+        label: [r.status for r in verdict.results if label in r.check.against] for label in failure.check.against
+    }
+    whole = {label: len(statuses) for label, statuses in of_label.items() if PASS not in statuses}
+    likely = [label for label, size in whole.items() if size == max(whole.values())] or list(of_label)
+    return [version for version in wrong_versions(verdict.rung) if version.label in likely]

@@ -214,7 +214,9 @@ def show_line(screen: Screen, line: tuple[str, int] | None, places: Places) -> N
             screen.line(f"        {piece}", "cyan")
 
 
-def show_program(screen: Screen, result: CheckResult) -> None:
+def show_program(
+    screen: Screen, result: CheckResult, title: str = "the program of the check, where `jk` is jitkit with your functions in it:"
+) -> None:
     """The program of a check: how their functions were called, and what became the result."""
     try:
         lines = textwrap.dedent(inspect.getsource(result.check.program)).splitlines()
@@ -222,7 +224,7 @@ def show_program(screen: Screen, result: CheckResult) -> None:
         return
     start = next((i for i, line in enumerate(lines) if line.startswith("def ")), 0)
     screen.line()
-    screen.text("the program of the check, where `jk` is jitkit with your functions in it:", 6, "dim")
+    screen.text(title, 6, "dim")
     for line in lines[start : start + _MOST_OF_A_PROGRAM]:
         for piece in _pieces(line, max(screen.width - 9, 20)):
             screen.line(f"        {piece}", "dim")

@@ -15,7 +15,7 @@ def floats(rng, *shape):
     return rng.uniform(0.5, 2.0, shape).astype(np.float32)
 
 
-@program("02", "Each operation becomes an equation, in order.")
+@program("02", "Each operation becomes an equation, in order.", against=["an expression is a tree", "the operands are swapped"])
 def straight(jk, rng):
     jnp = jk.numpy
     return jaxpr(jk.make_jaxpr(lambda x, y: jnp.sin(x) * y + jnp.exp(x))(floats(rng, 3), floats(rng, 3)))

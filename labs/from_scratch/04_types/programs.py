@@ -76,7 +76,7 @@ def conversions(jk, rng):
 
 
 @program("04", "Shapes that do not go together are a TypeError while tracing, which names both.",
-         against=["wrong shapes are found when the program runs"])  # fmt: skip
+         against=["wrong shapes are found when the program runs", "types are found by computing"])  # fmt: skip
 def wrong_shapes(jk, rng):
     return raised(
         jk.make_jaxpr(jk.numpy.add),

@@ -23,6 +23,17 @@ def words(jk, rng):
     )
 
 
+@program("06", "Broadcasting is written out.", against=["XLA broadcasts"])
+def broadcasting(jk, rng):
+    return text(
+        jk,
+        lambda x, y, z: [x + y, y * z, z - x, x * 2.0],
+        floats(rng, 3),
+        floats(rng, 2, 3),
+        floats(rng, 2, 1),
+    )
+
+
 @program(
     "06",
     "Numbers are written without a digit lost: 0.1, 1e-30, infinity.",
@@ -44,17 +55,6 @@ def constants(jk, rng):
         lambda x, i: [x * c, i + n, jk.numpy.logical_and(i > 0, b)],
         floats(rng, 2, 3),
         np.arange(3, dtype=np.int32),
-    )
-
-
-@program("06", "Broadcasting is written out.", against=["XLA broadcasts"])
-def broadcasting(jk, rng):
-    return text(
-        jk,
-        lambda x, y, z: [x + y, y * z, z - x, x * 2.0],
-        floats(rng, 3),
-        floats(rng, 2, 3),
-        floats(rng, 2, 1),
     )
 
 

@@ -23,7 +23,7 @@ def tracing(jk, body=lambda x: x * 2.0):
 
 
 @program("08", "A second call with other numbers of the same type traces nothing and compiles nothing.",
-         against=["results right, traced at every call"])  # fmt: skip
+         against=["results right, traced at every call", "the answer is kept in the place of the program"])  # fmt: skip
 def once(jk, rng):
     f, traces = tracing(jk)
     f(floats(rng, 3))
@@ -80,7 +80,7 @@ def order(jk, rng):
     return {"results": [f({"a": x, "b": y}), f({"b": x, "a": y})], "traces": len(traces)}
 
 
-@program("08", "A value that the function closed over stays what it was when it was traced.")
+@program("08", "A value that the function closed over stays what it was when it was traced.", against=["the key is the function"])
 def frozen(jk, rng):
     state = {"c": 2.0}
     f = jk.jit(lambda x: x * state["c"])
@@ -91,7 +91,9 @@ def frozen(jk, rng):
 
 
 @program(
-    "08", "`jit(f)` twice is one function: its programs are shared.", against=["each `jit(f)` begins anew"]
+    "08",
+    "`jit(f)` twice is one function: its programs are shared.",
+    against=["each `jit(f)` begins anew", "results right, traced at every call"],
 )
 def shared(jk, rng):
     traces = []

@@ -44,3 +44,13 @@ edit(
     'memories = weakref.WeakKeyDictionary()',
     'memories = {}',
 )
+edit(
+    'the answer is kept in the place of the program',
+    'The second call brings other numbers. Whose result comes back?',
+    '\njit = RememberingJit\n',
+    """
+answers = weakref.WeakKeyDictionary()
+impl[jit_p] = lambda *args, jaxpr, name: answers.setdefault(jaxpr, None) or answers.update({jaxpr: run(jaxpr, args)}) or answers[jaxpr]
+jit = RememberingJit
+""",
+)

@@ -27,6 +27,19 @@ def by_number(jk, rng):
     return {"result": f(floats(rng, 3), 3), "traces": traces}
 
 
+@program(
+    "09",
+    "Another value is another program; the same value is not.",
+    against=["static values are not in the key"],
+)
+def by_value(jk, rng):
+    traces = []
+    f, x = jk.jit(power(traces), static_argnums=(1,)), floats(rng, 3)
+    results = [f(x, n) for n in (1, 2, 1, 2)]
+    again = counted(f, x, 2, compiled=0, executed=1)
+    return {"results": results, "traces": len(traces), "once more": again}
+
+
 @program("09", "By name, and given by keyword.", against=["keywords are never static"])
 def by_name(jk, rng):
     traces = []
@@ -45,19 +58,6 @@ def inferred(jk, rng):
     f, g = jk.jit(power(traces), static_argnums=1), jk.jit(power(traces), static_argnames=["n", "flip"])
     x = floats(rng, 2)
     return {"results": [f(x, n=2), g(x, 1, flip=True)], "traces": traces}
-
-
-@program(
-    "09",
-    "Another value is another program; the same value is not.",
-    against=["static values are not in the key"],
-)
-def by_value(jk, rng):
-    traces = []
-    f, x = jk.jit(power(traces), static_argnums=(1,)), floats(rng, 3)
-    results = [f(x, n) for n in (1, 2, 1, 2)]
-    again = counted(f, x, 2, compiled=0, executed=1)
-    return {"results": results, "traces": len(traces), "once more": again}
 
 
 @program(

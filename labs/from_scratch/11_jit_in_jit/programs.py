@@ -18,6 +18,18 @@ def equation(jk, rng):
     return jaxpr(jk.make_jaxpr(lambda x: g(x) + 1.0)(floats(rng, 3)))
 
 
+@program(
+    "11",
+    "In the text it is one private function, called three times.",
+    against=["the text has the body at each call", "each inner call is traced", "nothing is closed over"],
+)
+def private(jk, rng):
+    g = jk.jit(lambda x: jk.numpy.sin(x) * x)
+    lowered = text(jk, lambda x: g(g(g(x))), floats(rng, 3))
+    words = ("func.func", "stablehlo.sine", "call @")
+    return {"text": lowered} | {f"times that it says {word}": lowered.text.count(word) for word in words}
+
+
 @program("11", "It is traced once, however often it is called.", against=["each inner call is traced"])
 def once(jk, rng):
     traces = []
@@ -33,18 +45,11 @@ def once(jk, rng):
 
 @program(
     "11",
-    "In the text it is one private function, called three times.",
-    against=["the text has the body at each call"],
-)
-def private(jk, rng):
-    g = jk.jit(lambda x: jk.numpy.sin(x) * x)
-    lowered = text(jk, lambda x: g(g(g(x))), floats(rng, 3))
-    words = ("func.func", "stablehlo.sine", "call @")
-    return {"text": lowered} | {f"times that it says {word}": lowered.text.count(word) for word in words}
-
-
-@program(
-    "11", "The inner function may close over what the outer one traces.", against=["nothing is closed over"]
+    "The inner function may close over what the outer one traces.",
+    against=[
+        "nothing is closed over",
+        "the text has the body at each call",
+    ],
 )
 def closure(jk, rng):
     def f(x, y):
@@ -57,7 +62,7 @@ def closure(jk, rng):
 @program(
     "11",
     "What was closed over in one trace is not remembered in the next.",
-    against=["programs with tracers of others are kept"],
+    against=["programs with tracers of others are kept", "nothing is closed over"],
 )
 def not_stale(jk, rng):
     seen = []
@@ -74,13 +79,13 @@ def not_stale(jk, rng):
     return jk.jit(f)(x), jk.jit(lambda x: f(x + 1.0))(x)
 
 
-@program("11", "All of it is one program for XLA.")
+@program("11", "All of it is one program for XLA.", against=["the text has the body at each call"])
 def one_program(jk, rng):
     g = jk.jit(lambda x: x * 2.0)
     return counted(jk.jit(lambda x: g(x) + g(x + 1.0)), floats(rng, 3), compiled=1, executed=1)
 
 
-@program("11", "Trees, static arguments, several results: inside as outside.")
+@program("11", "Trees, static arguments, several results: inside as outside.", against=["the text has the body at each call"])
 def trees(jk, rng):
     g = jk.jit(lambda d, n: ({"s": d["a"] * float(n)}, d["b"]), static_argnums=1)
     f = jk.jit(lambda d: (g(d, 2), g(d, 3)))

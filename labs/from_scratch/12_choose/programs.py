@@ -8,7 +8,15 @@ def floats(rng, *shape):
     return rng.uniform(-2.0, 2.0, shape).astype(np.float32)
 
 
-@program("12", "Both sides, at once and compiled.", against=["the branches are the wrong way round"])
+@program(
+    "12",
+    "Both sides, at once and compiled.",
+    against=[
+        "the branches are the wrong way round",
+        "the decision is made while tracing",
+        "only one branch is traced",
+    ],
+)
 def sides(jk, rng):
     f = lambda p, x: jk.lax.cond(p, lambda x: x * 2.0, lambda x: -x, x)
     x = floats(rng, 3)
@@ -18,7 +26,7 @@ def sides(jk, rng):
 @program(
     "12",
     "Decided by data, not while tracing: one trace serves both.",
-    against=["the decision is made while tracing"],
+    against=["the decision is made while tracing", "the branches are the wrong way round", "only one branch is traced"],
 )
 def by_data(jk, rng):
     traces = []
@@ -50,7 +58,15 @@ def traced(jk, rng):
     return {f"traces of {name}": order.count(name) for name in ("yes", "no")}
 
 
-@program("12", "And one runs: the text has a `case`, no `select`.", against=["both branches run"])
+@program(
+    "12",
+    "And one runs: the text has a `case`, no `select`.",
+    against=[
+        "both branches run",
+        "the branches are the wrong way round",
+        "only one branch is traced",
+    ],
+)
 def one_runs(jk, rng):
     lowered = text(
         jk,
@@ -62,7 +78,7 @@ def one_runs(jk, rng):
 
 
 @program("12", "`switch` chooses among several, and takes the nearest where the index is out of range.",
-         against=["an index out of range takes the last", "an index out of range is an error"])  # fmt: skip
+         against=["an index out of range takes the last", "an index out of range is an error", "only one branch is traced"])  # fmt: skip
 def several(jk, rng):
     f = lambda i, x: jk.lax.switch(i, [lambda x: x, lambda x: x * 2.0, lambda x: x * 3.0], x)
     x, g = floats(rng, 2), jk.jit(f)
@@ -81,7 +97,7 @@ def closures(jk, rng):
     return jk.jit(f)(x, y), jk.jit(f)(-x, y), jk.jit(weak)(x[0])
 
 
-@program("12", "Trees go in and come out.")
+@program("12", "Trees go in and come out.", against=["the branches are the wrong way round", "the decision is made while tracing"])
 def trees(jk, rng):
     f = jk.jit(
         lambda d: jk.lax.cond(

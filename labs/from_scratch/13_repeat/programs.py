@@ -16,7 +16,7 @@ def turns(jk, rng):
     return [g(c) for g in (f, jk.jit(f)) for c in (float(rng.uniform(1, 9)), 200.0)]
 
 
-@program("13", "One trace, however many turns.", against=["the loop is unrolled while tracing"])
+@program("13", "One trace, however many turns.", against=["the loop is unrolled while tracing", "loops close over nothing"])
 def one_trace(jk, rng):
     traces = []
 

@@ -89,7 +89,7 @@ def wrong(jk, rng):
 @program(
     "14",
     "`fori_loop` with bounds that Python knows is a scan; with others it is a while.",
-    against=["fori_loop counts from one"],
+    against=["fori_loop counts from one", "the carry is the first"],
 )
 def fori(jk, rng):
     f = lambda x, n: (

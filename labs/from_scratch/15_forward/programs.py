@@ -37,7 +37,14 @@ def binary(jk, rng):
     return [jk.jvp(f, xs, ts) for f in fs]
 
 
-@program("15", "Where two are largest, each has half of the tangent.", against=["of two that are largest the first one moves"])
+@program(
+    "15",
+    "Where two are largest, each has half of the tangent.",
+    against=[
+        "of two that are largest the first one moves",
+        "a maximum moves as all of its operands do",
+    ],
+)
 def ties(jk, rng):
     jnp, x, t = jk.numpy, floats(rng, 3), floats(rng, 3)
     twice, there = np.concatenate([x, x[::-1]]), floats(rng, 6)

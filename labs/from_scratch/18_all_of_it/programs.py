@@ -80,7 +80,13 @@ def words_batched(jk, rng):
     return [jk.vmap(f)(x) for f in words_of(jk)], jk.vmap(lambda n: jk.nn.one_hot(n, 3))(labels)
 
 
-@program("18", "SELU, the program that every introduction to `jit` begins with: compiled once, run once.")
+@program(
+    "18",
+    "SELU, the program that every introduction to `jit` begins with: compiled once, run once.",
+    against=[
+        "each step is compiled anew",
+    ],
+)
 def selu(jk, rng):
     jnp = jk.numpy
 
