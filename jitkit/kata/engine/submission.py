@@ -215,7 +215,7 @@ def _without_repeats(statements: Iterable[ast.stmt]) -> list[ast.stmt]:
         words, bound, read = ast.unparse(node), set(names_bound(node)), _read_at_once(node)
         if known.get(words) == {name: latest.get(name) for name in bound | read}:
             continue
-        known[words] = dict.fromkeys(bound, len(kept)) | {name: latest.get(name) for name in read}
+        known[words] = {**dict.fromkeys(bound, len(kept)), **{name: latest.get(name) for name in read}}
         latest.update(dict.fromkeys(bound, len(kept)))
         kept.append(node)
     return kept
