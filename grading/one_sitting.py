@@ -34,6 +34,14 @@ for _ in range(100):
 print(w, loss(w, x, y))
 print(jit(vmap(grad(loss), in_axes=(None, 0, 0)))(w, x, y).shape)
 ```
+
+## The machine
+
+All that it uses of XLA is `xla.py`, which is given:
+
+```{literalinclude} ../labs/from_scratch/xla.py
+:language: python
+```
 """
 
 
@@ -55,7 +63,7 @@ def _lines(text: str) -> Iterator[str]:
     code: list[str] = []
     for line in rest.splitlines():
         heading = _HEADING.fullmatch(line)
-        if heading is None and not line.startswith("# "):
+        if heading is None and line != "#" and not line.startswith("# "):
             code.append(line)
             continue
         yield from _fenced(code)

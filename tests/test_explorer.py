@@ -203,6 +203,21 @@ def test_what_xla_removed_dropped_or_called_otherwise_is_told_apart_and_shown_to
 
 
 @pytest.mark.parametrize(
+    ("function", "primitive", "rule"),
+    [
+        (lambda x: jnp.exp(x)[:, None].sum(1), "reduce_sum", "cancels"),  # a sum over one element each
+        (lambda x: jnp.exp(x)[:, None].sum(1), "broadcast_in_dim", "cancels"),
+        (lambda x: jnp.maximum(jnp.exp(x), -jnp.inf), "max", "changes nothing"),
+        (lambda x: jnp.exp(x) + jnp.zeros(3), "add", "changes nothing"),
+    ],
+)
+def test_each_identity_is_known_where_xla_used_it(function, primitive, rule):
+    data = exploration(subject_of(function, (spec(3),), {}), ["cpu"], keep=False).data
+    told = [fate for (own, _), fates in fates_of(data).items() for fate in fates if own == primitive]
+    assert [(each["fate"], each["rule"]) for each in told] == [("removed", rule)]
+
+
+@pytest.mark.parametrize(
     ("function", "args", "kept"),
     [
         (lambda x: x + 1.0, (spec(3),), "add"),

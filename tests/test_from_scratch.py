@@ -3,6 +3,7 @@
 import ast
 import os
 import pathlib
+import re
 import subprocess
 import sys
 from xml.etree import ElementTree
@@ -15,6 +16,7 @@ from grading.verify_ladder import Prover, hidden_programs, shortages
 from jitkit.kata.cli import main
 from jitkit.kata.engine import running
 from jitkit.kata.ladder.climbing import Climber, Package
+from jitkit.kata.ladder.pytest_rungs import programs_of
 from jitkit.kata.ladder.report import Report, card_text, code_lines, drawn, tutorials
 from jitkit.kata.ladder.rungs import all_rungs, prefix, solution_file
 from jitkit.kata.ladder.verbs import told_of
@@ -75,6 +77,13 @@ def test_the_page_a_jit_in_one_sitting_is_fresh():
     assert PAGE.read_text(encoding="utf-8") == page_text(), "run: python -m grading.one_sitting"
 
 
+def test_on_the_page_what_stands_in_a_comment_is_prose_and_code_is_code():
+    blocks = re.findall(r"^```python\n(.*?)^```$", page_text(), re.MULTILINE | re.DOTALL)
+    assert [block for block in blocks if not ast.parse(block).body] == []
+    prose = re.sub(r"^```.*?^```$", "", page_text(), flags=re.MULTILINE | re.DOTALL)
+    assert [line for line in prose.splitlines() if line.startswith("# ")] == ["# A JIT in one sitting"]
+
+
 def test_a_prefix_passes_its_rungs_and_the_next_one_is_red(tmp_path, kept):
     verdicts = Climber(kept).climb(
         package(tmp_path, prefix(SOLUTION, "03")), [RUNGS["02"], RUNGS["03"], RUNGS["05"]]
@@ -88,11 +97,13 @@ BAD = {
     "jitkit": ("from jitkit import numpy\n", "import", "your package imports jitkit", 1),
     "an error of its own": ("x = 1\ny = x / 0\n", "import", "division by zero", 2),
     "a byte that no text has": ("x = 1\n\0\n", "import", "null bytes", 2),
-    "an exit that says all is well": ("import os\nos._exit(0)\n", "import", "with exit code 0", None),
+    "an exit that says all is well": ("import os\nos._exit(0)\n", "import", "with exit code 0", 2),
+    "a signal": ("import os, signal\n\nos.kill(os.getpid(), signal.SIGSEGV)\n", "import", "of SIGSEGV", 3),
+    "a signal that nobody can catch": ("import os\nos.kill(os.getpid(), 9)\n", "import", "of SIGKILL", None),
     "the exit of a program": ("import sys\nsys.exit()\n", "import", "SystemExit", 2),
     "recursion without end": ("def f():\n    f()\nf()\n", "import", "RecursionError", 2),
     "another encoding": (b"x = 1\ny = 'caf\xe9'\n", "import", "codec can't decode byte 0xe9", 2),
-    "exit": ("import os\nos._exit(3)\n", "import", "ended while your package was imported, with exit code 3", None),
+    "exit": ("import os\nos._exit(3)\n", "import", "ended while your package was imported, with exit code 3", 2),
 }
 
 
@@ -125,14 +136,14 @@ def test_what_is_right_is_computed_by_a_few_processes_for_many_rungs_and_once(tm
 
 def test_a_package_that_never_returns_is_stopped_and_what_it_printed_is_kept(tmp_path, kept):
     climber = Climber(kept, seconds=1.5)
-    [verdict] = climber.climb(package(tmp_path, "print('here')\nwhile True:\n    pass\n"), [RUNGS["03"]])
-    assert {(r.status, r.sentence) for r in verdict.results} == {
-        ("import", "Your package was still being imported after 1.5 seconds, and was stopped.")
+    [verdict] = climber.climb(package(tmp_path, "print('here')\n\nwhile True: pass\n"), [RUNGS["03"]])
+    assert {(r.status, r.sentence, r.line) for r in verdict.results} == {
+        ("import", "Your package was still being imported after 1.5 seconds, and was stopped.", (str(tmp_path / "myjax.py"), 3))
     }
 
 
 BAD_IN_A_RUNG = {
-    "it never returns": ("def bad(*args):\n    while True:\n        pass\n", "time", "still running"),
+    "it never returns": ("def bad(*args):\n    while True: pass\n", "time", "still running"),
     "it ends the process": ("def bad(*args):\n    import os\n    os._exit(5)\n", "crash", "exit code 5"),
     "it kills the process": ("def bad(*args):\n    import os\n    os.kill(os.getpid(), 9)\n", "crash", "SIGKILL"),
 }
@@ -146,6 +157,8 @@ def test_where_one_rung_hangs_or_dies_the_others_are_still_checked(name, tmp_pat
     assert [v.passed for v in verdicts] == [True, False, True]
     assert verdicts[1].first_failure.status == status
     assert said in verdicts[1].first_failure.sentence
+    line = bad.files[0].read_text().splitlines().index(text.splitlines()[-1]) + 1
+    assert verdicts[1].first_failure.line == (None if said == "SIGKILL" else (str(tmp_path / "myjax.py"), line))
 
 
 def test_a_package_that_cannot_be_imported_forgets_nothing_and_a_fallen_rung_does_not_hide_those_above(
@@ -172,6 +185,12 @@ def test_a_package_that_cannot_be_imported_forgets_nothing_and_a_fallen_rung_doe
     assert main(["check", "02"]) == 0
     capsys.readouterr()
     assert main(["check"]) == 1
+    assert "pass  04 Types" in capsys.readouterr().out
+    file.write_text(prefix(SOLUTION, "04").replace("def asked(", "def renamed("))
+    assert main(["check"]) == 1
+    assert "fail  04 Types" in capsys.readouterr().out
+    file.write_text(prefix(SOLUTION, "04"))
+    assert main(["check"]) == 0  # what fell is checked again, up to where the package stood
     assert "pass  04 Types" in capsys.readouterr().out
 
 
@@ -285,6 +304,36 @@ def test_files_that_import_each_other_are_named(tmp_path, kept):
     assert Package(tmp_path, "myjax").fingerprint()
 
 
+def test_a_file_that_is_not_there_is_not_taken_for_a_circle(tmp_path, kept):
+    (tmp_path / "myjax").mkdir()
+    (tmp_path / "myjax" / "__init__.py").write_text("\nfrom . import core\n")
+    [verdict] = Climber(kept).climb(Package(tmp_path, "myjax"), [RUNGS["03"]])
+    assert "myjax has no core: there is no myjax/core.py" in verdict.first_failure.sentence
+    assert verdict.first_failure.line == (str(tmp_path / "myjax" / "__init__.py"), 2)
+
+
+def test_files_beside_the_package_are_a_part_of_it_if_it_imports_them(tmp_path, kept):
+    mine = package(tmp_path, "from door import *\n")
+    texts = {"door": "import deep\n", "deep": "x = 1\ny = x / 0\n", "play": "import myjax\n", "xla": "", "test_ladder": ""}
+    for name, text in texts.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    assert [path.name for path in mine.files] == ["myjax.py", "deep.py", "door.py"]
+    [verdict] = Climber(kept).climb(mine, [RUNGS["01"]])
+    assert verdict.first_failure.line == (str(tmp_path / "deep.py"), 2)
+    before = mine.fingerprint()
+    (tmp_path / "play.py").write_text("")
+    assert mine.fingerprint() == before
+    (tmp_path / "deep.py").write_text("x = 1\n")
+    assert mine.fingerprint() != before
+
+
+def test_what_may_not_be_imported_is_said_in_its_own_sentence_when_a_function_does_it(tmp_path, kept):
+    text = prefix(SOLUTION, "01") + "\n\ndef sin(x):\n    import jax.numpy\n    return jax.numpy.sin(x)\n\n\nnumpy.sin = sin\n"
+    [verdict] = Climber(kept).climb(package(tmp_path, text), [RUNGS["01"]])
+    assert verdict.first_failure.sentence.startswith("your package imports jax: the point of the climb")
+    assert verdict.first_failure.line == (str(tmp_path / "myjax.py"), text.splitlines().index("    import jax.numpy") + 1)
+
+
 def test_a_folder_that_is_called_like_a_file_is_said_to_be_one(tmp_path, monkeypatch, capsys):
     assert main(["start", "--from-scratch", str(tmp_path / "mine")]) == 0
     monkeypatch.chdir(tmp_path / "mine")
@@ -323,6 +372,18 @@ def test_files_that_are_called_like_modules_that_we_need_do_no_harm(tmp_path):
         (tmp_path / "mine" / f"{name}.py").unlink()
     done = run_in(tmp_path / "mine", "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider")
     assert "10 failed" in done.stdout, done.stdout
+    assert "FAILED test_ladder.py::test_program[01_refused]" in done.stdout
+
+
+def test_for_pytest_a_failure_has_both_sides_and_the_line(tmp_path):
+    assert main(["start", "--from-scratch", str(tmp_path / "mine")]) == 0
+    (tmp_path / "mine" / "myjax.py").write_text(prefix(SOLUTION, "01") + "\nnumpy.sin = lambda x: 1 / 0\n")
+    problems = {each.id: each.values[1] for each in programs_of(tmp_path / "mine")}
+    assert problems["01_operators"] == ""
+    *_, expected, yours, line = problems["01_unary"].splitlines()
+    assert expected.startswith("expected: ")
+    assert yours == "yours:    ZeroDivisionError: division by zero"
+    assert line == f"at myjax.py:{len(prefix(SOLUTION, '01').splitlines()) + 2}"
 
 
 @pytest.mark.parametrize("name", ["numpy", "json", "random", "copy"])
@@ -420,8 +481,10 @@ def test_a_folder_of_the_ladder_is_made_checked_and_remembered(tmp_path, monkeyp
     assert "compiled = executed = 0" in (folder / "xla.py").read_text()
     assert main(["check", "77"]) == 2
     (folder / "myjax.py").rename(folder / "mine.py")
+    (folder / "ours").mkdir()
+    (folder / "ours" / "__init__.py").touch()
     assert main(["check"]) == 1
-    assert "was it renamed?" in capsys.readouterr().err
+    assert "There is mine.py, ours/: was it renamed?" in capsys.readouterr().err
 
 
 def test_of_an_error_that_should_have_come_the_first_line_is_shown_and_no_place_of_ours(tmp_path, kept):

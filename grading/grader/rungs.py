@@ -13,13 +13,13 @@ import hashlib
 import marshal
 import pathlib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from jitkit.kata.engine.manifest import Exercise, Lab, all_labs
 from jitkit.kata.engine.submission import LearnerFile, SpliceError
-from jitkit.kata.ladder.climbing import Climber
+from jitkit.kata.ladder.climbing import Climber, reached
 from jitkit.kata.ladder.rungs import all_rungs, ladder_folder, prefix, solution_file
 
 from . import signs
@@ -34,8 +34,6 @@ POINTS = 5  # of a rung
 _USUAL_NAME = "myjax"
 _NO_PACKAGE = frozenset({"xla", "conftest", "setup", "exercises"})
 _HIDDEN = pathlib.Path(__file__).resolve().parents[1] / "hidden" / f"{NAME}.py"
-_IMPORTS = re.compile(r"\bimport\b.*|\bfrom\b.*")  # more than these lines are, which takes nothing from a package
-_WORDS = re.compile(r"\w+")
 _ASKS_FOR_THE_MACHINE = re.compile(r"^\s*(import xla\b|from xla import)", re.MULTILINE)
 
 
@@ -141,26 +139,16 @@ def find_package(sources: Sequence[Source], answers: Collection[str] = ()) -> Fo
                 for path, text in files.items()
             }
             near = {top[1]: files for top, files in tops.items() if top[0] == place}
-            reached = {path for top in _reached(name, near) for path in near[top]}
+            imported = reached(name, {top: files.values() for top, files in near.items()})
+            of_package = {path for top in imported for path in near[top]}
             beside = {
                 path
-                for path in python.keys() - reached
+                for path in python.keys() - of_package
                 if set(DEFINES.findall(python[path].text)).intersection(answers)
             }
             own = [s for path, s in python.items() if place in path.parents and path not in beside]
             return Found(name, {p: t for p, t in texts.items() if place / p not in beside}, own)
     return None
-
-
-def _reached(name: str, tops: Mapping[str, Mapping[PurePosixPath, str]]) -> set[str]:
-    """The files and folders that one of them imports, with those that these import."""
-    reached, rest = {name}, [name]
-    while rest:
-        for text in tops[rest.pop()].values():
-            new = {word for line in _IMPORTS.findall(text) for word in _WORDS.findall(line)} & tops.keys() - reached
-            reached |= new
-            rest += new
-    return reached
 
 
 def package_items(package: Found, rungs: Sequence[Exercise]) -> dict[str, dict[str, Any]]:

@@ -22,6 +22,7 @@ from typing import Any
 from .equation import Equation
 from .hlo import Fused, elements_of
 from .links import Key
+from .values import only_reshapes
 
 # What says how elements are arranged, in StableHLO and in HLO.
 _ARRANGING = frozenset({
@@ -116,7 +117,9 @@ class _Fates:
 
     def _arranges(self, number: int) -> bool:
         """Whether an equation only says how elements are arranged."""
-        return self._wrote.get(number, set()) - {"constant"} <= _ARRANGING and number not in self._inside
+        if self._wrote.get(number, set()) - {"constant"} <= _ARRANGING:
+            return number not in self._inside
+        return only_reshapes(self._equations[number].primitive, self._equations[number].eqn)
 
     def _twins(self, number: int) -> list[int]:
         """The equations that compute the same, and are there."""
@@ -130,9 +133,9 @@ class _Fates:
 
     def _can_be(self, number: int) -> set[str]:
         """The instructions that arrange elements as an equation does."""
-        wrote = self._wrote.get(number, set()) & _ARRANGING
+        wrote = self._wrote.get(number, set()) & _ARRANGING or {"reshape"}
         shapes = {"reshape", "broadcast"} if wrote & {"reshape", "broadcast"} else set()
-        return wrote | shapes | ({"bitcast"} if wrote else set()) | ({"copy"} if "transpose" in wrote else set())
+        return wrote | shapes | {"bitcast"} | ({"copy"} if "transpose" in wrote else set())
 
     def _rewritten(self, number: int) -> dict[str, Any] | None:
         wrote = self._wrote.get(number, set()) - _ARRANGING - _OPERANDS

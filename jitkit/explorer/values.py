@@ -25,6 +25,7 @@ _NEUTRAL = {
 }  # fmt: skip
 _RESHAPES = frozenset({"reshape", "squeeze", "expand_dims", "broadcast_in_dim"})
 _KEEPS = _RESHAPES | {"convert_element_type", "copy", "copy_p", "slice", "transpose"}  # each with its parameters of no effect
+_REDUCES = frozenset({"reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or", "reduce_xor"})
 _UNDOES_ITSELF = frozenset({"neg", "not", "rev", "conj"})
 # Equations that run one jaxpr: their operands are its arguments, and its results theirs.
 _CALLS = frozenset({"jit", "pjit", "closed_call", "core_call", "remat", "checkpoint", "custom_jvp_call", "custom_vjp_call"})
@@ -121,8 +122,15 @@ def _unchanged(
     elif primitive == its and primitive in _UNDOES_ITSELF:
         undone = eqn.params == before.params
     else:
-        undone = primitive in _RESHAPES and its in _RESHAPES and _size(first.aval) == _size(result)
+        undone = only_reshapes(primitive, eqn) and only_reshapes(its, before)
     return (source, "", before) if undone else None
+
+
+def only_reshapes(primitive: str, eqn: Any) -> bool:
+    """Whether an equation gives the same elements in the same order, as one that sums over axes of one element does."""
+    if primitive not in _RESHAPES | _REDUCES or not hasattr(eqn.invars[0].aval, "shape"):
+        return False
+    return bool(eqn.invars[0].aval.dtype == eqn.outvars[0].aval.dtype and _size(eqn.invars[0].aval) == _size(eqn.outvars[0].aval))
 
 
 def _alike(one: Any, other: Any) -> bool:

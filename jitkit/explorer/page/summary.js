@@ -73,7 +73,7 @@ function differencesSaid(to, link) {
   const rows = model.python.equations.flatMap((numbers, row) => (numbers.length && differing(row) ? [row] : []));
   const ofPair = rows.filter((row) => kernelsOf(pair[0], row) !== kernelsOf(pair[1], row));
   if (ofPair.length) {
-    parts.push(` have different numbers of kernels for line${ofPair.length === 1 ? "" : "s"} `);
+    parts.push(` have different numbers of kernels (one of several lines counts at each) for line${ofPair.length === 1 ? "" : "s"} `);
     ofPair.slice(0, MOST_LINES).forEach((row, i) => parts.push(i ? ", " : "", link(String(model.python.numbers[row]), () => to.beside(...pair, row)), ` (${kernelsOf(pair[0], row)} and ${kernelsOf(pair[1], row)})`));
     parts.push(`${ofPair.length > MOST_LINES ? `, and ${ofPair.length - MOST_LINES} more` : ""}.`);
   } else parts.push(rows.length ? " have as many kernels for each line; other targets do not." : " have as many kernels for each line, as all targets.");

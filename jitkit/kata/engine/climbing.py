@@ -19,6 +19,7 @@ import importlib.abc
 import importlib.util
 import inspect
 import pathlib
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -332,9 +333,21 @@ def told(error: BaseException, folder: str) -> dict[str, Any]:
     frames = list(_frames(error, inside)) or _null_bytes(error, folder)
     return {
         "class": type(error).__name__,
-        "text": str(error) or type(error).__name__,
+        "text": _no_such_file(error) or str(error) or type(error).__name__,
         "line": frames[-1] if frames else None,
     }
+
+
+def _no_such_file(error: BaseException) -> str:
+    """What to say of `from . import core` where there is no core.py: Python takes it for a circular import."""
+    asked = re.match(r"cannot import name '(\w+)' from", str(error))
+    init = pathlib.Path(getattr(error, "path", None) or "")
+    if not isinstance(error, ImportError) or asked is None or init.name != "__init__.py":
+        return ""
+    if any(path.exists() for path in (init.with_name(asked[1]), init.with_name(f"{asked[1]}.py"))):
+        return ""
+    file = f"{init.parent.name}/{asked[1]}.py"
+    return f"{error.name} has no {asked[1]}: there is no {file}, and nothing in __init__.py is called so, or not yet."
 
 
 def _null_bytes(error: BaseException, folder: str) -> list[list[Any]]:

@@ -25,6 +25,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from . import stacks
 from .plain import Plain
 from .submission import Target
 
@@ -179,11 +180,12 @@ class Process:
         python = [sys.executable, "-E", "-P", "-X", "utf8"]
         of_kind = (*_PRELOAD, machine) if machine else _PRELOAD_WITH_XLA if uses_xla else preload
         command = [*python, worker, *of_kind]
+        self.stacks = stacks.new_file()
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=self.stacks,
             env=_environment(optimised),
             **_IN_A_GROUP_OF_ITS_OWN,
         )
@@ -219,6 +221,12 @@ class Process:
                 stream.write(json.dumps(request).encode() + b"\n")
                 stream.flush()
 
+    def line_in(self, folder: str) -> tuple[str, int] | None:
+        """Where in a folder of the learner's it is, or was when a signal ended it. None where that is not known."""
+        if self.process.poll() is None:
+            stacks.ask(self.process.pid, self.stacks)
+        return stacks.innermost(self.stacks, folder)
+
     def kill(self) -> None:
         """End it, with everything it started."""
         with contextlib.suppress(OSError):
@@ -232,6 +240,7 @@ class Process:
         self.kill()
         self.process.wait()
         self.listener.join(1.0)  # longer only where something that it started got away and holds the stream
+        self.stacks.close()
         for stream in (self.process.stdin, self.process.stdout):
             if stream is not None and not self.listener.is_alive():
                 with contextlib.suppress(OSError):
@@ -357,7 +366,8 @@ def _converse(process: Process, job: Job, wanted: Sequence[str], stays: bool = F
             trouble, what = "time", "It was still running"
             if job.climb is not None and not process.imported:
                 trouble, what = "import", "Your package was still being imported"
-            yield Outcome(current, None, trouble, f"{what} after {job.seconds:g} seconds, and was stopped.")
+            sentence = f"{what} after {job.seconds:g} seconds, and was stopped."
+            yield Outcome(current, None, trouble, sentence, _line_of_package(process, job))
             return
         match frame:
             case {"is": "ready"}:
@@ -374,20 +384,21 @@ def _converse(process: Process, job: Job, wanted: Sequence[str], stays: bool = F
             case {"is": "result", "check": name, "value": value, "output": output, "seconds": seconds} if (
                 name == current
             ):
-                yield _limited(Outcome(name, value, output=output, seconds=seconds))
+                yield _limited(Outcome(name, value, output=output, seconds=seconds), _folder(job))
                 limit = time.monotonic() + job.seconds
             case {"is": "done"}:
                 return
             case _ if job.climb is not None and not process.imported:
-                yield Outcome(current, None, "import", _how_it_ended(process, "while your package was imported"))
+                sentence = _how_it_ended(process, "while your package was imported")
+                yield Outcome(current, None, "import", sentence, _line_of_package(process, job))
                 return
             case _:
-                yield Outcome(current, None, "crash", _how_it_ended(process))
+                yield Outcome(current, None, "crash", _how_it_ended(process), _line_of_package(process, job))
                 return
 
 
-def _limited(outcome: Outcome) -> Outcome:
-    """A result that says that a limit was met."""
+def _limited(outcome: Outcome, folder: str) -> Outcome:
+    """A result that says that a limit was met, or what a package may not import."""
     value = outcome.value or {}
     if value.get("is") == "error" and value["class"] == "MemoryError":
         return outcome._replace(
@@ -395,7 +406,14 @@ def _limited(outcome: Outcome) -> Outcome:
         )
     if value.get("is") == "error" and value["class"] == "OSError" and "File too large" in value["text"]:
         return outcome._replace(trouble="limit", sentence="It printed more than a check may print (50 MB).")
+    if value.get("is") == "error" and value.get("uncaught") and _is_refused(value):
+        line = next((_line(line) for line in reversed(value["lines"]) if folder and line[0].startswith(folder)), None)
+        return outcome._replace(trouble="crash", sentence=str(value["text"]), line=line)
     return outcome
+
+
+def _is_refused(error: Mapping[str, Any]) -> bool:
+    return error["class"] == "ImportError" and str(error["text"]).startswith("your package imports")
 
 
 def _how_it_ended(process: Process, when: str = "in the middle of the check") -> str:
@@ -409,6 +427,15 @@ def _how_it_ended(process: Process, when: str = "in the middle of the check") ->
     return f"The process ended {when}, with exit code {code}: something called `exit`, or closed its streams."
 
 
+def _line_of_package(process: Process, job: Job) -> tuple[str, int] | None:
+    return process.line_in(_folder(job)) if _folder(job) else None
+
+
+def _folder(job: Job) -> str:
+    """The folder with the learner's package, on the ladder."""
+    return job.climb.package.get("folder", "") if job.climb is not None else ""
+
+
 def _told(error: dict[str, Any]) -> str:
     if error["class"] == "SpliceError":
         return str(error["text"])
@@ -416,7 +443,7 @@ def _told(error: dict[str, Any]) -> str:
 
 
 def _told_of_package(error: dict[str, Any]) -> str:
-    if error["class"] == "ImportError" and str(error["text"]).startswith("your package imports"):
+    if _is_refused(error):
         return str(error["text"])
     return f"Your package cannot be imported: {error['class']}: {error['text']}"
 

@@ -70,6 +70,7 @@ def main(preload: list[str]) -> int:
 
 
 def _answer(preload: list[str], frames: IO[str], output: IO[str]) -> int:
+    _load_beside("stacks").write_to(2)
     os.dup2(output.fileno(), 1)
     os.dup2(output.fileno(), 2)
     sys.stdout = sys.stderr = io.TextIOWrapper(

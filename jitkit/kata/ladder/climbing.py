@@ -13,8 +13,9 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..checking import Check
@@ -38,13 +39,26 @@ class Package(NamedTuple):
 
     @property
     def files(self) -> list[pathlib.Path]:
-        """Its files: NAME.py, or all of NAME/."""
+        """Its files: NAME.py, or all of NAME/; and those beside it that it imports."""
         one, many = self.folder / f"{self.name}.py", self.folder / self.name
-        return (
-            sorted(path for path in many.rglob("*.py") if path.is_file())
-            if (many / "__init__.py").is_file()
-            else [one] if one.is_file() else []
-        )
+        if (many / "__init__.py").is_file():
+            own = sorted(path for path in many.rglob("*.py") if path.is_file())
+        else:
+            own = [one] if one.is_file() else []
+        beside = {path.stem: path for path in self.beside} if own else {}
+        if not beside:
+            return own
+        texts = {self.name: list(map(_text, own)), **{name: [_text(path)] for name, path in beside.items()}}
+        return own + sorted(beside[name] for name in reached(self.name, texts) if name != self.name)
+
+    @property
+    def beside(self) -> list[pathlib.Path]:
+        """Files beside it that may be a part of it."""
+        return [
+            path
+            for path in sorted(self.folder.glob("*.py"))
+            if path.stem not in (self.name, "xla", "conftest") and not path.stem.startswith("test") and path.is_file()
+        ]
 
     @property
     def is_untouched(self) -> bool:
@@ -60,6 +74,29 @@ class Package(NamedTuple):
         for path in self.files:
             digest.update(str(path.relative_to(self.folder)).encode() + b"\0" + path.read_bytes() + b"\0")
         return digest.hexdigest()[:16]
+
+
+_IMPORTS = re.compile(r"\bimport\b.*|\bfrom\b.*")  # more than these lines are, which takes nothing from a package
+_WORDS = re.compile(r"\w+")
+
+
+def reached(name: str, texts: Mapping[str, Iterable[str]]) -> set[str]:
+    """Of some files and folders, each with the texts in it, the one of this name and those that it imports, with those that these
+    import."""
+    found, rest = {name}, [name]
+    while rest:
+        for text in texts[rest.pop()]:
+            new = {word for line in _IMPORTS.findall(text) for word in _WORDS.findall(line)} & texts.keys() - found
+            found |= new
+            rest += new
+    return found
+
+
+def _text(path: pathlib.Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 @functools.lru_cache(8)

@@ -64,11 +64,7 @@ class Place:
                     f"{self.name}.py in {self.root} is a folder. A package of many files is a folder {self.name}/, without .py, with "
                     "an __init__.py in it."
                 )
-            others = [
-                p.name
-                for p in sorted(self.root.glob("*.py"))
-                if p.is_file() and p.name not in ("xla.py", "test_ladder.py")
-            ]
+            others = [p.name for p in package.beside] + [f"{p.parent.name}/" for p in sorted(self.root.glob("*/__init__.py"))]
             seen = f" There is {', '.join(others)}: was it renamed?" if others else ""
             raise Problem(
                 f"there is no {self.name}.py and no {self.name}/__init__.py in {self.root}.{seen} Name it so again, or write the new "
@@ -106,10 +102,10 @@ class Place:
         return next((r for r in all_rungs() if not state.of(r.number).passed), all_rungs()[-1])
 
     def furthest(self) -> Rung:
-        """The same, or a rung above it that passed: where one has fallen, those above it are run, too."""
+        """The same, or a rung above it that passed, or fell: where one has fallen, those above it are run, too."""
         state = self.state.read()
-        passed = [rung for rung in all_rungs() if state.of(rung.number).passed]
-        return max([self.current(), *passed], key=lambda rung: rung.number)
+        reached = [rung for rung in all_rungs() if _when(rung) in state.given]
+        return max([self.current(), *reached], key=lambda rung: rung.number)
 
     def record(self, verdicts: list[RungVerdict], fingerprint: str) -> list[str]:
         """Remember verdicts; a sentence for each rung that fell. Of a package that cannot be imported nothing is known."""
@@ -123,16 +119,18 @@ class Place:
                 known, number = state.of(verdict.rung.number), verdict.rung.number
                 if verdict.passed:
                     known.passed = fingerprint
-                    state.given[f"rung {number}"] = time.strftime("%H:%M:%S")
+                    state.given[_when(verdict.rung)] = time.strftime("%H:%M:%S")
                 else:
                     failure = verdict.first_failure
                     if known.passed and failure is not None:
-                        since = state.given.get(f"rung {number}", "the last time")
+                        since = state.given.get(_when(verdict.rung), "the last time")
                         broke = "left nothing of it." if is_empty else f'broke "{failure.check.sentence}"'
                         fallen.append(
                             f"Rung {number} {verdict.rung.title} fell: it passed at {since}, and a save since then {broke}"
                         )
                     known.passed, known.failed = "", "" if is_new else fingerprint
+                    if is_empty:  # begun again
+                        state.given.pop(_when(verdict.rung), None)
         return fallen
 
     # --- names for people -----------------------------------------------------------------------------------------
@@ -156,3 +154,8 @@ class Place:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(path.read_bytes())
         return target
+
+
+def _when(rung: Rung) -> str:
+    """What the time is kept under at which a rung passed last."""
+    return f"rung {rung.number}"

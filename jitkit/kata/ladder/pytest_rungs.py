@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import pathlib
 
+import pytest
+from _pytest.mark import ParameterSet
+
+from ..engine.verdicts import PASS
 from .climbing import Climber
 from .place import Place
 from .rungs import all_rungs
 
 
-def programs_of(folder: pathlib.Path) -> list[tuple[str, str]]:
+def programs_of(folder: pathlib.Path) -> list[ParameterSet]:
     """Each program of the current rung and of all below it: its name, and a sentence where it fails."""
     place = Place.find(folder)
     if place is None:
@@ -18,13 +22,11 @@ def programs_of(folder: pathlib.Path) -> list[tuple[str, str]]:
     found = []
     for verdict in Climber(place.kept).climb(place.package, rungs):
         for result in verdict.results:
-            sides = ""
+            parts = [f"{result.check.sentence} {result.sentence}"]
             if result.difference is not None:
-                sides = f"\nexpected: {result.difference.expected}\nyours:    {result.difference.actual}"
-            found.append(
-                (
-                    result.check.name,
-                    f"{result.check.sentence} {result.sentence}{sides}" if result.status != "pass" else "",
-                )
-            )
+                parts += [f"expected: {result.difference.expected}", f"yours:    {result.difference.actual}"]
+            if result.line is not None:
+                parts.append(f"at {place.place(*result.line)}")
+            problem = "\n".join(parts) if result.status != PASS else ""
+            found.append(pytest.param(result.check.name, problem, id=result.check.name))
     return found

@@ -108,16 +108,14 @@ def run(place: Place, screen: Screen) -> int:
 def measured(place: Place) -> Report:
     """Run everything."""
     package = place.package
+    *verdicts, of_tutorials = Climber(place.kept).climb(package, [*all_rungs(), tutorials()])
     rungs = tuple(
-        (v.rung.number, v.rung.title, sum(r.status == PASS for r in v.results), len(v.results))
-        for rung in all_rungs()
-        for v in Climber(place.kept).climb(package, [rung])
+        (v.rung.number, v.rung.title, sum(r.status == PASS for r in v.results), len(v.results)) for v in verdicts
     )
-    [verdict] = Climber(place.kept).climb(package, [tutorials()])
-    good = sum(r.status == PASS for r in verdict.results)
+    good = sum(r.status == PASS for r in of_tutorials.results)
     lines = sum(code_lines(path.read_text(encoding="utf-8", errors="replace")) for path in package.files)
     mine = _times([str(package.folder), package.name, str(machine_file())])
-    return Report(rungs, (good, len(verdict.results)), lines, mine, _times(["jax"]) if mine is not None else None)
+    return Report(rungs, (good, len(of_tutorials.results)), lines, mine, _times(["jax"]) if mine is not None else None)
 
 
 def tutorials() -> Rung:
@@ -170,7 +168,7 @@ def code_lines(source: str) -> int:
 def calls_chart(found: Report, top: int) -> list[str]:
     """The time of every call, on a scale of powers of ten from a microsecond; the misses are red."""
     bottom, step = top + _CHART, 480 / len(found.calls)
-    texts = [f'<text x="16" y="{top + 4}">every call, with 8 numbers, with 9, with 8 again</text>']
+    texts = [f'<text x="16" y="{top + 4}">every call, with 8 numbers, with 9, with 8 again; red: more than a millisecond</text>']
     for power, name in enumerate(("1 µs", "10 µs", "100 µs", "1 ms", "10 ms", "100 ms")):
         y = bottom - power * _DECADE
         texts.append(f'<text x="16" y="{y + 4}">{name}</text><path d="M60 {y}H540" stroke="#e4e4e4"/>')

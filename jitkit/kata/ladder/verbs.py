@@ -33,7 +33,7 @@ _README = """# {name}: a JAX of my own
 
 An empty file becomes a package that traces, compiles, differentiates and batches. What is here:
 
-- `{name}.py`: yours, and all that is yours. It may become a folder `{name}/` with as many files as you like.
+- `{name}.py`: yours. It may import files beside it, or become a folder `{name}/` with as many files as you like.
 - `ladder/01_one_door.md` and so on: eighteen rungs. A page says what is asked and shows an idea, not a design: classes,
   files and names inside are your own. Beside each page are its programs, which the checks run. They import `climbing`,
   which only the checker has; the first lines of `ladder/01_one_door_programs.py` say what is compared, and how.

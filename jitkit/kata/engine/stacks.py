@@ -1,0 +1,68 @@
+"""a process that hangs or has died -> the learner's line that it was at
+
+A worker writes what it was doing (`faulthandler`) when it ends without an exception, and when it is asked to by a signal. On Windows it
+cannot be asked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import os
+import pathlib
+import re
+import signal
+import sys
+import tempfile
+import time
+from typing import IO, NoReturn
+
+_FRAME = re.compile(r'^  File "(.*)", line (\d+) in ', re.MULTILINE)
+_PATIENCE = 0.5  # seconds for an answer, which takes less than a hundredth of one
+_CAN_BE_ASKED = sys.platform != "win32"
+
+
+def new_file() -> IO[bytes]:
+    """For the stacks of a worker."""
+    return tempfile.TemporaryFile()
+
+
+def write_to(stream: int) -> None:
+    """In the worker: have Python's stack written to a stream, when a signal or `os._exit` ends this process, or a signal asks for it."""
+    file = os.fdopen(os.dup(stream), "wb", 0)
+    faulthandler.enable(file, all_threads=False)
+    if _CAN_BE_ASKED:
+        faulthandler.register(signal.SIGUSR1, file, all_threads=False)
+    leave = os._exit
+
+    def leave_a_stack(status: int) -> NoReturn:
+        faulthandler.dump_traceback(file, all_threads=False)
+        leave(status)
+
+    vars(os)["_exit"] = leave_a_stack
+
+
+def ask(process: int, file: IO[bytes]) -> None:
+    """Have a process that still runs write its stack to this file of its."""
+    if not _CAN_BE_ASKED:
+        return
+    limit = time.monotonic() + _PATIENCE
+    with contextlib.suppress(OSError):
+        os.kill(process, signal.SIGUSR1)
+        while not _FRAME.search(_text(file)) and time.monotonic() < limit:
+            time.sleep(0.01)
+        time.sleep(0.01)  # it is written in pieces, the innermost first
+
+
+def innermost(file: IO[bytes], folder: str) -> tuple[str, int] | None:
+    """The innermost line, of what was written last, that is in this folder."""
+    inside = pathlib.Path(folder).resolve()
+    for path, line in _FRAME.findall(_text(file).rpartition("(most recent call first)")[2]):
+        if inside in pathlib.Path(path).resolve().parents:
+            return path, int(line)
+    return None
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode("ascii", "replace")
