@@ -99,6 +99,14 @@ class Interrupted(bench.Pitfalls):
         return [*super().all_steps()[:1], benchmark.Step("second", interrupt)]
 
 
+def test_an_interruption_before_the_first_row_says_so(capsys, monkeypatch):
+    steps = Interrupted.all_steps
+    monkeypatch.setattr(Interrupted, "all_steps", lambda self: steps(self)[1:])
+    monkeypatch.setattr(bench, "Pitfalls", Interrupted)
+    assert run("pitfalls", "--quick") == cli.INTERRUPTED
+    assert "interrupted: nothing was measured yet" in capsys.readouterr().err
+
+
 def test_an_interruption_keeps_what_was_measured(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(bench, "Pitfalls", Interrupted)
     assert run("pitfalls", "--quick", "--save", str(tmp_path)) == cli.INTERRUPTED

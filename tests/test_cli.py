@@ -115,6 +115,24 @@ def test_a_bug_of_ours_says_so_and_ends_with_3(capsys):
     assert f"jitkit {jitkit.__version__}" in shown
 
 
+@pytest.mark.parametrize("text", ["-1", "nan", "soon"])
+@pytest.mark.parametrize("verb", ["targets", "explore"])
+def test_a_time_limit_is_a_number_of_seconds(verb, text, capsys):
+    with pytest.raises(SystemExit) as end:
+        cli.main([verb, f"--time-limit={text}"])
+    assert end.value.code == cli.USAGE
+    assert f"argument --time-limit: {text!r} is no number of seconds" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is full: Linux has one")
+def test_a_full_disk_is_no_bug_of_ours():
+    with open("/dev/full", "w") as full:
+        printing = "from jitkit.kata import cli; import sys; sys.exit(cli.guarded(lambda: print('x' * 99999) or 0))"
+        done = subprocess.run([sys.executable, "-c", printing], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == cli.FAILED
+    assert done.stderr == "jitkit: there is no room for what is to be written: [Errno 28] No space left on device\n"
+
+
 @pytest.mark.parametrize("name", ["jax", "jaxlib.xla_client", "matplotlib.figure"])
 def test_a_missing_library_is_named_with_the_command_that_installs_it(name, capsys):
     def action():

@@ -498,6 +498,7 @@ def model(tmp_path):
             "TypeError: dot_general requires contracting dim",
         ),
         (["{model}:broken", "--shapes", "f32[2]"], 1, "AttributeError"),
+        (["{model}:broken", "--shapes", "f32[2]"], 1, "broken was called with float32[2], and raised at line 9; --shapes"),
     ],
 )
 def test_wrong_arguments_are_answered_in_a_sentence(arguments, status, words, model, capsys):

@@ -11,6 +11,7 @@ import _thread
 import argparse
 import contextlib
 import difflib
+import errno
 import importlib
 import importlib.metadata
 import os
@@ -82,6 +83,13 @@ def _benchmark(name: str) -> str:
     return name
 
 
+def _seconds(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        if (seconds := float(text)) >= 0:
+            return seconds
+    raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+
+
 def _bench_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "benchmarks:\n" + "\n".join(f"  {name:10}{text}" for name, text in BENCHMARKS.items())
@@ -114,7 +122,7 @@ def _targets_arguments(parser: argparse.ArgumentParser) -> None:
         "--target", metavar="NAME", action="append", help="cpu, gpu:h100, tpu:v5e, tpu:v6e; may be repeated"
     )
     parser.add_argument(
-        "--time-limit", metavar="SECONDS", type=float, help="of one compilation (default: 300)"
+        "--time-limit", metavar="SECONDS", type=_seconds, help="of one compilation (default: 300)"
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
 
@@ -138,7 +146,7 @@ def _explore_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jax", action="store_true", help="a function that uses JAX itself, traced by JAX")
     parser.add_argument("--output", "-o", metavar="FILE", type=Path, help="the page, or a folder for it (default: FUNCTION.html)")
     parser.add_argument("--json", action="store_true", help="print the page's data (docs/explorer.md) instead")
-    parser.add_argument("--time-limit", metavar="SECONDS", type=float, help="of one compilation (default: 100)")
+    parser.add_argument("--time-limit", metavar="SECONDS", type=_seconds, help="of one compilation (default: 100)")
 
 
 def _no_arguments(parser: argparse.ArgumentParser) -> None:
@@ -354,10 +362,21 @@ def guarded(action: Callable[[], int]) -> int:
         return INTERRUPTED
     except BrokenPipeError:  # the reader of our output, `head` say, has seen enough
         with contextlib.suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _drop_output()
         return OK
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            return _our_bug()
+        with contextlib.suppress(OSError):
+            _drop_output()  # else Python tries again to write what is left, and complains
+        print(f"jitkit: there is no room for what is to be written: {error}", file=sys.stderr)
+        return FAILED
     except Exception:
         return _our_bug()
+
+
+def _drop_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextlib.contextmanager

@@ -58,7 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
         was_interrupted = True
     finish(screen, progress, benchmark, results, arguments, time.monotonic() - start)
     if was_interrupted:
-        progress.line(f"interrupted: {len(results)} of {len(steps)} measured, and they are above")
+        measured = f"{len(results)} of {len(steps)} measured, and they are above" if results else "nothing was measured yet"
+        progress.line(f"interrupted: {measured}")
     return INTERRUPTED if was_interrupted else OK
 
 

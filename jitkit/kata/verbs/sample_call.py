@@ -119,10 +119,13 @@ def _alone(path: Path) -> Any:
     return module
 
 
-def shapes_needed(function: Callable[..., Any], given: Sequence[Any]) -> str:
-    """What to say when a function cannot be called with these arguments."""
+def shapes_needed(function: Callable[..., Any], given: Sequence[Any], line: int | None = None) -> str:
+    """What to say when a function cannot be called with these arguments, or raised at a line of its file."""
     types = ", ".join(f"{s.dtype.name}{list(s.shape)}" for s in given) or "no arguments"
+    name = getattr(function, "__name__", "the function")
+    if line is not None:
+        return f"{name} was called with {types}, and raised at line {line}; --shapes gives other types."
     return (
-        f"{getattr(function, '__name__', 'the function')} was called with {types}. "
+        f"{name} was called with {types}. "
         "Give a type for each array: --shapes f32[1024,1024],f32[8]"
     )

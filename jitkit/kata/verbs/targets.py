@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import inspect
 import json
+import os
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -78,7 +80,8 @@ def trace(function: Callable[..., Any], shapes: Sequence[ShapeDtypeStruct], file
         if of_jax.names_of_jax(function):
             first, *_ = said.splitlines()  # what follows is advice on imports, too
             raise WrongUsage(f"{of_jax.sentence(function, file)}\n{first}") from None
-        raise Problem(f"{shapes_needed(function, shapes)}\n{said}") from None
+        lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == os.path.abspath(file)]
+        raise Problem(f"{shapes_needed(function, shapes, lines[-1] if lines else None)}\n{said}") from None
     return traced
 
 
