@@ -53,8 +53,8 @@ def scalar_text(x: Any) -> str:
         1.500000e+00              a float, with six digits after the point
         0x3EAAAAAB                any float: its bytes in hexadecimal capitals, the highest first
 
-    Decimals are for readers: they are written where they have the form of `DECIMAL` and are exact: read in
-    the number's own dtype they give it back.
+    Decimals are for readers. One may be written where it has the form of `DECIMAL`, from end to end, and is
+    exact: read in the number's own dtype it gives it back. That is so of 0.1, and not of 1/3.
     """
     dtype = x.dtype
     if dtype == np.bool_:
@@ -73,15 +73,16 @@ def scalar_text(x: Any) -> str:
 
 
 def dense(value: np.ndarray[Any, Any]) -> str:
-    """The elements of an array as a `dense<...>` attribute. MLIR reads four forms of it, and the shortest one that
+    """The elements of an array as a `dense<...>` attribute. MLIR reads four forms of it, and the first one that
     fits is written:
 
-        dense<1.000000e+00>         a scalar, or less than 1024 elements of the same bits (`all_same`)
         dense<>                     no elements
+        dense<1.000000e+00>         a scalar, or less than 1024 elements of the same bits (`all_same`)
         dense<[[1, 2], [3, 4]]>     up to 64 elements, or bools: row by row (`nested_text`)
         dense<"0x0100...">          more: the bytes in row-major order, in hexadecimal capitals
 
-    An integer of 2 or 4 bits, of which numpy has one in each byte, is written as an int8.
+    Arrays of 1024 elements or more need not be looked through. An integer of 2 or 4 bits, of which numpy has one in
+    each byte, is written as an int8.
     """
     if value.dtype.name in ("int2", "int4", "uint2", "uint4"):
         value = value.astype(np.int8)
@@ -166,7 +167,7 @@ class LoweringContext:
         Operands of a `rank_polymorphic` primitive are brought to the shape of the result first, and `avals_in` says so.
 
         Raises:
-          NotImplementedError: the primitive has no rule.
+          NotImplementedError: the primitive has no rule. The message has its name.
         """
         primitive, invars, outvars = eqn.primitive, eqn.invars, eqn.outvars
         rule = lowering_rule(primitive)
@@ -326,7 +327,7 @@ def emit_reduce(
 
 
 def lower_function(module: Module, name: str, jaxpr: Jaxpr, name_stack: str) -> Function:
-    """Write a jaxpr as a private function of the module, and add it to the module's `functions`: after those that it calls.
+    """Write a jaxpr as a private function of the module, and add it to the module's `functions`.
 
     Its name is `name`, or what the module makes of it when that is taken (`Module.symbol`). Before its arguments, which are
     `%arg0: type`, it takes a token for each ordered effect of the jaxpr (`ordered_effects`).

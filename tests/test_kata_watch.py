@@ -19,7 +19,7 @@ from kata_workspace import LABS, LISTS, MERGE, PARTITION, SPLIT, SWAPPED, learne
 from jitkit.bench.plotting import THEMES
 from jitkit.kata import notebook
 from jitkit.kata.engine import running
-from jitkit.kata.engine.manifest import all_labs
+from jitkit.kata.engine.manifest import Experiment, all_labs
 from jitkit.kata.engine.running import Job, LearnerSource, Spare, Stop, Stopped, run
 from jitkit.kata.engine.submission import Target
 from jitkit.kata.screens.keys import keys_of
@@ -368,6 +368,8 @@ def test_a_notebook_in_a_workspace_shares_what_passes_with_it(cells, learner):
     assert "def helper(mask, unchosen, chosen):" in learner.lists.read_text(encoding="utf-8")
     assert learner.state.of("90.1").passed == learner.workspace.look().fingerprint(manifest_exercise(learner))
     assert "PASS" in learner("check", "90.1")
+    cells("from typing import Any", helped, MERGE.replace("merge_lists", "helper"), *["from typing import Any", helped] * 2)
+    assert "It is in 90_lists/exercises.py, too" in repr(notebook.check("90.1"))  # cells that are run again say nothing new
     cells(MERGE)
     assert "has another version of 90.1, which stays as it is" in repr(notebook.check("90.1"))
     assert "def helper(" in learner.lists.read_text(encoding="utf-8")
@@ -377,6 +379,18 @@ def test_a_notebook_in_a_workspace_shares_what_passes_with_it(cells, learner):
 
 def manifest_exercise(learner):
     return learner.workspace.exercise("90.1")[1]
+
+
+def test_what_a_notebook_shows_has_whole_lines_that_fit(cells):
+    """JupyterLab breaks plain text in the middle of words, at 96 columns in a window of 1280 pixels with a side bar."""
+    cells(SWAPPED, PARTITION)
+    shown = [notebook.check("90.1"), *[notebook.hint("90.1") for _ in range(4)], notebook.experiment("90")]
+    shown.append(notebook.Question(Experiment("why " * 99, ("because " * 99,), "", 1), "experiment()"))
+    for each in shown:
+        assert max(map(len, repr(each).splitlines())) <= 92
+        assert each._repr_html_().startswith('<div class="jitkit-code"><style>')
+    assert "<div><b>90.1 Merge lists: hint 1 of 4, a question</b></div><pre>" in shown[1]._repr_html_()
+    assert "<b>1</b>" not in notebook.Hint("", "a <b>1</b>")._repr_html_()
 
 
 def test_an_experiment_asks_first_and_is_shown_inline(cells):

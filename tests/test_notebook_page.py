@@ -48,6 +48,8 @@ for (const output of document.querySelectorAll('.output')) {
       last.selectNode(walker.currentNode); entry = last.getBoundingClientRect().bottom - box.top; break } }
   found[output.id] = {
     pictures: [...output.querySelectorAll('img')].map(img => getComputedStyle(img).display),
+    heights: [...output.querySelectorAll('td')].filter(td => /^[\\d.]+ ms$/.test(td.textContent)).map(td => {
+      const text = document.createRange(); text.selectNodeContents(td); return text.getClientRects().length }),
     outside: output.scrollWidth - output.clientWidth,
     last: output.querySelector('tr:last-child td:last-child')?.getBoundingClientRect().width,
     ...(pre && {
@@ -156,6 +158,10 @@ def test_nothing_reaches_out_of_its_cell(name, measured):
 
 def test_paths_leave_room_for_the_reason(measured):
     assert measured["true"]["paths"]["last"] > 200
+
+
+def test_a_time_and_its_unit_stay_together(measured):
+    assert set(measured["true"]["explain"]["heights"]) == {1}
 
 
 def test_light_and_dark_have_colours_of_their_own(measured):

@@ -177,6 +177,22 @@ def test_helpers_imports_and_constants_come_along_when_they_are_used(load):
     assert not hasattr(shapes, "decimal")
 
 
+@pytest.mark.parametrize(
+    ("once", "more", "helpers"),
+    [
+        ("import math\nLIMIT = 3\ndef g(): return h()\ndef h(): return math.pi\n", "", 4),  # h is there when g is called
+        ("LIMIT = 3\ndef g(x=LIMIT): return x\n", "", 2),
+        ("LIMIT = 3\nLIMIT = LIMIT + 1\ndef g(): return LIMIT\n", "", 5),  # it counts on
+        ("LIMIT = 3\ndef g(x=LIMIT): return x\n", "LIMIT = 4\n", 5),  # the default is another one in between
+        ("def g(): return LIMIT\n", "def g(): return 1\n", 3),
+    ],
+)
+def test_helpers_of_a_cell_that_is_run_again_come_once_unless_that_changes_something(once, more, helpers):
+    target = "def area(radius): return g() + LIMIT\n"
+    file = LearnerFile.parse(once + more + once + target, "cells", ())
+    assert len(file.helpers(["area"])) == helpers
+
+
 def test_what_has_the_name_of_a_parameter_or_a_local_is_no_helper(load):
     """As in a notebook, where a function is tried out in the next cell."""
     shapes = load(

@@ -313,7 +313,7 @@ class LoweringContext:
         Operands of a `rank_polymorphic` primitive are brought to the shape of the result first, and `avals_in` says so.
 
         Raises:
-          NotImplementedError: the primitive has no rule.
+          NotImplementedError: the primitive has no rule. The message has its name.
         """
         primitive, invars, outvars = eqn.primitive, eqn.invars, eqn.outvars
         rule = lowering_rule(primitive)
@@ -382,7 +382,7 @@ class LoweringContext:
 
 
 def lower_function(module: Module, name: str, jaxpr: Jaxpr, name_stack: str) -> Function:
-    """Write a jaxpr as a private function of the module, and add it to the module's `functions`: after those that it calls.
+    """Write a jaxpr as a private function of the module, and add it to the module's `functions`.
 
     Its name is `name`, or what the module makes of it when that is taken (`Module.symbol`). Before its arguments, which are
     `%arg0: type`, it takes a token for each ordered effect of the jaxpr (`ordered_effects`).

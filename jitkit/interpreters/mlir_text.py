@@ -62,15 +62,16 @@ def type_of(aval: Any) -> str:
 
 
 def dense(value: np.ndarray[Any, Any]) -> str:
-    """The elements of an array as a `dense<...>` attribute. MLIR reads four forms of it, and the shortest one that
+    """The elements of an array as a `dense<...>` attribute. MLIR reads four forms of it, and the first one that
     fits is written:
 
-        dense<1.000000e+00>         a scalar, or less than 1024 elements of the same bits (`all_same`)
         dense<>                     no elements
+        dense<1.000000e+00>         a scalar, or less than 1024 elements of the same bits (`all_same`)
         dense<[[1, 2], [3, 4]]>     up to 64 elements, or bools: row by row (`nested_text`)
         dense<"0x0100...">          more: the bytes in row-major order, in hexadecimal capitals
 
-    An integer of 2 or 4 bits, of which numpy has one in each byte, is written as an int8.
+    Arrays of 1024 elements or more need not be looked through. An integer of 2 or 4 bits, of which numpy has one in
+    each byte, is written as an int8.
     """
     if value.dtype.name in ("int2", "int4", "uint2", "uint4"):
         value = value.astype(np.int8)
@@ -110,8 +111,8 @@ def scalar_text(x: Any) -> str:
         1.500000e+00              a float, with six digits after the point
         0x3EAAAAAB                any float: its bytes in hexadecimal capitals, the highest first
 
-    Decimals are for readers: they are written where they have the form of `DECIMAL` and are exact: read in
-    the number's own dtype they give it back.
+    Decimals are for readers. One may be written where it has the form of `DECIMAL`, from end to end, and is
+    exact: read in the number's own dtype it gives it back. That is so of 0.1, and not of 1/3.
     """
     dtype = x.dtype
     if dtype == np.bool_:

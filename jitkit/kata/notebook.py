@@ -50,6 +50,7 @@ _STYLE_OF_CODE = {
     "34": "color:#007ec7", "36": "color:#00869b",
 }  # fmt: skip
 
+_COLUMNS = 92  # of text: as many as a notebook has, in a window of 1280 pixels with a side bar
 _CELLS = "<notebook>"  # the path of the file that the cells are
 _passed: dict[str, str] = {}  # the exercises that passed in this kernel, as what was written then
 _hints: dict[str, int] = {}  # how many were shown in this kernel, where there is no workspace
@@ -126,7 +127,7 @@ class Shown:
 
     def _render(self, color: bool) -> str:
         stream = io.StringIO()
-        screen = Screen(stream, width=100, interactive=False, color=color, unicode=True)
+        screen = Screen(stream, width=_COLUMNS, interactive=False, color=color, unicode=True)
         show_report(screen, self.report, self.notebook)
         if self.passed:
             screen.line()
@@ -155,12 +156,17 @@ class Question:
     """The question of an experiment, which is to be answered first."""
 
     def __init__(self, experiment: Experiment, call: str) -> None:
-        numbered = [f"{i}  {option}" for i, option in enumerate(experiment.options, 1)]
-        self.lines = [experiment.question, *numbered, f"Guess first: {call}"]
+        numbered = [
+            textwrap.fill(f"{i}  {option}", _COLUMNS, subsequent_indent="   ") for i, option in enumerate(experiment.options, 1)
+        ]
+        self.lines = [textwrap.fill(experiment.question, _COLUMNS), *numbered, f"Guess first: {call}"]
 
     def __repr__(self) -> str:
         """The question and its options."""
         return "\n".join(self.lines)
+
+    def _repr_html_(self) -> str:
+        return rich_display.box(rich_display.escape(repr(self)))
 
 
 class Plot:
@@ -176,7 +182,7 @@ class Plot:
 
     def _repr_html_(self) -> str:
         data = base64.b64encode(self.png).decode()
-        return f"<img style='max-width:800px' src='data:image/png;base64,{data}'/><p>{html.escape(self.answer)}</p>"
+        return f"<img style='max-width:min(100%,800px)' src='data:image/png;base64,{data}'/><p>{html.escape(self.answer)}</p>"
 
 
 def check(id: str, checks: str | None = None) -> Shown:
@@ -231,8 +237,14 @@ class Hint:
 
     def __repr__(self) -> str:
         """Title and text."""
-        lines = [textwrap.fill(line, 96) for line in self.text.strip("\n").splitlines()]
-        return "\n".join([self.title, "", *lines])
+        return f"{self.title}\n\n{self._body()}"
+
+    def _repr_html_(self) -> str:
+        title = f"<div><b>{rich_display.escape(self.title)}</b></div>"
+        return rich_display.box(rich_display.escape(self._body()), above=title)
+
+    def _body(self) -> str:
+        return "\n".join(textwrap.fill(line, _COLUMNS) for line in self.text.strip("\n").splitlines())
 
 
 def _report(

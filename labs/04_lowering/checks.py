@@ -10,7 +10,7 @@ import re
 import ml_dtypes
 import numpy as np
 
-from jitkit.kata.checking import Stablehlo, Unordered, check, raised
+from jitkit.kata.checking import Stablehlo, check, raised
 
 
 def lowered(jk, f, *arguments):
@@ -65,9 +65,14 @@ def types(jk, rng):
     ]
 
 
-@check("04.1", "Integers and bools are written as MLIR reads them.", against=["Python's texts are MLIR's"])
+@check(
+    "04.1",
+    "Integers and bools are written as MLIR reads them.",
+    against=["Python's texts are MLIR's", "an integer is a float without a point"],
+)
 def whole_numbers(jk, rng):
     numbers = [np.array(x, "int32") for x in rng.integers(-99, 99, size=3)]
+    numbers += [np.array(2**62 + int(rng.integers(1, 99)), "int64"), np.array(2**64 - 1, "uint64")]
     found = constants(jk, *numbers, np.array(True), np.array(False), np.array(255, "uint8"))
     return found, jk.interpreters.mlir_text.scalar_text(np.zeros((), jk.core.dtypes.float0)[()])
 
@@ -184,17 +189,38 @@ def axes_of_size_1(jk, rng):
 @check(
     "04.2",
     "A literal is a constant of its type, beside whatever it stands.",
-    against=["a number in a program is a double"],
+    against=["a number in a program is a double", "numbers are real"],
 )
 def literals(jk, rng):
     x = rng.normal(size=5)
     half, single, whole = x.astype("float16"), x.astype("float32"), rng.integers(9, size=5).astype("int8")
-    flags = x > 0
+    flags, scale = x > 0, float(x[0])
 
-    def f(a, b, c, d):
-        return a * 2.5, b + 2.5, c - 3, d | True, b * np.inf, b + np.nan, c + np.int8(-4), a - np.float16(0.1)
+    def f(a, b, c, d, z):
+        return b * scale, z * (1.5 - 2.5j), a * 2.5, b + 2.5, c - 3, d | True, b * np.inf, b + np.nan, c + np.int8(-4), a - np.float16(0.1)
 
-    return lowered(jk, f, half, single, whole, flags)
+    return lowered(jk, f, half, single, whole, flags, x.astype("complex64"))
+
+
+@check(
+    "04.2",
+    "Whatever number a rule fills an array with, the array has the type that it asks for.",
+    against=["a number has its dtype already"],
+)
+def filled_arrays(jk, rng):
+    filled_p = jk.core.Primitive("filled")
+    filled_p.def_abstract_eval(lambda x, value: x)
+
+    @jk.interpreters.mlir.register_lowering(filled_p)
+    def rule(ctx, x, value):
+        return ctx.splat(value, ctx.avals_out[0])
+
+    value, x = float(rng.normal()), floats(rng, 2, 3)
+    half, whole = x.astype("float16"), np.ones(3, "int8")
+    return lowered(
+        jk, lambda x, y, n: (filled_p.bind(x, value=value), filled_p.bind(y, value=value), filled_p.bind(n, value=7)),
+        x, half, whole,
+    )  # fmt: skip
 
 
 @check(
@@ -219,14 +245,15 @@ def written_once(jk, rng):
 
 @check(
     "04.2",
-    "0.0 and -0.0 are two constants, and so are 0 and 0.0.",
-    against=["equal numbers are one constant", "equal bits are one constant"],
+    "0.0 and -0.0 are two constants, and so are 0 and 0.0, and 0.0 in two shapes.",
+    against=["equal numbers are one constant", "equal bits are one constant", "a constant has no shape"],
 )
 def zeros(jk, rng):
-    def f(x, n):
-        return x / 0.0, x / -0.0, x + 0.0, n + 0
+    def f(x, n, y):
+        return x / 0.0, x / -0.0, x + 0.0, n + 0, y / 0.0
 
-    return lowered(jk, f, np.abs(floats(rng, 3)), rng.integers(9, size=3).astype("int32"))
+    x, y = np.abs(floats(rng, 3)), floats(rng, 2)
+    return lowered(jk, f, x, rng.integers(9, size=3).astype("int32"), y)
 
 
 @check(
@@ -265,9 +292,16 @@ def outputs(jk, rng):
     return lowered(jk, lambda x, y: (y, 2.5, jk.numpy.sin(x), x, y), x, x + 1)
 
 
-@check("04.3", "An equation may have several results.", against=["an equation has one result"])
+@check(
+    "04.3",
+    "An equation may have several results; a rule may return a list of one.",
+    against=["an equation has one result", "a list has several results"],
+)
 def several_results(jk, rng):
-    return lowered(jk, lambda x: jk.lax.sort([x, -x], num_keys=1)[::-1], floats(rng, 5))
+    def f(x):
+        return *jk.lax.sort([x, -x], num_keys=1)[::-1], jk.lax.sort(x)
+
+    return lowered(jk, f, floats(rng, 5))
 
 
 @check("04.3", "Arrays from outside are constants of the program.", against=["a program is closed"])
@@ -285,10 +319,10 @@ def parameters(jk, rng):
 @check(
     "04.3",
     "A rule sees the types that its operands have now.",
-    against=["operands have the types of the jaxpr"],
+    against=["operands have the types of the jaxpr", "the first operand has the shape of the result"],
 )
 def types_of_operands(jk, rng):
-    return lowered(jk, lambda x, s: (x < s, jk.lax.nextafter(x, s)), floats(rng, 4), np.float32(0.5))
+    return lowered(jk, lambda x, s: (x < s, jk.lax.nextafter(x, s), s < x), floats(rng, 4), np.float32(0.5))
 
 
 @check(
@@ -490,7 +524,7 @@ def called_twice(jk, rng):
 @check(
     "04.6",
     "Two functions of one name are two functions.",
-    against=["functions are known by their names"],
+    against=["functions are known by their names", "functions are known by their jaxpr only"],
 )
 def one_name(jk, rng):
     def make(scale):
@@ -502,7 +536,8 @@ def one_name(jk, rng):
     double, triple = make(2.0), make(3.0)
     x = floats(rng, 3)
     module = module_of(jk, lambda x: double(x) - triple(x), x)
-    return Stablehlo(module.text(), [x]), sorted(function.symbol for function in module.functions)
+    kept = sorted(name for name, _ in module.function_of_jaxpr)
+    return Stablehlo(module.text(), [x]), sorted(function.symbol for function in module.functions), kept
 
 
 @check(
@@ -544,6 +579,48 @@ def tokens(jk, rng):
     calls = re.findall(r"(%\w+)(?::\d+)? = call @\w+\((%\w+)(?:#0)?, .*? : \(!stablehlo.token, ", text)
     follows = [taken == before for (before, _), (_, taken) in itertools.pairwise(calls)]
     return follows, len(calls)
+
+
+@check(
+    "04.6",
+    "A function takes the tokens of its own effects, each in its place.",
+    against=["a function takes all tokens", "tokens are all alike"],
+)
+def tokens_of_two_effects(jk, rng):
+    def call(x):
+        jk.experimental.io_callback(lambda x: None, None, x, ordered=True)
+        return x + 1
+
+    def both(x):
+        jk.debug.print("{}", x, ordered=True)
+        return call(x)
+
+    both, one = jk.jit(both), jk.jit(call)
+    text = text_of(jk, lambda x: both(one(both(x))), np.float32(rng.normal()))
+    lines = re.findall(r"(%\w+)(?::\d+)? = call @(\w+)\((.*?)\) : \((.*?)\) ->", text)
+    # which call made each token that a call takes, and which of its results it is
+    makers = {name: i for i, (name, *_) in enumerate(lines)}
+    taken = []
+    for _, symbol, operands, types in lines:
+        names = operands.split(", ")[: types.count("!stablehlo.token")]
+        taken.append((symbol, [(makers.get(n.partition("#")[0], "main"), n.partition("#")[2]) for n in names]))
+    return taken
+
+
+@check(
+    "04.6",
+    "Each line of a function says through which functions it is reached.",
+    against=["a function is called from nowhere", "names of lines do not matter"],
+)
+def name_stacks(jk, rng):
+    inner = jk.jit(lambda x: jk.numpy.sin(x) * 2.0)
+
+    @jk.jit
+    def outer(x):
+        return inner(x) + 1.0
+
+    text = text_of(jk, lambda x: jk.numpy.cos(outer(x)), floats(rng, int(rng.integers(2, 9))), debug_info=True)
+    return sorted(set(re.findall(r'"(jit\([^"]*)"', text)))
 
 
 # --- 04.7 Compile -------------------------------------------------------------------------------------------------
@@ -617,7 +694,7 @@ def texts_made(jk, rng):
 
         with replaced_method(type(module), "text", noting):
             compiled_by(jk, log, module, cache=cache)
-        found.append(Unordered(asked))
+        found.append(sorted(set(asked)))
     return found
 
 
@@ -660,12 +737,18 @@ def compiled_and_run(jk, rng):
 @check(
     "04.7",
     "It is lowered for the platform of its place; of the place itself only a program hears that is committed to it.",
-    against=["every program is bound to a place", "a program is for the processor"],
+    against=["every program is bound to a place", "a program is for the processor", "a program is for this machine"],
 )
 def places(jk, rng):
     found = []
     program = importlib.import_module(f"{jk.__name__}.compiler.program")
-    default = importlib.import_module(f"{jk.__name__}.compiler.placement").default_placement()
+    placements = importlib.import_module(f"{jk.__name__}.compiler.placement")
+    default = placements.default_placement()
+
+    class Elsewhere(placements.Placement):
+        """On a machine that is not the default one."""
+
+        platform = "tpu"
 
     def lower_program(traced, platform=None, placement=None):
         found.append((traced, platform or default.platform, placement and placement.committed))
@@ -676,5 +759,6 @@ def places(jk, rng):
 
     some = program.Program("f", None, None, None, options=(("some_option", int(rng.integers(9))),))
     with replaced(program, lower_program=lower_program, build_executable=build_executable):
-        found += [program.compile_program(some, default._replace(committed=c)) for c in (False, True)]
+        for committed, kind in itertools.product((False, True), (type(default), Elsewhere)):
+            found.append(program.compile_program(some, kind(*default._replace(committed=committed))))
     return [[x if type(x) in (str, bool, list, tuple) else None for x in parts] for parts in found]

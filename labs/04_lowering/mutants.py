@@ -49,6 +49,12 @@ def writes_every_element(value):
     return f"dense<{nested_text(value)}>" if value.size else "dense<>"
 
 
+edit(
+    "04.1", "an integer is a float without a point", "What becomes of 2**62 + 1 on the way through your function?",
+    "str(int(x))", "str(int(float(x)))", target="scalar_text",
+)  # fmt: skip
+
+
 # --- 04.2 Operands ----------------------------------------------------------------------------------------------------
 
 edit(
@@ -111,6 +117,20 @@ def keeps_constants_for_the_function(self, value, aval):
     return known[key]
 
 
+edit(
+    "04.2", "a number has its dtype already", "The number may be Python's 0.3. Of which dtype is the array?",
+    "np.asarray(value, aval.dtype)[()]", "np.asarray(value)[()]", target="LoweringContext.splat",
+)  # fmt: skip
+edit(
+    "04.2", "numbers are real", "What becomes of 1.5 - 2.5j?",
+    "np.asarray(value, aval.dtype)[()]", "np.asarray(np.real(value), aval.dtype)[()]", target="LoweringContext.splat",
+)  # fmt: skip
+edit(
+    "04.2", "a constant has no shape", "The name that you found is of three zeros. How many were asked for?",
+    "(scalar.tobytes(), aval)", "(scalar.tobytes(), aval.dtype)", target="LoweringContext.splat",
+)  # fmt: skip
+
+
 # --- 04.3 Equations ---------------------------------------------------------------------------------------------------
 
 edit(
@@ -150,6 +170,15 @@ edit(
 edit(
     "04.3", "every primitive has a rule", "What does somebody read whose primitive has no rule?",
     "if rule is None:", "if False:", target="LoweringContext.lower_equation",
+)  # fmt: skip
+
+edit(
+    "04.3", "a list has several results", "A sort of one array returns a list. How many names are in it?",
+    "if primitive.multiple_results:", "if len(outvars) > 1:", target="LoweringContext.lower_equation",
+)  # fmt: skip
+edit(
+    "04.3", "the first operand has the shape of the result", "In `s < x` the scalar comes first. Of which shape is the result?",
+    "shape = outvars[0].aval.shape", "shape = invars[0].aval.shape", target="LoweringContext.lower_equation",
 )  # fmt: skip
 
 # --- 04.4 A matrix product --------------------------------------------------------------------------------------------
@@ -266,6 +295,39 @@ edit(
 )  # fmt: skip
 
 
+
+
+@mutant(
+    "04.6", "functions are known by their jaxpr only", "Under what is the function kept? The name belongs to it.",
+    target="LoweringContext.call_jaxpr",
+)  # fmt: skip
+def knows_jaxprs_only(self, name, jaxpr, args):
+    known = self.module.function_of_jaxpr
+    if jaxpr not in known:
+        known[jaxpr] = lower_function(self.module, name, jaxpr, f"{self.name_stack}/jit({name})")
+    function = known[jaxpr]
+    operands = [self.tokens[effect] for effect in function.ordered]
+    operands += [self.function.take_hoisted(key, kind) for key, (_, kind) in function.hoisted.items()]
+    return self.take_tokens(function.ordered, self.emit_call(function, [*operands, *args], jaxpr.in_avals))
+
+
+edit(
+    "04.6", "a function takes all tokens", "Which effects has the function that is called, and which have you?",
+    "for effect in function.ordered]", "for effect in self.tokens]", target="LoweringContext.call_jaxpr",
+)  # fmt: skip
+edit(
+    "04.6", "tokens are all alike", "The function takes two tokens. Which one first?",
+    "for effect in function.ordered]", "for effect in reversed(function.ordered)]", target="LoweringContext.call_jaxpr",
+)  # fmt: skip
+edit(
+    "04.6", "a function is called from nowhere", "An error in the innermost function: how did the program get there?",
+    'f"{self.name_stack}/jit({name})"', 'f"jit({name})"', target="LoweringContext.call_jaxpr",
+)  # fmt: skip
+edit(
+    "04.6", "names of lines do not matter", "Which name stack has the context that writes the function?",
+    "LoweringContext(function, name_stack)", 'LoweringContext(function, "")', target="lower_function",
+)  # fmt: skip
+
 # --- 04.7 Compile -------------------------------------------------------------------------------------------------
 
 edit(
@@ -324,6 +386,23 @@ edit(
     '"gpu",',
     target="compile_program",
 )
+
+
+edit(
+    "04.7", "a program is for this machine", "The placement may be on another platform than the default device is.",
+    "placement.platform,", "None,", target="compile_program",
+)  # fmt: skip
+
+
+@also_right("04.7", "writes the text where it is needed", target="load_or_compile")
+def texts_where_needed(module, owners, options):
+    cached = disk_cache.enabled()
+    machine_code = disk_cache.load(module.text(), owners, options) if cached else None
+    if machine_code is None:
+        machine_code = runtime.compile_text(module.text(debug_info=True), owners, options)
+        if cached:
+            disk_cache.store(module.text(), owners, options, machine_code)
+    return machine_code
 
 
 # --- right answers in other words ---------------------------------------------------------------------------------

@@ -104,7 +104,8 @@ class LearnerFile(NamedTuple):
 
     def helpers(self, names: Iterable[str]) -> list[ast.stmt]:
         """The top-level statements that define what functions of these dotted names use, directly or by each other,
-        in the order of the file. Exercises are none: the reference has a function of that name."""
+        in the order of the file, each once, however often a notebook's cell was run. Exercises are none: the reference has a
+        function of that name."""
         names = list(names)
         classes = {path.rpartition(".")[0] for path in names} - {""}
         added = (f for f in self.functions if f.rpartition(".")[0] in classes and f not in self.exercises)
@@ -120,7 +121,7 @@ class LearnerFile(NamedTuple):
                     chosen.add(i)
                     wanted |= globals_used(node)
                     grew = True
-        return [_only(candidates[i], wanted) for i in sorted(chosen)]
+        return _without_repeats([_only(candidates[i], wanted) for i in sorted(chosen)])
 
     def helping_methods(self, target: Target) -> list[Function]:
         """The methods that the learner added to the class of a target."""
@@ -203,6 +204,28 @@ def _only(node: ast.stmt, wanted: set[str]) -> ast.stmt:
     reduced = copy.copy(node)
     reduced.names = [a for a in node.names if (a.asname or a.name.partition(".")[0]) in wanted]
     return reduced
+
+
+def _without_repeats(statements: Iterable[ast.stmt]) -> list[ast.stmt]:
+    """Statements without those that change nothing: the same words once more, while what they read and bind is what it was."""
+    kept: list[ast.stmt] = []
+    latest: dict[str, int] = {}  # a name -> which of `kept` bound it
+    known: dict[str, dict[str, int | None]] = {}  # words -> what they read, as it was, and what they bound
+    for node in statements:
+        words, bound, read = ast.unparse(node), set(names_bound(node)), _read_at_once(node)
+        if known.get(words) == {name: latest.get(name) for name in bound | read}:
+            continue
+        known[words] = {**dict.fromkeys(bound, len(kept)), **{name: latest.get(name) for name in read}}
+        latest.update(dict.fromkeys(bound, len(kept)))
+        kept.append(node)
+    return kept
+
+
+def _read_at_once(node: ast.stmt) -> set[str]:
+    """The names that a statement reads when it is run; the body of a function is run later."""
+    args = node.args if isinstance(node, Function) else None
+    parts = [node] if args is None else [*getattr(node, "decorator_list", ()), *args.defaults, *filter(None, args.kw_defaults)]
+    return {n.id for part in parts for n in walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
 
 def _may_help(node: ast.stmt) -> bool:
