@@ -236,7 +236,8 @@ def test_what_the_last_save_needed_is_loaded_while_the_next_one_is_waited_for(tm
     assert loaded == [b"machine code"] * 2
     assert executables.remembered(folder, "two", jaxlib, never, never) == b"machine code"
     os.utime(jaxlib, (1, 1))  # another jaxlib: what was compiled with this one is not touched
-    executables.load_ahead(folder, jaxlib, never, lambda: False)
+    executables.load_ahead(folder, jaxlib, loaded.append, lambda: False)
+    assert len(loaded) == 2
 
     climber, seven = Climber(tmp_path), package(tmp_path, prefix(SOLUTION, "07"))
     with contextlib.closing(running.Spare(str(machine_file()))) as spare:
