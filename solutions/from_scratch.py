@@ -994,6 +994,7 @@ def trace_body(name, f, init, rows, rows_tree):
     carry, tree = flatten_values(init)
     jaxpr, out_tree = trace_tree(f, TreeDef(tuple, None, (tree, rows_tree)), [*[x.aval for x in carry], *rows])
     outs, returned = jaxpr.out_avals[: len(carry)], out_tree.children[:1]
+    # A weak number that comes out with another type goes in with that type: trace again, until no weak one changes.
     strong = [convert(x, a.dtype, a.weak_type) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]
     if returned == (tree,) and any(x is not y for x, y in zip(carry, strong, strict=True)):
         return trace_body(name, f, unflatten(tree, strong), rows, rows_tree)
@@ -1095,7 +1096,8 @@ def belongs(x, trace):
 
 
 class Above:
-    """Whoever sees to operations on tracers of his own, by asking for others at the door behind; and leaves it all else."""
+    """Whoever answers for operations on its own tracers, by asking others of the one behind, who stood at the door before;
+    operations on nothing of its own are for that one, too."""
 
     def __init__(self, *args):
         super().__init__(*args)
@@ -1303,7 +1305,11 @@ class LinearTrace(Above, JaxprTrace):
 
 
 def linearize(f, primals):
-    """Results of `f`, and the program from tangents of its arguments to tangents of its results."""
+    """Results of `f`, and the program from tangents of its arguments to tangents of its results.
+
+    Two stand at the door. The JVPTrace of `jvp_flat` is in front, and asks for operations on values and for others on
+    tangents. Behind it is the LinearTrace: values are no tracers of its, so they are computed; tangents are, so what is
+    done to them is written down, with the values as constants."""
     trace = LinearTrace([x.aval for x in primals])
     tangents = [t if x.dtype.kind == "f" else None for x, t in zip(primals, trace.tracers, strict=True)]
     outs, dots = asked(trace, jvp_flat, f, primals, tangents)
@@ -1322,12 +1328,14 @@ def backward(jaxpr, args, cotangents):
         if ct is not None and type(v) is Var:
             cts[v] = cts[v] + ct if v in cts else ct  # fan-out: what was used twice has two cotangents
 
+    # Forward: what does not depend on a Linear is computed; the other equations wait.
     for eqn in jaxpr.eqns:
         operands = list(map(read, eqn.invars))
         if any(type(x) is Linear for x in operands):
             linear.append((eqn, operands))
         else:
             values.update(zip(eqn.outvars, eqn.primitive.bind(*operands, **eqn.params), strict=True))
+    # Backward: results have their cotangents, and each equation that waits hands its own on to its operands.
     for v, ct in zip(jaxpr.outvars, cotangents, strict=True):
         give(v, ct)
     for eqn, operands in reversed(linear):
@@ -1419,6 +1427,7 @@ linear_in(
     dynamic_update_slice_p,
     lambda ct, x, update, *corner: dynamic_update_slice_p(ct, numpy.zeros_like(update.aval), *corner),
     lambda ct, x, update, *corner: dynamic_slice_p(ct, *corner, sizes=update.aval.shape))
+# Of `ij,jk->ik` the cotangent has the letters of the result. Those of x are to come out: `ik,jk->ij`; of y: `ik,ij->jk`.
 linear_in(dot_p, lambda ct, x, y, letters: dot_p(ct, y, letters=letters[::-1]),
           lambda ct, x, y, letters: dot_p(ct, x, letters=(letters[2], *letters[:2])))
 
@@ -1445,7 +1454,8 @@ def cond_transpose(cts, index, *args, branches):
 
 
 def scan_transpose(cts, *args, jaxpr, length, reverse, num_consts, num_carry):
-    """Cotangents of the constants add up from turn to turn, those of the carry go from the last to the first."""
+    """A scan from the last turn to the first. Its carry: the cotangents of the constants, which each turn uses and so adds to,
+    and of the carry. Its rows: those of the forward scan, whose turn is read backward, and the cotangents of the ys."""
     consts, _, rows = split_list(known(args), num_consts, num_carry)
     ct_carry, ct_ys = split_list(cts, num_carry)
 

@@ -1,6 +1,7 @@
 """The ladder: rungs that are complete, packages that are judged by what they do, and what is said of bad ones."""
 
 import ast
+import contextlib
 import os
 import pathlib
 import re
@@ -14,11 +15,11 @@ from tails import keeping
 from grading.one_sitting import PAGE, page_text
 from grading.verify_ladder import Prover, hidden_programs, shortages
 from jitkit.kata.cli import main
-from jitkit.kata.engine import running
+from jitkit.kata.engine import executables, running
 from jitkit.kata.ladder.climbing import Climber, Package
 from jitkit.kata.ladder.pytest_rungs import programs_of
 from jitkit.kata.ladder.report import Report, card_text, code_lines, drawn, tutorials
-from jitkit.kata.ladder.rungs import all_rungs, prefix, solution_file
+from jitkit.kata.ladder.rungs import all_rungs, machine_file, prefix, solution_file
 from jitkit.kata.ladder.verbs import told_of
 from jitkit.kata.ladder.wrong import wrong_versions
 
@@ -211,6 +212,39 @@ def test_machine_code_is_kept_from_save_to_save_and_damage_does_no_harm(tmp_path
     monkeypatch.setattr(climber.machine_code, "most", 6)
     assert climber.machine_code.is_there()
     assert len(list(folder.iterdir())) == 3
+
+
+def test_what_the_last_save_needed_is_loaded_while_the_next_one_is_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(executables, "_ready", {})
+
+    class Executable:
+        serialize = staticmethod(lambda: b"machine code")
+
+    def never(*args):
+        raise AssertionError("it is there already")
+
+    jaxlib = str(tmp_path / "jaxlib.so")
+    pathlib.Path(jaxlib).touch()
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    for program in ("one", "two"):
+        executables.remembered(folder, program, jaxlib, never, Executable)
+    loaded = []
+    executables.load_ahead(folder, jaxlib, loaded.append, lambda: True)
+    assert loaded == []  # somebody waits
+    executables.load_ahead(folder, jaxlib, lambda data: loaded.append(data) or data, lambda: False)
+    assert loaded == [b"machine code"] * 2
+    assert executables.remembered(folder, "two", jaxlib, never, never) == b"machine code"
+    os.utime(jaxlib, (1, 1))  # another jaxlib: what was compiled with this one is not touched
+    executables.load_ahead(folder, jaxlib, loaded.append, lambda: False)
+    assert len(loaded) == 2
+
+    climber, seven = Climber(tmp_path), package(tmp_path, prefix(SOLUTION, "07"))
+    with contextlib.closing(running.Spare(str(machine_file()))) as spare:
+        for _ in range(2):
+            climber.prepare(spare, [RUNGS["07"]])
+            [verdict] = climber.climb(seven, [RUNGS["07"]], spare=spare)  # whose programs count what is compiled
+            assert verdict.passed
 
 
 def test_the_card_has_a_bar_for_each_rung_and_for_each_call_and_the_misses_are_red():

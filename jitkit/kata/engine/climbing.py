@@ -304,14 +304,23 @@ def keep_executables(xla: Any, folder: pathlib.Path) -> None:
     translate = xla.translate
 
     def find_or_translate(text: str) -> Any:
-        jaxlib, client, device, _ = xla.machine()
-
-        def load(data: bytes) -> Any:
-            return device.client.deserialize_executable(data, [device], client.CompileOptions())
-
-        return executables.remembered(folder, text, jaxlib.__file__, load, lambda: translate(text))
+        jaxlib_file, load = loader(xla)
+        return executables.remembered(folder, text, jaxlib_file, load, lambda: translate(text))
 
     xla.translate = find_or_translate
+
+
+def loader(xla: Any) -> tuple[str, Callable[[bytes], Any]]:
+    """The file of jaxlib, and what makes an executable of machine code."""
+    jaxlib, client, device, _ = xla.machine()
+    return jaxlib.__file__, lambda data: device.client.deserialize_executable(data, [device], client.CompileOptions())
+
+
+def load_ahead(folder: str, is_wanted: Callable[[], bool]) -> None:
+    """In a process that waits for a save, with the machine open: load what the last save needed."""
+    if folder and "xla" in sys.modules:
+        executables = importlib.import_module(".executables", __package__)
+        executables.load_ahead(pathlib.Path(folder), *loader(sys.modules["xla"]), is_wanted)
 
 
 def warm_up(path: str) -> None:

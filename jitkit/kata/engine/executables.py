@@ -48,11 +48,9 @@ def remembered(
       program: its text, and what it is compiled with.
       jaxlib: the file of the jaxlib that compiles.
     """
-    build = os.stat(jaxlib).st_mtime_ns
-    whole = "\n".join([jaxlib, str(build), platform.node(), os.environ.get("XLA_FLAGS", ""), program])
-    path = folder / hashlib.sha256(whole.encode()).hexdigest()[:32]
+    path = folder / f"{_build(jaxlib)}-{_digest(program)}"
     with contextlib.suppress(Exception):  # not there yet, or damaged
-        found = load(path.read_bytes())
+        found = _ready.pop(path, None) or load(path.read_bytes())
         os.utime(path)
         return found
     found = make()
@@ -61,6 +59,33 @@ def remembered(
         partial.write_bytes(found.serialize())
         partial.replace(path)
     return found
+
+
+_ready: dict[pathlib.Path, Any] = {}  # executables that are loaded, and were not asked for yet
+
+
+def load_ahead(folder: pathlib.Path, jaxlib: str, load: Callable[[bytes], Any], is_wanted: Callable[[], bool]) -> None:
+    """Load what the last save needed, in a process that waits for the next one, until it `is_wanted`: reading machine code is most of
+    the time that a climb takes."""
+    with contextlib.suppress(OSError):
+        paths = sorted(folder.glob(f"{_build(jaxlib)}-*"), key=lambda path: path.stat().st_mtime, reverse=True)
+        for path in paths[:_MOST_AHEAD]:
+            if is_wanted():
+                return
+            with contextlib.suppress(Exception):  # a damaged one is found to be so when it is asked for
+                _ready[path] = load(path.read_bytes())
+
+
+_MOST_AHEAD = 300
+
+
+def _build(jaxlib: str) -> str:
+    """What machine code depends on beside the program."""
+    return _digest("\n".join([jaxlib, str(os.stat(jaxlib).st_mtime_ns), platform.node(), os.environ.get("XLA_FLAGS", "")]))[:8]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def keep_executables(folder: pathlib.Path) -> None:

@@ -259,8 +259,8 @@ class Spare:
         if uses_xla not in self.waiting:
             process = self.waiting[uses_xla] = Process(uses_xla, self.machine if uses_xla else "")
             if job is not None:
-                programs = job.climb.programs if job.climb is not None else ()
-                process.send({"do": "prepare", **_functions(job), "programs": programs})
+                programs, folder = (job.climb.programs, job.executables) if job.climb is not None else ((), "")
+                process.send({"do": "prepare", **_functions(job), "programs": programs, "executables": folder})
 
     def take(self, uses_xla: bool) -> Process | None:
         """The process that waits, if it still does; another one is to be prepared when there is time."""

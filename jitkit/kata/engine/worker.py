@@ -38,6 +38,7 @@ import io
 import json
 import os
 import pathlib
+import select
 import sys
 import tempfile
 import time
@@ -96,6 +97,7 @@ def _answer(preload: list[str], frames: IO[str], output: IO[str]) -> int:
                 _load_beside("climbing").compiled(path, source)
             with contextlib.suppress(splice.SpliceError, ValueError):
                 known |= splice.spliced_code(_submission(request, splice), str(_PACKAGE))
+            _load_beside("climbing").load_ahead(request.get("executables", ""), _is_asked)
             continue
         kind = _Climb if request["do"] == "climb" else _Session
         session = kind(request, splice, known, frames, output)
@@ -266,6 +268,11 @@ def _run_on_machine(text: str, arguments: Any) -> Any:
 def _run_stablehlo(text: str, arguments: Any) -> Any:
     """The results of a program that a check returned: XLA is asked for those only."""
     return importlib.import_module("jitkit.kata.engine.run_stablehlo").run_stablehlo(text, arguments)
+
+
+def _is_asked() -> bool:
+    """Whether a request has come. Not known on Windows, where pipes cannot be looked into."""
+    return sys.platform != "win32" and bool(select.select([sys.stdin], [], [], 0)[0])
 
 
 def _nobody_types(prompt: object = "") -> str:

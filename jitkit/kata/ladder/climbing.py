@@ -147,7 +147,9 @@ class Climber:
     def prepare(self, spare: Spare, rungs: Sequence[Rung]) -> None:
         """Have a process ready for the next climb of these."""
         files = (*(rung.programs for rung in rungs), *self.hidden)
-        spare.prepare(any(rung.uses_xla for rung in rungs), self.job(Climb({}, files), (), rungs, 0))
+        job = self.job(Climb({}, files), (), rungs, 0)
+        folder = str(self.machine_code.folder) if self.machine_code is not None else ""
+        spare.prepare(job.uses_xla, job._replace(executables=folder))
 
     def climb(
         self,
