@@ -171,6 +171,17 @@ def test_the_shapes_that_a_callback_sees(jax, jnp):
 
 
 @same_as_jax
+def test_a_callback_whose_result_is_declared_like_a_tracer(jax, jnp):
+    def doubled(v):
+        return jax.pure_callback(lambda a: a * 2, jax.ShapeDtypeStruct.like(v), v, vmap_method="sequential")
+
+    rows = jnp.asarray(ROWS)
+    declared = []
+    jax.jit(lambda v: declared.append(jax.ShapeDtypeStruct.like(v)))(2.0)
+    print(declared, jax.jit(doubled)(rows), jax.vmap(doubled)(rows), jax.lax.map(doubled, rows))
+
+
+@same_as_jax
 def test_callbacks_that_cannot_be_batched(jax, jnp):
     def outcome(function):
         try:

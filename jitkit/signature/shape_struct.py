@@ -35,7 +35,8 @@ class ShapeDtypeStruct:
     def like(cls, x: Any) -> ShapeDtypeStruct:
         """What is known of an array, a number or a tracer without its values; its sharding, if it was put there on purpose."""
         aval = aval_of_argument(x)
-        on_purpose = getattr(x, "committed", True)
+        # A tracer is on no device yet, and refuses to be asked.
+        on_purpose = not isinstance(x, core.Tracer) and getattr(x, "committed", True)
         return cls(
             aval.shape,
             aval.dtype,
