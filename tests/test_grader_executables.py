@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 import pathlib
 import types
 
@@ -9,6 +10,7 @@ import pytest
 
 from grading.grader.bubblewrap import JailError
 from grading.grader.grade import Course
+from grading.grader.images import generator_state
 from grading.grader.inside.executables import Executables, seal
 from grading.grader.jail import Limits
 from grading.grader.selftest import self_test
@@ -117,6 +119,36 @@ def test_the_reference_compiles_nothing_where_it_has_what_it_made(course):
         bench.close()
     assert again == {}
     assert {r.check.name for r in results if r.status == "pass"} == set(expected["together"])
+
+
+SPINNING = """
+import os, time
+def spins(jitkit, rng):
+    if os.fork() == 0:
+        while True:
+            pass
+    time.sleep(0.8)
+"""
+
+
+def test_a_worker_tells_the_time_of_a_processor_that_it_used_with_all_that_it_started(course):
+    exercise = course.labs[0].exercises[0]
+    bench = course.bench()
+    image, kind = course.image(bench, exercise, course._reference_item(exercise), How(False, reference=True))
+    request = {
+        "code": compile(SPINNING, "/checks.py", "exec"), "name": "spins", "path": "/checks.py", "state": generator_state(1, "spins"),
+    }  # fmt: skip
+    used = []
+    try:
+        for asks in (False, True):
+            with bench.zygote(*kind).start(Limits()) as worker:
+                assert worker.load(image, 20.0) == {"is": "imported"}
+                if asks:
+                    worker.ask(marshal.dumps(request), 5.0)
+            used.append(worker.processor)
+    finally:
+        bench.close()
+    assert 0 < used[0] < used[1] - 0.2, "a busy machine gives less than the 0.8 s"
 
 
 def test_nothing_of_a_students_can_be_kept_for_others():

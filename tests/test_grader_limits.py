@@ -6,6 +6,7 @@ import ast
 import json
 import subprocess
 import sys
+import threading
 import types
 import zipfile
 
@@ -14,6 +15,7 @@ import pytest
 from grading.generate import ROOT
 from grading.grader import batch, signs
 from grading.grader.answers import INVALID
+from grading.grader.bench import Gate
 from grading.grader.grade import Course
 from grading.grader.inside import worker
 from grading.grader.intake import read_submission
@@ -282,3 +284,47 @@ def test_what_fails_together_is_run_alone_and_that_verdict_counts(course, monkey
     alone.clear()
     course.verdicts(None, exercise, item | {"keeps": True}, expected)
     assert alone == names, "whose code keeps something has a process for each check"
+
+
+def test_who_waits_for_being_alone_has_the_next_turn():
+    gate, turns, asked, holds = Gate(), [], threading.Event(), threading.Event()
+
+    def alone():
+        with gate.shared():
+            asked.set()
+            with gate.alone():
+                turns.append("alone")
+
+    def newcomer():
+        with gate.shared():
+            turns.append("newcomer")
+
+    threads = [threading.Thread(target=alone), threading.Thread(target=newcomer)]
+    with gate.shared():
+        threads[0].start()
+        assert asked.wait(10)
+        while not gate.waiting:
+            holds.wait(0.001)
+        threads[1].start()
+        holds.wait(0.05)  # time for the newcomer to slip in, were he let
+        assert turns == []
+    for thread in threads:
+        thread.join(10)
+    assert turns == ["alone", "newcomer"]
+
+
+@pytest.mark.parametrize(("processor", "again"), [(9.9, False), (4.0, True), (21.0, False)])
+def test_what_computed_all_the_time_is_not_tried_again_alone(course, monkeypatch, processor, again):
+    exercise = course.labs[0].exercises[0]
+    first = course.checks(exercise)[:1]
+    asked = []
+
+    def worker(bench, kind, image, checks, *rest):
+        asked.append(course.gate.alone_)
+        return [Outcome(c.name, None, "time", "It was still running.", seconds=10.0) for _, c in checks], processor
+
+    monkeypatch.setattr(course, "image", lambda *rest: ({}, ("numpy", False)))
+    monkeypatch.setattr(course, "_with_one_worker", worker)
+    with course.gate.shared():
+        course.outcomes(None, exercise, {}, How(False), alone=lambda: True, wanted=first)
+    assert asked == [False, True][: 1 + again]

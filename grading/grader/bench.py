@@ -19,18 +19,19 @@ from .jail import Zygote
 
 
 class Gate:
-    """Many may be inside, or one alone."""
+    """Many may be inside, or one alone. Who wants to be alone has the next turn: nobody comes in before."""
 
     def __init__(self) -> None:
         self.condition = threading.Condition()
         self.inside = 0
+        self.waiting = 0  # for being alone
         self.alone_ = False
 
     @contextlib.contextmanager
     def shared(self) -> Iterator[None]:
         """Be inside with others."""
         with self.condition:
-            self.condition.wait_for(lambda: not self.alone_)
+            self.condition.wait_for(lambda: not self.alone_ and not self.waiting)
             self.inside += 1
         try:
             yield
@@ -44,7 +45,10 @@ class Gate:
         """For one who is inside: be there alone for a while."""
         with self.condition:
             self.inside -= 1
+            self.waiting += 1
+            self.condition.notify_all()  # another one may wait for us to step aside
             self.condition.wait_for(lambda: not self.alone_ and self.inside == 0)
+            self.waiting -= 1
             self.alone_ = True
         try:
             yield

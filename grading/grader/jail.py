@@ -76,20 +76,25 @@ class Limits(NamedTuple):
 
 
 class Worker:
-    """A process in the jail that runs one student's functions of one exercise."""
+    """A process in the jail that runs one student's functions of one exercise.
+
+    Attributes:
+      processor: the seconds of a processor that it used, with all that it started; known at its end.
+    """
 
     def __init__(self, zygote: Zygote, pid: int, channel: socket.socket, limits: Limits) -> None:
         self.zygote = zygote
         self.pid = pid
         self.channel = channel
         self.limits = limits
+        self.processor = 0.0
 
     def __enter__(self) -> Worker:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.channel.close()
-        self.zygote.stop(self.pid)
+        self.processor = self.zygote.stop(self.pid)
 
     def load(self, image: dict[str, Any], seconds: float) -> dict[str, Any] | None:
         """Send what is to be imported (some of `_NOTHING`); the frame that comes back. None where the worker died, TimeoutError."""
@@ -307,12 +312,12 @@ class Zygote:
             raise JailError(f"a worker could not be jailed: {(frame or {}).get('text', 'it died')}")
         return worker
 
-    def stop(self, pid: int) -> int:
-        """End a worker with all that it started; its wait status."""
+    def stop(self, pid: int) -> float:
+        """End a worker with all that it started; the seconds of a processor that they used."""
         with contextlib.suppress(OSError):
             self.control.sendall(json.dumps({"do": "stop", "pid": pid}).encode())
         answer = self.line()
-        return int(json.loads(answer)["status"]) if answer else -1
+        return float(json.loads(answer)["processor"]) if answer else 0.0
 
     def close(self) -> None:
         """End the jail."""

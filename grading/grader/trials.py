@@ -42,6 +42,8 @@ from .verdict import is_place, outcome_of
 _NOT_TRIED = "It was not tried: two checks before it did not end."
 _EXECUTABLES_SECONDS = 60.0
 _OUT_OF_TIME = "It was not tried: the submission had used up its time."
+_TOGETHER_SECONDS = 3.0  # of a check beside others: one that takes longer has its full time in a process of its own
+_COMPUTED_ALL_THE_TIME = 0.9  # the share of a check's time for which it had a processor
 
 
 class Settings(NamedTuple):
@@ -131,7 +133,7 @@ class Trials:
         Args:
           expected: what `Course.expected` gives.
           deadline: by the monotonic clock; what was not tried until then is TIME.
-          alone: asked before a check that took too long is run again with nothing beside it.
+          alone: asked before a check that took too long, and had to wait for a processor, is run again with nothing beside it.
         """
         how = How.of(expected)
         checks = self.checks(exercise)
@@ -179,7 +181,7 @@ class Trials:
             return []
         image, kind = self.image(bench, exercise, item, how)
         image |= {"together": True, "keeps_executables": made is not None}
-        return self._with_one_worker(bench, kind, image, checks, False, deadline, made)
+        return self._with_one_worker(bench, kind, image, checks, False, deadline, made)[0]
 
     def outcomes(
         self,
@@ -206,12 +208,14 @@ class Trials:
         most = max(1, MOST_TIMEOUTS - ended)
         found: list[Outcome] = []
         while rest:
-            done = worker(rest, how.reference, deadline)
+            done, processor = worker(rest, how.reference, deadline)
             found += done
             last = done[-1]
-            if last.trouble == "time" and sum(o.trouble == "time" for o in found) == 1 and alone():
+            computed = processor - sum(o.seconds for o in done[:-1])
+            waited = computed < _COMPUTED_ALL_THE_TIME * self.settings.limits.seconds
+            if last.trouble == "time" and sum(o.trouble == "time" for o in found) == 1 and waited and alone():
                 with self.gate.alone():
-                    found[-1] = worker(rest[len(done) - 1 : len(done)], how.reference, deadline)[0]
+                    found[-1] = worker(rest[len(done) - 1 : len(done)], how.reference, deadline)[0][0]
                 last = found[-1]
             rest = rest[len(done) :]
             if last.trouble == "import":  # it would fail again
@@ -260,66 +264,57 @@ class Trials:
     def _with_one_worker(
         self, bench: Bench, kind: tuple[str, bool], image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], reference: bool,
         deadline: float, made: dict[str, str] | None = None,
+    ) -> tuple[list[Outcome], float]:  # fmt: skip
+        """The outcomes up to the one that the worker did not survive, and the seconds of a processor that it used."""
+        with bench.zygote(*kind).start(self.settings.limits) as worker:
+            found = self._answers(worker, image, checks, reference, deadline, made)
+        return found, worker.processor
+
+    def _answers(
+        self, worker: Worker, image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], reference: bool, deadline: float,
+        made: dict[str, str] | None,
     ) -> list[Outcome]:  # fmt: skip
-        """The outcomes up to the one that the worker did not survive."""
+        """What a worker answers to these checks, up to the one that it does not survive."""
         limits = self.settings.limits
-        zygote = bench.zygote(*kind)
-        kills = zygote.group.kills
+        group = worker.zygote.group
+        kills = group.kills
         name = checks[0][1].name
-        with zygote.start(limits) as worker:
+        began = time.monotonic()
+        try:
+            frame = worker.load(image, min(IMPORT_SECONDS, max(1.0, deadline - began)))
+        except TimeoutError:
+            sentence = f"Importing it had not ended after {IMPORT_SECONDS:g} seconds."
+            return [Outcome(name, None, "import", sentence)]
+        except ProtocolError as error:
+            return [Outcome(name, None, "proto", f"What came back is no answer of ours: {error}.")]
+        if frame is None:
+            sentence = "The process ended while jitkit was imported with your functions in it."
+            return [Outcome(name, None, "import", sentence, seconds=time.monotonic() - began)]
+        if frame.get("is") != "imported":
+            text = str(frame.get("text", ""))[:2000]
+            sentence = f"jitkit could not be imported with your functions in it: {text}"
+            return [Outcome(name, None, "import", sentence, place_of(frame.get("line")))]
+        together = image.get("together", False)
+        seconds = min(limits.seconds, _TOGETHER_SECONDS) if together and not reference else limits.seconds
+        found: list[Outcome] = []
+        for file, check in checks:
             began = time.monotonic()
-            try:
-                frame = worker.load(image, min(IMPORT_SECONDS, max(1.0, deadline - began)))
-            except TimeoutError:
-                return [
-                    Outcome(
-                        name, None, "import", f"Importing it had not ended after {IMPORT_SECONDS:g} seconds."
-                    )
-                ]
-            except ProtocolError as error:
-                return [Outcome(name, None, "proto", f"What came back is no answer of ours: {error}.")]
-            if frame is None:
-                sentence = "The process ended while jitkit was imported with your functions in it."
-                return [Outcome(name, None, "import", sentence, seconds=time.monotonic() - began)]
-            if frame.get("is") != "imported":
-                text, line = str(frame.get("text", ""))[:2000], frame.get("line")
-                place = place_of(line)
-                return [
-                    Outcome(
-                        name,
-                        None,
-                        "import",
-                        f"jitkit could not be imported with your functions in it: {text}",
-                        place,
-                    )
-                ]
-            found: list[Outcome] = []
-            for file, check in checks:
-                began = time.monotonic()
-                request = file.request(check, self.settings.seed, strip=not reference)
-                data, trouble = worker.ask(request, min(limits.seconds, max(0.1, deadline - began)))
-                spent = time.monotonic() - began
-                if image.get("together"):
-                    ended, alive = None, bool(data) and not trouble
-                else:
-                    ended, alive = _ended(worker) if not trouble else (None, False)
-                starved = not data and zygote.group.kills > kills
-                outcome = outcome_of(
-                    check.name,
-                    data,
-                    "" if trouble == "gone" else trouble,
-                    ended,
-                    starved,
-                    limits.seconds,
-                    spent,
-                )
-                found.append(outcome)
-                if not alive or (outcome.trouble and not reference and trouble):
-                    break
+            request = file.request(check, self.settings.seed, strip=not reference)
+            data, trouble = worker.ask(request, min(seconds, max(0.1, deadline - began)))
+            spent = time.monotonic() - began
+            if together:
+                ended, alive = None, bool(data) and not trouble
             else:
-                if made is not None:
-                    made |= worker.executables(_EXECUTABLES_SECONDS)
-            return found
+                ended, alive = _ended(worker) if not trouble else (None, False)
+            starved = not data and group.kills > kills
+            trouble = "" if trouble == "gone" else trouble
+            found.append(outcome_of(check.name, data, trouble, ended, starved, seconds, spent))
+            if not alive or (found[-1].trouble and not reference and trouble):
+                break
+        else:
+            if made is not None:
+                made |= worker.executables(_EXECUTABLES_SECONDS)
+        return found
 
     def judge(
         self,

@@ -72,5 +72,6 @@ def main(arguments: Sequence[str]) -> int:
             if not jailed:
                 with contextlib.suppress(OSError):
                     os.killpg(request["pid"], signal.SIGKILL)
-            _, status = os.waitpid(request["pid"], 0)
-            control.sendall(json.dumps({"status": status}).encode() + b"\n")
+            _, _, used = os.wait4(request["pid"], 0)
+            seconds = used.ru_utime + used.ru_stime  # of all its processes: what it had started died with it
+            control.sendall(json.dumps({"processor": seconds}).encode() + b"\n")
