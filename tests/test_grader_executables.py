@@ -127,7 +127,7 @@ def spins(jitkit, rng):
     if os.fork() == 0:
         while True:
             pass
-    time.sleep(0.8)
+    time.sleep(30)
 """
 
 
@@ -144,11 +144,11 @@ def test_a_worker_tells_the_time_of_a_processor_that_it_used_with_all_that_it_st
             with bench.zygote(*kind).start(Limits()) as worker:
                 assert worker.load(image, 20.0) == {"is": "imported"}
                 if asks:
-                    worker.ask(marshal.dumps(request), 5.0)
+                    assert worker.ask(marshal.dumps(request), 0.8)[1] == "time"
             used.append(worker.processor)
     finally:
         bench.close()
-    assert 0 < used[0] < used[1] - 0.2, "a busy machine gives less than the 0.8 s"
+    assert 0 <= used[0] < used[1] - 0.2, "a busy machine gives less than the 0.8 s"
 
 
 def test_nothing_of_a_students_can_be_kept_for_others():
