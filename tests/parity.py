@@ -532,7 +532,8 @@ def render_primitives() -> str:
 
 RULES_TEXT = """\
 Rules of transformations: *rule* where it has one, as in JAX, *none* where JAX has none either, because there is nothing to
-derive, nothing linear, or no operand that could be a batch.
+derive, nothing linear, or no operand that could be a batch. One value differs: of a batch of `while_loop`s whose
+condition has an ordered effect, such as a `debug.print`, each ends by itself; JAX goes on with all until the last one ends.
 
 Jaxprs of derivatives are printed as JAX prints them (`tests/test_ad_*.py`), with these exceptions. `jacfwd`, `jacrev` and
 `hessian` of JAX before 0.12 convert their basis to the dtype that it has. Of equal jaxprs some are shared that JAX prints

@@ -321,3 +321,19 @@ def test_the_rule_of_a_custom_jvp_is_asked_for_batches():
     primal, tangent = jitkit.jvp(jitkit.vmap(f, (0, None)), (ROWS[0], 2.0), (np.ones(3, np.float32), 3.0))
     np.testing.assert_allclose(primal, np.sin(ROWS[0]) * 2, rtol=1e-6)
     np.testing.assert_array_equal(tangent, [103, 103, 103])
+
+
+def test_each_loop_ends_by_itself_where_the_condition_prints(capsys):
+    """JAX up to 0.12 goes on with all of them until the last one ends: 3, 4, 5."""
+
+    def count(i):
+        def below(c):
+            jitkit.debug.print("asked of {}", c, ordered=True)
+            return c < 2
+
+        return jitkit.lax.while_loop(below, lambda c: c + 1, i)
+
+    np.testing.assert_array_equal(jitkit.vmap(count)(I3), [2, 2, 2])
+    jitkit.effects_barrier()
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [f"asked of {i}" for i in (0, 1, 2, 1, 2, 2, 2, 2, 2)]

@@ -193,12 +193,18 @@ def _asked_in_body(
 ) -> list[Any]:
     """The same loop, whose carry begins with the answer of the condition."""
     cond_consts, body_consts, carry = split_list(args, [cond_nconsts, body_nconsts])
+    axes = range(cond_jaxpr.out_avals[0].ndim)  # of a batch of loops, of which each has its answer
 
     def goes_on(state: list[Any]) -> Any:
-        return state[0]
+        return reduce_or(state[0], axes) if axes else state[0]
+
+    def keep(answer: Any, after: Any, before: Any) -> Any:
+        return select(broadcast_in_dim(answer, after.shape, axes), after, before) if axes else after
 
     def step(state: list[Any]) -> list[Any]:
-        carry = eval_jaxpr_p.bind(*body_consts, *state[1:], jaxpr=body_jaxpr)
+        answer, *before = state
+        after = eval_jaxpr_p.bind(*body_consts, *before, jaxpr=body_jaxpr)
+        carry = [keep(answer, *each) for each in zip(after, before, strict=True)]
         return [*eval_jaxpr_p.bind(*cond_consts, *carry, jaxpr=cond_jaxpr), *carry]
 
     first = eval_jaxpr_p.bind(*cond_consts, *carry, jaxpr=cond_jaxpr)
