@@ -7,8 +7,10 @@ import pathlib
 import re
 import subprocess
 import sys
+import zlib
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from tails import keeping
 
@@ -623,3 +625,32 @@ def test_a_package_of_another_design_passes_all_rungs(design, kept):
 def test_the_whole_solution_passes_all_rungs_in_one_process(tmp_path, kept):
     verdicts = Climber(kept).climb(package(tmp_path, SOLUTION), list(RUNGS.values()))
     assert [v.rung.number for v in verdicts if not v.passed] == []
+
+
+def test_answers_that_were_written_down_for_the_first_numbers_do_not_pass(tmp_path, monkeypatch, capsys):
+    first = np.random.default_rng([0, zlib.crc32(b"01_unary")]).uniform(0.5, 2.0, 4).astype(np.float32)
+    remembered = f"""
+_cos = numpy.cos
+
+
+def remembered(x):
+    if getattr(x, "dtype", None) == np.float32 and getattr(x, "shape", None) == (4,):
+        return np.cos(np.frombuffer({first.tobytes()!r}, np.float32))
+    return _cos(x)
+
+
+numpy.cos = remembered
+"""
+    assert main(["start", "--from-scratch", str(tmp_path / "mine")]) == 0
+    monkeypatch.chdir(tmp_path / "mine")
+    pathlib.Path("myjax.py").write_text(prefix(SOLUTION, "01") + remembered)
+    capsys.readouterr()
+    assert main(["check", "1"]) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Rung 01 One door is right about the numbers that it is always asked about first, and not about others." in said
+    assert "✗ fail 01 One door: " in said
+    pathlib.Path("myjax.py").write_text(prefix(SOLUTION, "01"))
+    assert main(["check", "1"]) == 0
+    assert "always asked about first" not in capsys.readouterr().out
+    monkeypatch.setattr("jitkit.kata.ladder.verbs.random", None)  # what passed is not asked twice at every save
+    assert main(["check", "1"]) == 0

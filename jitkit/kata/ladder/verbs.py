@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import json
 import pathlib
+import random
 import sys
 import time
 from collections.abc import Sequence
@@ -24,6 +25,11 @@ from .wrong import beliefs
 
 _NOT_RUN = ("○", "not run", "dim")
 _POLL = 0.05  # seconds between two looks at the files
+_SEEDS = 1 << 16
+_OTHER_NUMBERS = (
+    "Rung {number} {title} is right about the numbers that it is always asked about first, and not about others. They are drawn by chance: "
+    "a result is computed, not remembered."
+)
 _FIRST_FILE = '''"""{name}: a JIT of my own.
 
 `import xla` is the way to the machine. The pages of `ladder/` say what comes next; begin with ladder/01.
@@ -49,7 +55,8 @@ jitkit status          # where you are
 jitkit show --report   # what your package can do, measured beside JAX
 ```
 
-The first check of a rung takes longer: jitkit computes what is right, and keeps it. `import jax` and `import jitkit` end
+The first check of a rung takes longer: jitkit computes what is right, and keeps it. So does the first that passes: the rung is asked
+again, about other numbers. `import jax` and `import jitkit` end
 in a sentence within the package. In another terminal you may ask JAX whatever you like, and should:
 `print(jax.make_jaxpr(f)(x))`, `print(jax.jit(f).lower(x).as_text())`.
 """
@@ -149,9 +156,16 @@ def _up_to(rung: Rung) -> list[Rung]:
 
 
 def _climb(place: Place, rung: Rung, spare: Spare | None) -> tuple[list[RungVerdict], list[str]]:
-    """The verdicts on a rung and all below it, which are remembered, and sentences on those that fell."""
-    package = place.package
-    verdicts = Climber(place.kept).climb(package, _up_to(rung), spare=spare)
+    """The verdicts on a rung and all below it, which are remembered, and sentences on those that fell. What passes and did not before is
+    asked again, about other numbers: answers may have been written down.
+    """
+    package, climber = place.package, Climber(place.kept)
+    verdicts = climber.climb(package, _up_to(rung), spare=spare)
+    new = [v.rung for v in verdicts if v.passed and not place.passed(v.rung)]
+    if new:
+        again = {v.rung: v for v in climber.climb(package, new, seed=random.randrange(1, _SEEDS)) if not v.passed}
+        verdicts = [again.get(v.rung, v) for v in verdicts]
+        place.state.messages += [_OTHER_NUMBERS.format(number=r.number, title=r.title) for r in list(again)[:1]]
     return verdicts, place.record(verdicts, package.fingerprint())
 
 
