@@ -159,7 +159,7 @@ class CheckFile(NamedTuple):
         if not path.is_file():
             return cls("", ())
         source = path.read_text(encoding="utf-8")
-        return cls(source, tuple(load_checks(source, str(path))))
+        return cls(source, load_checks(source, str(path)))
 
     def of(self, exercise: str) -> list[Check]:
         """The checks of an exercise, in order."""

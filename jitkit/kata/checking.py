@@ -25,6 +25,7 @@ learner's work.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 import threading
@@ -102,11 +103,12 @@ def modules_of_jax(program: Callable[[], Any]) -> list[str]:
     return sorted(found)
 
 
-def load_checks(source: str, path: str) -> list[Check]:
-    """The checks that a `checks.py` defines, in its order."""
+@functools.lru_cache(maxsize=64)
+def load_checks(source: str, path: str) -> tuple[Check, ...]:
+    """The checks that a `checks.py` defines, in its order. The same text is run once."""
     with _loading:
         _collected.clear()
         exec(compile(source, path, "exec"), {"__name__": "checks", "__file__": path})
-        found = list(_collected)
+        found = tuple(_collected)
         _collected.clear()
     return found

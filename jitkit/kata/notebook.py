@@ -33,7 +33,7 @@ from jitkit.base import rich_display
 
 from .cli import Problem
 from .engine.manifest import Exercise, Experiment, Lab, all_labs, nearest
-from .engine.running import LearnerSource
+from .engine.running import LearnerSource, parsed
 from .engine.submission import LearnerFile, SpliceError, Target, is_stub
 from .engine.verdicts import BROKEN, PASS, Assessor
 from .screens.display import hanging, show_report
@@ -42,7 +42,7 @@ from .verbs.experiments import draw, measure
 from .verbs.export import splice_text
 from .verbs.hints import STEPS, Checker, hint_text
 from .workspace.course import Report, bindings
-from .workspace.workspace import Workspace, fingerprint, parsed
+from .workspace.workspace import Workspace, fingerprint
 
 # In the middle between light and dark pages: more than 4.2 times the luminance of the one, and of the other.
 _STYLE_OF_CODE = {

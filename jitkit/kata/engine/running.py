@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import functools
 import importlib.metadata
 import json
 import os
@@ -27,7 +28,7 @@ from typing import Any, NamedTuple
 
 from . import stacks
 from .plain import Plain
-from .submission import Target
+from .submission import LearnerFile, Target
 
 _PRELOAD = ("numpy.random", "ml_dtypes")
 _PRELOAD_WITH_XLA = (*_PRELOAD, "jax.devices")
@@ -50,6 +51,12 @@ class LearnerSource(NamedTuple):
     path: str
     source: str
     exercises: frozenset[str]
+
+
+@functools.lru_cache(maxsize=64)
+def parsed(source: LearnerSource) -> LearnerFile:
+    """A learner's file, parsed once. SpliceError where it is no Python."""
+    return LearnerFile.parse(source.source, source.path, source.exercises)
 
 
 class Climb(NamedTuple):
@@ -236,8 +243,11 @@ class Process:
                 self.process.kill()
 
     def close(self) -> None:
-        """End it, and forget it."""
+        """End it, and forget it. Nobody waits for the system to put away what it had."""
         self.kill()
+        threading.Thread(target=self._put_away).start()
+
+    def _put_away(self) -> None:
         self.process.wait()
         self.listener.join(1.0)  # longer only where something that it started got away and holds the stream
         self.stacks.close()

@@ -21,8 +21,8 @@ from .comparison import Difference, RunStablehlo, describe, first_difference
 from .executables import MachineCode
 from .manifest import Exercise, Lab
 from .plain import Plain
-from .running import Job, LearnerSource, Outcome, Spare, Stop
-from .submission import LearnerFile, SpliceError, Target, is_stub
+from .running import Job, LearnerSource, Outcome, Spare, Stop, parsed
+from .submission import SpliceError, Target, is_stub
 
 PASS, FAIL, CRASH, TIME, LIMIT, IMPORT = "pass", "fail", "crash", "time", "limit", "import"
 TODO, BROKEN = "todo", "broken"
@@ -294,7 +294,7 @@ def _items(where: str, value: Plain) -> Iterator[tuple[str, Plain]]:
 def find_problem(exercise: Exercise, file: LearnerSource) -> Verdict | None:
     """A verdict that needs no run: the file is no Python, a function is not there, or nothing was written yet."""
     try:
-        learner = LearnerFile.parse(file.source, file.path, file.exercises)
+        learner = parsed(file)
         functions = [learner.find(target) for target in exercise.targets]
     except SpliceError as error:
         return Verdict(exercise, BROKEN, (), str(error), (error.file, error.line))
@@ -308,8 +308,7 @@ def find_problem(exercise: Exercise, file: LearnerSource) -> Verdict | None:
 
 def _place(exercise: Exercise, file: LearnerSource) -> tuple[str, int]:
     """The line where an exercise's first function begins."""
-    learner = LearnerFile.parse(file.source, file.path, file.exercises)
-    return file.path, learner.find(exercise.targets[0]).lineno
+    return file.path, parsed(file).find(exercise.targets[0]).lineno
 
 
 def _digest(parts: Any) -> str:

@@ -21,12 +21,13 @@ from ..cli import OK, Problem
 from ..engine.manifest import tests_folder
 from ..engine.own_names import meanings, own_imports, source_path
 from ..engine.reference import PACKAGE
+from ..engine.running import parsed
 from ..engine.source_edit import function_text, insert_before_function, replace_functions, with_imports
 from ..engine.splice import added_statements, learners_decorate
 from ..engine.submission import LearnerFile, Target
 from ..screens.terminal import Screen
 from ..workspace.course import Binding, bindings
-from ..workspace.workspace import Look, Workspace, parsed
+from ..workspace.workspace import Look, Workspace
 
 _OF_OTHER_CHIPS = ("targets",)  # tests that need compilers of 450 MB, and are not among the usual ones here, either
 _NOT_OF_THE_PACKAGE = ("__pycache__", "labs", "reference_tests")

@@ -18,20 +18,20 @@ from collections.abc import Callable
 
 from ..cli import OK, Problem
 from ..engine.manifest import Exercise, Lab
-from ..engine.running import LearnerSource, Spare, Stop, Stopped
+from ..engine.running import LearnerSource, Spare, Stop, Stopped, parsed
 from ..engine.submission import SpliceError
 from ..engine.verdicts import PASS
 from ..screens.display import MARKS, show_messages, show_progress, show_report
 from ..screens.keys import ENTER, keys_of
 from ..screens.terminal import Screen
 from ..workspace.course import Course, Report
-from ..workspace.workspace import STALE, Look, Workspace, fingerprint, parsed
+from ..workspace.workspace import STALE, Look, Workspace, fingerprint
 from .check import show_passed
 from .experiments import show_experiment
 from .hint import show_next_hint
 from .show import show_task
 
-_POLL = 0.02  # seconds
+_POLL = 0.01  # seconds
 _POLL_RUNNING = 0.005  # while a check runs, whose end is waited for
 _SETTLE = 0.01  # after the time of a file has changed: an editor may write it in two steps
 _KEYS = "h hint · s show · Enter check again · n next · p plot · q quit"

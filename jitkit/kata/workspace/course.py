@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..engine.manifest import Exercise, Lab
-from ..engine.running import Job, LearnerSource, Spare, Stop
+from ..engine.running import Job, LearnerSource, Spare, Stop, parsed
 from ..engine.submission import SpliceError, Target
 from ..engine.verdicts import BROKEN, FAIL, IMPORT, PASS, Assessor, Verdict, checks_of
 from .state import Progress
-from .workspace import Look, Workspace, parsed
+from .workspace import Look, Workspace
 
 _SEEDS = 4
 _SECONDS = 10.0  # for one check of a learner, who waits

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from ..cli import Problem
 from ..engine.manifest import Exercise
-from ..engine.running import LearnerSource
+from ..engine.running import LearnerSource, parsed
 from ..engine.submission import LearnerFile, SpliceError, is_stub
 from ..engine.verdicts import FAIL, PASS, Verdict, find_problem
 from .course import Binding, Course, bindings
-from .workspace import NEW, STALE, Look, Workspace, parsed
+from .workspace import NEW, STALE, Look, Workspace
 
 
 class Own(NamedTuple):

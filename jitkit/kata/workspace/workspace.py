@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 from ..cli import Problem, WrongUsage
 from ..engine.manifest import Exercise, Lab, ManifestError, all_labs, nearest
-from ..engine.running import LearnerSource
-from ..engine.submission import LearnerFile, SpliceError, is_stub
+from ..engine.running import LearnerSource, parsed
+from ..engine.submission import SpliceError, is_stub
 from ..engine.verdicts import BROKEN, FAIL, PASS, TODO, Verdict
 from .state import Progress, State, StateFile
 
@@ -221,12 +221,6 @@ def labs_or_problem() -> tuple[Lab, ...]:
         return all_labs()
     except ManifestError as error:
         raise Problem(f"a lab's manifest cannot be read. {error}") from None
-
-
-@functools.lru_cache(maxsize=64)
-def parsed(source: LearnerSource) -> LearnerFile:
-    """A learner's file, parsed once. SpliceError where it is no Python."""
-    return LearnerFile.parse(source.source, source.path, source.exercises)
 
 
 @functools.lru_cache(maxsize=1024)
