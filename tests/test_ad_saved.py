@@ -163,3 +163,47 @@ def test_equations_of_a_gradient_come_from_the_lines_of_the_function():
     jaxpr = jitkit.make_jaxpr(jitkit.grad(jitkit.checkpoint(f)))(1.0)
     line = f.__code__.co_firstlineno + 1
     assert f"{__file__}:{line}" in jaxpr.pretty_print(source_info=True, use_color=False)
+
+
+# --- arguments that are static, and what is hidden from XLA ---------------------------------------------------------
+
+
+@same_as_jax
+def test_a_checkpoint_with_static_arguments_is_traced_once(jax, jnp):
+    traces = []
+
+    def power(x, n, names):
+        traces.append(n)
+        return jnp.sin(x) ** n * len(names)
+
+    f = jax.checkpoint(power, static_argnums=(1, -1))
+    names = ["a", "b"]
+    values = [f(2.0, 3, names), f(2.5, 3, names), jax.grad(f)(2.0, 3, names), f(2.0, 2, names), f(2.0, 2, ["a"])]
+    return values, traces
+
+
+@same_as_jax
+def test_what_is_not_hidden_from_xla_is_said_for_each_argument(jax, jnp):
+    hidden = ({"W": False, "x": True}, False)
+    layer = jax.checkpoint(lambda args, b: jnp.sin(args["x"] @ args["W"]) * b, prevent_cse=hidden)
+
+    def loss(W, x, b):
+        inner = layer({"W": W, "x": x}, b)
+        return jnp.sum(jax.checkpoint(lambda x: layer({"W": W, "x": x}, b), prevent_cse=(False,))(inner))
+
+    args = np.eye(3, dtype=np.float32) * 2, np.ones(3, np.float32), 0.5
+    gradient = jax.grad(loss, (0, 1, 2))
+    barriers = [line.count("%") for line in jax.jit(gradient).lower(*args).as_text().splitlines() if "barrier" in line]
+    batched = jax.vmap(jax.grad(loss, 1), (None, 0, None))
+    programs = [str(jax.make_jaxpr(gradient)(*args)), str(jax.make_jaxpr(batched)(args[0], np.eye(3, dtype=np.float32), 0.5))]
+    return gradient(*args), barriers, programs if JAXPRS_ARE_OURS else []
+
+
+@pytest.mark.parametrize("options", [{"prevent_cse": 3}, {"prevent_cse": (True,)}, {"static_argnums": 5}, {"static_argnums": [1]}])
+def test_what_a_checkpoint_does_not_take_is_refused_as_by_jax(options):
+    first = []
+    for jax, _ in (OURS, THEIRS):
+        with pytest.raises((TypeError, ValueError)) as raised:
+            jax.checkpoint(lambda a, b: a * b, **options)(1.0, 2.0)
+        first.append((raised.type, str(raised.value).splitlines()[0].partition(":")[0]))
+    assert first[0] == first[1]

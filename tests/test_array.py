@@ -485,3 +485,27 @@ def test_computations_follow_committed_arrays_as_in_jax():
     ours, theirs = run_with_devices("jitkit"), run_with_devices("jax")
     assert len(theirs) > 70
     assert ours == theirs
+
+
+@same_as_jax
+def test_device_put_says_whether_memory_is_shared(jax, jnp):
+    device = jax.devices()[0]
+    found = []
+    for place in (None, device, jax.sharding.SingleDeviceSharding(device)):
+        for options in ({}, {"may_alias": True}, {"may_alias": False}, {"donate": True}, {"donate": False}):
+            x = jax.device_put(np.arange(8), device)
+            put = jax.device_put(x, place, **options)
+            found.append((put is x, put.committed, x.is_deleted(), np.asarray(put)))
+    tree = {"a": jnp.ones(2), "b": [jnp.zeros(3)]}
+    put = jax.device_put(tree, may_alias={"a": False, "b": True})
+    return found, put["a"] is tree["a"], put["b"][0] is tree["b"][0]
+
+
+@pytest.mark.parametrize("options", [{"may_alias": True, "donate": True}, {"may_alias": [True]}, {"donate": {"b": True}}])
+def test_what_device_put_does_not_take_is_refused_as_by_jax(options):
+    first = []
+    for lib in (jk, jax):
+        with pytest.raises(ValueError) as error:
+            lib.device_put({"a": lib.numpy.ones(2)}, **options)
+        first.append(str(error.value).splitlines()[0])
+    assert first[0] == first[1]

@@ -8,6 +8,7 @@ import jax.numpy
 import ml_dtypes
 import numpy as np
 import pytest
+from lax_oracle import JAXPRS_ARE_OURS
 from numpy_oracle import accepted, check, check_error
 
 import jitkit
@@ -344,3 +345,25 @@ def test_a_python_number_stays_as_it_is_written():
             ("a number of a dtype", lambda j: j.asarray(0.1, dtype="float32")),
         ]
     )
+
+
+def test_an_array_of_numpys_is_one_constant_however_often_it_is_met():
+    found = []
+    c = np.ones(3, np.float32)
+    for lib in (jitkit, jax):
+        xp = lib.numpy
+        jaxpr = lib.make_jaxpr(lambda x, xp=xp: xp.array(c) * xp.array(c) + xp.asarray(c) + xp.sin(c) + xp.array(c, ndmin=2) * x)(c)
+        found.append((len(jaxpr.consts), str(jaxpr)))
+        shared = lib.jit(lambda x, xp=xp: xp.array(c) + x)
+        before = np.asarray(shared(1.0))
+        c[:] = 5.0  # what was compiled keeps what it had
+        found[-1] += (before.tolist(), np.asarray(shared(1.0)).tolist())
+        c[:] = 1.0
+        eager = lib.vmap(lambda x, xp=xp: (xp.array(c), x))(np.ones(2))[0]
+        c[:] = 7.0
+        found[-1] += (np.asarray(eager).tolist(),)
+        c[:] = 1.0
+    assert found[0][2:] == found[1][2:]
+    if JAXPRS_ARE_OURS:
+        assert found[0][:2] == found[1][:2]
+        assert found[0][0] == 1

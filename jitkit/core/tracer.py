@@ -58,6 +58,11 @@ class Trace:
         """Whether a call that is to be inlined is one operation here all the same."""
         return False
 
+    @property
+    def writes_down(self) -> bool:
+        """Whether operations end in a jaxpr, this one's or that of one around it; elsewhere they are computed."""
+        return self.parent is not None and self.parent.writes_down
+
     def in_words(self) -> str:
         """What the function is transformed by, for reports; empty where it is only traced."""
         return ""

@@ -51,7 +51,7 @@ from ..jaxpr import (
 from ..lax.control_flow.common import Body, trace_anew, trace_body
 from ..lax.convert import reduce_precision_p
 from ..signature import api_util
-from ..tree_util import tree_flatten, tree_unflatten
+from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
 from .policies import Policy, nothing_saveable
 from .saving import Parts, not_there, split_by_policy, split_rules
 
@@ -66,20 +66,31 @@ def _(*avals: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
 
 @register_lowering(remat_p)
 def _(
-    ctx: LoweringContext, *args: str, jaxpr: Jaxpr, prevent_cse: bool, differentiated: bool, policy: Any
+    ctx: LoweringContext, *args: str, jaxpr: Jaxpr, prevent_cse: bool | tuple[bool, ...], differentiated: bool, policy: Any
 ) -> list[str]:
     """What is computed again must not be found to be computed already: a barrier hides where it comes from."""
-    names = list(args)
-    if differentiated and prevent_cse and args:
-        types = ", ".join(map(type_of, ctx.avals_in))
-        found = ctx.emit_text(f"stablehlo.optimization_barrier {', '.join(args)} : {types}", len(args))
-        names = [found] if len(args) == 1 else [f"{found}#{i}" for i in range(len(args))]
-    return ctx.lower_region(jaxpr, names)
+    hidden = (prevent_cse,) * len(args) if isinstance(prevent_cse, bool) else prevent_cse
+    if not (differentiated and any(hidden)):
+        return ctx.lower_region(jaxpr, list(args))
+    seen, behind = partition_list(hidden, args)
+    types = ", ".join(type_of(aval) for aval in compress(ctx.avals_in, hidden))
+    found = ctx.emit_text(f"stablehlo.optimization_barrier {', '.join(behind)} : {types}", len(behind))
+    names = [found] if len(behind) == 1 else [f"{found}#{i}" for i in range(len(behind))]
+    return ctx.lower_region(jaxpr, merge_lists(hidden, seen, names))
+
+
+def _preventing(prevent_cse: bool | tuple[bool, ...], before: int = 0, kept: Sequence[bool] | None = None, after: int = 0) -> Any:
+    """The parameter for other inputs: those of the old ones that are kept, with so many new ones before and after them."""
+    if isinstance(prevent_cse, bool):
+        return prevent_cse
+    old = prevent_cse if kept is None else tuple(compress(prevent_cse, kept))
+    return (True,) * before + old + (True,) * after
 
 
 @register_batcher(remat_p, even_unmapped=True)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, jaxpr: Jaxpr, **params: Any) -> Any:
     on_batches, out_dims = batch_jaxpr(jaxpr, axis, dims, [None] * len(jaxpr.outvars))
+    params["prevent_cse"] = _preventing(params["prevent_cse"], before=len(on_batches.consts))
     outs = remat_p.bind(*on_batches.consts, *vals, jaxpr=convert_constvars_jaxpr(on_batches), **params)
     return outs, out_dims
 
@@ -91,7 +102,7 @@ def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn 
     left = eqn.replace(
         invars=list(compress(eqn.invars, used)),
         outvars=list(compress(eqn.outvars, used_results)),
-        params=eqn.params | {"jaxpr": jaxpr},
+        params=eqn.params | {"jaxpr": jaxpr, "prevent_cse": _preventing(eqn.params["prevent_cse"], kept=used)},
         effects=jaxpr.effects,
     )
     return used, left
@@ -107,6 +118,7 @@ def _jvp(
 ) -> tuple[list[Any], list[Any]]:
     nonzero = tuple(type(t) is not Zero for t in tangents)
     pairs, nonzero_out = ad.jvp_jaxpr(jaxpr, nonzero, False)
+    params["prevent_cse"] = _preventing(params["prevent_cse"], after=sum(nonzero))
     outs = remat_p.bind(
         *primals, *compress(tangents, nonzero), jaxpr=convert_constvars_jaxpr(pairs), **params
     )
@@ -123,9 +135,10 @@ def _partial_eval(
     with core.set_current_trace(trace.parent):
         values = eval_jaxpr(first, [], *compress(operands, known))
     count = sum(known_out)
+    prevent_cse = _preventing(params["prevent_cse"], before=len(values) - count)
     with core.set_current_trace(trace.tangents):
         later = remat_p.bind(
-            *values[count:], *operands, jaxpr=second, policy=policy, **params | {"differentiated": True}
+            *values[count:], *operands, jaxpr=second, policy=policy, prevent_cse=prevent_cse, differentiated=True
         )
     return merge_lists([not k for k in known_out], values[:count], later)
 
@@ -183,16 +196,22 @@ def _split(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn
     residuals = [Var(aval) for aval in split.second.in_avals[: split.num_residuals]]
     known, _ = partition_list(unknown, eqn.invars)
     results, _ = partition_list(split.unknown, eqn.outvars)
+    prevent_cse = eqn.params["prevent_cse"]
     first = eqn.replace(
         invars=known,
         outvars=[*results, *residuals],
-        params=eqn.params | {"jaxpr": split.first},
+        params=eqn.params | {"jaxpr": split.first, "prevent_cse": _preventing(prevent_cse, kept=[not u for u in unknown])},
         effects=split.first.effects,
     )
     second = eqn.replace(
         invars=[*residuals, *compress(eqn.invars, there)],
         outvars=list(compress(eqn.outvars, split.there)),
-        params=eqn.params | {"jaxpr": split.second, "differentiated": True},
+        params=eqn.params
+        | {
+            "jaxpr": split.second,
+            "prevent_cse": _preventing(prevent_cse, before=len(residuals), kept=there),
+            "differentiated": True,
+        },
         effects=split.second.effects,
     )
     return Parts(first, second, split.unknown, split.there, [*not_there(eqn, there), *residuals])
@@ -206,7 +225,11 @@ def _transpose(cts: Sequence[Any], *operands: Any, jaxpr: Jaxpr, **params: Any) 
     known = [x for x in operands if not is_undefined(x)]
     avals = (*map(core.get_aval, known), *(None if type(ct) is Zero else core.get_aval(ct) for ct in cts))
     transposed, nonzero = _transpose_anew(jaxpr, linear, avals)
-    args = [*transposed.consts, *known, *(ct for ct in cts if type(ct) is not Zero)]
+    given = [ct for ct in cts if type(ct) is not Zero]
+    args = [*transposed.consts, *known, *given]
+    params["prevent_cse"] = _preventing(
+        params["prevent_cse"], len(transposed.consts), [not is_linear for is_linear in linear], len(given)
+    )
     made = remat_p.bind(*args, jaxpr=convert_constvars_jaxpr(transposed), **params)
     found = iter(ad.with_zeros(made, nonzero, list(compress(jaxpr.in_avals, linear))))
     return [next(found) if is_linear else None for is_linear in linear]
@@ -249,25 +272,39 @@ primitive_transposes[remat_p] = _transpose
 def checkpoint(
     fun: Callable[..., Any],
     *,
-    prevent_cse: bool = True,
+    prevent_cse: bool | Sequence[Any] = True,
     policy: Policy | None = None,
-    static_argnums: int | Sequence[int] = (),
+    static_argnums: int | tuple[int, ...] = (),
 ) -> Callable[..., Any]:
     """The function, of which a gradient keeps the arguments, and computes the rest again on the way back.
 
     Args:
       fun: a function of trees of arrays.
       prevent_cse: keep XLA from noticing that it is computed twice. False makes better code where the call stands in the
-        body of a scan.
+        body of a scan. A tuple has a bool, or a tree of them, for each argument: what is not to be hidden, such as weights.
       policy: what is kept besides, one of `checkpoint_policies`; without one, nothing.
-      static_argnums: arguments that are Python values.
+      static_argnums: arguments that are Python values. With those that are equal, nothing is traced anew.
     """
     api_util.check_callable(fun)
-    positions = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    if isinstance(prevent_cse, Sequence):
+        prevent_cse = tuple(prevent_cse)
+    if not isinstance(prevent_cse, (tuple, bool)):
+        raise TypeError(f"prevent_cse must be a bool or tuple of bools, got type(prevent_cse)={type(prevent_cse)!r}")
+    positions = (static_argnums,) if type(static_argnums) is int else static_argnums
+    if type(positions) is not tuple or not all(type(i) is int for i in positions):
+        raise TypeError(
+            "the `static_argnums` argument to `jax.checkpoint` / `jax.remat` must be an int, tuple of ints or, bool, but got "
+            f"value {static_argnums}"
+        )
 
     @functools.wraps(fun)
     @traceback_util.api_boundary
     def call(*args: Any, **kwargs: Any) -> Any:
+        if not all(-len(args) <= i < len(args) for i in positions):
+            raise ValueError(
+                "the `static_argnums` argument to `jax.checkpoint` / `jax.remat` can only take integer values greater than or "
+                f"equal to `-len(args)` and less than `len(args)`, but got {positions}, while `len(args)` = {len(args)}"
+            )
         statics = {i % len(args): args[i] for i in positions}
         dynamic = tuple(x for i, x in enumerate(args) if i not in statics)
         leaves, in_tree = tree_flatten(with_stand_ins_in((dynamic, kwargs)))
@@ -277,21 +314,53 @@ def checkpoint(
             return tuple(statics[i] if i in statics else next(values) for i in range(len(args)))
 
         body = Body(
-            lambda dynamic, keywords: fun(*merged(dynamic, keywords), **keywords), fun, "checkpoint / remat", merged
+            lambda dynamic, keywords: fun(*merged(dynamic, keywords), **keywords),
+            fun,
+            "checkpoint / remat",
+            merged,
+            tuple((i, _Static(x)) for i, x in sorted(statics.items())),
         )
-        trace = trace_anew if statics else trace_body
+        closes_over = any(isinstance(x, core.Tracer) for x in statics.values())
+        trace = trace_anew if closes_over else trace_body
         traced = trace(body, in_tree, [core.typeof(x) for x in leaves])
+        hidden: bool | tuple[bool, ...] = prevent_cse
+        if isinstance(prevent_cse, tuple):
+            among = broadcast_prefix(prevent_cse, (dynamic, kwargs) if kwargs else dynamic)
+            hidden = (False,) * len(traced.consts) + tuple(among)
         outs = remat_p.bind(
             *traced.consts,
             *leaves,
             jaxpr=traced.jaxpr,
-            prevent_cse=prevent_cse,
+            prevent_cse=hidden,
             differentiated=False,
             policy=policy,
         )
         return tree_unflatten(traced.out_tree, outs)
 
     return call
+
+
+class _Static:
+    """A static argument in a key: its type and value, or itself where it has no hash."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        try:
+            self.hash = hash(value)
+            self.is_hashable = True
+        except TypeError:
+            self.hash = id(value)
+            self.is_hashable = False
+
+    def __hash__(self) -> int:
+        return self.hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Static) or type(self.value) is not type(other.value):
+            return False
+        if self.is_hashable and other.is_hashable:
+            return bool(self.value == other.value)
+        return self.value is other.value
 
 
 remat = checkpoint

@@ -79,6 +79,11 @@ class DynamicJaxprTrace(Trace):
         self.consts: dict[Var, Any] = {}
         self.constvar_of_id: dict[int, Var] = {}
 
+    @property
+    def writes_down(self) -> bool:
+        """It is what this trace is for."""
+        return True
+
     def new_arg(self, aval: Any) -> DynamicJaxprTracer:
         """The tracer of one more argument, of the type `aval`: it stands for a fresh variable, which goes to
         the end of `invars`. It comes from no line of the program: its source is `source_info.UNKNOWN`.

@@ -119,9 +119,12 @@ def _from_scalar_or_array(x: Any, dtype: Any, copies: bool) -> Any:
     if isinstance(x, np.ndarray):
         if not dtypes.is_array_dtype(x.dtype):
             return None
-        # numpy's array may be written to later on, and an Array of ours may share its memory on the CPU
         value = np.asarray(x, dtypes.canonicalize_dtype(x.dtype) if dtype is None else dtype)
-        return as_array(value.copy() if copies and value is x else value)
+        # numpy's array may be written to later on, and an Array of ours may share its memory on the CPU. A jaxpr holds the
+        # array itself, once however often it is met; what is compiled of it has a copy
+        trace = core.current_trace()
+        is_shared = value is x and not (trace is not None and trace.writes_down)
+        return as_array(value.copy() if copies and is_shared else value)
     if is_array(x):
         x = as_array(x)
         x = lax.copy(x) if copies else x

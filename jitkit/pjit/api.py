@@ -64,21 +64,40 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 @traceback_util.api_boundary
-def device_put(x: Any, device: Any = None) -> Any:
+def device_put(x: Any, device: Any = None, *, donate: Any = False, may_alias: Any = None) -> Any:
     """The leaves of a tree as Arrays on a device (or with a `jax.sharding.Sharding`), which commits them to
     it. `device` may be a tree of these, which ends above the leaves.
 
     Without `device`, values go to the default device and stay uncommitted: computations may move them.
-    ValueError for a tree of another form.
+
+    Args:
+      donate: the arrays are not needed any more; True, False, or a tree of these. Nothing is made of it yet, as by JAX where an
+        array stays on its device.
+      may_alias: False for memory of their own; else an array that is in its place already comes back as it is. Or a tree of these.
+
+    Raises:
+      ValueError: for a tree of another form; for both at once.
     """
     leaves, tree = tree_flatten(x)
+    places = _for_each_leaf("device", device, x)
+    given = _for_each_leaf("donate", donate, x)
+    shared = _for_each_leaf("may_alias", may_alias, x)
+    if any(give and share for give, share in zip(given, shared, strict=True)):
+        raise ValueError("may_alias and donate cannot be True at the same time.")
+    keeps = [(share is None and not give) or bool(share) for give, share in zip(given, shared, strict=True)]
+    put = [array.device_put_leaf(*each) for each in zip(leaves, places, strict=True)]
+    put = [new if keep or new is not old else new.copy() for new, old, keep in zip(put, leaves, keeps, strict=True)]
+    return tree_unflatten(tree, put)
+
+
+def _for_each_leaf(what: str, prefix: Any, x: Any) -> list[Any]:
+    """A parameter of `device_put`, a value or a tree of them, for each leaf."""
     try:
-        places = broadcast_prefix(device, x, lambda place: place is None)
+        return broadcast_prefix(prefix, x, lambda value: value is None)
     except ValueError as error:
         raise ValueError(
-            f"device_put device specification must be a tree prefix of the corresponding value; \n{error}"
+            f"device_put {what} specification must be a tree prefix of the corresponding value; \n{error}"
         ) from None
-    return tree_unflatten(tree, [array.device_put_leaf(*each) for each in zip(leaves, places, strict=True)])
 
 
 def device_get(x: Any) -> Any:

@@ -415,5 +415,7 @@ def device_put_leaf(x: Any, device: Any = None) -> Any:
         )
     if isinstance(x, Tracer):
         return x
+    if hasattr(device, "device_set") and x.committed and x.sharding == device:
+        return x
     sharding = device if hasattr(device, "device_set") else runtime.single_device_sharding(device)
     return Array(runtime.put(x._buf, x.aval, sharding, True), x.aval, runtime.placed(x.aval, sharding))

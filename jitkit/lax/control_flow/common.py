@@ -15,7 +15,7 @@ JAX: jax/_src/interpreters/partial_eval.py:trace_to_jaxpr
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 from ... import core
@@ -42,13 +42,14 @@ class Body(NamedTuple):
 
     `fun` is called on trees; `user` is what the user wrote, `fun` itself or a function inside of it: messages
     name it, and what is traced is remembered as long as it lives. `view` takes the arguments of `fun` and
-    gives those of `user`.
+    gives those of `user`. `statics` are values that `fun` was made with: another one is another function.
     """
 
     fun: Callable[..., Any]
     user: Callable[..., Any]
     traced_for: str
     view: Callable[..., tuple[Any, ...]] = _as_they_are
+    statics: Hashable = ()
 
 
 class Traced(NamedTuple):
@@ -93,7 +94,7 @@ def trace_body(body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> Traced:
     `in_tree` is the tree of the tuple of arguments.
     """
     known = _memory.of(body.user)
-    key = (body.traced_for, in_tree, tuple(avals), config.local.state.options)
+    key = (body.traced_for, body.statics, in_tree, tuple(avals), config.local.state.options)
     traced = known.get(key)
     if traced is None or not traced.is_current():
         traced = known[key] = trace_anew(body, in_tree, avals)
