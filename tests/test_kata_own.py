@@ -129,6 +129,19 @@ def test_mine_renews_what_a_notebook_has_imported(learner):
     ]
 
 
+def test_mine_within_run_does_nothing_a_second_time(learner):
+    learner.write(merge_lists=MERGE, partition_list=WRONG, split_list=SPLIT)
+    (learner.root / "p.py").write_text(MINE)
+    status, printed, said = jitkit(learner.root, "run", "p.py")
+    assert status == 0, said
+    assert said.count("reference: the rest") == 1
+    assert printed.splitlines() == [
+        "True True",
+        "('jitkit.base.util:merge_lists',) ('90.2 does not pass: jitkit check 90.2',)",
+        "2",
+    ]
+
+
 def test_functions_that_cannot_be_imported_together_are_a_sentence(learner):
     """Each passed by itself; then a helper's value raises."""
     text = "import os\nlimit = int(os.environ.get('LIMIT', '3'))\n\n\n" + MERGE.replace("iter(unchosen)", "iter(unchosen[:limit * 99])")

@@ -3,6 +3,7 @@
 In a notebook, or in any program that is started in a workspace. It says which functions are in place. What the program has
 imported from jitkit is replaced by what is imported anew; arrays, and functions that were jitted before, are still the
 reference's, so this line is best the first one. A function that is changed later comes with the next start of the kernel.
+Where `jitkit run` put them in place before, nothing more is done.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ try:
     _own = own_functions(Workspace.find())
 except Problem as problem:
     raise ImportError(str(problem)) from None
-_put_in_place(_own)
+if not own_process.is_in_place():
+    _put_in_place(_own)
+    print(_own)
 functions: tuple[str, ...] = tuple(str(binding.target) for binding in _own.bindings)
 left_out: tuple[str, ...] = _own.left_out
-print(_own)

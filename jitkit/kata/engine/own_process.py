@@ -38,10 +38,16 @@ def main(request: str, *arguments: str) -> int:
     except Exception as error:
         print(f"jitkit: {sentence_of(error, splice, data['files'])}", file=sys.stderr)
         return CANNOT
+    sys.modules[_BESIDE].__dict__["in_place"] = True
     sys.argv = list(arguments) or [""]
     if arguments:
         return _run(pathlib.Path(arguments[0]).read_bytes(), arguments[0])
     return 0 if sys.flags.interactive else _run(sys.stdin.read(), "<stdin>")
+
+
+def is_in_place() -> bool:
+    """Whether this process was started by `main`: a program that asks for the functions once more has them."""
+    return _BESIDE in sys.modules and "in_place" in sys.modules[_BESIDE].__dict__
 
 
 def put_in_place(request: dict[str, Any], splice: ModuleType) -> ModuleType:

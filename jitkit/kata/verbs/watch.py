@@ -33,7 +33,7 @@ from .show import show_task
 
 _POLL = 0.01  # seconds
 _POLL_RUNNING = 0.005  # while a check runs, whose end is waited for
-_SETTLE = 0.01  # after the time of a file has changed: an editor may write it in two steps
+_SETTLE = 0.005  # after the time of a file has changed: an editor may write it in two steps
 _KEYS = "h hint · s show · Enter check again · n next · p plot · q quit"
 
 _ERASE = ("\x7f", "\x08")
