@@ -227,8 +227,10 @@ def test_the_summary_counts_all_that_is_gone_once_and_hides_none_of_few(opened, 
     assert differing.startswith("Different by target, 1 equation: ")
     assert "no trace, cause unknown on chip0; under another name on chip1" in differing
     first = equations[0]
-    said = f"Result of {first['primitive']} (line {first['line']}): {first['results'].partition('[')[0]} on chip0, bf16 on chip1."
-    assert said in lines[-1]
+    said = f"result of {first['primitive']} (line {first['line']}): {first['results'].partition('[')[0]} on chip0, bf16 on chip1."
+    [types] = [line for line in lines if line.startswith("Other types than in the program")]
+    assert types.endswith(said)
+    assert lines[-1] == differing  # it says least of how they differ
 
 
 def test_the_head_of_a_target_names_each_quantity(opened, file, data):
@@ -403,6 +405,17 @@ def test_a_call_stands_beside_its_line_of_python(opened, file):
 # --- by line, and in short ---
 
 
+def test_a_miss_by_several_arguments_names_them(opened, data, tmp_path):
+    entries = [dict(each) for each in data["calls"]["entries"]]
+    [last] = [each for each in entries if each["number"] == 6]
+    arguments = [f"  {name}: float32[3] before, float32[5] now" for name in "uvwxy"]
+    last["sentences"] = [last["sentences"][0], arguments[0], "    Pad it.", *arguments[1:]]
+    path = tmp_path / "several.html"
+    path.write_text(bundle.page(data | {"calls": data["calls"] | {"entries": entries}}), encoding="utf-8")
+    words = opened(path).inner_text(".summary")
+    assert f"call #6 missed (new signature): {'; '.join(each.strip() for each in arguments[:3])}; and 2 more. Pad it. In its jaxpr" in words
+
+
 def test_the_table_tells_what_each_line_became_and_leads_there(opened, file, data):
     page = opened(file, "#show=lines")
     sine = page.locator("#pane-lines tr:has-text('jnp.sin(x)')")
@@ -473,10 +486,10 @@ def test_lines_that_targets_differ_in_are_marked_and_shown_side_by_side(opened, 
     page = opened(path, "#show=python,lines")
     first = next(each for each in lines if each["kernels"] and each["row"] is not None)
     number, count = data["python"]["numbers"][first["row"]], len(first["kernels"])
-    said = f"have different numbers of kernels (one of several lines counts at each) for lines {number} ({count // 2} and {count})"
+    said = f"have different numbers of kernels (a kernel of several lines counts at each of them) for lines {number} ({count // 2} and {count})"
     assert said in page.inner_text(".summary")
     assert page.locator("#pane-lines tr.differs").count() == sum(bool(each["kernels"]) and each["row"] is not None for each in lines)
-    page.locator(".summary li").last.locator("button >> nth=0").click()
+    page.locator(".summary li:has-text('have different numbers') button >> nth=0").click()
     settle(page)
     assert page.is_visible("#pane-beside .row.hit")
     assert page.is_visible("#pane-hlo .row.hit")

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from .. import core, lax
-from ..base import traceback_util
+from ..base import errors, traceback_util
 from ..core import dtypes
 from ..interpreters import ad, ad_linearize, ad_transpose, partial_eval
 from ..interpreters.ad_linearize import LinearProgram
@@ -149,9 +149,18 @@ def check_scalar(value: Any) -> None:
         raise TypeError(f"{message} had shape: {aval.shape}.{mend}")
 
 
+def dtype_of_input(x: Any) -> Any:
+    """The dtype of a leaf of an argument; TypeError for what is no array of numbers."""
+    try:
+        return core.typeof(x).dtype
+    except TypeError:
+        about = errors.about_value_of_jax(x)
+        raise TypeError(f"Argument '{x}' of type {type(x)} is not a valid JAX type.{about}") from None
+
+
 def check_input(name: str, x: Any, holomorphic: bool, allow_int: bool) -> None:
     """TypeError for an argument by which `name` ("grad", "jacrev") cannot differentiate."""
-    dtype = core.typeof(x).dtype
+    dtype = dtype_of_input(x)
     if holomorphic and not dtypes.issubdtype(dtype, np.complexfloating):
         raise TypeError(
             f"{name} with holomorphic=True requires inputs with complex dtype, but got {dtype.name}."

@@ -21,7 +21,7 @@ from ..core import dtypes
 from ..pjit.mapping import vmap
 from ..signature import api_util
 from ..tree_util import tree_flatten, tree_leaves, tree_map, tree_structure, tree_transpose, tree_unflatten
-from .gradients import Argnums, as_argnums, check_input, check_output, fix_others, jvp, vjp
+from .gradients import Argnums, as_argnums, check_input, check_output, dtype_of_input, fix_others, jvp, vjp
 
 
 @traceback_util.api_boundary
@@ -70,7 +70,7 @@ def jacfwd(
 
 
 def _check_forward_input(x: Any, holomorphic: bool) -> None:
-    dtype = core.typeof(x).dtype
+    dtype = dtype_of_input(x)
     if isinstance(dtype, dtypes.ExtendedDType):
         raise TypeError(f"jacfwd with input element type {dtype.name}")
     if holomorphic:

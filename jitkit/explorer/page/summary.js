@@ -8,11 +8,12 @@ import { count, few } from "./story.js";
 
 const MOST_LINES = 8;
 const MOST_MISSES = 4;
+const MOST_REASONS = 3;
 
 // `to` has call(number), fate(target, kind), lines() and beside(one, other, row).
 export function summary(to) {
   const link = (text, onclick) => element("button", { type: "button", onclick }, text);
-  const items = [...callsSaid(to, link), ...fatesSaid(to, link), ...differencesSaid(to, link)];
+  const items = [...callsSaid(to, link), ...fatesSaid(to, link), ...differencesSaid(to, link), ...otherFatesSaid()];
   if (!items.length) return null;
   return element("details", { class: "summary", open: !matchMedia("(max-width: 899px)").matches },
     element("summary", {}, "In short", model.calls?.shown ? element("span", {}, `: the calls of the run, then the program of call #${model.calls.shown}`) : null), element("ul", {}, ...items.map((parts) => element("li", {}, ...parts))));
@@ -35,18 +36,20 @@ function whatOf({ jaxpr, versus }) {
   return `. In its jaxpr, against that of #${versus}, ${changes(model.calls.jaxprs[before.jaxpr], model.calls.jaxprs[jaxpr])}`;
 }
 
-// The first thing that was different, and what to do about it, which stands below it, deeper.
+// What was different, and what to do about the first of it, which stands below it, deeper.
 function whyOf({ sentences: [first = "", ...rest] }) {
-  const [reason, advice] = rest.filter((line) => line.trim() && !line.startsWith("Closest"));
+  const lines = rest.filter((line) => line.trim() && !line.startsWith("Closest"));
+  const [reason, advice] = lines;
   if (!reason) return first.trim();
   const depth = (line) => line.search(/\S/);
-  return reason.trim() + (advice && depth(advice) > depth(reason) ? `. ${advice.trim().replace(/\.$/, "")}` : "");
+  const reasons = lines.filter((line) => depth(line) === depth(reason)).map((line) => line.trim());
+  return few(reasons, MOST_REASONS, "; ") + (advice && depth(advice) > depth(reason) ? `. ${advice.trim().replace(/\.$/, "")}` : "");
 }
 
-// What is the same on all targets once, then what is not.
+// What became of equations in the same way on all targets.
 function fatesSaid(to, link) {
   if (!compiledTargets.length) return [];
-  const { same, differing: others } = compared(compiledTargets);
+  const { same } = compared(compiledTargets);
   const everywhere = compiledTargets.length > 1 ? ` on all ${compiledTargets.length} targets` : "";
   const said = [];
   for (const [fate, title] of FATES) {
@@ -57,11 +60,16 @@ function fatesSaid(to, link) {
     const parts = reasons.map(([why, numbers]) => named(numbers) + (why ? `: ${why}` : ""));
     said.push([link(title, () => to.fate(first.name, fate)), `${everywhere}, ${count(total, "equation")} of ${model.equations.length}: ${parts.join("; ")}.`]);
   }
-  if (others.length) {
-    const shown = others.slice(0, MOST_LINES).map((number) => `${named([number])}: ${byTarget(number, compiledTargets)}`);
-    said.push([element("b", {}, "Different by target"), `, ${count(others.length, "equation")}: ${shown.join(". ")}${others.length > MOST_LINES ? `. And ${others.length - MOST_LINES} more, listed below each target's HLO` : ""}.`]);
-  }
   return said;
+}
+
+// What became of the others, which say least of how targets differ.
+function otherFatesSaid() {
+  const others = compiledTargets.length ? compared(compiledTargets).differing : [];
+  if (!others.length) return [];
+  const shown = others.slice(0, MOST_LINES).map((number) => `${named([number])}: ${byTarget(number, compiledTargets)}`);
+  const more = others.length > MOST_LINES ? `. And ${others.length - MOST_LINES} more, listed below each target's HLO` : "";
+  return [[element("b", {}, "Different by target"), `, ${count(others.length, "equation")}: ${shown.join(". ")}${more}.`]];
 }
 
 function differencesSaid(to, link) {
@@ -73,11 +81,12 @@ function differencesSaid(to, link) {
   const rows = model.python.equations.flatMap((numbers, row) => (numbers.length && differing(row) ? [row] : []));
   const ofPair = rows.filter((row) => kernelsOf(pair[0], row) !== kernelsOf(pair[1], row));
   if (ofPair.length) {
-    parts.push(` have different numbers of kernels (one of several lines counts at each) for line${ofPair.length === 1 ? "" : "s"} `);
+    parts.push(` have different numbers of kernels (a kernel of several lines counts at each of them) for line${ofPair.length === 1 ? "" : "s"} `);
     ofPair.slice(0, MOST_LINES).forEach((row, i) => parts.push(i ? ", " : "", link(String(model.python.numbers[row]), () => to.beside(...pair, row)), ` (${kernelsOf(pair[0], row)} and ${kernelsOf(pair[1], row)})`));
     parts.push(`${ofPair.length > MOST_LINES ? `, and ${ofPair.length - MOST_LINES} more` : ""}.`);
   } else parts.push(rows.length ? " have as many kernels for each line; other targets do not." : " have as many kernels for each line, as all targets.");
-  return [...said, [...parts, ...roundedSaid(pair)]];
+  const rounded = roundedSaid(pair);
+  return [...said, parts, ...(rounded.length ? [[element("b", {}, "Other types"), " than in the program, as the compilers chose:", ...rounded]] : [])];
 }
 
 // Results that only some targets compute or keep in a smaller type.
@@ -91,5 +100,5 @@ function roundedSaid(pair) {
     if (!said.has(words)) said.set(words, []);
     said.get(words).push(Number(number));
   }
-  return [...said].map(([words, own]) => ` Result${own.length === 1 ? "" : "s"} of ${named(own)}: ${words}.`);
+  return [...said].map(([words, own]) => ` result${own.length === 1 ? "" : "s"} of ${named(own)}: ${words}.`);
 }
