@@ -1,9 +1,10 @@
 """A JIT in one sitting: JAX from an empty file, in eighteen sections.
 
 Each section adds one ability, and none changes a line of an earlier one: what stands above any of the headings is a
-working package. That is possible since everything that will grow is a table: what a primitive computes (`impl`), the
-types of its results (`types`), its text for XLA (`lowerings`), its derivative (`jvps`, `transposes`), what it does to
-batches (`batchers`). A primitive is a name; all that is known of it stands in tables, and a later section adds one.
+working package. (A few names, such as `jit`, mean something more able from a later section on.) That is possible since
+everything that will grow is a table: what a primitive computes (`impl`), the types of its results (`types`), its text
+for XLA (`lowerings`), its derivative (`jvps`, `transposes`), what it does to batches (`batchers`). A primitive is a
+name; all that is known of it stands in tables, and a later section adds one.
 
 The other idea is the door. Every operation goes through `Primitive.bind`, and whoever stands at the door decides what
 the operation means: to compute it, to write it down, to say it to XLA, to differentiate it, to do it for a whole batch.
@@ -90,7 +91,7 @@ for name in ("__bool__", "__float__", "__int__", "__index__"):
 
 
 def as_value(x):
-    """A Value from what users hand us. Numbers are copied: an Array never changes."""
+    """A Value from what users hand us. Numbers are copied: what becomes of theirs later does not reach ours."""
     if isinstance(x, Value):
         return x
     if isinstance(x, (bool, int, float, np.ndarray, np.generic)) and np.asarray(x).dtype.kind in "biuf":
@@ -150,7 +151,8 @@ impl[convert_p] = lambda x, new_dtype, weak_type: [Array(np.asarray(x).astype(ne
 
 
 def convert(x, dtype, weak_type=False):
-    """A Value with another dtype; itself if it has that one. A Python number simply becomes one of that type."""
+    """A Value with another dtype; itself if it has that one, and is as weak. A Python number simply becomes one of that
+    type."""
     if x.aval.dtype == dtype and x.aval.weak_type == weak_type:
         return x
     is_number = type(x) is Array and x.weak_type and x.shape == ()
@@ -232,7 +234,7 @@ class Var:
         self.aval = aval
 
 
-Array.val = property(lambda self: self)  # a number that stands in the program, where others have a variable
+Array.val = property(lambda self: self)  # JAX's name for a number in a program, where others have a variable
 Equation = namedtuple("Equation", "primitive invars params outvars")
 
 
@@ -541,7 +543,7 @@ class Text:
         return xs, ", ".join([f"{x.data}: {tensor(x.aval)}" for x in xs])
 
     def body(self, jaxpr, xs, last):
-        """A program's lines, for a function or a region; `last` returns the results."""
+        """A program's lines, for a function or a region; `last` is the word that returns its results."""
         outside, self.lines = self.lines, []
         outs = [self.named(x) for x in asked(self, as_function(jaxpr), *xs)]
         lines, self.lines = self.lines, outside
@@ -610,7 +612,7 @@ def run(jaxpr, args):
 
 
 def hoist(*jaxprs):
-    """What some programs closed over; and the programs, to which that is given first: all of it to each of them."""
+    """What some programs closed over, all of it, and the programs with that as their first arguments."""
     variables, consts = unzip([pair for jaxpr in jaxprs for pair in zip(jaxpr.constvars, jaxpr.consts, strict=True)])
     return consts, [Jaxpr([], variables + jaxpr.invars, jaxpr.eqns, jaxpr.outvars, []) for jaxpr in jaxprs]
 
@@ -639,7 +641,8 @@ jit = Jit
 # Tracing costs microseconds an equation, compiling milliseconds; running costs nearly nothing. So programs are kept,
 # and the art is in the key. It must have everything that the program depends on: the tree, and each leaf's shape, dtype
 # and weakness. XLA looks at sizes only, so whatever is missing in the key is a wrong result. And it must have nothing
-# else, no values above all.
+# else, no data above all. What `f` reads beside its arguments, a global or a closed-over list, is none of these: it is
+# taken to stay what it was.
 #
 # The programs of `f` are kept as long as `f` is: a lambda that is made in a loop takes its programs with it.
 
@@ -658,14 +661,15 @@ class RememberingJit(Jit):
         if key in self.known:
             return self.known[key]
         found = consts, *_ = super().trace(tree, avals)
-        if not any(type(x) is Tracer for x in consts):  # of a trace that goes on around it, and ends
+        if not any(type(x) is Tracer for x in consts):  # which are good for as long as their trace goes on
             self.known[key] = found
         return found
 
     def __call__(self, *args, **kwargs):
         if kwargs or type(door.trace) is not Eager or not all([type(x) is Array for x in args]):
             return super().__call__(*args, **kwargs)
-        # Arrays only, as nearly always: their types are the key, and nothing has to be taken apart.
+        # Arrays only, as nearly always: their types are the key, and nothing has to be taken apart. Nor is there a trace
+        # around it, with tracers that it could close over.
         avals = tuple([x.aval for x in args])
         found = self.known.get(avals) or self.known.setdefault(avals, self.trace(flatten((args, {}))[1], avals))
         consts, jaxpr, out_tree = found
@@ -676,8 +680,8 @@ jit = RememberingJit
 
 # === 09 Numbers that are not data =====================================================================================
 # Some arguments are for Python: a number of layers, the name of an activation. The function sees the value itself, and
-# it is part of the key, by hash and equality. There is a place for that already: a container without leaves, whose
-# value is a part of the tree.
+# it is part of the key, by hash and equality, and by its type, for `True == 1 == 1.0`. There is a place for that
+# already: a container without leaves, whose value is a part of the tree.
 
 
 Static = namedtuple("Static", "value")
@@ -833,9 +837,9 @@ dynamic_update_slice_p = primitive(
 
 def getitem(x, index):
     """`x[i, 2:5, None]`: whole numbers, which may be data; slices of step 1; None makes an axis."""
-    index, sizes = index if isinstance(index, tuple) else (index,), iter(x.shape)
-    index = [*index, *[slice(None)] * (x.ndim - sum(i is not None for i in index))]
-    x = reshape(x, [1 if i is None else next(sizes) for i in index])
+    index = index if isinstance(index, tuple) else (index,)
+    index, lengths = [*index, *[slice(None)] * (x.ndim - sum(i is not None for i in index))], iter(x.shape)
+    x = reshape(x, [1 if i is None else next(lengths) for i in index])
     corner, sizes = unzip(map(place, index, x.shape))
     if tuple(sizes) != x.shape:
         x = dynamic_slice_p(x, *[convert(as_value(i), I32) for i in corner], sizes=tuple(sizes))
@@ -843,13 +847,13 @@ def getitem(x, index):
 
 
 def place(i, n):
-    """Where an index begins on an axis of n, and how many it takes."""
+    """Where an index begins on an axis of n, and how many it takes. Beyond the end stands the last, as in JAX."""
     if i is None or isinstance(i, slice):
         taken = range(n)[i or slice(None)]
         if taken.step != 1:
             raise NotImplementedError(f"a slice of step {taken.step}")
         return taken.start, len(taken)
-    return i % n if isinstance(i, int) else where(i < 0, i + n, i), 1
+    return i + n * (i < 0) if isinstance(i, int) else where(i < 0, i + n, i), 1
 
 
 # A product of two arrays, with a letter for each axis, as in `einsum`: letters that are missing in the result are
@@ -900,7 +904,7 @@ Value.__iter__ = lambda x: iter([x[i] for i in range(len(x))])
 # === 11 Jit in jit ====================================================================================================
 # A jitted function that is called while another one is traced finds somebody else at the door, who writes: the call
 # becomes one equation, whose parameter is a program. What the program closed over of the functions around it is among
-# its arguments already. XLA gets one private function, however often it is called.
+# its arguments already. XLA gets one private function for a program, however often it is called.
 
 types[jit_p] = lambda *avals, jaxpr, name: jaxpr.out_avals
 
@@ -916,7 +920,7 @@ lowerings[jit_p] = lower_jit
 
 # === 12 Choose ========================================================================================================
 # `if` is decided while tracing. For a decision that depends on data both branches are traced, into two programs which
-# must return the same types, and XLA runs one of them.
+# must return the same types, and one of them is run.
 
 
 def must_agree(what, avals, others, tree, other_tree):
@@ -971,9 +975,9 @@ cond_p = define(
     "cond", lambda index, *args, branches: as_function(branches[int(index)])(*args), cond_type, lower_cond)
 
 # === 13 Repeat ========================================================================================================
-# A loop whose number of turns depends on data. What goes from turn to turn, the carry, keeps its type: it goes round in
-# one place. A number that comes in weak and goes out strong is made strong beforehand: the type of a carry is a fixed
-# point.
+# A loop whose number of turns depends on data. Its body is one program for all turns, so what goes from turn to turn,
+# the carry, has one type. A number that comes in weak and goes out strong is made strong beforehand: the type of a
+# carry is a fixed point.
 
 
 def split_list(xs, *sizes):
@@ -989,22 +993,22 @@ def run_while(*args, num_consts, cond_jaxpr, body_jaxpr):
     return carry
 
 
-def trace_body(name, f, init, rows, rows_tree):
+def trace_body(name, f, init, row_avals, rows_tree):
     """The program of a loop's body, `carry, y = f(carry, row)`, the TreeDef of its result, and the first carry."""
     carry, tree = flatten_values(init)
-    jaxpr, out_tree = trace_tree(f, TreeDef(tuple, None, (tree, rows_tree)), [*[x.aval for x in carry], *rows])
+    jaxpr, out_tree = trace_tree(f, TreeDef(tuple, None, (tree, rows_tree)), [*[x.aval for x in carry], *row_avals])
     outs, returned = jaxpr.out_avals[: len(carry)], out_tree.children[:1]
     # A weak number that comes out with another type goes in with that type: trace again, until no weak one changes.
     strong = [convert(x, a.dtype, a.weak_type) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]
     if returned == (tree,) and any(x is not y for x, y in zip(carry, strong, strict=True)):
-        return trace_body(name, f, unflatten(tree, strong), rows, rows_tree)
+        return trace_body(name, f, unflatten(tree, strong), row_avals, rows_tree)
     must_agree(f"{name} carry input and carry output", [x.aval for x in carry], outs, (tree,), returned)
     return jaxpr, out_tree, carry
 
 
 def while_loop(cond_fun, body_fun, init):
     """The carry after as many turns of `body_fun` as `cond_fun` asks for."""
-    body, out_tree, carry = trace_body("body_fun", lambda carry, _: (body_fun(carry), None), init, *flatten(None))
+    body, out_tree, carry = trace_body("body_fun", lambda carry, _: (body_fun(carry), None), init, [], flatten(None)[1])
     test, tree = trace_tree(cond_fun, TreeDef(tuple, None, out_tree.children[:1]), [x.aval for x in carry])
     must_agree("cond_fun output and a boolean scalar", test.out_avals, [Aval((), BOOL)], tree, LEAF)
     consts, [test, body] = hoist(test, body)
@@ -1027,9 +1031,10 @@ while_p = define("while", run_while, lambda *avals, body_jaxpr, **params: body_j
 
 # === 14 Scan ==========================================================================================================
 # A loop over the rows of arrays, which also stacks a row of results each turn. For XLA it is a `while` that looks its
-# rows up and writes its results into their places; so we say just that, in our own language. The program has the body
-# once, so compiling takes as long for a thousand turns as for two. Why then a primitive? Because the number of turns is
-# known: a scan can be run backward, in section 16.
+# rows up and writes its results into their places; so we say just that, in our own language: `while_loop` is called
+# with the Text at the door, and what it closes over has names there. The program has the body once, so compiling takes
+# as long for a thousand turns as for two. Why then a primitive? Because the number of turns is known: a scan can be run
+# backward, in section 16.
 
 
 def scan_type(*avals, jaxpr, length, num_carry, **params):
@@ -1061,7 +1066,7 @@ scan_p = define("scan", scan_as_while, scan_type, lambda text, outs, *xs, **para
 def scan(f, init, xs=None, length=None, reverse=False):
     """`carry, y = f(carry, x)` for each row x of `xs`: the last carry, and the ys as rows of arrays."""
     rows, tree = flatten_values(xs)
-    lengths = {len(x) for x in rows} | {length} - {None}
+    lengths = {len(x) for x in rows} | ({length} - {None})
     if len(lengths) != 1:
         raise ValueError(f"scan needs one length, of all rows or its own, and got {lengths or 'none'}")
     body, out_tree, carry = trace_body("scan body function", f, init, [resized(x, x.shape[1:]) for x in rows], tree)
@@ -1095,12 +1100,12 @@ def belongs(x, trace):
     return type(x) is Tracer and x.trace is trace
 
 
-class Above:
+class InFront:
     """Whoever answers for operations on its own tracers, by asking others of the one behind, who stood at the door before;
     operations on nothing of its own are for that one, too."""
 
     def __init__(self, *args):
-        super().__init__(*args)
+        super().__init__(*args)  # whoever it is besides, as in section 16
         self.behind = door.trace
 
     def process(self, primitive, args, params):
@@ -1109,7 +1114,7 @@ class Above:
         return asked(self.behind, answer, *args, **params)
 
 
-class JVPTrace(Above):
+class JVPTrace(InFront):
     """Whoever computes tangents beside values."""
 
     def interpret(self, primitive, *args, **params):
@@ -1190,7 +1195,8 @@ by_partials(P.min, share, lambda x, y, out, t: share(y, x, out, t))
 
 
 def moves_alike(p):
-    """The rule of an operation that is linear in its floats together: tangents go the way of the values."""
+    """The rule of an operation that is linear in its floats together: tangents go the way of the values, and what has none,
+    such as the predicate of `select`, is what it was."""
 
     def rule(primals, tangents, **params):
         dots = [x if t is None else t for t, x in zip(filled(tangents, primals), primals, strict=True)]
@@ -1222,7 +1228,8 @@ def dot_jvp(primals, tangents, **params):
 
 
 # Programs within equations: values first, and then a program for tangents, which is linear in them. It computes values
-# again, as far as it needs them; XLA throws out what stands there twice. A loop takes its tangents with it.
+# again, as far as it needs them; within a program, but for its loops, XLA throws out what stands there twice. A loop
+# takes its tangents with it.
 
 
 @functools.lru_cache(256)  # so that `jit` sees the same function again
@@ -1296,7 +1303,7 @@ def rule_for(primitive):
     return transposes[primitive]
 
 
-class LinearTrace(Above, JaxprTrace):
+class LinearTrace(InFront, JaxprTrace):
     """Whoever writes down what is done to tangents, and has everything else computed at the door behind."""
 
     def interpret(self, primitive, *args, **params):
@@ -1307,13 +1314,15 @@ class LinearTrace(Above, JaxprTrace):
 def linearize(f, primals):
     """Results of `f`, and the program from tangents of its arguments to tangents of its results.
 
-    Two stand at the door. The JVPTrace of `jvp_flat` is in front, and asks for operations on values and for others on
-    tangents. Behind it is the LinearTrace: values are no tracers of its, so they are computed; tangents are, so what is
-    done to them is written down, with the values as constants."""
+    The JVPTrace of `jvp_flat` stands at the door, and the LinearTrace behind it. For `x * sin(x)` the first asks the one
+    behind for values, `sin(x)`, `cos(x)` and `x * sin(x)`, and for tangents, `t * sin(x) + x * (t * cos(x))`. Values are no
+    tracers of the LinearTrace, so they are computed; `t` is one, so what is done to it is written down, with the values as
+    constants. Without the first, `sin` would be written down, which is not linear; without the second, `t` would need a
+    number."""
     trace = LinearTrace([x.aval for x in primals])
     tangents = [t if x.dtype.kind == "f" else None for x, t in zip(primals, trace.tracers, strict=True)]
     outs, dots = asked(trace, jvp_flat, f, primals, tangents)
-    return outs, trace.jaxpr([0.0 if t is None else t for t in dots])
+    return outs, trace.jaxpr([0.0 if t is None else t for t in dots])  # a number, to which `backward` gives nothing
 
 
 def backward(jaxpr, args, cotangents):
@@ -1366,7 +1375,7 @@ def value_and_grad(f, argnums=0, has_aux=False):
     """A function that returns `f(*args)`, a number, and its derivatives by one argument, or by several."""
 
     def with_gradient(*args, **kwargs):
-        nums = np.ravel(argnums).tolist()
+        nums = [n % len(args) for n in np.ravel(argnums).tolist()]
         for x in flatten_values([args[i] for i in nums])[0]:
             if x.dtype.kind != "f":
                 raise TypeError("grad requires real-valued inputs (input dtype that is a sub-dtype of np.floating), "
@@ -1427,7 +1436,8 @@ linear_in(
     dynamic_update_slice_p,
     lambda ct, x, update, *corner: dynamic_update_slice_p(ct, numpy.zeros_like(update.aval), *corner),
     lambda ct, x, update, *corner: dynamic_slice_p(ct, *corner, sizes=update.aval.shape))
-# Of `ij,jk->ik` the cotangent has the letters of the result. Those of x are to come out: `ik,jk->ij`; of y: `ik,ij->jk`.
+# Of `ij,jk->ik` the cotangent has the letters of the result. Those of x are to come out: `ik,jk->ij`; of y:
+# `ik,ij->jk`.
 linear_in(dot_p, lambda ct, x, y, letters: dot_p(ct, y, letters=letters[::-1]),
           lambda ct, x, y, letters: dot_p(ct, x, letters=(letters[2], *letters[:2])))
 
@@ -1461,6 +1471,7 @@ def scan_transpose(cts, *args, jaxpr, length, reverse, num_consts, num_carry):
 
     def turn(state, row):
         (sums, cts), (row, ct_ys) = state, row
+        # None: the carry is linear, also where it began with zeros, which are values
         found = transposed(jaxpr)(consts + [None] * num_carry + row, cts + ct_ys)
         ct_consts, cts, ct_rows = split_list(found, num_consts, num_carry)
         return (tree_map(numpy.add, sums, ct_consts), cts), ct_rows
@@ -1479,7 +1490,7 @@ transposes |= {jit_p: jit_transpose, cond_p: cond_transpose, scan_p: scan_transp
 batchers = {}  # primitive -> rule(size, which are batched, *operands, **params) -> results, all of them batched
 
 
-class BatchTrace(Above):
+class BatchTrace(InFront):
     """Whoever does everything for a batch, by asking for larger operations at the door behind."""
 
     def __init__(self, size):
@@ -1648,9 +1659,9 @@ batchers |= {jit_p: batch_jit, cond_p: batch_cond, while_p: batch_while, scan_p:
 # there. They are traced, compiled, differentiated and batched without one more rule.
 
 nn = SimpleNamespace(
-    relu=lambda x: numpy.maximum(x, 0),
-    sigmoid=lambda x: 1 / (1 + numpy.exp(-x)),
-    silu=lambda x: x / (1 + numpy.exp(-x)),
+    relu=lambda x: where(x > 0, x, 0),
+    sigmoid=lambda x: 0.5 * (numpy.tanh(0.5 * x) + 1),  # whose derivative is no nan far from 0
+    silu=lambda x: x * nn.sigmoid(x),
     softplus=lambda x: numpy.maximum(x, 0) + numpy.log1p(numpy.exp(-numpy.abs(x))),
     selu=lambda x: 1.0507009873554805 * where(x > 0, x, 1.6732632423543772 * numpy.expm1(numpy.minimum(x, 0))),
     softmax=lambda x, axis=-1: numpy.exp(x - logsumexp(x, axis)),
@@ -1680,12 +1691,13 @@ def var(x, axis=None):
 numpy.concatenate, numpy.square, numpy.var = concatenate, lambda x: x * x, var
 numpy.std = lambda x, axis=None: numpy.sqrt(var(x, axis))
 numpy.stack = lambda xs, axis=0: concatenate([numpy.expand_dims(x, axis) for x in xs], axis)
-numpy.expand_dims = lambda x, axis: reshape(x, [*x.shape[:axis], 1, *x.shape[axis:]] if axis >= 0 else [*x.shape, 1])
+numpy.expand_dims = lambda x, axis: reshape(x, np.expand_dims(np.empty(x.shape), axis).shape)
 numpy.ravel = lambda x: reshape(x, -1)
 numpy.outer = lambda x, y: reshape(x, (-1, 1)) * reshape(y, -1)
 numpy.linspace = lambda start, stop, num=50: asarray(np.linspace(start, stop, num))
 numpy.clip = lambda x, low, high: numpy.minimum(numpy.maximum(x, low), high)
-basis = lambda x: reshape(asarray(np.eye(x.size)), (x.size, *x.shape))  # each number of an array, alone
+# Derivatives of functions from vectors to vectors; `basis` has each number of an array, alone.
+basis = lambda x: reshape(asarray(np.eye(x.size)), (x.size, *x.shape))
 jacfwd = lambda f: lambda x: vmap(lambda t: jvp(f, (x,), (t,))[1], out_axes=-1)(basis(x))
 jacrev = lambda f: lambda x: vmap(vjp(f, x)[1])(basis(f(x)))[0]
 hessian = lambda f: jacfwd(grad(f))

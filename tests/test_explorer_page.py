@@ -486,7 +486,7 @@ def test_lines_that_targets_differ_in_are_marked_and_shown_side_by_side(opened, 
     page = opened(path, "#show=python,lines")
     first = next(each for each in lines if each["kernels"] and each["row"] is not None)
     number, count = data["python"]["numbers"][first["row"]], len(first["kernels"])
-    said = f"have different numbers of kernels (a kernel of several lines counts at each of them) for lines {number} ({count // 2} and {count})"
+    said = f"(a kernel of several lines counts at each of them) for lines {number} ({count // 2} and {count})"
     assert said in page.inner_text(".summary")
     assert page.locator("#pane-lines tr.differs").count() == sum(bool(each["kernels"]) and each["row"] is not None for each in lines)
     page.locator(".summary li:has-text('have different numbers') button >> nth=0").click()

@@ -41,18 +41,18 @@ edit(
 edit(
     '-1 is before the beginning',
     'Which one is x[-1]?',
-    '    return i % n if isinstance(i, int) else where(i < 0, i + n, i), 1',
+    '    return i + n * (i < 0) if isinstance(i, int) else where(i < 0, i + n, i), 1',
     '    return i, 1',
 )
 edit(
     'a traced index is refused',
     'A size may not be data. May a corner?',
-    '    return i % n if isinstance(i, int) else where(i < 0, i + n, i), 1',
+    '    return i + n * (i < 0) if isinstance(i, int) else where(i < 0, i + n, i), 1',
     '    return i.__index__() % n, 1',
 )
 edit(
     'a traced index does not count from the end',
     'The index is data, and negative. Which one is meant?',
-    '    return i % n if isinstance(i, int) else where(i < 0, i + n, i), 1',
+    '    return i + n * (i < 0) if isinstance(i, int) else where(i < 0, i + n, i), 1',
     '    return i % n if isinstance(i, int) else i, 1',
 )

@@ -12,7 +12,7 @@ edit(
     'the loop is unrolled while tracing',
     'The number of turns depends on data. How often can Python have called the body?',
     '    body, out_tree, carry = trace_body("body_fun"',
-    '    for _ in range(4):\n        trace_body("body_fun", lambda carry, _: (body_fun(carry), None), init, *flatten(None))\n    body, out_tree, carry = trace_body("body_fun"',
+    '    for _ in range(4):\n        trace_body("body_fun", lambda carry, _: (body_fun(carry), None), init, [], flatten(None)[1])\n    body, out_tree, carry = trace_body("body_fun"',
 )
 edit(
     'loops close over nothing',
