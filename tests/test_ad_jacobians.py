@@ -111,3 +111,14 @@ def test_collectives_have_derivatives(jax, jnp):
         jax.grad(lambda y: lax.psum(jnp.sin(y) * y, "i") * lax.pmean(y, "i")), axis_name="i"
     )
     return shapes_and_values([jax.grad(lambda x: inside(x)[0])(X), per_element(X)], jax)
+
+
+@pytest.mark.parametrize("transform", ["grad", "value_and_grad", "jacfwd", "jacrev", "hessian"])
+@pytest.mark.parametrize("value", [np.array([1, "a"], object), np.array(["a"]), np.array(["2020-01-01"], "datetime64[D]"), "text"])
+def test_what_is_no_array_of_numbers_is_refused_in_jaxs_words(transform, value):
+    first = []
+    for jax, _ in (OURS, THEIRS):
+        with pytest.raises(TypeError) as raised:
+            getattr(jax, transform)(lambda x: x)(value)
+        first.append(str(raised.value).splitlines()[0])
+    assert first[0] == first[1]

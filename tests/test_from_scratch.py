@@ -40,6 +40,31 @@ def package(folder, text):
     return Package(folder, "myjax")
 
 
+_AT_THE_EDGES = """
+import myjax as J
+import numpy as np
+a = J.numpy.arange(5)
+print([int(a[7]), int(a[-2]), int(J.jit(lambda a, i: a[i])(a, 7))])
+print([J.numpy.expand_dims(np.zeros((2, 3)), axis).shape for axis in (-3, -2, -1, 0, 1, 2)])
+f = lambda x, y: x * y * y
+print([float(x) for x in (J.grad(f, argnums=-1)(2.0, 3.0), *J.grad(f, argnums=(0, -1))(2.0, 3.0))])
+print([round(float(J.grad(f)(x)), 3) for f in (J.nn.relu, J.nn.sigmoid, J.nn.silu) for x in (-100.0, 0.0, 100.0)])
+"""
+
+
+def test_the_solution_at_the_edges(tmp_path):
+    """Where readers found numbers that were not JAX's."""
+    (tmp_path / "myjax.py").write_text(SOLUTION, encoding="utf-8")
+    (tmp_path / "xla.py").write_bytes(machine_file().read_bytes())
+    done = subprocess.run([sys.executable, "-c", _AT_THE_EDGES], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert [ast.literal_eval(line) for line in done.stdout.splitlines()] == [
+        [4, 3, 4],
+        [(1, 2, 3), (2, 1, 3), (2, 3, 1), (1, 2, 3), (2, 1, 3), (2, 3, 1)],
+        [12.0, 9.0, 12.0],
+        [0.0, 0.0, 1.0, 0.0, 0.25, 0.0, 0.0, 0.5, 1.0],
+    ]
+
+
 def test_there_are_eighteen_rungs_each_with_a_page_hints_and_the_place_in_jax():
     assert list(RUNGS) == [f"{n:02}" for n in range(1, 19)]
     for rung in RUNGS.values():
