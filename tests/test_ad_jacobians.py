@@ -117,8 +117,8 @@ def test_collectives_have_derivatives(jax, jnp):
 @pytest.mark.parametrize("value", [np.array([1, "a"], object), np.array(["a"]), np.array(["2020-01-01"], "datetime64[D]"), "text"])
 def test_what_is_no_array_of_numbers_is_refused_in_jaxs_words(transform, value):
     first = []
-    for jax, _ in (OURS, THEIRS):
+    for lib, _ in (OURS, THEIRS):
         with pytest.raises(TypeError) as raised:
-            getattr(jax, transform)(lambda x: x)(value)
+            getattr(lib, transform)(lambda x: x)(value)
         first.append(str(raised.value).splitlines()[0])
     assert first[0] == first[1]
