@@ -79,9 +79,10 @@ def device_put(x: Any, device: Any = None, *, donate: Any = False, may_alias: An
       ValueError: for a tree of another form; for both at once.
     """
     leaves, tree = tree_flatten(x)
-    places = _for_each_leaf("device", device, x)
-    given = _for_each_leaf("donate", donate, x)
-    shared = _for_each_leaf("may_alias", may_alias, x)
+    count = len(leaves)
+    places = _for_each_leaf("device", device, x, count)
+    given = _for_each_leaf("donate", donate, x, count)
+    shared = _for_each_leaf("may_alias", may_alias, x, count)
     if any(give and share for give, share in zip(given, shared, strict=True)):
         raise ValueError("may_alias and donate cannot be True at the same time.")
     keeps = [(share is None and not give) or bool(share) for give, share in zip(given, shared, strict=True)]
@@ -90,8 +91,10 @@ def device_put(x: Any, device: Any = None, *, donate: Any = False, may_alias: An
     return tree_unflatten(tree, put)
 
 
-def _for_each_leaf(what: str, prefix: Any, x: Any) -> list[Any]:
-    """A parameter of `device_put`, a value or a tree of them, for each leaf."""
+def _for_each_leaf(what: str, prefix: Any, x: Any, count: int) -> list[Any]:
+    """A parameter of `device_put`, a value or a tree of them, for each of so many leaves."""
+    if prefix is None or isinstance(prefix, bool):
+        return [prefix] * count
     try:
         return broadcast_prefix(prefix, x, lambda value: value is None)
     except ValueError as error:
