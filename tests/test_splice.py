@@ -245,6 +245,52 @@ def test_another_exercise_of_the_file_is_not_a_helper(load):
     assert shapes.volume(1.0, 1.0) == pytest.approx(4.14159, abs=1e-4)
 
 
+SAVED = """import math
+
+BASE = 2
+
+
+def area(radius, /, *, factor=1.0):
+    return BASE * radius
+
+
+def volume(radius, height=1.0):
+    return 1
+
+
+class Shape:
+    def __bool__(self):
+        return False
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changed"),
+    [
+        ("", "", []),
+        ("return 1\n", "return 3\n", ["house.solids"]),
+        ("return BASE", "return 3 * BASE", ["house.shapes"]),
+        ("return False", "return True", ["house.shapes", "house.solids"]),  # a class may help, whatever is in it
+        ("BASE = 2", "BASE = 3", ["house.shapes", "house.solids"]),
+        ("import math", "import cmath as math", ["house.shapes", "house.solids"]),
+        ("def volume", "@staticmethod\ndef volume", ["house.shapes", "house.solids"]),  # lines below it move
+        ("return 1\n", "\n    return 1\n", ["house.shapes", "house.solids"]),
+        ("def volume", "def volumes", ["house.shapes", "house.solids"]),
+    ],
+)
+def test_a_module_is_compiled_again_where_its_code_changes_and_not_for_its_neighbours(old, new, changed):
+    """An exercise that is put into another module is compiled there only, where it moves no line."""
+
+    def keys(source):
+        file = LearnerFile.parse(source, "mine.py", ("area", "volume", "Shape.__bool__"))
+        places = ("house.shapes:area", "house.shapes:Shape.__bool__", "house.solids:volume")
+        submission = Submission({Target.parse(place): file for place in places})
+        return {module: submission.key(module) for module in submission.modules}
+
+    before, after = keys(SAVED), keys(SAVED.replace(old, new) if old else SAVED)
+    assert sorted(module for module in before if before[module] != after[module]) == changed
+
+
 def test_a_method_takes_its_place_in_the_class(load):
     shapes = load(
         """

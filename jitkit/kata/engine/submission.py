@@ -150,9 +150,25 @@ class Submission:
         return {target.module for target in self.functions}
 
     def key(self, module: str) -> tuple[Any, ...]:
-        """What the code of a module depends on: equal keys, equal code."""
-        parts = ((str(t), self.functions[t].path, self.functions[t].source) for t in self.targets_in(module))
-        return (module, tuple(self.files), *sorted(parts))
+        """What the code of a module depends on: equal keys, equal code. Of exercises that are put elsewhere it is the names only,
+        so that who writes one does not wait for the others to be compiled again."""
+        targets = self.targets_in(module)
+        names = {target.path[0] for target in targets}
+        files = {self.functions[target].path: self.functions[target] for target in targets}
+        parts = ((path, *_written(file, names)) for path, file in sorted(files.items()))
+        where = sorted((str(target), self.functions[target].path) for target in targets)
+        return (module, tuple(self.files), *where, *parts)
+
+
+def _written(file: LearnerFile, names: set[str]) -> Iterator[tuple[int, str]]:
+    """The top-level statements of a file, each with its line. An exercise that is none of `names` is only said to be there."""
+    lines = file.source.split("\n")
+    for node in file.tree.body:
+        if isinstance(node, Function) and node.name in file.exercises - names:
+            yield 0, node.name
+        else:
+            first = min(part.lineno for part in (node, *getattr(node, "decorator_list", ())))
+            yield first, "\n".join(lines[first - 1 : node.end_lineno])
 
 
 def is_stub(function: Function) -> bool:
