@@ -24,7 +24,7 @@ ROOT = pathlib.Path(__file__).parents[1]
 def run(*arguments, **options):
     """The command in a process of its own."""
     return subprocess.run(
-        [sys.executable, "-m", "jitkit.kata", *arguments],
+        [sys.executable, "-m", "jitkit", *arguments],
         capture_output=True,
         text=True,
         cwd=ROOT,

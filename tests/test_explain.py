@@ -614,8 +614,9 @@ def test_a_method_of_new_instances_is_counted():
         f(array(3))
     assert why(f) == [
         (
-            f"Model.step is new to jit. It is the 2nd bound method of Model.step at prog.py:{line_of(Model.step)}; jit knows functions "
-            "by identity: jit it once, outside of the loop, or jit a function that takes the instance's arrays as arguments."
+            f"Model.step is new to jit. It is the 2nd bound method of Model.step at prog.py:{line_of(Model.step)}; to jit, that of another "
+            "instance is another function, and so is one made after the last is gone: jit it once, outside of the loop, or jit a "
+            "function that takes the instance's arrays as arguments."
         )
     ]
 

@@ -45,6 +45,11 @@ SAME = [
     (X, np.arange(3, dtype=np.float32)),
     (jk.tree_util.tree_structure({"a": 1}), jk.tree_util.tree_structure({"a": 2})),
     (X.aval, X.aval),
+    # what numpy's functions give where Python's number is expected
+    (1.5, np.median([1.0, 2.0])),
+    (8, np.int64(8)),
+    (2, np.array([1, 5, 9]).argmax()),
+    (True, np.all([True])),
 ]
 
 
@@ -54,6 +59,12 @@ def test_these_are_the_same(expected, actual):
 
 
 DIFFERENT = [
+    (1.5, np.float64(2.5), "result", "The numbers differ."),
+    (8, np.int64(9), "result", "The values differ."),
+    (8, np.array(8), "result", "A number is expected, and an array came."),
+    (8, X[0].astype(int), "result", "A number is expected, and an array came."),
+    (1.5, np.float32(1.5), "result", "A float is expected, and an array came."),
+    (1, np.bool_(True), "result", "A number is expected, and an array came."),
     (None, 1, "result", "None is expected, and a number came."),
     (1, 1.0, "result", "A number is expected, and a float came."),
     (True, 1, "result", "A truth value is expected, and a number came."),

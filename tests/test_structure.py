@@ -33,8 +33,8 @@ ROOMS = (
     # the user's vocabulary
     "numpy", "random", "nn", "scipy", "ops", "debug", "experimental", "tree", "sharding",
     "ad_checkpoint", "custom_batching", "flatten_util", "test_util", "typing", "errors", "dtypes", "stages", "explorer",
-    # `jitkit` itself, and what is built on it
-    "__init__", "bench", "kata",
+    # `jitkit` itself, what is built on it, and `python -m jitkit`
+    "__init__", "bench", "kata", "__main__",
 )  # fmt: skip
 POSITION = {room: place for place, room in enumerate(ROOMS)}
 
@@ -93,7 +93,7 @@ def name_of(path: pathlib.Path) -> str:
 SOURCES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 # Where the names of a package come from that are imported when they are asked for.
 STUBS = {name_of(path): path for path in sorted(PACKAGE.rglob("__init__.pyi"))}
-REFERENCE = [name for name in SOURCES if name.split(".")[0] not in ("kata", "bench")]
+REFERENCE = [name for name in SOURCES if name.split(".")[0] not in ("kata", "bench", "__main__")]
 MODULES = [name for name in REFERENCE if SOURCES[name].name != "__init__.py"]
 
 

@@ -159,7 +159,7 @@ def first_above(x: Any, threshold: Any, size: int) -> tuple[Any, Any]:
         return chosen[:size], len(chosen)
 
     Args:
-      x: of float32, shape (n,).
+      x: of float32, shape (n,). It may have infinities in it.
       size: at most n.
 
     Returns:

@@ -152,7 +152,12 @@ def made_again(origin: Origin, count: int, in_loop: bool) -> str:
     else:
         advice = f"{make} once{', outside of the loop' if in_loop else ''}{besides}"
     what = what.format(name=origin.name, place=origin.place)
-    return f"It is the {_ordinal(count)} {what}; jit knows functions by identity: {advice}."
+    known = _METHODS_ARE_KNOWN if origin.kind == "method" else "jit knows functions by identity"
+    return f"It is the {_ordinal(count)} {what}; {known}: {advice}."
+
+
+# Two bound methods of one object are equal; but each mention makes one, and its programs go with it.
+_METHODS_ARE_KNOWN = "to jit, that of another instance is another function, and so is one made after the last is gone"
 
 
 _MADE_AGAIN = {

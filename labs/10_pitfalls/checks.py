@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import dataclasses
 import functools
 import importlib
 import itertools
+import operator
 import sys
 import types
 
@@ -20,20 +22,56 @@ def mended(jk):
     return importlib.import_module(f"{jk.__name__}.kata.pitfalls")
 
 
+CONVERSIONS = ("stage", "convert_element_type")  # what `jnp.asarray` and `astype` compile, at the door of a program
+
+
+def programs_of(events, conversions=False):
+    """The names of the programs that were compiled; those that only make an array of something do not count."""
+    names = [event.function for event in events if event.stage == "compilation"]
+    return names if conversions else [name for name in names if name not in CONVERSIONS]
+
+
 def counted(jk, program):
-    """What a program returns; how many functions were traced, and how many programs compiled, from empty caches."""
+    """What a program returns; how many functions were traced, and the names of the programs compiled, from empty caches."""
     jk.clear_caches()
     known = jk.explain().misses
     with jk.base.report.listen() as events:
         result = program()
     fresh = [miss for miss in jk.explain().misses if not any(miss is other for other in known)]
-    return result, sum(miss.traced for miss in fresh), sum(event.stage == "compilation" for event in events)
+    return result, sum(miss.traced for miss in fresh), programs_of(events)
+
+
+def compiled_since(jk, program, conversions=False):
+    """The names of the programs that are compiled beside those that are there already."""
+    with jk.base.report.listen() as events:
+        program()
+    return programs_of(events, conversions)
 
 
 def at_most(most, number, what):
     """The number of something, and whether it is too large, or 0; all others are as good as each other."""
     allowed = "1" if most == 1 else f"1 to {most}"
     return f"{what}: {allowed if 1 <= number <= most else number}"
+
+
+def few(most, programs, what):
+    """`at_most` of compiled programs, which are named where they are too many, or none."""
+    if not 1 <= len(programs) <= most:
+        told(programs)
+    return at_most(most, len(programs), what)
+
+
+def exactly(number, programs, what):
+    """How many programs were compiled, which are named where it is another number."""
+    if len(programs) != number:
+        told(programs)
+    return {what: len(programs)}
+
+
+def told(programs):
+    """Print what was compiled, and how often."""
+    times = [name if n == 1 else f"{name}, {n} times" for name, n in collections.Counter(programs).items()]
+    print("compiled:", "; ".join(times) or "nothing. (Is the function jitted?)")
 
 
 @contextlib.contextmanager
@@ -106,6 +144,11 @@ class Pending:
         self.machine.now = max(self.machine.now, self.ready)
         return self
 
+    def __array__(self, dtype=None, copy=None):
+        """Whoever reads the numbers waits, too."""
+        self.block_until_ready()
+        return np.zeros((), dtype)
+
 
 @check(
     "10.1",
@@ -161,8 +204,8 @@ def trees(jk, rng):
     machine, other = Machine(), Machine(work=float(rng.uniform(1.0, 2.0)))
     other.__dict__ = machine.__dict__  # one machine, two functions
     results = [
-        lambda: {"small": machine.call(), "large": [other.call(), 3.0]},
-        lambda: {"large": machine.call(), "small": [3.0, other.call()]},
+        lambda: {"small": machine.call(), "large": [other.call()]},
+        lambda: {"large": machine.call(), "small": (other.call(),)},
     ]
     return [mended(jk).call_seconds(f, tries=4, clock=machine.clock) for f in results]
 
@@ -231,9 +274,9 @@ def other_rates(jk, rng):
 def one_program(jk, rng):
     x = rng.normal(size=4).astype("float32")
     with reading(jk) as notes:
-        result, _, compiles = counted(jk, lambda: mended(jk).descend(parabola([]), x, [0.5, 0.25, 0.125]))
+        result, _, programs = counted(jk, lambda: mended(jk).descend(parabola([]), x, [0.5, 0.25, 0.125]))
     return {
-        "programs": at_most(2, compiles, "compiled programs (one for the step, one for x before it)"),
+        "programs": few(1, programs, "compiled programs, beside conversions"),
         "numbers read for numpy": len(notes),
         "an array of jax": isinstance(result, jk.Array),
     }
@@ -247,7 +290,7 @@ def one_program(jk, rng):
 )
 def first_types(jk, rng):
     found = []
-    for x in (1, float(rng.normal()), [1, 2, 3], np.arange(3), rng.normal(size=3)):
+    for x in (1, float(rng.normal()), [1, 2, 3], np.arange(3), rng.normal(size=3), rng.normal(size=3).astype("float16")):
         turns = []
         found.append(mended(jk).descend(parabola(turns), x, [0.5, 0.25, 0.125]))
         found.append(at_most(1, len(turns), f"runs of `gradient`, with {x!r} as the first x"))
@@ -293,15 +336,16 @@ def zeros_after(jk, rng):
 
 @check(
     "10.3",
-    "What is in the padding does not matter: it may be nan.",
+    "What is in the padding does not matter: it may be nan. A nan among the numbers that are used does.",
     against=["zeros change nothing", "multiplying by 0 makes everything 0"],
     tolerance=1e-4,
 )
 def nans_after(jk, rng):
     x = np.full(16, np.nan, "float32")
     x[:5] = rng.normal(size=5)
-    variance = mended(jk).variance_of_first
-    return variance(x, 5), step_by_step(jk, variance, x, 5)
+    variance, bad = mended(jk).variance_of_first, x.copy()
+    bad[int(rng.integers(5))] = np.nan  # one of those that are used
+    return variance(x, 5), step_by_step(jk, variance, x, 5), variance(bad, 5)
 
 
 @check(
@@ -337,11 +381,9 @@ def many_lengths(jk, rng):
 def few_programs(jk, rng):
     ones = np.ones(32, "float32")
     mended(jk).variances([ones[:8], ones[:16]])
-    with jk.base.report.listen() as events:
-        for lengths in rng.permutation([*range(1, 9), *range(17, 33)]).reshape(8, 3):
-            mended(jk).variances([ones[:n] for n in lengths])
-    compiles = sum(event.stage == "compilation" for event in events)
-    return at_most(1, compiles, "compiled programs for lengths up to 32, in eight lists, where those for 8 and 16 are there")
+    lists = rng.permutation([*range(1, 9), *range(17, 33)]).reshape(8, 3)
+    programs = compiled_since(jk, lambda: [mended(jk).variances([ones[:n] for n in lengths]) for lengths in lists])
+    return few(1, programs, "compiled programs for lengths up to 32, in eight lists, where those for 8 and 16 are there")
 
 
 @check(
@@ -352,9 +394,8 @@ def few_programs(jk, rng):
 def padding_compiles_nothing(jk, rng):
     rows = [[float(i)] * int(n) for i, n in enumerate(rng.permutation([*range(9, 16)]))]
     mended(jk).variances([np.ones(16)])
-    with jk.base.report.listen() as events:
-        mended(jk).variances(rows)
-    return {"programs compiled for lengths up to 16, beside the one": sum(event.stage == "compilation" for event in events)}
+    programs = compiled_since(jk, lambda: mended(jk).variances(rows), conversions=True)
+    return exactly(0, programs, "programs compiled for lengths up to 16, beside the one")
 
 
 # --- 10.4 Chosen by a mask ----------------------------------------------------------------------------------------
@@ -393,18 +434,19 @@ def infinities(jk, rng):
 @check(
     "10.4",
     "One program, whatever the threshold and however many are chosen.",
-    against=["a mask is an index like any other"],
+    against=["a mask is an index like any other", "somebody else will jit it"],
 )
 def one_trace_for_all(jk, rng):
     x = rng.normal(size=12).astype("float32")
     thresholds = rng.normal(size=5).tolist()
 
-    def program():
-        return [(mended(jk).mean_above(x, t), mended(jk).first_above(x, t, 3)) for t in thresholds]
+    def of_one(name, *size):
+        function = getattr(mended(jk), name)
+        programs = counted(jk, lambda: [function(x, t, *size) for t in thresholds])[2]
+        calls_python = "callback" in str(jk.make_jaxpr(lambda x, t: function(x, t, *size))(x, 0.5))
+        return few(1, programs, f"compiled programs of `{name}` for 5 thresholds"), calls_python
 
-    _, _, compiles = counted(jk, program)
-    calls_python = "callback" in str(jk.make_jaxpr(mended(jk).mean_above)(x, 0.5))
-    return at_most(2, compiles, "compiled programs, of two functions, for 5 thresholds"), calls_python
+    return of_one("mean_above"), of_one("first_above", 3)
 
 
 @check(
@@ -415,7 +457,9 @@ def one_trace_for_all(jk, rng):
 def first_ones(jk, rng):
     x = rng.normal(size=12).astype("float32")
     x[:3] = 2.0, 1.0, 3.0
-    return [mended(jk).first_above(x, t, 3) for t in (0.5, 1.0)]
+    infinite = np.full(5, -np.inf, "float32")
+    infinite[int(rng.integers(5))] = np.inf
+    return [mended(jk).first_above(x, t, 3) for t in (0.5, 1.0)], mended(jk).first_above(infinite, 0.5, 3)
 
 
 @check(
@@ -441,9 +485,7 @@ def swept(jk, rng, schedule):
 def compiled_after(jk, rng, first, schedule):
     """How many programs a sweep needs that those of a first one do not serve."""
     swept(jk, rng, first)
-    with jk.base.report.listen() as events:
-        swept(jk, rng, schedule)
-    return sum(event.stage == "compilation" for event in events)
+    return compiled_since(jk, lambda: swept(jk, rng, schedule))
 
 
 @check(
@@ -474,7 +516,7 @@ def logarithms(jk, rng):
 )
 def traces_for_temperatures(jk, rng):
     first, *others = [(float(t), False) for t in rng.uniform(0.5, 5.0, size=6)]
-    return {"programs compiled for 5 more temperatures": compiled_after(jk, rng, [first], others)}
+    return exactly(0, compiled_after(jk, rng, [first], others), "programs compiled for 5 more temperatures")
 
 
 @check(
@@ -490,8 +532,8 @@ def traces_for_both(jk, rng):
     schedule = [(float(t), bool(i % 2)) for i, t in enumerate(rng.uniform(0.5, 5.0, size=8))]
     schedules = [schedule, [schedule[i] for i in rng.permutation(8)]]
     logits = rng.normal(size=4).astype("float32")
-    _, _, compiles = counted(jk, lambda: [mended(jk).sweep(logits, s) for s in schedules])
-    return {"compiled programs for two sweeps of both kinds": compiles}
+    _, _, programs = counted(jk, lambda: [mended(jk).sweep(logits, s) for s in schedules])
+    return exactly(2, programs, "compiled programs for two sweeps of both kinds")
 
 
 @check(
@@ -502,7 +544,7 @@ def traces_for_both(jk, rng):
 def types_of_temperatures(jk, rng):
     first = [(float(rng.uniform(0.5, 5.0)), False)]
     others = [(2, False), (0.5, False), (np.float32(4.0), False), (np.int32(3), False)]
-    return {"programs compiled for temperatures of other types": compiled_after(jk, rng, first, others)}
+    return exactly(0, compiled_after(jk, rng, first, others), "programs compiled for temperatures of other types")
 
 
 # --- 10.6 A tracer that gets away ---------------------------------------------------------------------------------
@@ -563,6 +605,19 @@ def observations(jk, rng):
 
 @check(
     "10.6",
+    "`observed` is compiled, once for all observations, and gives the mean, the count and the distance.",
+    against=["somebody else will jit it"],
+    tolerance=1e-5,
+)
+def one_observation(jk, rng):
+    means, rows = rng.normal(size=(2, 4, 3)).astype("float32")
+    given = list(zip(means, np.arange(4, dtype="int32"), rows, strict=True))
+    results, _, programs = counted(jk, lambda: [mended(jk).observed(*x) for x in given])
+    return results, few(1, programs, "compiled programs of `observed` for 4 observations")
+
+
+@check(
+    "10.6",
     "After an update there is no tracer in the object.",
     against=["what a traced function assigns is assigned at every call"],
 )
@@ -612,7 +667,7 @@ def as_it_was(jk, x, rates, held):
             given = {"x": now, "rate": rate, "log": log}
             now, log = step(**given | {name: first[name] for name in held & first.keys()})
 
-    return counted(jk, program)[2]
+    return len(counted(jk, program)[2])
 
 
 @check(
@@ -647,12 +702,12 @@ def fitted(jk, rng):
 @check(
     "10.7",
     "One program is enough, for ints and floats and numpy's in one list.",
-    against=["1 and 1.0 are the same to jit", "the diary goes in and out", "a step is a function of its own"],
+    against=["1 and 1.0 are the same to jit", "the diary goes in and out", "a step is a function of its own", "somebody else will jit it"],
 )
 def programs_of_fit(jk, rng):
     x = rng.normal(size=3).astype("float32")
     rates = [1, float(rng.uniform()), np.float32(0.25), np.int32(1), np.float64(0.5)]
-    return at_most(1, counted(jk, lambda: mended(jk).fit(x, rates))[2], "compiled programs for 5 steps")
+    return few(1, counted(jk, lambda: mended(jk).fit(x, rates))[2], "compiled programs for 5 steps, beside conversions")
 
 
 @check("10.7", "No loss is waited for: nobody reads a number of it before `fit` is over.", against=["a float is as good"])
@@ -669,12 +724,10 @@ def reads_nothing(jk, rng):
 def proven(jk, rng, predict, program):
     """What was predicted of a program, and what it is. `program` is the one in the docstring of `predict`."""
     said = predict()
-    assert isinstance(said, int), f"`{predict.__name__}` should return a number"
-    said, x = int(said), rng.normal(size=3).astype("float32")
-    _, _, compiled = counted(jk, lambda: program(jk, x))
-    if said != compiled:
-        print(jk.explain())
-    return {"programs that are compiled": compiled, "programs that you predict": said}
+    assert hasattr(said, "__index__"), f"`{predict.__name__}` should return a number"
+    said, x = operator.index(said), rng.normal(size=3).astype("float32")
+    _, _, programs = counted(jk, lambda: program(jk, x))
+    return {"programs that are compiled": len(programs), "programs that you predict": said}
 
 
 def quiz(jk):

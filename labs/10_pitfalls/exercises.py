@@ -23,8 +23,9 @@ from jitkit.tree_util import keystr, tree_flatten_with_path
 
 
 # --- 10.1 Measure honestly (2 points) -----------------------------------------------------------------------
-# A stopwatch for jitted functions. The one in the docstring says that everything takes microseconds, or, on
-# the first day, that it takes seconds. Write one that tells the first call from the others, and that waits.
+# A stopwatch for jitted functions. The one in the docstring reads the clock before any result is there, and
+# its first call, which compiles, is one among the others. Write one that waits, and that tells the first call
+# from the rest.
 
 
 def call_seconds(
@@ -154,7 +155,7 @@ def first_above(x: Any, threshold: Any, size: int) -> tuple[Any, Any]:
         return chosen[:size], len(chosen)
 
     Args:
-      x: of float32, shape (n,).
+      x: of float32, shape (n,). It may have infinities in it.
       size: at most n.
 
     Returns:

@@ -650,6 +650,28 @@ def gradient_jitted_the_rest_in_numpy(gradient, x, rates):
     return jax.device_put(x)
 
 
+@mutant("10.4", "somebody else will jit it", "Which program does your function compile?", target="first_above")
+def chosen_by_numpy(x, threshold, size):
+    chosen = np.asarray(x)[np.asarray(x) > threshold]
+    return jnp.asarray(np.pad(chosen[:size], (0, max(0, size - len(chosen))))), jnp.int32(len(chosen))
+
+
+@mutant("10.6", "somebody else will jit it", "What does `observed` compile, when it is called by itself?", target="observed")
+def observed_by_numpy(mean, count, x):
+    count = np.asarray(count) + np.int32(1)
+    mean = (mean + (x - mean) / count).astype(np.float32)
+    return mean, count, x - mean
+
+
+@mutant("10.7", "somebody else will jit it", "Which program does your function compile?", target="fit")
+def fits_with_numpy(x, rates):
+    log = {}
+    for i, rate in enumerate(rates):
+        log[f"loss {i}"] = jnp.asarray(np.sum(x * x))
+        x = x - np.float32(2 * rate) * x
+    return jnp.asarray(x), log
+
+
 # --- right answers in other words ---------------------------------------------------------------------------------
 
 
@@ -679,6 +701,28 @@ def leaf_by_leaf(function, *args, tries=9, clock=time.perf_counter):
     return times[0], float(np.median(times[1:]))
 
 
+@also_right("10.1", "waiting over the tree; the median is numpy's")
+def waiting_over_the_tree(function, *args, tries=9, clock=time.perf_counter):
+    def once():
+        start = clock()
+        jax.tree.map(lambda x: x.block_until_ready(), function(*args))
+        return clock() - start
+
+    first, *others = [once() for _ in range(1 + tries)]
+    return first, np.median(others)
+
+
+@also_right("10.1", "reading the numbers")
+def reading_the_numbers(function, *args, tries=9, clock=time.perf_counter):
+    times = np.empty(tries + 1)
+    for i in range(tries + 1):
+        start = clock()
+        for leaf in jax.tree.leaves(function(*args)):
+            np.asarray(leaf)
+        times[i] = clock() - start
+    return times[0], float(np.median(times[1:]))
+
+
 @also_right("10.2", "jit applied once, by hand")
 def jit_applied_once(gradient, x, rates):
     step = jax.jit(lambda x, rate: x - rate * gradient(x))
@@ -698,6 +742,26 @@ def rates_as_an_array(gradient, x, rates):
     for rate in np.asarray(list(rates), np.float32):
         position = step(position, rate)
     return position
+
+
+@also_right("10.2", "one scan, of arrays made by jnp")
+def one_scan(gradient, x, rates):
+    @jax.jit
+    def run(x, rates):
+        return jax.lax.scan(lambda x, rate: (x - rate * gradient(x), None), x, rates)[0]
+
+    return run(jnp.asarray(x, jnp.float32), jnp.asarray(rates, jnp.float32))
+
+
+@also_right("10.3", "numpy's integer", target="bucket_size")
+def numpys_integer(n):
+    return np.maximum(8, 2 ** np.ceil(np.log2(n)).astype(np.int64))
+
+
+@also_right("10.3", "rows made arrays of jitkit after the padding", target="variances")
+def padded_then_arrays(rows):
+    arrays = [np.pad(np.asarray(row, np.float32), (0, bucket_size(len(row)) - len(row))) for row in rows]
+    return [variance_of_first(jnp.asarray(x), len(row)) for x, row in zip(arrays, rows, strict=True)]
 
 
 @also_right("10.3", "doubling; one jit by hand", target="bucket_size")
@@ -787,6 +851,12 @@ def sweeps_by_number(logits, schedule):
     return results
 
 
+@also_right("10.5", "logits made an array once", target="sweep")
+def sweeps_over_an_array(logits, schedule):
+    logits = jnp.asarray(logits)
+    return [probabilities(logits, jnp.float32(temperature), in_logs) for temperature, in_logs in schedule]
+
+
 @also_right("10.5", "the type made inside", target="sweep")
 def sweeps_with_arrays(logits, schedule):
     temperatures = np.array([t for t, _ in schedule], np.float32)
@@ -840,6 +910,18 @@ def fit_with_two_lists(x, rates):
         x, loss = step(x, rate)
         losses.append(loss)
     return x, {f"loss {i}": loss for i, loss in enumerate(losses)}
+
+
+@also_right("10.7", "x made an array first", target="fit")
+def fit_of_an_array(x, rates):
+    @jax.jit
+    def step(x, rate):
+        return x - rate * 2.0 * x, jnp.sum(x * x)
+
+    x, log = jnp.asarray(x, jnp.float32), {}
+    for i, rate in enumerate(rates):
+        x, log[f"loss {i}"] = step(x, jnp.asarray(rate, jnp.float32))
+    return x, log
 
 
 @also_right("10.7", "state in one tree", target="fit")

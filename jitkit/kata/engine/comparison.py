@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .jaxpr_comparison import compare_jaxprs
-from .plain import Plain, array_of
+from .plain import Plain, array_of, to_plain
 
 # What XLA's parser adds to every refusal, on versions that have nothing to do with it.
 _OF_THE_PARSER = re.compile(r"<unknown>:0: error: Failed to parse using StableHLO.*\n*")
@@ -31,6 +31,10 @@ _TOLERANCE = {
     "complex128": 1e-11,
 }
 
+
+# Numpy's scalars that are as good as a number of Python's: what `np.median`, `np.all` and `array.argmax()` give.
+_INTEGERS = ("int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8")
+_SCALARS_OF = {"bool": ("bool",), "int": _INTEGERS, "float": ("float64",), "complex": ("complex128",)}
 
 _MOST_NUMBERS = 30  # of an array that is shown whole
 
@@ -72,7 +76,8 @@ class _Comparer:
     def compare(self, expected: Plain, actual: Plain, where: str) -> Difference | None:
         kind, other = expected["is"], actual["is"]
         if kind != other:
-            return self.of_other_kind(expected, actual, where)
+            number = _python_number(kind, actual)
+            return self.of_other_kind(expected, actual, where) if number is None else self.compare(expected, number, where)
         if kind in ("list", "tuple"):
             return self.sequences(expected["items"], actual["items"], where, kind)
         compare = _COMPARE.get(kind)
@@ -302,6 +307,13 @@ def _number(data: Plain) -> float | complex:
         real, imaginary = data["value"]
         return complex(float.fromhex(real), float.fromhex(imaginary))
     return float.fromhex(data["value"])
+
+
+def _python_number(kind: str, actual: Plain) -> Plain | None:
+    """A scalar of numpy's as the Python number of this kind that it stands for; None where it stands for none."""
+    if not actual.get("scalar") or actual["shape"] or actual["dtype"] not in _SCALARS_OF.get(kind, ()):
+        return None
+    return to_plain(array_of(actual).item())
 
 
 def _close(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any], tolerance: float) -> np.ndarray[Any, Any]:

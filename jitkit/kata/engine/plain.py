@@ -88,8 +88,10 @@ class _Writer:
         kind = type(value)
         if kind in _SCALARS:
             return _SCALARS[kind](value)
-        if kind is np.ndarray or issubclass(kind, np.generic):
-            return _array(np.asarray(value), weak=False)
+        if kind is np.ndarray:
+            return _array(value, weak=False)
+        if issubclass(kind, np.generic):
+            return _array(np.asarray(value), weak=False) | {"scalar": True}
         if kind in (list, tuple):
             return {"is": kind.__name__, "items": [self.write(x) for x in value]}
         if kind is dict:

@@ -142,7 +142,7 @@ def show_failure(screen: Screen, result: CheckResult, places: Places) -> None:
             for piece in _pieces(line, max(screen.width - 9, 20)):
                 screen.line(f"        {piece}")
         if len(lines) > _MOST_OUTPUT:
-            screen.line(f"        ({len(lines) - _MOST_OUTPUT} more lines)", "dim")
+            screen.line(f"        ({_more(len(lines) - _MOST_OUTPUT)})", "dim")
     show_line(screen, result.line, places)
 
 
@@ -161,9 +161,13 @@ def show_side(screen: Screen, name: str, lines: Sequence[str], color: str) -> No
     room = max(screen.width - 1 - len(lead), 20)
     shown = [piece for line in lines for piece in _pieces(line, room)]
     if len(shown) > _MOST_LINES:
-        shown = [*shown[:_MOST_LINES], f"({len(shown) - _MOST_LINES} more lines in the file below)"]
+        shown = [*shown[:_MOST_LINES], f"({_more(len(shown) - _MOST_LINES)} in the file below)"]
     for i, line in enumerate(shown):
         screen.line((lead if i == 0 else " " * len(lead)) + line, color)
+
+
+def _more(count: int) -> str:
+    return f"{count} more line{'s' * (count != 1)}"
 
 
 def _pieces(line: str, room: int) -> list[str]:
@@ -243,7 +247,7 @@ def show_output(screen: Screen, output: str) -> None:
     for line in lines[:_MOST_OUTPUT]:
         screen.line(f"        {line}")
     if len(lines) > _MOST_OUTPUT:
-        screen.line(f"        ({len(lines) - _MOST_OUTPUT} more lines in the file below)", "dim")
+        screen.line(f"        ({_more(len(lines) - _MOST_OUTPUT)} in the file below)", "dim")
 
 
 # --- progress -----------------------------------------------------------------------------------------------------
