@@ -11,6 +11,7 @@ import contextlib
 import itertools
 import json
 import marshal
+import math
 import os
 import pathlib
 import select
@@ -67,7 +68,7 @@ BUBBLEWRAP, NONE = "bubblewrap", "none"
 class Limits(NamedTuple):
     """What one worker may use."""
 
-    seconds: float = 10.0  # of a check, by the clock
+    seconds: float = 10.0  # of a check, by the clock; a student's may compute for half of them
     memory: int = 3 << 30  # bytes of address space of a process; XLA takes one and a half without using them
     processes: int = 64 + 4 * (os.cpu_count() or 1)  # XLA has a few threads for each core
     disk: int = 32 << 20
@@ -287,12 +288,16 @@ class Zygote:
                 data += part
         return data.strip()
 
-    def start(self, limits: Limits) -> Worker:
-        """A worker, in its jail. JailError where that fails."""
+    def start(self, limits: Limits, computes: float = 2.0) -> Worker:
+        """A worker, in its jail. JailError where that fails.
+
+        Args:
+          computes: for how long a check may have a processor, as a share of the seconds that it has by the clock. Threads count each.
+        """
         ours, theirs = socket.socketpair()
         data = {
             "memory": limits.memory, "processes": limits.processes, "disk": limits.disk, "files": limits.files,
-            "cpu": int(limits.seconds * 2) + 2,
+            "cpu": math.ceil(limits.seconds * computes),
         }  # fmt: skip
         with contextlib.suppress(OSError):
             socket.send_fds(

@@ -42,8 +42,9 @@ from .verdict import is_place, outcome_of
 _NOT_TRIED = "It was not tried: two checks before it did not end."
 _EXECUTABLES_SECONDS = 60.0
 _OUT_OF_TIME = "It was not tried: the submission had used up its time."
-_TOGETHER_SECONDS = 3.0  # of a check beside others: one that takes longer has its full time in a process of its own
-_COMPUTED_ALL_THE_TIME = 0.9  # the share of a check's time for which it had a processor
+_TOGETHER_SECONDS = 2.0  # of a check beside others: one that takes longer has its full time in a process of its own
+_COMPUTES = 0.5  # of a check's seconds by the clock: what computed for so long comes to no end
+_WAITED_FOR_NOTHING = 0.9  # the share of these for which it had a processor
 
 
 class Settings(NamedTuple):
@@ -212,7 +213,7 @@ class Trials:
             found += done
             last = done[-1]
             computed = processor - sum(o.seconds for o in done[:-1])
-            waited = computed < _COMPUTED_ALL_THE_TIME * self.settings.limits.seconds
+            waited = computed < _WAITED_FOR_NOTHING * _COMPUTES * self.settings.limits.seconds
             if last.trouble == "time" and sum(o.trouble == "time" for o in found) == 1 and waited and alone():
                 with self.gate.alone():
                     found[-1] = worker(rest[len(done) - 1 : len(done)], how.reference, deadline)[0][0]
@@ -266,7 +267,7 @@ class Trials:
         deadline: float, made: dict[str, str] | None = None,
     ) -> tuple[list[Outcome], float]:  # fmt: skip
         """The outcomes up to the one that the worker did not survive, and the seconds of a processor that it used."""
-        with bench.zygote(*kind).start(self.settings.limits) as worker:
+        with bench.zygote(*kind).start(self.settings.limits, 2.0 if reference else _COMPUTES) as worker:
             found = self._answers(worker, image, checks, reference, deadline, made)
         return found, worker.processor
 
@@ -309,7 +310,7 @@ class Trials:
             starved = not data and group.kills > kills
             trouble = "" if trouble == "gone" else trouble
             found.append(outcome_of(check.name, data, trouble, ended, starved, seconds, spent))
-            if not alive or (found[-1].trouble and not reference and trouble):
+            if not alive or found[-1].trouble == "time" or (found[-1].trouble and not reference and trouble):
                 break
         else:
             if made is not None:

@@ -97,7 +97,7 @@ def _silent(check: str, ended: int | None, starved: bool, spent: float) -> Outco
         code = 0
     if -code == signal.SIGXCPU:
         return Outcome(
-            check, None, "time", "It used more time of the processor than a check may.", seconds=spent
+            check, None, "time", "It computed for longer than a check may, and was stopped.", seconds=spent
         )
     if code < 0:
         name = signal.Signals(-code).name if -code in set(signal.Signals) else str(-code)
