@@ -125,9 +125,12 @@ def test_a_scheduler_that_is_killed_ends_the_batch_and_loses_nothing(tmp_path, c
     grader.join(120)
     assert not grader.is_alive(), "it does not wait for a scheduler that is gone"
     assert codes == [1]
-    assert f"INFRA {rows[-1].name}: its task was lost" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    lost = {r.name for r in rows if f"INFRA {r.name}: its task was lost" in told}
     before = records(tmp_path / "out")
     assert before, "what had come stays"
+    assert lost, "the scheduler was killed in the middle"
+    assert lost | before.keys() == {r.name for r in rows}, "each has come, or is told"
     assert main(words) == 0, "here, without the scheduler"
     after = records(tmp_path / "out")
     assert before.items() <= after.items()
