@@ -44,7 +44,8 @@ def bubblewrap(folder: pathlib.Path, packages: str, environment: Mapping[str, st
         "--die-with-parent", "--clearenv", "--cap-drop", "ALL",
     ]  # fmt: skip
     if os.getuid() != 0:
-        command += ["--unshare-user"]
+        # as another user than 0, it would put us into a second user namespace, where the zygote could not come back to its own processes' one
+        command += ["--unshare-user", "--uid", "0", "--gid", "0"]
     # the zygote needs these to build the inner wall; workers have none of them
     for capability in ("SYS_ADMIN", "SETUID", "SETGID", "SETPCAP", "KILL"):
         command += ["--cap-add", f"CAP_{capability}"]
@@ -78,6 +79,8 @@ def bubblewrap(folder: pathlib.Path, packages: str, environment: Mapping[str, st
         "/dev",
         "--tmpfs",
         "/tmp",
+        "--remount-ro",
+        "/dev",
         "--remount-ro",
         "/",
         "--chdir",

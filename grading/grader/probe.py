@@ -6,6 +6,7 @@ import ctypes
 import os
 import signal
 import socket
+import sys
 from typing import Any
 
 
@@ -17,6 +18,8 @@ def probe(facts: dict[str, Any]) -> list[str]:
     libc.capget(header, data)
     if any(data):
         leaks.append("it has capabilities")
+    if _after_exec():
+        leaks.append("what it starts has capabilities")
     if os.getpid() != 1:
         leaks.append("it shares its processes")
     if os.listdir("/proc"):
@@ -78,3 +81,18 @@ def probe(facts: dict[str, Any]) -> list[str]:
     if len(os.environ) > 12:
         leaks.append("it sees the grader's environment")
     return leaks
+
+
+def _after_exec() -> bool:
+    """Whether a program that is started has capabilities, as those of user 0 may have."""
+    program = (
+        "import ctypes; header, data = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)(); "
+        "ctypes.CDLL(None).capget(header, data); raise SystemExit(7 if any(data) else 0)"
+    )
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.execv(sys.executable, [sys.executable, "-I", "-S", "-c", program])
+        finally:
+            os._exit(1)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) != 0

@@ -106,8 +106,6 @@ def limit(limits: dict[str, int]) -> None:
         (resource.RLIMIT_NOFILE, 256),
         (resource.RLIMIT_CORE, 0),
     ):
-        if what == resource.RLIMIT_NPROC and os.getuid() == 0:
-            continue
         resource.setrlimit(what, (most, most))
 
 
