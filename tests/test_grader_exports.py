@@ -216,6 +216,7 @@ def test_lateness_and_the_weight_of_a_lab_are_in_the_points(store, tmp_path):
         ("[lab.00]\n\ndue = 5\n", 3, "no date"),
         ('timezone = "Mars/Olympus"\n', 1, "time zone"),
         ("[limits]\nseconds = -1\n", 2, "more than 0"),
+        ("[limits]\nfresh_process = 1\n", 2, "no truth value"),
     ],
 )
 def test_an_error_in_a_course_names_its_line(tmp_path, text, line, words):
@@ -224,6 +225,12 @@ def test_an_error_in_a_course_names_its_line(tmp_path, text, line, words):
     with pytest.raises(PolicyError, match=words) as caught:
         read_policy(path, LABS)
     assert f"course.toml:{line}:" in str(caught.value)
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_course_may_want_a_process_for_each_check(tmp_path, wanted):
+    (tmp_path / "course.toml").write_text(f"[limits]\nfresh_process = {str(wanted).lower()}\n", encoding="utf-8")
+    assert read_policy(tmp_path / "course.toml", LABS).limits.fresh_process is wanted
 
 
 def test_a_roster_has_each_student_once(tmp_path):

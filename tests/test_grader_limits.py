@@ -284,6 +284,11 @@ def test_what_fails_together_is_run_alone_and_that_verdict_counts(course, monkey
     alone.clear()
     course.verdicts(None, exercise, item | {"keeps": True}, expected)
     assert alone == names, "whose code keeps something has a process for each check"
+    alone.clear()
+    limits = course.settings.limits._replace(fresh_process=True)
+    monkeypatch.setattr(course, "settings", course.settings._replace(limits=limits))
+    course.verdicts(None, exercise, item, expected)
+    assert alone == names, "so has all code, where the course wants it"
 
 
 def test_who_waits_for_being_alone_has_the_next_turn():

@@ -44,7 +44,7 @@ def bubblewrap(folder: pathlib.Path, packages: str, environment: Mapping[str, st
         "--die-with-parent", "--clearenv", "--cap-drop", "ALL",
     ]  # fmt: skip
     if os.getuid() != 0:
-        # as another user than 0, it would put us into a second namespace of users, from which the zygote could not come back to its own processes
+        # as another user than 0, it would put us into a second namespace of users, where the zygote may not come back from its workers'
         command += ["--unshare-user", "--uid", "0", "--gid", "0"]
     # the zygote needs these to build the inner wall; workers have none of them
     for capability in ("SYS_ADMIN", "SETUID", "SETGID", "SETPCAP", "KILL"):

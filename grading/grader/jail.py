@@ -74,6 +74,7 @@ class Limits(NamedTuple):
     disk: int = 32 << 20
     files: int = 1024
     frame: int = 16 << 20  # bytes of an answer
+    fresh_process: bool = False  # whether each check has one, also of code that keeps nothing between calls
 
 
 class Worker:

@@ -13,6 +13,7 @@
     seconds = 10                        of a check
     memory_mb = 3072
     submission_seconds = 900
+    fresh_process = true                for each check, also where those of an exercise would share one
 
     [lab.05]
     due = 2027-03-01T23:59:00
@@ -58,6 +59,7 @@ _KEYS: dict[str, dict[str, Any]] = {
         "memory_mb": int,
         "processes": int,
         "submission_seconds": (int, float),
+        "fresh_process": bool,
     },
     "lab": {"due": datetime.datetime, "points": (int, float), "extra": bool},
 }
@@ -132,7 +134,7 @@ def read_policy(path: pathlib.Path, labs: Collection[Lab]) -> Policy:
     if not 0 <= percent <= 100:
         raise reader.error("percent_a_day", "`percent_a_day` is from 0 to 100")
     for key, value in limits.items():
-        if value <= 0:
+        if key != "fresh_process" and value <= 0:
             raise reader.error(key, f"`{key}` is more than 0")
     usual = Limits()
     return Policy(
@@ -146,6 +148,7 @@ def read_policy(path: pathlib.Path, labs: Collection[Lab]) -> Policy:
             seconds=float(limits.get("seconds", usual.seconds)),
             memory=int(limits["memory_mb"]) << 20 if "memory_mb" in limits else usual.memory,
             processes=int(limits.get("processes", usual.processes)),
+            fresh_process=limits.get("fresh_process", usual.fresh_process),
         ),
         submission_seconds=float(limits.get("submission_seconds", 900.0)),
         of_lab={

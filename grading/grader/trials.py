@@ -7,7 +7,8 @@ only. `Trials` is what all threads share: the labs with their checks, and how th
 does: what one process does once (the first touch of its pages, XLA's client) need not be done for each check. A value is compared here
 all the same, and one that is right stands. A check that does not pass is run again in a process that has run nothing else, and that
 verdict is the one. So nobody loses a point for what a check before left behind. Code that keeps something between calls, as far as can
-be seen by reading it (`signs.keeps_state`), or that looks suspicious, has a process for each check from the start.
+be seen by reading it (`signs.keeps_state`), or that looks suspicious, has a process for each check from the start; and all code, where the
+course wants it (`Limits.fresh_process`).
 """
 
 from __future__ import annotations
@@ -140,7 +141,7 @@ class Trials:
         checks = self.checks(exercise)
         passed: dict[str, CheckResult] = {}
         ended = 0
-        if not item.get("keeps", True):
+        if not item.get("keeps", True) and not self.settings.limits.fresh_process:
             first = [(file, check) for file, check in checks if check.name in expected["together"]]
             outcomes = self.together(bench, exercise, item, how, first, deadline)
             results = self.judge(bench, first, outcomes, expected, item["files"], deadline)
