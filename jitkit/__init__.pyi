@@ -29,6 +29,7 @@ from .custom_derivatives import custom_jvp as custom_jvp
 from .custom_derivatives import custom_vjp as custom_vjp
 from .derivatives.checkpoint import checkpoint as checkpoint
 from .derivatives.checkpoint import remat as remat
+from .derivatives.gradients import fwd_and_bwd as fwd_and_bwd
 from .derivatives.gradients import grad as grad
 from .derivatives.gradients import jvp as jvp
 from .derivatives.gradients import linear_transpose as linear_transpose
@@ -63,6 +64,7 @@ from .pjit.api import eval_shape as eval_shape
 from .pjit.api import local_device_count as local_device_count
 from .pjit.api import local_devices as local_devices
 from .pjit.api import make_jaxpr as make_jaxpr
+from .pjit.api import named_call as named_call
 from .pjit.api import named_scope as named_scope
 from .pjit.api import no_execution as no_execution
 from .pjit.api import numpy_dtype_promotion as numpy_dtype_promotion

@@ -579,6 +579,7 @@ PROGRAMS = {
         jax.jit(lambda a: a + 1, inline=True)(x)
         [f := jax.custom_jvp(lambda a: jnp.sin(a)), f.defjvp(lambda p, t: (p[0], t[0])), f(x)][2]
         within(jax.named_scope("scope"), lambda: x + 1)
+        jax.named_call(lambda x: x + 1, name="scope")(x)
         jax.pure_callback(np.sin, jax.ShapeDtypeStruct((3,), "float32"), v)
         jax.grad(lambda a: (a * a).sum())(x)
         jax.jvp(lambda a: a * a, (v,), (w,))
@@ -867,6 +868,8 @@ ANSWERS = {
         jax.local_device_count() == jax.device_count()
         str(jax.make_jaxpr(lambda a, k: a * k, static_argnums=1)(1.0, 3))
         jax.make_jaxpr(mul, return_shape=True)(1.0, 3.0)[1]
+        str(jax.make_jaxpr(lambda a: jax.lax.psum(a, "i"), axis_env=[("i", 4)])(1.0))
+        jax.fwd_and_bwd(mul, (0, 1))[0](2.0, 3.0)[0]
         numpy_dtype_promotion: within(jax.numpy_dtype_promotion("strict"), lambda: jnp.float32(1) * 2)
         within(jax.numpy_rank_promotion("raise"), lambda: jnp.ones((2, 2)) + jnp.ones(2))
         jax.process_count()

@@ -61,6 +61,9 @@ for name, options, args in (
     ("too many", {"in_shardings": (over("x"), over(), over())}, (x, x)),
     ("another device for all", {"in_shardings": single}, (x, x)),
     ("another device for the result", {"out_shardings": single}, (x, x)),
+    ("from one device to another", {"in_shardings": single}, (jax.device_put(x, devices[1]), x)),
+    ("a device of the jit's", {"device": devices[3]}, (jax.device_put(x, devices[1]), x)),
+    ("a backend of the jit's", {"backend": "cpu"}, (jax.device_put(x, devices[1]), x)),
     ("a device", {"in_shardings": devices[3]}, (x, x)),
     ("a spec", {"out_shardings": P("x")}, (x, x)),
     ("a word", {"out_shardings": "x"}, (x, x)),
@@ -83,6 +86,8 @@ show(
         put("x")
     ),
 )
+on_third = jax.jit(lambda x: x * 2, device=devices[3])
+show("a jit with a device, inside", lambda: jax.jit(lambda x: on_third(x))(x))
 both = jax.jit(matmul, in_shardings=over("x"), out_shardings=over())
 struct = jax.ShapeDtypeStruct((8, 8), np.float32)
 compiled = both.lower(struct, struct).compile()

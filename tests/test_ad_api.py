@@ -255,3 +255,44 @@ def test_check_grads_draws_what_jax_draws(jax, jnp):
 def test_a_number_of_python_s_has_a_gradient_without_a_jit_too(jax, jnp, name, x):
     f = getattr(jax.nn, name)
     return jax.grad(f)(x), jax.value_and_grad(f)(x), jax.jvp(f, (x,), (1.0,)), jax.grad(jnp.logaddexp, (0, 1))(x, 2.0)
+
+
+@same_as_jax
+def test_the_two_passes_as_functions(jax, jnp):
+    traced = []
+
+    def f(x, w):
+        traced.append(None)
+        return jnp.sin(x) * w["a"], {"aux": x + 1}
+
+    found = []
+    for argnums in (0, 1, (1, 0), [0]):
+        fwd, bwd = jax.fwd_and_bwd(f, argnums, has_aux=True)
+        for x in (1.0, 2.0):
+            y, residuals, aux = fwd(x, {"a": jnp.ones(3)})
+            found.append((y, aux, bwd(residuals, jnp.arange(3.0))))
+    fwd, bwd = jax.fwd_and_bwd(jnp.cos, 0, jitted=False)
+    y, residuals = fwd(1.0)
+    return found, len(traced), y, bwd(residuals, 3.0), raised(lambda: jax.fwd_and_bwd(3, 0))
+
+
+@same_as_jax
+def test_a_jaxpr_with_named_axes(jax, jnp):
+    def f(x):
+        return jax.lax.psum(x, "i") + jax.lax.axis_index("j")
+
+    env = [("i", 4), ("j", 3)]
+    texts = [str(jax.make_jaxpr(g, axis_env=env)(1.0)) for g in (f, jax.jit(f), jax.grad(lambda x: f(x) ** 2))]
+    return texts, raised(lambda: jax.make_jaxpr(f)(1.0)), raised(lambda: jax.make_jaxpr(f, axis_env=[("i", 4)])(1.0))
+
+
+@same_as_jax
+def test_a_function_in_a_scope_of_its_name(jax, jnp):
+    def area(x):
+        """Of a circle."""
+        return 3.14 * x * x
+
+    text = jax.jit(jax.named_call(area)).lower(1.0).as_text(debug_info=True)
+    named = jax.named_call(area, name="disc")
+    other = jax.jit(named).lower(1.0).as_text(debug_info=True)
+    return named(2.0), named.__name__, named.__doc__, "area/mul" in text, "disc/mul" in other

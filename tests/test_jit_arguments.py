@@ -617,3 +617,33 @@ def test_a_type_in_the_place_of_a_constant_is_printed_and_cannot_be_run(jax, jnp
     jaxpr = str(jax.make_jaxpr(lambda x: jax.lax.sin(struct) * x)(1.0))
     message = raised(lambda: jax.jit(lambda x: jax.lax.sin(struct) * x)(1.0))
     return jaxpr, str(message).splitlines()[0]
+
+
+# --- device and backend -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:backend and device argument")
+@same_as_jax
+def test_a_device_or_a_backend_of_the_jit_is_taken_with_a_warning(jax, jnp):
+    [device, *_] = jax.devices()
+    place = jax.sharding.SingleDeviceSharding(device)
+
+    def double(x):
+        return x * 2
+
+    out = [jax.jit(double, **where)(3.0) for where in ({"device": device}, {"backend": "cpu"})]
+    told = [warned(lambda: jax.jit(double, device=device)), warned(lambda: jax.jit(backend="cpu")(double))]
+    refused = [
+        raised(lambda: jax.jit(double, device=device, backend="cpu")),
+        raised(lambda: jax.jit(double, backend="cpu", in_shardings=place)),
+        raised(lambda: jax.jit(double, device=device, out_shardings=place)),
+        raised(lambda: jax.jit(double, backend="abacus")(1.0)),
+    ]
+    jaxpr = str(jax.make_jaxpr(jax.jit(double, device=device))(1.0))
+    return out, [x.committed for x in out], [[str(text)[:60] for text in texts] for texts in told], refused, jaxpr
+
+
+@pytest.mark.filterwarnings("ignore:backend and device argument")
+def test_what_is_no_device_is_refused():
+    with pytest.raises(TypeError, match="jit's device should be a device, got 'cpu'"):
+        jk.jit(lambda x: x, device="cpu")

@@ -447,3 +447,11 @@ def test_text_that_does_not_parse_is_shown_with_its_line():
     assert "line 4 of the StableHLO text:\n" in str(error.value)
     assert "stablehlo.bad" in str(error.value).splitlines()[-2]
     assert str(error.value).splitlines()[-1].strip() == "^"
+
+
+@same_as_jax
+def test_the_compilers_own_form_of_a_program(jax, jnp):
+    lowered = jax.jit(lambda x: jnp.sin(x) + 1).lower(1.0)
+    texts = [str(lowered.compiler_ir(dialect)) for dialect in (None, "stablehlo")]
+    hlo = lowered.compiler_ir("hlo").as_hlo_text()
+    return ["stablehlo.sine" in text for text in texts], "sine(" in hlo, raised(lambda: lowered.compiler_ir("mhlo"))

@@ -89,10 +89,13 @@ def placement_of(
 
 
 def placed_as_asked(key: Any, aval: ShapedArray, asked: runtime.Sharding | None) -> Any:
-    """The key of a leaf with the sharding that `in_shardings` has for it. ValueError when it is committed to another."""
+    """The key of a leaf with the sharding that `in_shardings` has for it. ValueError when it is committed to another one: from one device
+    to one device it is brought, as in JAX.
+    """
     if asked is None:
         return key
-    if isinstance(key, runtime.Placed) and not runtime.is_equivalent(asked, key.sharding, aval.ndim):
+    one_to_one = isinstance(key, runtime.Placed) and all(len(runtime.sharding_devices(s)) == 1 for s in (asked, key.sharding))
+    if isinstance(key, runtime.Placed) and not one_to_one and not runtime.is_equivalent(asked, key.sharding, aval.ndim):
         raise ValueError(
             f"Sharding passed to jit does not match the sharding on the respective arg. Got jit sharding: {asked},\n"
             f"arg sharding: {key.sharding} for arg type: {aval.str_short()}\n"

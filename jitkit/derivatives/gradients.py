@@ -26,6 +26,7 @@ from ..interpreters.ad_linearize import LinearProgram
 from ..interpreters.ad_rules import UndefinedPrimal, Zero, instantiate_zeros, tangent_aval
 from ..jaxpr import DebugInfo, dce_jaxpr, eval_jaxpr
 from ..lax.control_flow import solves
+from ..pjit.jit import jit
 from ..signature import api_util
 from ..signature.shape_struct import aval_of_argument
 from ..tree_util import Partial, PyTreeDef, keystr, tree_flatten, tree_leaves, tree_unflatten
@@ -99,6 +100,32 @@ def value_and_grad(
         return ((value, *aux) if has_aux else value), grads
 
     return value_and_gradient
+
+
+@traceback_util.api_boundary
+def fwd_and_bwd(
+    fun: Callable[..., Any], argnums: Argnums, has_aux: bool = False, jitted: bool = True
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The two passes of `vjp` as functions that are compiled once, each for itself.
+
+        fwd, bwd = fwd_and_bwd(f, argnums=(0, 1))
+        y, residuals = fwd(x, w)                # with `has_aux`, what `fun` returns beside y comes third
+        ct_x, ct_w = bwd(residuals, ct_y)       # of one argument for an int, and a tuple otherwise
+
+    `jitted=False` leaves them to whoever jits what they are in.
+    """
+    api_util.check_callable(fun)
+    numbers = as_argnums(argnums)
+
+    def fwd(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        fun_of_some, some = fix_others(fun, numbers, argnums, args, kwargs)
+        return vjp(fun_of_some, *some, has_aux=has_aux)
+
+    def bwd(residuals: Callable[..., Any], cotangents: Any) -> Any:
+        cts = residuals(cotangents)
+        return cts if isinstance(numbers, tuple) else cts[0]
+
+    return (jit(fwd), jit(bwd)) if jitted else (fwd, bwd)
 
 
 def as_argnums(argnums: Any) -> int | tuple[int, ...]:

@@ -7,8 +7,8 @@ JAX: jax/_src/api.py:make_jaxpr
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import Any
 
 from .. import runtime
@@ -28,12 +28,16 @@ from .tracing import JitOptions
 
 
 def make_jaxpr(
-    fun: Callable[..., Any], static_argnums: int | Sequence[int] = (), return_shape: bool = False
+    fun: Callable[..., Any],
+    static_argnums: int | Sequence[int] = (),
+    axis_env: Sequence[tuple[Hashable, int]] | None = None,
+    return_shape: bool = False,
 ) -> Callable[..., Any]:
     """A function that takes the arguments of `fun` and returns the jaxpr of calling it with them.
 
     Arguments may be `ShapeDtypeStruct`s. With `return_shape`, returns a pair: the jaxpr, and the tree of
-    `ShapeDtypeStruct`s of the result.
+    `ShapeDtypeStruct`s of the result. `axis_env` has named axes with their sizes, `[("i", 4)]`, which `fun` may use as
+    in `vmap(..., axis_name="i")`.
     """
     if not callable(fun):
         raise TypeError(f"the first argument must be callable\nmake_jaxpr takes a function, got {fun!r}.")
@@ -43,7 +47,10 @@ def make_jaxpr(
     @functools.wraps(fun)
     @traceback_util.api_boundary
     def jaxpr_of_call(*args: Any, **kwargs: Any) -> Any:
-        traced = jitted.trace(*args, **kwargs)
+        with ExitStack() as axes:
+            for name, size in axis_env or ():
+                axes.enter_context(config.named_axis(name, size))
+            traced = jitted.trace(*args, **kwargs)
         return (traced.jaxpr, traced.out_info) if return_shape else traced.jaxpr
 
     for attribute in ("__name__", "__qualname__"):
@@ -260,3 +267,15 @@ def named_scope(name: str) -> Iterator[None]:
         yield
     finally:
         state.name_stack = before
+
+
+def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
+    """`fun` in a `named_scope` of this name, or of its own."""
+    scope = fun.__name__ if name is None else name
+
+    @functools.wraps(fun)
+    def named(*args: Any, **kwargs: Any) -> Any:
+        with named_scope(scope):
+            return fun(*args, **kwargs)
+
+    return named

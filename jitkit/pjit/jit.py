@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import functools
 import types
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from types import EllipsisType
 from typing import Any, cast
 
+from .. import runtime
 from ..base import traceback_util
 from ..compiler.shardings import sharding_tree
 from ..signature import api_util
@@ -38,6 +40,8 @@ def jit(
     compiler_options: dict[str, Any] | None = None,
     in_shardings: Any = None,
     out_shardings: Any = None,
+    device: Any = None,
+    backend: str | None = None,
 ) -> Wrapped:
     """Compile a function with XLA, once for each signature it is called with.
 
@@ -63,15 +67,19 @@ def jit(
 
       in_shardings, out_shardings: over which devices arguments and results are spread: a `jax.sharding.Sharding` for all,
         or a tree of them that ends above the leaves, with None for what is left open. Arguments that were not put
-        anywhere are put there; one that is elsewhere on purpose is an error.
+        anywhere are put there; one that is spread otherwise on purpose is an error.
+
+      device, backend: run on this device, or on the first one of this platform, wherever the arguments are. Deprecated, in JAX
+        as here: put the arguments there.
 
     Returns:
       A function with the attributes `trace`, `lower`, `eval_shape`, `clear_cache` (see `stages.Wrapped`) and
       `__wrapped__`.
 
     Raises:
-      TypeError: `fun` is not callable.
-      ValueError: a static or donated argument does not exist.
+      TypeError: `fun` is not callable, or `device` is no device.
+      ValueError: a static or donated argument does not exist; `device` together with `backend` or with shardings.
+      RuntimeError: there is no such platform.
     """
     if fun is ...:  # left out, which `jit(None)`, the slip of a function that returns none, is not
         return cast(
@@ -87,8 +95,12 @@ def jit(
                 compiler_options=compiler_options,
                 in_shardings=in_shardings,
                 out_shardings=out_shardings,
+                device=device,
+                backend=backend,
             ),
         )
+    if device is not None or backend is not None:
+        in_shardings = out_shardings = _place(device, backend, in_shardings, out_shardings)
     api_util.check_callable(fun)
     spec = api_util.resolve_spec(fun, static_argnums, static_argnames, donate_argnums, donate_argnames)
     options = JitOptions(
@@ -100,6 +112,29 @@ def jit(
         sharding_tree(out_shardings, "out_shardings"),
     )
     return Jitted(fun, options).make_dispatcher()
+
+
+def _place(device: Any, backend: str | None, in_shardings: Any, out_shardings: Any) -> Any:
+    """The sharding of arguments and results that `device` or `backend` stands for."""
+    warnings.warn(
+        "backend and device argument on jit is deprecated. You can use `jitkit.device_put(..., jitkit.local_devices(backend=\"cpu\")[0])` "
+        "on the inputs to the jitted function to get the same behavior.",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    if device is not None and backend is not None:
+        raise ValueError(
+            f"can't specify both a device and a backend for jit, got {device=} and {backend=}\nThe device says which platform it is of."
+        )
+    for name, given in (("in_shardings", in_shardings), ("out_shardings", out_shardings)):
+        if given is not None:
+            raise ValueError(
+                f"If backend or device is specified on jit, then {name} should not be specified.\nA sharding says where, too: leave "
+                "the other out."
+            )
+    if device is not None and not hasattr(device, "platform"):
+        raise TypeError(f"jit's device should be a device, got {device!r}\nOne of `jitkit.devices()`; a platform is named by `backend`.")
+    return runtime.single_device_sharding(runtime.devices(backend)[0] if device is None else device)
 
 
 def fused(fun: Callable[..., Any] | None = None, /, *, static_argnames: Sequence[str] = ()) -> Wrapped:

@@ -204,6 +204,10 @@ class Lowered(_Stage):
             raise ValueError(f"unknown dialect: {dialect}\nThe dialects are 'stablehlo' and 'hlo'.")
         return self._module.text(debug_info)
 
+    def compiler_ir(self, dialect: str | None = None) -> Any:
+        """The program as an object of jaxlib's: an MLIR module, or with `dialect="hlo"` an `XlaComputation`."""
+        return runtime.hlo_computation(self.as_text()) if dialect == "hlo" else runtime.mlir_module(self.as_text(dialect))
+
     @overload
     def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled: ...
 

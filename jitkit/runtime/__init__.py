@@ -32,9 +32,11 @@ from .compiling import compile_with_callbacks as compile_with_callbacks
 from .compiling import cost_of_executable as cost_of_executable
 from .compiling import cost_of_text as cost_of_text
 from .compiling import deserialize as deserialize
+from .compiling import hlo_computation as hlo_computation
 from .compiling import hlo_of_text as hlo_of_text
 from .compiling import memory_of_executable as memory_of_executable
 from .compiling import mlir_context as mlir_context
+from .compiling import mlir_module as mlir_module
 from .compiling import platform_fingerprint as platform_fingerprint
 from .compiling import prepare_lapack as prepare_lapack
 from .compiling import serialize as serialize

@@ -50,7 +50,7 @@ def compile_with_callbacks(
     """
     g = gate()
     prepare_lapack("@lapack_" in text)
-    parsed = importlib.import_module("jaxlib.mlir.ir").Module.parse(text, mlir_context())
+    parsed = mlir_module(text)
     devices_of_program = g.xla_client.DeviceList(tuple(owners))
     try:
         compile_options = _compile_options(owners, options)
@@ -218,16 +218,23 @@ def _with_source_line(message: str, text: str) -> str:
 
 def hlo_of_text(text: str) -> str:
     """StableHLO text as HLO text, before optimisation."""
-    convert = gate().ext.mlir.mlir_module_to_xla_computation
-    hlo: str = convert(text, use_tuple_args=False, return_tuple=False).as_hlo_text()
+    hlo: str = hlo_computation(text).as_hlo_text()
     return hlo
+
+
+def hlo_computation(text: str) -> Any:
+    """StableHLO text as an `XlaComputation`, before optimisation."""
+    return gate().ext.mlir.mlir_module_to_xla_computation(text, use_tuple_args=False, return_tuple=False)
+
+
+def mlir_module(text: str) -> Any:
+    """StableHLO text as a module of jaxlib's MLIR."""
+    return importlib.import_module("jaxlib.mlir.ir").Module.parse(text, mlir_context())
 
 
 def cost_of_text(text: str) -> dict[str, float]:
     """XLA's cost estimate for StableHLO text, before optimisation."""
-    g = gate()
-    computation = g.ext.mlir.mlir_module_to_xla_computation(text, use_tuple_args=False, return_tuple=False)
-    return dict(g.ext.hlo_module_cost_analysis(default_device().client, computation.get_hlo_module()))
+    return dict(gate().ext.hlo_module_cost_analysis(default_device().client, hlo_computation(text).get_hlo_module()))
 
 
 def cost_of_executable(executable: Any) -> dict[str, float]:
