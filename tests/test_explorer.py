@@ -878,7 +878,8 @@ def test_an_answer_is_kept_by_content_and_a_damaged_one_is_made_anew(monkeypatch
 def test_a_notebook_gets_the_page_in_a_frame_that_reaches_nothing():
     page = explore(lambda x: x * 2.0, spec(3), targets=[])
     shown = page._repr_html_()
-    assert shown.startswith('<iframe srcdoc="')
+    assert shown.startswith("<style>.jitkit-untrusted{display:none}</style>")
+    assert '<iframe srcdoc="' in shown
     assert 'sandbox="allow-scripts"' in shown
     assert "<script" not in shown
 
