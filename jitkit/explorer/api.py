@@ -61,7 +61,7 @@ class Exploration(RichDisplay):
         # is not trusted shows neither frames nor styles: what is left there is the sentence.
         return (
             "<style>.jitkit-untrusted{display:none}</style>"
-            '<p class="jitkit-untrusted">The Explorer’s page is shown in a notebook that is trusted: run the cell, or File &gt; Trust '
+            '<p class="jitkit-untrusted">What the Explorer found is shown in a notebook that is trusted: run the cell, or File &gt; Trust '
             "Notebook.</p>"
             f'<iframe srcdoc="{escape(self.html)}" sandbox="allow-scripts" title="{escape(self.data["function"])}" '
             f'style="box-sizing:border-box;width:100%;height:{_HEIGHT}px;border:1px solid #8885;border-radius:8px"></iframe>'
