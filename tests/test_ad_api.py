@@ -296,3 +296,14 @@ def test_a_function_in_a_scope_of_its_name(jax, jnp):
     named = jax.named_call(area, name="disc")
     other = jax.jit(named).lower(1.0).as_text(debug_info=True)
     return named(2.0), named.__name__, named.__doc__, "area/mul" in text, "disc/mul" in other
+
+
+@same_as_jax
+def test_a_number_that_a_function_returns_as_it_came_is_an_array(jax, jnp):
+    found = []
+    for name in ("positive", "real", "squeeze", "conj", "asarray"):
+        f = getattr(jnp, name)
+        for x in (2.0, np.float32(2), np.float64(2)):
+            found.append(jax.jvp(f, (x,), (type(x)(1),)))
+            found.append(jax.grad(f)(x))
+    return found, jax.value_and_grad(jnp.asarray)(2.0), jax.vjp(jnp.asarray, 2.0)[0], jax.vjp(lambda x: jnp.asarray(x, jnp.float16), 2.0)[0]

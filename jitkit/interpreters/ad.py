@@ -32,6 +32,7 @@ from typing import Any
 from .. import core
 from ..core import Primitive, Trace, Tracer
 from ..jaxpr import Jaxpr, jaxpr_as_fun, remembered
+from ..runtime import array
 from . import partial_eval
 from .ad_rules import JvpRule, Zero, instantiate_zeros, is_float0, primitive_jvps, tangent_aval, zero_tangent
 
@@ -52,6 +53,12 @@ class DualTracer(Tracer):
         while isinstance(x, DualTracer):
             x = x.primal
         return None if isinstance(x, Tracer) else x
+
+    def of_arrays(self) -> DualTracer:
+        """The same, with an Array in the place of a number of Python's or numpy's; within another trace it stays what it is."""
+        if self._trace.parent is not None or type(self.primal) is array.Array:
+            return self
+        return DualTracer(self._trace, array.as_array(self.primal), array.as_array(self.tangent))
 
     def __bool__(self) -> bool:
         x = self.concrete()
@@ -129,10 +136,11 @@ class DualTrace(Trace):
         """What a rule for pairs makes of values and tangents."""
         raise NotImplementedError(f"{type(self).__name__} does not say how to use rules for pairs")
 
-    def note(self, args: Sequence[Any]) -> None:
+    def note(self, args: Sequence[Any]) -> Callable[[Any], Any] | None:
         """Pass on what the trace around wants to know."""
         if self.parent is not None:
             self.parent.note([self.strip(x) for x in args])
+        return None
 
 
 def jvp_rule(primitive: Primitive) -> JvpRule:
@@ -154,6 +162,13 @@ class JVPTrace(DualTrace):
     def keeps_calls(self) -> bool:
         """As the trace around has it."""
         return self.parent is not None and self.parent.keeps_calls
+
+    def note(self, args: Sequence[Any]) -> Callable[[Any], Any]:
+        """Pass on what the trace around wants to know. A result that is one of the arguments is an Array, as from JAX, where the function
+        is a jitted one.
+        """
+        super().note(args)
+        return lambda out: out.of_arrays() if isinstance(out, DualTracer) and id(out) in map(id, args) else out
 
     def in_words(self) -> str:
         """The transformation's name."""

@@ -19,6 +19,7 @@ from .. import core, lax
 from ..base import errors, traceback_util
 from ..base.jax_version import since
 from ..core import dtypes
+from ..interpreters.ad import DualTracer
 from ..lax.utils import canonicalize_shape
 from ..runtime import array as arrays
 from .promotion import broadcast_to, convert
@@ -126,7 +127,7 @@ def _from_scalar_or_array(x: Any, dtype: Any, copies: bool) -> Any:
         is_shared = value is x and not (trace is not None and trace.writes_down)
         return as_array(value.copy() if copies and is_shared else value)
     if is_array(x):
-        x = as_array(x)
+        x = x.of_arrays() if isinstance(x, DualTracer) else as_array(x)
         x = lax.copy(x) if copies else x
         return x if dtype is None else convert(x, dtype)
     return None
