@@ -64,7 +64,7 @@ def outcome_of(
     if trouble == "long":
         return Outcome(check, None, "limit", "Its answer is longer than an answer may be.", seconds=spent)
     if not data:
-        return _silent(check, ended, starved, spent)
+        return _silent(check, ended, starved, seconds, spent)
     try:
         frame = _frame(data)
         value = frame["value"]
@@ -84,7 +84,7 @@ def outcome_of(
     return outcome
 
 
-def _silent(check: str, ended: int | None, starved: bool, spent: float) -> Outcome:
+def _silent(check: str, ended: int | None, starved: bool, seconds: float, spent: float) -> Outcome:
     if starved:
         return Outcome(check, None, "limit", "It used more memory than a submission may have.", seconds=spent)
     if ended is None:
@@ -95,7 +95,7 @@ def _silent(check: str, ended: int | None, starved: bool, spent: float) -> Outco
         code = os.waitstatus_to_exitcode(ended)
     except (ValueError, OverflowError):  # no status: the worker, in which the student's code runs, made it up
         code = 0
-    if -code == signal.SIGXCPU:
+    if -code == signal.SIGXCPU or (-code == signal.SIGKILL and 2 * spent >= seconds):  # which follows, where the first is ignored
         return Outcome(
             check, None, "time", "It computed for longer than a check may, and was stopped.", seconds=spent
         )
