@@ -21,7 +21,7 @@ from typing import Any
 from . import core
 from .base import traceback_util
 from .core import Primitive
-from .custom_derivatives.calling import by_position
+from .custom_derivatives.calling import by_position, method_of_function
 from .derivatives.gradients import jvp
 from .interpreters import ad
 from .interpreters.ad_rules import instantiate_zeros, primitive_jvps
@@ -57,6 +57,8 @@ class custom_vmap:
         functools.update_wrapper(self, fun)
         self.fun = fun
         self.vmap_rule: VmapRule | None = None
+
+    __getattr__ = method_of_function
 
     def def_vmap(self, vmap_rule: VmapRule) -> VmapRule:
         """Set the rule: `vmap_rule(axis_size, in_batched, *args)` returns the results and a tree of bools like them, which says

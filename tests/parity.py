@@ -537,8 +537,7 @@ condition has an ordered effect, such as a `debug.print`, each ends by itself; J
 
 Jaxprs of derivatives are printed as JAX prints them (`tests/test_ad_*.py`), with these exceptions. `jacfwd`, `jacrev` and
 `hessian` of JAX before 0.12 convert their basis to the dtype that it has. Of equal jaxprs some are shared that JAX prints
-twice: those of updates in gradients of `scatter`, and of one jitted function in two others. A call of a `custom_vjp`
-function in the body of a scan leaves no empty call in front of the loop. In second derivatives, what is computed of a
+twice: those of updates in gradients of `scatter`, and of one jitted function in two others. In second derivatives, what is computed of a
 `scan` in a `checkpoint` first is no `closed_call` here. `pinv` adds the parts of its derivative in another order, and
 what solves systems (`solve`, `inv`, `slogdet`, `lstsq`, `eigvals`) has the derivative of what it is made of, where JAX
 has `custom_linear_solve`. A number that a derivative rule multiplies by is no result of a jitted `svd`. Of random nests

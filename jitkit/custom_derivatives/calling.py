@@ -12,15 +12,17 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
+from itertools import compress
 from typing import Any, NamedTuple
 
 from .. import core
+from ..core import Primitive
 from ..interpreters import partial_eval
 from ..interpreters.ad import DualTrace
 from ..interpreters.ad_linearize import PartialTrace
 from ..interpreters.ad_rules import Zero
 from ..interpreters.batching import BatchTrace, batch
-from ..jaxpr import DebugInfo
+from ..jaxpr import DebugInfo, JaxprEqn, dce_jaxpr, jaxpr_as_fun
 from ..signature import api_util
 from ..tree_util import PyTreeDef, tree_flatten, tree_unflatten
 
@@ -28,6 +30,32 @@ FlatFun = Callable[..., list[Any]]
 Values = Sequence[Any]
 # Tree and types of what the function returned, once it has been traced; a rule has to return the like.
 Results = list[tuple[PyTreeDef, list[Any]]]
+
+
+class CustomCall(Primitive):
+    """The primitive of calls that keep the function as their parameter `call_jaxpr`.
+
+    Each equation has a jaxpr of its own: where one is evaluated in a trace, the function is traced once more, as JAX does it.
+    What is printed once, before a program, is shared; these are not.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, multiple_results=True, pure_shape_rule=False)
+        self.effects = lambda params: params["call_jaxpr"].effects
+
+    def bind(self, *args: Any, **params: Any) -> Any:
+        """Apply the primitive to operands."""
+        if isinstance(core.current_trace(), partial_eval.DynamicJaxprTrace):
+            jaxpr = params["call_jaxpr"]
+            again = partial_eval.trace_to_jaxpr(jaxpr_as_fun(jaxpr), list(map(core.typeof, args)), jaxpr.debug_info)
+            params["call_jaxpr"] = again
+        return super().bind(*args, **params)
+
+    def record(self, *args: Any, **params: Any) -> Any:
+        """As `bind`, of a jaxpr that has just been traced."""
+        return super().bind(*args, **params)
 
 
 class Ways(NamedTuple):
@@ -152,6 +180,25 @@ def check_results(
     )
 
 
+# --- calls of which some results are read -----------------------------------------------------------------------------
+
+
+def dce_of_call(
+    used_results: list[bool], eqn: JaxprEqn, rule: str, part_of: Callable[[Any, tuple[bool, ...]], Any]
+) -> tuple[list[bool], JaxprEqn | None]:
+    """Dead code of a call whose rule is its parameter `rule`: fewer results of the function, and of the rule.
+
+    Operands stay: what the function does not read any more, its rule may.
+    """
+    if not any(used_results) and not eqn.effects:
+        return [False] * len(eqn.invars), None
+    used = tuple(used_results)
+    call_jaxpr, _ = dce_jaxpr(eqn.params["call_jaxpr"], used, instantiate=True)
+    params = eqn.params | {"call_jaxpr": call_jaxpr, rule: part_of(eqn.params[rule], used)}
+    outvars = list(compress(eqn.outvars, used))
+    return [True] * len(eqn.invars), eqn.replace(outvars=outvars, params=params, effects=call_jaxpr.effects)
+
+
 # --- the arguments of a call -----------------------------------------------------------------------------------------
 
 
@@ -186,3 +233,12 @@ def by_position(
             f"positional-only arguments. Binding failed with the error:\n{error}"
         ) from error
     return bound.args
+
+
+def method_of_function(decorated: Any, name: str) -> Any:
+    """`defvjp`, `defjvp` or `def_vmap` of the function that is decorated, if that is decorated, too: rules for both can be set
+    on the outer one. The `__getattr__` of decorated functions; AttributeError for other names.
+    """
+    if name.startswith("def"):
+        return getattr(decorated.fun, name)
+    raise AttributeError(f"{type(decorated).__name__!r} object has no attribute {name!r}")

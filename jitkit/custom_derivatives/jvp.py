@@ -15,12 +15,14 @@ import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from itertools import compress
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import core
 from ..base import traceback_util
-from ..core import Primitive, Tracer
+from ..base.jax_version import since
+from ..core import Tracer
 from ..interpreters import mlir, partial_eval
+from ..interpreters.ad_linearize import PartialTrace, partial_eval_rules
 from ..interpreters.ad_rules import (
     Zero,
     add_tangents,
@@ -41,13 +43,33 @@ from ..interpreters.batching import (
     move_to,
     register_batcher,
 )
-from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, convert_constvars_jaxpr, pp_eqn_rules
+from ..jaxpr import (
+    DebugInfo,
+    Jaxpr,
+    JaxprEqn,
+    convert_constvars_jaxpr,
+    dce_jaxpr,
+    dce_rules,
+    eval_jaxpr,
+    pp_eqn_rules,
+)
 from ..jaxpr import printer as jaxpr_printer
 from ..lax import stop_gradient
 from ..lax.control_flow import solves
 from ..signature import api_util
-from ..tree_util import PyTreeDef, tree_flatten, tree_map, tree_unflatten
-from .calling import FlatFun, Results, Ways, by_position, call_with_rule, check_results, numbers_of
+from ..tree_util import PyTreeDef, tree_flatten, tree_map, tree_structure, tree_unflatten
+from .calling import (
+    CustomCall,
+    FlatFun,
+    Results,
+    Ways,
+    by_position,
+    call_with_rule,
+    check_results,
+    dce_of_call,
+    method_of_function,
+    numbers_of,
+)
 
 # --- the primitive ---------------------------------------------------------------------------------------------------
 
@@ -65,6 +87,7 @@ class JvpRule:
     in_tree: PyTreeDef
     symbolic_zeros: bool
     results: Results = dataclasses.field(default_factory=list, kw_only=True)
+    memo: dict[Any, _TracedRule] = dataclasses.field(default_factory=dict, kw_only=True)
 
     def __call__(
         self, primals: Sequence[Any], tangents: Sequence[Any]
@@ -104,8 +127,48 @@ class JvpRule:
         _check_tangents([core.typeof(x) for x in outs], out_tangents)
         return outs, out_tangents, out_tree
 
+    def in_jaxpr(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """The results and their tangents, flat, where the call is part of a program: the rule is traced, once for each set of
+        tangents that are there, and what it did is computed.
+        """
+        if not self.symbolic_zeros:
+            tangents = list(map(instantiate_zeros, tangents))
+        moving = tuple(type(t) is not Zero for t in tangents)
+        jaxpr, zeros = self.traced(tuple(map(core.typeof, primals)), moving)
+        found = eval_jaxpr(jaxpr, jaxpr.consts, *primals, *compress(tangents, moving))
+        made = iter(found[len(zeros) :])
+        return found[: len(zeros)], [next(made) if zero is None else zero for zero in zeros]
+
+    def traced(self, avals: tuple[Any, ...], moving: tuple[bool, ...]) -> _TracedRule:
+        """The rule as a jaxpr, for arguments of these types, of which those that are `moving` have a tangent."""
+        if (avals, moving) not in self.memo:
+            self.memo[avals, moving] = self._trace(avals, moving)
+        return self.memo[avals, moving]
+
+    def _trace(self, avals: tuple[Any, ...], moving: tuple[bool, ...]) -> _TracedRule:
+        count, of_tangents = len(avals), [tangent_aval(aval) for aval in avals]
+        zeros: list[Zero | None] = []
+
+        def pairs(*leaves: Any) -> list[Any]:
+            given = iter(leaves[count:])
+            tangents = [next(given) if m else Zero(aval) for m, aval in zip(moving, of_tangents, strict=True)]
+            outs, out_tangents, _ = self(leaves[:count], tangents)
+            zeros[:] = [t if type(t) is Zero else None for t in out_tangents]
+            return [*outs, *(t for t in out_tangents if type(t) is not Zero)]
+
+        info = DebugInfo("custom_jvp jvp", api_util.source_of(self.jvp))
+        jaxpr = partial_eval.trace_to_jaxpr(pairs, [*avals, *compress(of_tangents, moving)], info)
+        return _TracedRule(jaxpr, tuple(zeros))
+
     def __str__(self) -> str:
         return api_util.name_of(self.jvp)
+
+
+class _TracedRule(NamedTuple):
+    """What a rule does, from values and those tangents that are there; the results' tangents that are not, else None."""
+
+    jaxpr: Jaxpr
+    zeros: tuple[Zero | None, ...]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -160,9 +223,38 @@ def batched_rule(
     rule: JvpRule, axis: AxisData, dims: Dims, out_dims: list[Any], tag: object = None
 ) -> BatchedJvpRule:
     """The rule for batches."""
+    return BatchedJvpRule(**_as_in(rule), inner=rule, axis=axis, dims=tuple(dims), out_dims=out_dims, tag=tag)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PartOfJvpRule(JvpRule):
+    """A rule of which some results are read: what only the others need is left out of what it computes."""
+
+    inner: JvpRule
+    used: tuple[bool, ...]
+
+    def __call__(
+        self, primals: Sequence[Any], tangents: Sequence[Any]
+    ) -> tuple[list[Any], list[Any], PyTreeDef]:
+        """The results that are read, and their tangents, as two lists."""
+        return *self.in_jaxpr(primals, tangents), tree_structure([0] * sum(self.used))
+
+    def _trace(self, avals: tuple[Any, ...], moving: tuple[bool, ...]) -> _TracedRule:
+        jaxpr, zeros = self.inner.traced(avals, moving)
+        of_tangents = [u for u, zero in zip(self.used, zeros, strict=True) if zero is None]
+        left, _ = dce_jaxpr(jaxpr, [*self.used, *of_tangents], instantiate=True)
+        return _TracedRule(left, tuple(compress(zeros, self.used)))
+
+
+def part_of_rule(rule: JvpRule, used: tuple[bool, ...]) -> PartOfJvpRule:
+    """The rule, of whose results only some are read."""
+    return PartOfJvpRule(**_as_in(rule), inner=rule, used=used)
+
+
+def _as_in(rule: JvpRule) -> dict[str, Any]:
+    """The fields of a rule that is made of this one; but for what is known of its own results."""
     fields = {field.name: getattr(rule, field.name) for field in dataclasses.fields(JvpRule)}
-    fields["results"] = []  # of its own: batches
-    return BatchedJvpRule(**fields, inner=rule, axis=axis, dims=tuple(dims), out_dims=out_dims, tag=tag)
+    return {name: value for name, value in fields.items() if name not in ("results", "memo")}
 
 
 def without_axis(aval: Any, dim: Any) -> Any:
@@ -224,8 +316,7 @@ def _check_tangents(avals: Sequence[Any], tangents: Sequence[Any]) -> None:
         raise TypeError(f"{message}, but got:\n{listed}")
 
 
-custom_jvp_call_p = Primitive("custom_jvp_call", multiple_results=True, pure_shape_rule=False)
-custom_jvp_call_p.effects = lambda params: params["call_jaxpr"].effects
+custom_jvp_call_p = CustomCall("custom_jvp_call")
 
 
 @custom_jvp_call_p.def_abstract_eval
@@ -262,7 +353,7 @@ def _jvp(
     primals: Sequence[Any], tangents: Sequence[Any], *, jvp_jaxpr_fun: JvpRule, num_consts: int, **params: Any
 ) -> tuple[list[Any], list[Any]]:
     """What the rule says of the arguments; of values that the function closed over it knows nothing."""
-    return jvp_jaxpr_fun(primals[num_consts:], tangents[num_consts:])[:2]
+    return jvp_jaxpr_fun.in_jaxpr(primals[num_consts:], tangents[num_consts:])
 
 
 def _transpose(cts: Sequence[Any], *operands: Any, call_jaxpr: Jaxpr, **params: Any) -> list[Any]:
@@ -270,7 +361,24 @@ def _transpose(cts: Sequence[Any], *operands: Any, call_jaxpr: Jaxpr, **params: 
     return backward_pass(call_jaxpr, call_jaxpr.consts, operands, cts)
 
 
+def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
+    return dce_of_call(used_results, eqn, "jvp_jaxpr_fun", part_of_rule)
+
+
+def _partial_eval(trace: PartialTrace, *operands: Any, call_jaxpr: Jaxpr, **params: Any) -> list[Any]:
+    """Where a part is computed now and a part later, of a derivative or of a loop, nobody will ask for the rule any more. Since
+    JAX 0.12 the call stays one.
+    """
+    if since(0, 12):
+        with core.set_current_trace(trace.tangents):
+            outs: list[Any] = custom_jvp_call_p.bind(*operands, call_jaxpr=call_jaxpr, **params)
+        return outs
+    return eval_jaxpr(call_jaxpr, call_jaxpr.consts, *operands)
+
+
 primitive_jvps[custom_jvp_call_p] = _jvp
+partial_eval_rules[custom_jvp_call_p] = _partial_eval
+dce_rules[custom_jvp_call_p] = _dce
 primitive_transposes[custom_jvp_call_p] = _transpose
 
 
@@ -321,6 +429,8 @@ class custom_jvp:
         self.nondiff_argnums = numbers_of(fun, nondiff_argnums, nondiff_argnames)
         self.jvp: Callable[..., Any] | None = None
         self.symbolic_zeros = False
+
+    __getattr__ = method_of_function
 
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
         """Set the rule: `jvp(*nondiff_args, primals, tangents)` returns the results and their tangents.
@@ -376,7 +486,7 @@ def _record(
 ) -> list[Any]:
     trace.note(leaves)
     jaxpr = partial_eval.trace_to_jaxpr(fun, [core.get_aval(x) for x in leaves], info)
-    outs: list[Any] = custom_jvp_call_p.bind(
+    outs: list[Any] = custom_jvp_call_p.record(
         *jaxpr.consts,
         *leaves,
         call_jaxpr=convert_constvars_jaxpr(jaxpr),

@@ -18,6 +18,7 @@ from ..base import traceback_util
 from ..base.errors import UnexpectedTracerError
 from ..core import Primitive, Tracer
 from ..interpreters import mlir, partial_eval
+from ..interpreters.ad_linearize import PartialTrace, partial_eval_rules
 from ..interpreters.ad_rules import (
     Zero,
     instantiate_zeros,
@@ -33,7 +34,15 @@ from ..interpreters.batching import (
     batch_jaxpr,
     register_batcher,
 )
-from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, convert_constvars_jaxpr, eval_jaxpr, pp_eqn_rules
+from ..jaxpr import (
+    DebugInfo,
+    Jaxpr,
+    JaxprEqn,
+    convert_constvars_jaxpr,
+    dce_rules,
+    eval_jaxpr,
+    pp_eqn_rules,
+)
 from ..jaxpr import printer as jaxpr_printer
 from ..signature import api_util
 from ..tree_util import (
@@ -43,14 +52,22 @@ from ..tree_util import (
     tree_leaves,
     tree_unflatten,
 )
-from .calling import FlatFun, Ways, by_position, call_with_rule, numbers_of
+from .calling import (
+    CustomCall,
+    FlatFun,
+    Ways,
+    by_position,
+    call_with_rule,
+    dce_of_call,
+    method_of_function,
+    numbers_of,
+)
 from .jvp import SymbolicZero
-from .vjp_rule import VjpRule, batched_vjp_rule
+from .vjp_rule import VjpRule, batched_vjp_rule, part_of_vjp_rule
 
 # --- the primitives ---------------------------------------------------------------------------------------------------
 
-custom_vjp_call_p = Primitive("custom_vjp_call", multiple_results=True, pure_shape_rule=False)
-custom_vjp_call_p.effects = lambda params: params["call_jaxpr"].effects
+custom_vjp_call_p = CustomCall("custom_vjp_call")
 custom_lin_p = Primitive("custom_lin", multiple_results=True, pure_shape_rule=False)
 
 
@@ -84,15 +101,15 @@ def _jvp(
             "input parameters. Try passing the closed-over value into the custom_vjp function as an argument, and adapting "
             "the custom_vjp fwd and bwd rules."
         )
-    return _by_rule(rule, primals[num_consts:], tangents[num_consts:])[:2]
+    return _by_rule(rule, primals[num_consts:], tangents[num_consts:], rule.forward_in_jaxpr)[:2]
 
 
 def _by_rule(
-    rule: VjpRule, primals: Sequence[Any], tangents: Sequence[Any]
+    rule: VjpRule, primals: Sequence[Any], tangents: Sequence[Any], forward: Callable[..., Any] | None = None
 ) -> tuple[list[Any], list[Any], PyTreeDef]:
     """The results, their tangents by an equation that can be transposed, and the tree of either."""
     zeros = [type(t) is Zero for t in tangents]
-    outs, out_tree, residuals, res_tree = rule.forward(primals, [not z for z in zeros])
+    outs, out_tree, residuals, res_tree = (forward or rule.forward)(primals, [not z for z in zeros])
     out_tangents = custom_lin_p.bind(
         *residuals,
         *(t for t in tangents if type(t) is not Zero),
@@ -139,7 +156,24 @@ def _(axis: AxisData, vals: Vals, dims: Dims, **params: Any) -> NoReturn:
     raise TypeError("can't apply forward-mode autodiff (jvp) to a custom_vjp function.")
 
 
+def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
+    return dce_of_call(used_results, eqn, "rule", part_of_vjp_rule)
+
+
+def _partial_eval(trace: PartialTrace, *operands: Any, call_jaxpr: Jaxpr, num_consts: int, **params: Any) -> list[Any]:
+    """All of it later. JAX leaves a call of nothing where the part would be that is computed now."""
+    with core.set_current_trace(trace.parent):
+        if trace.parent is not None:
+            nothing = Jaxpr((), (), (), (), debug_info=call_jaxpr.debug_info.filter((), ()))
+            custom_vjp_call_p.bind(call_jaxpr=nothing, num_consts=0, **params)
+    with core.set_current_trace(trace.tangents):
+        outs: list[Any] = custom_vjp_call_p.bind(*operands, call_jaxpr=call_jaxpr, num_consts=num_consts, **params)
+    return outs
+
+
 primitive_jvps[custom_vjp_call_p] = _jvp
+partial_eval_rules[custom_vjp_call_p] = _partial_eval
+dce_rules[custom_vjp_call_p] = _dce
 primitive_transposes[custom_lin_p] = _transpose
 
 
@@ -206,6 +240,8 @@ class custom_vjp:
         self.bwd: Callable[..., Any] | None = None
         self.symbolic_zeros = False
 
+    __getattr__ = method_of_function
+
     def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any], symbolic_zeros: bool = False) -> None:
         """Set the rule.
 
@@ -250,7 +286,7 @@ def _record(
     rule: VjpRule, trace: core.Trace, fun: FlatFun, leaves: Sequence[Any], info: DebugInfo
 ) -> list[Any]:
     jaxpr = partial_eval.trace_to_jaxpr(fun, rule.in_avals, info)
-    outs: list[Any] = custom_vjp_call_p.bind(
+    outs: list[Any] = custom_vjp_call_p.record(
         *jaxpr.consts,
         *leaves,
         call_jaxpr=convert_constvars_jaxpr(jaxpr),

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from .. import core, lax
 from ..interpreters.ad_rules import (
     Zero,
+    instantiate_zeros,
     tangent_aval,
 )
 from ..interpreters.batching import (
@@ -23,6 +24,8 @@ from ..interpreters.batching import (
     batch,
     move_to,
 )
+from ..interpreters.partial_eval import trace_to_jaxpr
+from ..jaxpr import DebugInfo, Jaxpr, dce_jaxpr, eval_jaxpr
 from ..signature import api_util
 from ..tree_util import (
     Partial,
@@ -69,6 +72,7 @@ class VjpRule:
     in_avals: tuple[Any, ...]
     symbolic_zeros: bool
     results: Results = dataclasses.field(default_factory=list, kw_only=True)
+    memo: dict[Any, _TracedForward] = dataclasses.field(default_factory=dict, kw_only=True)
 
     def forward(
         self, primals: Sequence[Any], perturbed: Sequence[bool]
@@ -102,6 +106,31 @@ class VjpRule:
         )
         return outs, out_tree, *tree_flatten(pair[1])
 
+    def forward_in_jaxpr(
+        self, primals: Sequence[Any], perturbed: Sequence[bool]
+    ) -> tuple[list[Any], PyTreeDef, list[Any], PyTreeDef]:
+        """The same, where the call is part of a program: `fwd` is traced, once, and what it did is computed."""
+        jaxpr, out_tree, res_tree = self.traced(tuple(map(core.typeof, primals)), tuple(perturbed))
+        found = eval_jaxpr(jaxpr, jaxpr.consts, *primals)
+        return found[: out_tree.num_leaves], out_tree, found[out_tree.num_leaves :], res_tree
+
+    def traced(self, avals: tuple[Any, ...], perturbed: tuple[bool, ...]) -> _TracedForward:
+        """`fwd` as a jaxpr, for arguments of these types."""
+        if (avals, perturbed) not in self.memo:
+            self.memo[avals, perturbed] = self._trace(avals, perturbed)
+        return self.memo[avals, perturbed]
+
+    def _trace(self, avals: tuple[Any, ...], perturbed: tuple[bool, ...]) -> _TracedForward:
+        trees: list[PyTreeDef] = []
+
+        def both(*leaves: Any) -> list[Any]:
+            outs, out_tree, residuals, res_tree = self.forward(leaves, perturbed)
+            trees[:] = out_tree, res_tree
+            return [*outs, *residuals]
+
+        info = DebugInfo("custom_vjp fwd", api_util.source_of(self.fwd))
+        return _TracedForward(trace_to_jaxpr(both, avals, info), *trees)
+
     def backward(self, residuals: Any, cotangents: Any) -> list[Any]:
         """A cotangent for each leaf of the arguments, some of them Zero: what `bwd` returns, None or zeros included."""
         found = self.bwd(*self.statics.values(), residuals, cotangents)
@@ -122,6 +151,14 @@ class VjpRule:
             ) from None
         paths = [path for path, _ in tree_flatten_with_path(dummy)[0]]
         return list(map(_checked, leaves, self.in_avals, paths))
+
+
+class _TracedForward(NamedTuple):
+    """What `fwd` does, from the arguments to results and residuals, and their trees."""
+
+    jaxpr: Jaxpr
+    out_tree: PyTreeDef
+    res_tree: PyTreeDef
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -196,10 +233,8 @@ def batched_vjp_rule(
     rule: VjpRule, axis: AxisData, dims: Dims, out_dims: list[Any], in_avals: tuple[Any, ...], tag: object = None
 ) -> BatchedVjpRule:
     """The rule for batches."""
-    fields = {field.name: getattr(rule, field.name) for field in dataclasses.fields(VjpRule)}
-    fields |= {"in_avals": in_avals, "inner": rule, "axis": axis, "dims": tuple(dims), "out_dims": out_dims}
-    fields["results"] = []  # of its own: batches
-    return BatchedVjpRule(**fields, tag=tag)
+    fields = _as_in(rule) | {"in_avals": in_avals}
+    return BatchedVjpRule(**fields, inner=rule, axis=axis, dims=tuple(dims), out_dims=out_dims, tag=tag)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -211,6 +246,60 @@ class _ResidualsOfBatch:
 
     def __call__(self, *residuals: Any) -> Any:
         return tree_unflatten(self.tree, residuals)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PartOfVjpRule(VjpRule):
+    """A rule for a function of which some results are read. Residuals keep what the whole has."""
+
+    inner: VjpRule
+    used: tuple[bool, ...]
+
+    def forward(
+        self, primals: Sequence[Any], perturbed: Sequence[bool]
+    ) -> tuple[list[Any], PyTreeDef, list[Any], PyTreeDef]:
+        """The results that are read, as a list; what only the others need is left out of what `fwd` computes."""
+        return self.forward_in_jaxpr(primals, perturbed)
+
+    def _trace(self, avals: tuple[Any, ...], perturbed: tuple[bool, ...]) -> _TracedForward:
+        jaxpr, out_tree, res_tree = self.inner.traced(avals, perturbed)
+        left, _ = dce_jaxpr(jaxpr, [*self.used, *[True] * res_tree.num_leaves], instantiate=True)
+        whole = _ResidualsOfWhole(out_tree, tuple(jaxpr.out_avals[: out_tree.num_leaves]), res_tree)
+        residuals = tree_structure(Partial(whole, *[0] * res_tree.num_leaves))
+        return _TracedForward(left, tree_structure([0] * sum(self.used)), residuals)
+
+    def backward(self, residuals: Any, cotangents: Any) -> list[Any]:
+        """What the rule makes of cotangents of the results that are read, and zeros for the others."""
+        whole: _ResidualsOfWhole = residuals.func
+        given, show = iter(cotangents), SymbolicZero.show if self.symbolic_zeros else instantiate_zeros
+        cts = [
+            next(given) if is_used else show(Zero(tangent_aval(aval)))
+            for is_used, aval in zip(self.used, whole.out_avals, strict=True)
+        ]
+        return self.inner.backward(tree_unflatten(whole.res_tree, residuals.args), tree_unflatten(whole.out_tree, cts))
+
+
+@dataclasses.dataclass(frozen=True)
+class _ResidualsOfWhole:
+    """What is to be known of the results and the residuals of the whole rule."""
+
+    out_tree: PyTreeDef
+    out_avals: tuple[Any, ...]
+    res_tree: PyTreeDef
+
+    def __call__(self, *residuals: Any) -> Any:
+        return tree_unflatten(self.res_tree, residuals)
+
+
+def part_of_vjp_rule(rule: VjpRule, used: tuple[bool, ...]) -> PartOfVjpRule:
+    """The rule of a function of whose results only some are read."""
+    return PartOfVjpRule(**_as_in(rule), inner=rule, used=used)
+
+
+def _as_in(rule: VjpRule) -> dict[str, Any]:
+    """The fields of a rule that is made of this one; but for what is known of its own results."""
+    fields = {field.name: getattr(rule, field.name) for field in dataclasses.fields(VjpRule)}
+    return {name: value for name, value in fields.items() if name not in ("results", "memo")}
 
 
 def _checked(ct: Any, aval: Any, path: Any) -> Any:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import core
 from ..base.jax_version import since
 from ..core import Primitive, dtypes
 from ..interpreters.ad_rules import (
@@ -289,10 +290,9 @@ def _define_sum(
     def transpose(ct: Any, x: Any, y: Any) -> list[Any]:
         if type(ct) is Zero:
             return no_cotangents((x, y))
-        return [
-            unbroadcast(x.aval, ct) if is_undefined(x) else None,
-            unbroadcast(y.aval, of_second(ct)) if is_undefined(y) else None,
-        ]
+        # What belongs to an operand that is known, in a rule of the user's, JAX writes down, too, and nobody reads it.
+        x_aval, y_aval = (operand.aval if is_undefined(operand) else core.get_aval(operand) for operand in (x, y))
+        return [unbroadcast(x_aval, ct), unbroadcast(y_aval, of_second(ct))]
 
     primitive_jvps[primitive] = jvp
     primitive_transposes[primitive] = transpose
