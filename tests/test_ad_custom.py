@@ -180,6 +180,103 @@ def test_what_only_results_that_nobody_reads_need_is_left_out(name, rule, read):
         np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-5)
 
 
+def functions_whose_rule_gives_way(jax, jnp):
+    """Functions that are another one than their `fwd`, so that the result says which of the two was called."""
+
+    @jax.custom_vjp
+    def one(x):
+        return jnp.tan(x)
+
+    one.defvjp(lambda x: (jnp.sin(x), (x,)), lambda kept, g: (jnp.cos(kept[0]) * g,), optimize_remat=True)
+
+    @jax.custom_vjp
+    def two(x, y):
+        return jnp.cos(x) * y
+
+    two.defvjp(
+        lambda x, y: (jnp.sin(x) * y, (jnp.cos(x), jnp.sin(x), y)),
+        lambda kept, g: (kept[0] * g * kept[2], kept[1] * g),
+        optimize_remat=True,
+    )
+
+    @jax.custom_vjp
+    def with_constants(x):
+        return np.ones(1, np.float32) * x
+
+    with_constants.defvjp(
+        lambda x: (np.float32([2.0]) * x * x / np.float32([3.0]), (2 * x,)),
+        lambda kept, g: (kept[0] * g,),
+        optimize_remat=True,
+    )
+    return one, two, with_constants
+
+
+RULES_THAT_GIVE_WAY = {
+    "alone": lambda jax, jnp, one, two, _: (jax.value_and_grad(one), 3.2),
+    "in a checkpoint": lambda jax, jnp, one, two, _: (jax.value_and_grad(lambda x: jax.checkpoint(one)(x) ** 2), 3.2),
+    "of two arguments": lambda jax, jnp, one, two, _: (jax.grad(jax.checkpoint(two), (0, 1)), 3.2, 1.0),
+    "batches": lambda jax, jnp, one, two, _: (jax.vmap(jax.value_and_grad(jax.checkpoint(two))), ROW, ROW),
+    "batches of one": lambda jax, jnp, one, two, _: (jax.vmap(jax.grad(jax.checkpoint(two)), (0, None)), ROW, 1.0),
+    "constants": lambda jax, jnp, one, two, other: (jax.value_and_grad(lambda x: jax.checkpoint(other)(x).sum()), ROW),
+    "in a loop": lambda jax, jnp, one, *_: (
+        jax.value_and_grad(lambda x: jax.lax.scan(lambda c, _: (jax.checkpoint(one)(c), None), x, None, length=3)[0]), 3.2,
+    ),
+    "in a branch": lambda jax, jnp, one, *_: (
+        jax.value_and_grad(lambda x: jax.lax.cond(x > 0, jax.checkpoint(one), lambda x: x, x)), 3.2,
+    ),
+    "a tangent": lambda jax, jnp, one, two, _: (lambda x: jax.jvp(jax.grad(one), (x,), (1.0,)), 3.2),
+    "in a jit": lambda jax, jnp, one, *_: (jax.value_and_grad(jax.checkpoint(jax.jit(one))), 3.2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RULES_THAT_GIVE_WAY)
+def test_fwd_gives_way_to_the_function_where_only_results_are_read(name):
+    (theirs, *args), (ours, *_) = (
+        RULES_THAT_GIVE_WAY[name](*modules, *functions_whose_rule_gives_way(*modules)) for modules in (THEIRS, OURS)
+    )
+    for made in (lambda f, module: f, lambda f, module: module.jit(f)):
+        found, wanted = (jax.tree.leaves(made(f, m)(*args)) for f, m in ((ours, jitkit), (theirs, jax)))
+        for a, b in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-5)
+
+
+def test_a_kernel_is_not_called_for_results_that_a_checkpoint_computes_first():
+    called = []
+
+    def kernel(x):
+        called.append(x)
+        return np.sin(x)
+
+    f = jitkit.custom_vjp(lambda x: x + 1.0)
+    row = jitkit.ShapeDtypeStruct((3,), np.float32)
+    f.defvjp(
+        lambda x: (x + 1.0, (jitkit.pure_callback(kernel, row, x),)), lambda kept, g: (kept[0] * g,), optimize_remat=True
+    )
+    jaxpr = jitkit.make_jaxpr(jitkit.grad(lambda x: jitkit.checkpoint(f)(x).sum()))(ROW)
+    assert [eqn.primitive.name for eqn in jaxpr.eqns[:1]] == ["closed_call"]
+    np.testing.assert_allclose(jitkit.jit(jitkit.grad(lambda x: jitkit.checkpoint(f)(x).sum()))(ROW), np.sin(ROW), rtol=1e-6)
+    assert len(called) == 1
+
+
+@same_as_jax
+def test_optimize_remat_has_its_limits(jax, jnp):
+    f = jax.custom_vjp(lambda x: x)
+    return raised(f.defvjp, lambda x: (x, None), lambda _, g: (g,), symbolic_zeros=True, optimize_remat=True)
+
+
+@pytest.mark.parametrize("name", ["checkpoint", "jit"])
+def test_a_rule_may_have_constants_of_its_own(name):
+    def gradient(jax, jnp):
+        @jax.custom_jvp
+        def f(x):
+            return jnp.sin(x)
+
+        f.defjvp(lambda x, dx: (f(*x), np.float32([1.0, 2.0, 3.0]) * dx[0]))
+        return jax.grad(lambda x: getattr(jax, name)(f)(x).sum())
+
+    assert printed(jitkit, gradient(*OURS), ROW) == printed(jax, gradient(*THEIRS), ROW)
+
+
 # relu has a rule of its own, which has a zero in it.
 WITH_RELU = {
     "in a loop": lambda jax: lambda x: jax.lax.scan(lambda c, _: (jax.nn.relu(c) * 2.0, c), x, None, length=3)[0].sum(),

@@ -6,6 +6,7 @@ says, and otherwise what it did before. In the order of reading:
     calling     a call of such a function, in the way of each transformation
     jvp         custom_jvp: a rule for values with tangents
     vjp_rule    what a user wrote, as functions of flat lists; of elements, as one for batches
+    remat_opt   fwd as one equation, which gives way to the function within `checkpoint`
     vjp         custom_vjp: a rule for the way back, from cotangents; custom_gradient
     closures    closure_convert: values that a function closed over, as arguments
 
@@ -19,6 +20,7 @@ from .jvp import SymbolicZero as SymbolicZero
 from .jvp import custom_jvp as custom_jvp
 from .jvp import custom_jvp_call_p as custom_jvp_call_p
 from .jvp import zero_from_primal as zero_from_primal
+from .remat_opt import remat_opt_p as remat_opt_p
 from .vjp import custom_gradient as custom_gradient
 from .vjp import custom_vjp as custom_vjp
 from .vjp import custom_vjp_call_p as custom_vjp_call_p

@@ -63,6 +63,7 @@ from .calling import (
     numbers_of,
 )
 from .jvp import SymbolicZero
+from .remat_opt import DroppableVjpRule
 from .vjp_rule import VjpRule, batched_vjp_rule, part_of_vjp_rule
 
 # --- the primitives ---------------------------------------------------------------------------------------------------
@@ -238,11 +239,17 @@ class custom_vjp:
         self.nondiff_argnums = numbers_of(fun, nondiff_argnums, nondiff_argnames)
         self.fwd: Callable[..., Any] | None = None
         self.bwd: Callable[..., Any] | None = None
-        self.symbolic_zeros = False
+        self.symbolic_zeros = self.optimize_remat = False
 
     __getattr__ = method_of_function
 
-    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any], symbolic_zeros: bool = False) -> None:
+    def defvjp(
+        self,
+        fwd: Callable[..., Any],
+        bwd: Callable[..., Any],
+        symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
+    ) -> None:
         """Set the rule.
 
         Args:
@@ -251,8 +258,15 @@ class custom_vjp:
             argument, a tree like it, or None where there is none.
           symbolic_zeros: `fwd` gets pairs with the fields `value` and `perturbed`, and `bwd` objects of the class
             `SymbolicZero` for cotangents that are known to be zero.
+          optimize_remat: within `checkpoint`, what computes the results the first time is the function, and not `fwd`. Of use
+            where `fwd` is a kernel, of which XLA cannot leave out a part.
+
+        NotImplementedError for both of the last two.
         """
-        self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, symbolic_zeros
+        if symbolic_zeros and optimize_remat:
+            raise NotImplementedError("remat optimization for custom_vjp does not support symbolic zeros")
+        self.fwd, self.bwd = fwd, bwd
+        self.symbolic_zeros, self.optimize_remat = symbolic_zeros, optimize_remat
 
     @traceback_util.api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -277,7 +291,8 @@ class custom_vjp:
 
         def rule(leaves: list[Any], in_tree: PyTreeDef) -> VjpRule:
             avals = tuple(core.typeof(x) for x in leaves)
-            return VjpRule(name, fwd, bwd, statics, in_tree, avals, self.symbolic_zeros)
+            of_call = name, fwd, bwd, statics, in_tree, avals, self.symbolic_zeros
+            return DroppableVjpRule(*of_call, fun=self.fun) if self.optimize_remat else VjpRule(*of_call)
 
         return call_with_rule(self.fun, args, statics, rule, _WAYS, "custom_vjp fun")
 

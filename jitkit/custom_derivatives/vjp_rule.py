@@ -80,9 +80,7 @@ class VjpRule:
         """The results and the residuals, each as leaves and tree. TypeError unless `fwd` returns a pair of them."""
         if self.symbolic_zeros:
             primals = [CustomVJPPrimal(x, p) for x, p in zip(primals, perturbed, strict=True)]
-        values = iter(self.in_tree.unflatten(primals))
-        count = len(self.statics) + len(self.in_tree.children())
-        pair = self.fwd(*[self.statics[i] if i in self.statics else next(values) for i in range(count)])
+        pair = self.call(self.fwd, primals)
         fwd = api_util.name_of(self.fwd)
         rule = f"Custom VJP fwd rule {fwd} for function {self.name} must produce a pair (list or tuple of length two)"
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
@@ -105,6 +103,12 @@ class VjpRule:
             f"custom_vjp-decorated function {self.name}",
         )
         return outs, out_tree, *tree_flatten(pair[1])
+
+    def call(self, fun: Callable[..., Any], primals: Sequence[Any]) -> Any:
+        """What `fun` returns for the arguments of the call, with the static ones in their places."""
+        values = iter(self.in_tree.unflatten(primals))
+        count = len(self.statics) + len(self.in_tree.children())
+        return fun(*[self.statics[i] if i in self.statics else next(values) for i in range(count)])
 
     def forward_in_jaxpr(
         self, primals: Sequence[Any], perturbed: Sequence[bool]

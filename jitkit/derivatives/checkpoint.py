@@ -118,10 +118,9 @@ def _jvp(
 ) -> tuple[list[Any], list[Any]]:
     nonzero = tuple(type(t) is not Zero for t in tangents)
     pairs, nonzero_out = ad.jvp_jaxpr(jaxpr, nonzero, False)
-    params["prevent_cse"] = _preventing(params["prevent_cse"], after=sum(nonzero))
-    outs = remat_p.bind(
-        *primals, *compress(tangents, nonzero), jaxpr=convert_constvars_jaxpr(pairs), **params
-    )
+    params["prevent_cse"] = _preventing(params["prevent_cse"], len(pairs.consts), after=sum(nonzero))
+    args = [*pairs.consts, *primals, *compress(tangents, nonzero)]
+    outs = remat_p.bind(*args, jaxpr=convert_constvars_jaxpr(pairs), **params)
     count = len(jaxpr.outvars)
     return outs[:count], ad.with_zeros(outs[count:], nonzero_out, jaxpr.out_avals)
 
@@ -223,8 +222,7 @@ split_rules[remat_p] = _split
 def _transpose(cts: Sequence[Any], *operands: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
     linear = tuple(map(is_undefined, operands))
     known = [x for x in operands if not is_undefined(x)]
-    avals = (*map(core.get_aval, known), *(None if type(ct) is Zero else core.get_aval(ct) for ct in cts))
-    transposed, nonzero = _transpose_anew(jaxpr, linear, avals)
+    transposed, nonzero = _transpose_anew(jaxpr, linear, tuple(type(ct) is not Zero for ct in cts))
     given = [ct for ct in cts if type(ct) is not Zero]
     args = [*transposed.consts, *known, *given]
     params["prevent_cse"] = _preventing(
@@ -237,11 +235,11 @@ def _transpose(cts: Sequence[Any], *operands: Any, jaxpr: Jaxpr, **params: Any) 
 
 @remembered
 def _transpose_anew(
-    jaxpr: Jaxpr, linear: tuple[bool, ...], avals: tuple[Any, ...]
+    jaxpr: Jaxpr, linear: tuple[bool, ...], given: tuple[bool, ...]
 ) -> tuple[Jaxpr, tuple[bool, ...]]:
     """As `transpose_jaxpr`, of a jaxpr that is linear in part: the rest is computed anew, and what is linear transposed."""
     count = len(linear) - sum(linear)
-    given = tuple(aval is not None for aval in avals[count:])
+    of_known = [aval for aval, is_linear in zip(jaxpr.in_avals, linear, strict=True) if not is_linear]
     nonzero: list[bool] = []
 
     def transposed(*values: Any) -> list[Any]:
@@ -256,8 +254,8 @@ def _transpose_anew(
         nonzero.extend(type(ct) is not Zero for ct in outs)
         return [ct for ct in outs if type(ct) is not Zero]
 
-    in_avals = [aval for aval in avals if aval is not None]
-    made = trace_to_jaxpr(transposed, in_avals, jaxpr.debug_info.with_unknown_names())
+    avals = [*of_known, *(tangent_aval(aval) for aval in compress(jaxpr.out_avals, given))]
+    made = trace_to_jaxpr(transposed, avals, jaxpr.debug_info.with_unknown_names())
     return made, tuple(nonzero)
 
 
