@@ -353,7 +353,7 @@ def escaped_tracer_error(tracer: Tracer, detail: str = "") -> errors.UnexpectedT
         f"{type(tracer).__name__} to escape the scope of the transformation."
     )
     lines.append(
-        "A traced function must hand its values out by `return`. One was kept somewhere else (a global, a list, "
+        "A traced function must hand its values out by `return`. One was saved to global state (a global, a list, "
         "an attribute, a closure) and used after tracing was over, when it stands for nothing any more."
     )
     debug_info = getattr(tracer._trace, "debug_info", None)

@@ -66,9 +66,19 @@ def complex_dtype(x: ShapedArray, *others: ShapedArray, **params: Any) -> Any:
 # --- checks --------------------------------------------------------------------------------------------
 
 
+_FLOAT0 = (
+    "float0s do not support any operations by design, because they are not compatible with non-trivial vector spaces. "
+    "No implicit dtype conversion is done. You can use np.zeros_like(arr, dtype=np.float) to cast a float0 array to a "
+    "regular zeros array. \nIf you didn't expect to get a float0 you might have accidentally taken a gradient with respect "
+    "to an integer argument."
+)
+
+
 def check_operand(name: str, accepts: Kinds, x: ShapedArray) -> None:
     """TypeError unless the operand of a unary operation has an accepted dtype."""
     if not is_a(x.dtype, *accepts):
+        if x.dtype == dtypes.float0:
+            raise TypeError(f"Called {name} with a float0 array. {_FLOAT0}")
         raise TypeError(
             f"{name} does not accept dtype {x.dtype.name}. Accepted dtypes are subtypes of {_names(accepts)}."
         )
@@ -78,6 +88,8 @@ def check_operands(name: str, accepts: tuple[Kinds, ...], *operands: ShapedArray
     """TypeError unless every operand has a dtype that is accepted at its position."""
     for i, (x, kinds) in enumerate(zip(operands, accepts, strict=True)):
         if not is_a(x.dtype, *kinds):
+            if x.dtype == dtypes.float0:
+                raise TypeError(f"Called {name} with a float0 at position {i}. {_FLOAT0}")
             raise TypeError(
                 f"{name} does not accept dtype {x.dtype.name} at position {i}. "
                 f"Accepted dtypes at position {i} are subtypes of {_names(kinds)}."
