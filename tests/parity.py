@@ -535,18 +535,18 @@ Rules of transformations: *rule* where it has one, as in JAX, *none* where JAX h
 derive, nothing linear, or no operand that could be a batch. One value differs: of a batch of `while_loop`s whose
 condition has an ordered effect, such as a `debug.print`, each ends by itself; JAX goes on with all until the last one ends.
 
-Jaxprs of derivatives are printed as JAX prints them (`tests/test_ad_*.py`), with these exceptions. `jacfwd`, `jacrev` and
-`hessian` of JAX before 0.12 convert their basis to the dtype that it has. Of equal jaxprs some are shared that JAX prints
-twice: those of updates in gradients of `scatter`, and of one jitted function in two others. In second derivatives, what is computed of a
-`scan` in a `checkpoint` first is no `closed_call` here. `pinv` adds the parts of its derivative in another order, and
-what solves systems (`solve`, `inv`, `slogdet`, `lstsq`, `eigvals`) has the derivative of what it is made of, where JAX
-has `custom_linear_solve`. A number that a derivative rule multiplies by is no result of a jitted `svd`. Of random nests
-of calls, loops and derivatives about one in a thousand has an operation more or less: what a jitted function in a loop
-computes of constants only, or what a loop in a `checkpoint` computes of them. With JAX 0.12 the same holds, but for
-these: `erf` and `erfc`, second derivatives of `log` and `log1p`, `sinc`, `polyval`, `x.at[...].set` and `min` of one
-index twice, tangents of `optimization_barrier`, a residual of a `scan` that is a result of it, second derivatives of
-`scan`, `checkpoint` of `cond` or in a `scan`, `checkpoint`'s policies (which 0.12 prints as functions), decompositions of
-matrices, and `custom_linear_solve` and `custom_root`; and what `scan` keeps as `ft_in` and `ft_out` has another form.
+Jaxprs of derivatives are printed as JAX prints them (`tests/test_ad_*.py`), with these exceptions. Of equal jaxprs
+some are shared that JAX prints twice: those of updates in gradients of `scatter`, and of one jitted function in two
+others. In second derivatives, what is computed of a `scan` in a `checkpoint` first is no `closed_call` here. `pinv`
+adds the parts of its derivative in another order, and what solves systems (`solve`, `inv`, `slogdet`, `lstsq`,
+`eigvals`) has the derivative of what it is made of, where JAX has `custom_linear_solve`. A number that a derivative
+rule multiplies by is no result of a jitted `svd`. Of random nests of calls, loops and derivatives about one in a
+thousand has an operation more or less: what a jitted function in a loop computes of constants only, or what a loop in
+a `checkpoint` computes of them. With JAX 0.12 the same holds, but for these: `erf` and `erfc`, second derivatives of
+`log` and `log1p`, `sinc`, `polyval`, `x.at[...].set` and `min` of one index twice, tangents of
+`optimization_barrier`, a residual of a `scan` that is a result of it, second derivatives of `scan`, `checkpoint` of
+`cond` or in a `scan`, `checkpoint`'s policies (which 0.12 prints as functions), decompositions of matrices, and
+`custom_linear_solve` and `custom_root`; and what `scan` keeps as `ft_in` and `ft_out` has another form.
 Those are compared by values there.
 """
 

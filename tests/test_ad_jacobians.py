@@ -89,12 +89,18 @@ def test_jacobians_and_hessians_have_the_values_and_trees_of_jax(jax, jnp):
 @pytest.mark.parametrize("name", ["jacfwd", "jacrev", "hessian"])
 @same_as_jax
 def test_jacobians_are_printed_as_by_jax(jax, jnp, name):
-    def f(x):  # of weak types: JAX before 0.12 converts other ones, too
+    def f(x):
         return {"product": x["a"] * x["b"], "tree": (jnp.sin(x["a"]), x["b"] ** 2)}
 
     derivative = getattr(jax, name)
-    one, tree = jax.make_jaxpr(derivative(jnp.sin))(1.0), jax.make_jaxpr(jax.jit(derivative(f)))({"a": 1.0, "b": 2.0})
-    return [str(one), str(tree)]
+    traced = [
+        jax.make_jaxpr(derivative(jnp.sin))(1.0),
+        jax.make_jaxpr(jax.jit(derivative(f)))({"a": 1.0, "b": 2.0}),
+        jax.make_jaxpr(derivative(lambda x: jnp.sin(x) * x.sum()))(X),
+        jax.make_jaxpr(derivative(lambda x: jax.jit(jnp.sin)(x).astype(jnp.bfloat16)))(np.float32(1)),
+        jax.make_jaxpr(jax.jit(derivative(f)))({"a": 1.0, "b": X}),
+    ]
+    return list(map(str, traced))
 
 
 @same_as_jax

@@ -17,7 +17,9 @@ import numpy as np
 
 from .. import core, lax
 from ..base import traceback_util
+from ..base.jax_version import since
 from ..core import dtypes
+from ..interpreters.partial_eval import DynamicJaxprTrace
 from ..pjit.mapping import vmap
 from ..signature import api_util
 from ..tree_util import tree_flatten, tree_leaves, tree_map, tree_structure, tree_transpose, tree_unflatten
@@ -133,6 +135,18 @@ def basis_of(tree: Any) -> Any:
     return split_like(tree, 1, _identity(count, dtypes.result_type(*leaves)), None)
 
 
+def _of_leaf(block: Any, leaf: Any) -> Any:
+    """A part of the basis, of the type of its leaf. JAX before 0.12 writes a conversion even where it has that."""
+    block = _of_type(block, leaf)
+    trace, aval = core.current_trace(), core.get_aval(leaf)
+    while trace is not None and not isinstance(trace, DynamicJaxprTrace):
+        trace = trace.parent
+    if trace is None or aval.weak_type or since(0, 12):
+        return block
+    params = {"new_dtype": aval.dtype, "weak_type": False}
+    return trace.emit(lax.convert_element_type_p, [trace.to_tracer(block).atom], params, core.get_aval(block))
+
+
 def _identity(count: int, dtype: Any) -> Any:
     """`jnp.eye`, in its operations."""
     kind = dtypes.default_int_dtype()
@@ -150,7 +164,7 @@ def split_like(tree: Any, axis: int, x: Any, example: Any) -> Any:
     made = []
     for part, leaf in zip(parts, leaves, strict=True):
         block = lax.reshape(part, (*x.shape[:axis], *np.shape(leaf), *x.shape[axis + 1 :]))
-        made.append(_of_type(block, leaf if example is None else example))
+        made.append(_of_leaf(block, leaf) if example is None else _of_type(block, example))
     return tree_unflatten(treedef, made)
 
 
