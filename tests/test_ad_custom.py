@@ -217,6 +217,9 @@ RULES_THAT_GIVE_WAY = {
     "of two arguments": lambda jax, jnp, one, two, _: (jax.grad(jax.checkpoint(two), (0, 1)), 3.2, 1.0),
     "batches": lambda jax, jnp, one, two, _: (jax.vmap(jax.value_and_grad(jax.checkpoint(two))), ROW, ROW),
     "batches of one": lambda jax, jnp, one, two, _: (jax.vmap(jax.grad(jax.checkpoint(two)), (0, None)), ROW, 1.0),
+    "batches of another one": lambda jax, jnp, one, two, _: (
+        jax.vmap(lambda x, y: jax.value_and_grad(jax.checkpoint(two))(x, y)[0] * x, (None, 0)), 3.2, ROW,
+    ),
     "constants": lambda jax, jnp, one, two, other: (jax.value_and_grad(lambda x: jax.checkpoint(other)(x).sum()), ROW),
     "in a loop": lambda jax, jnp, one, *_: (
         jax.value_and_grad(lambda x: jax.lax.scan(lambda c, _: (jax.checkpoint(one)(c), None), x, None, length=3)[0]), 3.2,

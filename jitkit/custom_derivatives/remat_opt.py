@@ -111,13 +111,13 @@ def _(ctx: mlir.LoweringContext, *args: str, fwd_jaxpr: Jaxpr, **params: Any) ->
 def _(
     axis: AxisData, vals: Vals, dims: Dims, *, fun_jaxpr_thunk: Thunk, fwd_jaxpr: Jaxpr, num_consts: int, num_res: int
 ) -> Any:
-    on_batches, out_dims = batch_jaxpr(fwd_jaxpr, axis, dims)
+    """Results are batches in any case: of the function, others may be than of `fwd`, and the one must fit for the other."""
+    of_results = (0,) * (len(fwd_jaxpr.outvars) - num_res)
+    on_batches, out_dims = batch_jaxpr(fwd_jaxpr, axis, dims, (*[None] * num_res, *of_results))
 
     @functools.cache
     def batched_thunk() -> Jaxpr:
-        batched, found = batch_jaxpr(fun_jaxpr_thunk(), axis, dims[num_consts:], out_dims[num_res:])
-        assert tuple(found) == tuple(out_dims[num_res:]), "a function depends on what its rule does not depend on"
-        return batched
+        return batch_jaxpr(fun_jaxpr_thunk(), axis, dims[num_consts:], of_results)[0]
 
     consts = on_batches.consts
     outs = remat_opt_p.bind(
@@ -147,8 +147,8 @@ def _jvp(
     pairs, _ = ad.jvp_jaxpr(fwd_jaxpr, nonzero, True)
     of_consts = sum(given)
     # consts, their tangents, arguments, theirs -> residuals, their tangents, results, theirs
-    consts, args, const_dots, arg_dots = split_range(num_consts, count, of_consts, count)
-    res, out, res_dots, out_dots = split_range(num_res, outs - num_res, num_res, outs - num_res)
+    consts, args, const_dots, arg_dots = _ranges(num_consts, count, of_consts, count)
+    res, out, res_dots, out_dots = _ranges(num_res, outs - num_res, num_res, outs - num_res)
     ordered = in_order(pairs, (*consts, *const_dots, *args, *arg_dots), (*res, *res_dots, *out, *out_dots))
 
     @functools.cache
@@ -170,7 +170,7 @@ def _jvp(
     return [*residuals, *results], [*residual_dots, *result_dots]
 
 
-def split_range(*sizes: int) -> list[range]:
+def _ranges(*sizes: int) -> list[range]:
     """Ranges of these sizes, one after the other, from 0."""
     ends = [sum(sizes[: i + 1]) for i in range(len(sizes))]
     return [range(end - size, end) for end, size in zip(ends, sizes, strict=True)]

@@ -163,9 +163,9 @@ def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn 
 
 def _partial_eval(trace: PartialTrace, *operands: Any, call_jaxpr: Jaxpr, num_consts: int, **params: Any) -> list[Any]:
     """All of it later. JAX leaves a call of nothing where the part would be that is computed now."""
-    with core.set_current_trace(trace.parent):
-        if trace.parent is not None:
-            nothing = Jaxpr((), (), (), (), debug_info=call_jaxpr.debug_info.filter((), ()))
+    if trace.parent is not None and trace.parent.writes_down:
+        nothing = Jaxpr((), (), (), (), debug_info=call_jaxpr.debug_info.filter((), ()))
+        with core.set_current_trace(trace.parent):
             custom_vjp_call_p.bind(call_jaxpr=nothing, num_consts=0, **params)
     with core.set_current_trace(trace.tangents):
         outs: list[Any] = custom_vjp_call_p.bind(*operands, call_jaxpr=call_jaxpr, num_consts=num_consts, **params)
