@@ -37,6 +37,7 @@ from .language import pp_eqn_rules as pp_eqn_rules
 from .language import printing as printing
 from .language import prune_jaxpr as prune_jaxpr
 from .language import subjaxprs as subjaxprs
+from .rearranging import drop_unused as drop_unused
 from .rearranging import forwarded_inputs as forwarded_inputs
 from .rearranging import in_order as in_order
 from .rearranging import interleaved as interleaved

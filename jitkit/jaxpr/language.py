@@ -49,6 +49,12 @@ class Var:
         return f"Var(id={id(self)}):{self.aval.str_short()}"
 
 
+class DropVar(Var):
+    """A result that nobody reads, in a program of which the trace knew that: printed as `_`."""
+
+    __slots__ = ()
+
+
 class Literal:
     """A scalar written into the program, with its type; `val` is a Python or numpy scalar, or an Array."""
 

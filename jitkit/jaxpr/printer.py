@@ -30,7 +30,17 @@ from ..base import source_info
 from ..base.jax_version import since
 from ..base.util import garbage_collection_paused
 from . import language
-from .language import Atom, Jaxpr, JaxprEqn, Literal, PpEqnRule, Var, jaxprs_in_params, pp_eqn_rules
+from .language import (
+    Atom,
+    DropVar,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    PpEqnRule,
+    Var,
+    jaxprs_in_params,
+    pp_eqn_rules,
+)
 
 
 class JaxprPpSettings(NamedTuple):
@@ -65,7 +75,7 @@ class JaxprPpContext:
         """The variable's name, a new one if it has none yet."""
         name = self.var_names.get(var)
         if name is None:
-            name = self.var_names[var] = next(self._fresh_names)
+            name = self.var_names[var] = "_" if type(var) is DropVar else next(self._fresh_names)
         return name
 
     def suggest_same_var_names(self, for_vars: Sequence[Atom], like_vars: Sequence[Atom]) -> None:

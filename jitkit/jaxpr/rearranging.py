@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from .language import Jaxpr, Var, dce_jaxpr
+from .language import DropVar, Jaxpr, Var, dce_jaxpr
 
 _T = TypeVar("_T")
 
@@ -68,6 +68,18 @@ def in_order(jaxpr: Jaxpr, inputs: tuple[int, ...], outputs: tuple[int, ...]) ->
     """The jaxpr with its inputs and outputs in another order: by their old places."""
     return jaxpr.replace(
         invars=[jaxpr.invars[i] for i in inputs], outvars=[jaxpr.outvars[i] for i in outputs]
+    )
+
+
+@remembered
+def drop_unused(jaxpr: Jaxpr) -> Jaxpr:
+    """The jaxpr with a `DropVar` for each result that nobody reads."""
+    used = {x for eqn in jaxpr.eqns for x in eqn.invars if isinstance(x, Var)}
+    used.update(x for x in jaxpr.outvars if isinstance(x, Var))
+    if all(var in used for eqn in jaxpr.eqns for var in eqn.outvars):
+        return jaxpr
+    return jaxpr.replace(
+        eqns=[eqn.replace(outvars=[v if v in used else DropVar(v.aval) for v in eqn.outvars]) for eqn in jaxpr.eqns]
     )
 
 

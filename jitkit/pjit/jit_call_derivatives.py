@@ -25,7 +25,15 @@ from ..interpreters.ad_linearize import (
 )
 from ..interpreters.ad_rules import Zero, is_undefined, primitive_jvps, primitive_transposes
 from ..interpreters.ad_transpose import backward_pass, transpose_jaxpr
-from ..jaxpr import Jaxpr, eval_jaxpr, forwarded_inputs, keep_outputs, move_inputs_to_front, remembered
+from ..jaxpr import (
+    Jaxpr,
+    drop_unused,
+    eval_jaxpr,
+    forwarded_inputs,
+    keep_outputs,
+    move_inputs_to_front,
+    remembered,
+)
 from .jit_call import Inline, jit_p, placed, take_shardings
 
 
@@ -115,7 +123,7 @@ def _partial_eval(
             both.primal, known, count, params | of_known | {"donated_invars": tuple(donated)}
         )
     residuals = both.residuals([*jaxpr.consts, *known], outs[count:])
-    rest = move_inputs_to_front(both.tangent, (False,) * len(residuals) + (True,) * len(later))
+    rest = drop_unused(move_inputs_to_front(both.tangent, (False,) * len(residuals) + (True,) * len(later)))
     donated_invars = (*donated_later, *[False] * len(residuals))
     params |= placed((*ins_later, *[None] * len(residuals)), results_later)
     with set_current_trace(trace.tangents):

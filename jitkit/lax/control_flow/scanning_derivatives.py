@@ -43,6 +43,7 @@ from ...jaxpr import (
     Jaxpr,
     convert_constvars_jaxpr,
     dce_jaxpr,
+    drop_unused,
     in_order,
     interleaved,
     jaxpr_as_fun,
@@ -187,7 +188,7 @@ def hoist(
     finally:
         trace.end()
         rest.end()
-    left = sort_consts(dce_jaxpr(written, True, instantiate=True)[0])
+    left = drop_unused(sort_consts(dce_jaxpr(written, True, instantiate=True)[0]))
     return convert_constvars_jaxpr(left), list(left.consts), known, values
 
 
