@@ -106,6 +106,14 @@ def kept_by_name(x):
     return jitkit.checkpoint(lambda x: jnp.sin(jitkit.ad_checkpoint.checkpoint_name(jnp.sin(x), "a")), policy=keep)(x)
 
 
+@jitkit.custom_vjp
+def sine(x):
+    return jnp.sin(x)
+
+
+sine.defvjp(lambda x: (jnp.sin(x), jnp.cos(x)), lambda cos_x, g: (cos_x * g,), optimize_remat=True)
+
+
 def computed_before_a_loop(x):
     def loop(x):
         return lax.scan(lambda c, row: (jnp.sin(c) * row, None), x[0], x)[0].sum()
@@ -125,6 +133,7 @@ SAMPLES = {
     "values tied": (lambda x: lax.tie_p.bind(x, x + 1), X),
     "random numbers from old keys": (old_keys, SEED),
     "what is computed again for its derivative": (jitkit.checkpoint(jnp.sin), X),
+    "a rule that may give way to its function": (lambda x: jitkit.vjp(sine, x)[1](x), X),
     "a function with a rule for its cotangents": (doubled, X),
     "cotangents that meet": (jitkit.grad(lambda x: jnp.sum(jnp.sin(x) * x)), X),
     "windows": (windows, X),
