@@ -9,6 +9,7 @@ JAX: jax/_src/custom_derivatives.py:custom_jvp
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Sequence
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple
 
 from .. import core
 from ..core import Primitive
-from ..interpreters import partial_eval
+from ..interpreters import mlir, partial_eval
 from ..interpreters.ad import DualTrace
 from ..interpreters.ad_linearize import PartialTrace
 from ..interpreters.ad_rules import Zero
@@ -44,6 +45,8 @@ class CustomCall(Primitive):
     def __init__(self, name: str) -> None:
         super().__init__(name, multiple_results=True, pure_shape_rule=False)
         self.effects = lambda params: params["call_jaxpr"].effects
+        self.def_abstract_eval(lambda *avals, call_jaxpr, **params: call_jaxpr.out_avals)
+        mlir.register_lowering(self)(lambda ctx, *args, call_jaxpr, **params: ctx.lower_region(call_jaxpr, args))
 
     def bind(self, *args: Any, **params: Any) -> Any:
         """Apply the primitive to operands."""
@@ -178,6 +181,11 @@ def check_results(
         f"{must(respect)}, but instead the {rule} output's first element had {what}:\n    {given}\n"
         f"while the {function} had output {what}:\n    {wanted}{end}"
     )
+
+
+def fields_of(rule: Any, kind: type) -> dict[str, Any]:
+    """The fields that a rule has as one of this kind, for one that is made of it; but for what is known of its own results."""
+    return {f.name: getattr(rule, f.name) for f in dataclasses.fields(kind) if f.name not in ("results", "memo")}
 
 
 # --- calls of which some results are read -----------------------------------------------------------------------------

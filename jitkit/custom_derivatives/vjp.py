@@ -62,7 +62,7 @@ from .calling import (
     method_of_function,
     numbers_of,
 )
-from .jvp import SymbolicZero
+from .jvp_rule import SymbolicZero
 from .remat_opt import DroppableVjpRule
 from .vjp_rule import VjpRule, batched_vjp_rule, part_of_vjp_rule
 
@@ -70,16 +70,6 @@ from .vjp_rule import VjpRule, batched_vjp_rule, part_of_vjp_rule
 
 custom_vjp_call_p = CustomCall("custom_vjp_call")
 custom_lin_p = Primitive("custom_lin", multiple_results=True, pure_shape_rule=False)
-
-
-@custom_vjp_call_p.def_abstract_eval
-def _(*avals: Any, call_jaxpr: Jaxpr, **params: Any) -> list[Any]:
-    return call_jaxpr.out_avals
-
-
-@mlir.register_lowering(custom_vjp_call_p)
-def _(ctx: mlir.LoweringContext, *args: str, call_jaxpr: Jaxpr, **params: Any) -> list[str]:
-    return ctx.lower_region(call_jaxpr, args)
 
 
 @custom_lin_p.def_abstract_eval

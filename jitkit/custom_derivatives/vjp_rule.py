@@ -38,8 +38,8 @@ from ..tree_util import (
     tree_structure,
     tree_unflatten,
 )
-from .calling import Results, check_results
-from .jvp import SymbolicZero, without_axis
+from .calling import Results, check_results, fields_of
+from .jvp_rule import SymbolicZero, without_axis
 
 
 class CustomVJPPrimal(NamedTuple):
@@ -237,7 +237,7 @@ def batched_vjp_rule(
     rule: VjpRule, axis: AxisData, dims: Dims, out_dims: list[Any], in_avals: tuple[Any, ...], tag: object = None
 ) -> BatchedVjpRule:
     """The rule for batches."""
-    fields = _as_in(rule) | {"in_avals": in_avals}
+    fields = fields_of(rule, VjpRule) | {"in_avals": in_avals}
     return BatchedVjpRule(**fields, inner=rule, axis=axis, dims=tuple(dims), out_dims=out_dims, tag=tag)
 
 
@@ -297,13 +297,7 @@ class _ResidualsOfWhole:
 
 def part_of_vjp_rule(rule: VjpRule, used: tuple[bool, ...]) -> PartOfVjpRule:
     """The rule of a function of whose results only some are read."""
-    return PartOfVjpRule(**_as_in(rule), inner=rule, used=used)
-
-
-def _as_in(rule: VjpRule) -> dict[str, Any]:
-    """The fields of a rule that is made of this one; but for what is known of its own results."""
-    fields = {field.name: getattr(rule, field.name) for field in dataclasses.fields(VjpRule)}
-    return {name: value for name, value in fields.items() if name not in ("results", "memo")}
+    return PartOfVjpRule(**fields_of(rule, VjpRule), inner=rule, used=used)
 
 
 def _checked(ct: Any, aval: Any, path: Any) -> Any:
